@@ -1,0 +1,51 @@
+# Every target makes its own .venv; nothing needs to be installed before but Python 3.11, make and git.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+BIN := .venv/bin
+VENV := .venv/installed
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help demo test check bench chaos spec docs fmt clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(VENV) ## Show what Errands does, in a minute, on a store of its own
+	@$(BIN)/errands demo
+
+test: $(VENV) ## Run the tests, a minute of chaos included
+	@$(BIN)/python -m pytest
+
+check: $(VENV) ## Check style, types, layers and documents
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check --quiet . || { echo "*** The files above are not formatted: run 'make fmt'"; exit 1; }
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-timings
+	@$(BIN)/python -m tests.documents
+	@$(BIN)/python -m tests.spec --quiet
+
+bench: $(VENV) ## Measure speed, memory and scale against peers
+	@tools/apt task-spooler
+	@$(BIN)/python -m benchmarks
+
+chaos: $(VENV) ## Kill, stop and starve a real engine, and count what was lost
+	@$(BIN)/python -m tests.chaos
+
+# The requirements are written beside this project, where that place exists; the copy must be exact.
+spec: $(VENV) ## Tell which requirements have no test
+	@if [ -e ../shared/spec.md ]; then cmp ../shared/spec.md docs/requirements.md; fi
+	@$(BIN)/python -m tests.spec
+
+docs: $(VENV) ## Write the generated documents anew
+	@$(BIN)/python -m tests.documents --write
+
+fmt: $(VENV) ## Format the code
+	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
+
+clean: ## Remove what the other targets made
+	rm -rf .venv build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+$(VENV): pyproject.toml bin/errands tools/venv
+	@PYTHON='$(PYTHON)' tools/venv
+	@touch $@
