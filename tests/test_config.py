@@ -1,0 +1,198 @@
+"""Configuration: which source wins, and what is said about a wrong one."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from errands import config
+from errands.config import BadConfig, Config, check_file, inspect, load, strangers
+from errands.model.record import fields
+
+pytestmark = pytest.mark.spec("X13")
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    return Places(tmp_path)
+
+
+class Places:
+    """A user's file, a project with a folder in it, and an environment."""
+
+    def __init__(self, root: Path) -> None:
+        self.user = root / "config" / "errands" / "config.toml"
+        self.project = root / "project" / "errands.toml"
+        self.cwd = root / "project" / "src" / "deep"
+        self.cwd.mkdir(parents=True)
+        self.user.parent.mkdir(parents=True)
+        self.environ = {"HOME": str(root), "XDG_CONFIG_HOME": str(root / "config")}
+
+    def load(self, **overrides: str) -> Config:
+        flags = {key.replace("__", "."): value for key, value in overrides.items()}
+        return load(str(self.cwd), self.environ, flags)
+
+
+def test_without_any_source_every_key_has_its_default(places: Places) -> None:
+    found = places.load()
+
+    assert found == Config()
+    assert found.lanes == {"shell": 5, "agent": 4, "local": 1}
+    assert found.runs.grace == timedelta(seconds=5)
+    assert found.runs.timeout is None
+    assert found.runs.output_cap == 10 * 1024 * 1024
+    assert found.retention.keep == timedelta(days=7)
+
+
+def test_the_later_source_wins(places: Places) -> None:
+    steps = [found_grace(places)]
+    places.user.write_text('[runs]\ngrace = "6s"\n')
+    steps.append(found_grace(places))
+    places.project.write_text('[runs]\ngrace = "7s"\n')
+    steps.append(found_grace(places))
+    places.environ["ERRANDS_RUNS_GRACE"] = "8s"
+    steps.append(found_grace(places))
+    steps.append(places.load(runs__grace="9s").runs.grace.seconds)
+
+    assert steps == [5, 6, 7, 8, 9]
+
+
+def found_grace(places: Places) -> int:
+    return places.load().runs.grace.seconds
+
+
+def test_each_value_knows_where_it_came_from(places: Places) -> None:
+    places.user.write_text("[lanes]\nshell = 2\ngpu = 1\n")
+    places.project.write_text("[runs]\ntail_lines = 5\n")
+    places.environ["ERRANDS_UI_COLOUR"] = "never"
+    origin = {key.path: where for key, _, where in config.entries(places.load())}
+
+    assert origin["lanes.shell"] == origin["lanes.gpu"] == str(places.user)
+    assert origin["lanes.agent"] == "default"
+    assert origin["runs.tail_lines"] == str(places.project)
+    assert origin["ui.colour"] == "environment ERRANDS_UI_COLOUR"
+
+
+def test_every_key_can_be_set_in_a_file_and_in_the_environment(places: Places) -> None:
+    samples = {"duration": "90s", "size": "1MiB", "count": "3", "flag": "false", "text": "/bin/dash"}
+    for key in config.KEYS:
+        value = key.choices[-1] if key.kind == "choice" else samples[key.kind]
+        places.user.unlink(missing_ok=True)
+        by_variable = load(str(places.cwd), {**places.environ, key.variable: value})
+        quote = "" if key.kind in ("count", "flag") else '"'
+        places.user.write_text(f"[{key.section}]\n{key.name} = {quote}{value}{quote}\n")
+        by_file = load(str(places.cwd), places.environ)
+
+        assert by_variable.origin == {key.path: f"environment {key.variable}"}
+        assert (
+            getattr(by_file, key.section)
+            == getattr(by_variable, key.section)
+            != getattr(Config(), key.section)
+        )
+
+
+def test_every_field_of_every_section_has_a_key_and_every_key_a_field() -> None:
+    in_records = {f"{section}.{name}" for section, kind in config.SECTIONS.items() for name in fields(kind)}
+
+    assert in_records == {key.path for key in config.KEYS}
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "advice"),
+    [
+        ('[runs]\ngrase = "5s"', "runs.grase", "no such key; did you mean grace?"),
+        ("[lane]\nshell = 2", "lane", "no such section; did you mean lanes?"),
+        ("tick = 3", "tick", "no such key outside every section"),
+        ("runs = 3", "runs", "is a section; write [runs]"),
+        ("[runs]\ngrace = 5", "runs.grace", 'write a duration with its unit, in quotes, such as "5s"'),
+        ('[runs]\ngrace = "soon"', "runs.grace", "soon"),
+        ('[retention]\nkeep = "7"', "retention.keep", "has no unit"),
+        ('[runs]\ngrace = "0s"', "runs.grace", "no time at all"),
+        ('[runs]\noutput_cap = "1K"', "runs.output_cap", "the least is 4 KiB"),
+        ("[runs]\noutput_cap = true", "runs.output_cap", "not a size"),
+        ("[runs]\nmemory = 1.5", "runs.memory", "not a size"),
+        ('[runs]\non_idle = "sotp"', "runs.on_idle", "choose one of: stop, report; did you mean stop?"),
+        ("[lanes]\nshell = -1", "lanes.shell", "whole number from 0"),
+        ("[lanes]\nshell = true", "lanes.shell", "whole number from 0"),
+        ('[lanes]\n"two words" = 1', "lanes.two words", "no such key"),
+        ('[retention]\nenabled = "maybe"', "retention.enabled", "neither true nor false"),
+        ('[runs]\nshell = ""', "runs.shell", "not a text"),
+        ("[runs\n", "", "is not valid TOML"),
+    ],
+)
+def test_a_wrong_key_or_value_is_named_with_its_file_and_what_to_write(
+    places: Places, text: str, key: str, advice: str
+) -> None:
+    places.user.write_text(text)
+
+    with pytest.raises(BadConfig) as caught:
+        places.load()
+
+    (problem,) = caught.value.problems
+    assert problem.source == str(places.user)
+    assert problem.key == key
+    assert advice in problem.advice
+    assert str(places.user) in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+def test_all_problems_are_told_at_once_and_the_rest_is_still_read(places: Places) -> None:
+    places.user.write_text('[runs]\ngrase = "5s"\ntail_lines = 7\n[ui]\ncolour = 3\n')
+    found, problems = inspect(str(places.cwd), places.environ)
+
+    assert [problem.key for problem in problems] == ["runs.grase", "ui.colour"]
+    assert found.runs.tail_lines == 7
+    assert check_file(str(places.user)) == problems
+
+
+def test_a_wrong_variable_is_named(places: Places) -> None:
+    places.environ["ERRANDS_RUNS_GRASE"] = "5s"
+
+    with pytest.raises(BadConfig, match=r"ERRANDS_RUNS_GRASE: runs\.grase: no such key; did you mean grace"):
+        places.load()
+
+
+def test_a_variable_that_is_no_key_at_all_only_deserves_a_warning() -> None:
+    environ = {"ERRANDS_HOEM": "/x", "ERRANDS_HOME": "/y", "ERRANDS_LANES_GPU": "1", "OTHER": "z"}
+
+    assert [str(problem) for problem in strangers(environ)] == [
+        "environment: ERRANDS_HOEM: means nothing; did you mean ERRANDS_HOME?"
+    ]
+
+
+def test_a_project_cannot_choose_the_program_that_reads_commands(places: Places) -> None:
+    places.project.write_text('[runs]\nshell = "./evil"\n')
+
+    with pytest.raises(BadConfig, match="a project cannot choose this"):
+        places.load()
+
+
+def test_an_optional_limit_can_be_taken_back(places: Places) -> None:
+    places.user.write_text('[runs]\ntimeout = "1h"\nmemory = "1G"\n')
+    places.project.write_text('[runs]\ntimeout = "none"\n')
+    found = places.load()
+
+    assert found.runs.timeout is None
+    assert found.runs.memory == 1 << 30
+
+
+def test_lanes_can_be_added_and_closed(places: Places) -> None:
+    places.environ.update(ERRANDS_LANES_GPU="2", ERRANDS_LANES_SHELL="0")
+
+    assert places.load().lanes == {"shell": 0, "agent": 4, "local": 1, "gpu": 2}
+
+
+def test_an_unreadable_file_is_a_problem_and_not_a_crash(places: Places) -> None:
+    places.user.write_bytes(b"\xff\xfe[runs]")
+
+    with pytest.raises(BadConfig, match="cannot be read"):
+        places.load()
+
+
+def test_home_is_the_variable_or_the_state_directory() -> None:
+    assert config.home({"ERRANDS_HOME": "/a/b", "HOME": "/h"}) == "/a/b"
+    assert config.home({"XDG_STATE_HOME": "/s", "HOME": "/h"}) == "/s/errands"
+    assert config.home({"XDG_STATE_HOME": "relative", "HOME": "/h"}) == "/h/.local/state/errands"
+    assert config.home({"HOME": "/h"}) == "/h/.local/state/errands"
