@@ -11,7 +11,7 @@ from datetime import timedelta
 
 from errands.model.errors import BadValue
 from errands.model.record import record
-from errands.text import nearest, size
+from errands.text import did_you_mean, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -284,7 +284,7 @@ def strangers(environ: Mapping[str, str] = os.environ) -> Iterator[Problem]:
     known = [*VARIABLES, *(key.variable for key in KEYS)]
     for name in sorted(environ):
         if name.startswith("ERRANDS_") and name not in known and not name.startswith("ERRANDS_LANES_"):
-            yield Problem(source="environment", key=name, advice="means nothing" + nearest(name, known))
+            yield Problem(source="environment", key=name, advice="means nothing" + did_you_mean(name, known))
 
 
 def entries(config: Config) -> Iterator[tuple[Key, Any, str]]:
@@ -352,7 +352,7 @@ class _Reading:
         for section, table in tree.items():
             if section not in self.values:
                 what = "section" if isinstance(table, dict) else "key outside every section"
-                self.problem(path, section, f"no such {what}" + nearest(section, self.values))
+                self.problem(path, section, f"no such {what}" + did_you_mean(section, self.values))
             elif not isinstance(table, dict):
                 self.problem(path, section, f"is a section; write [{section}] and its keys below")
             else:
@@ -372,7 +372,7 @@ class _Reading:
         key = _found(section, name)
         if key is None:
             known = [k.name for k in KEYS if k.section == section]
-            return self.problem(source, path, "no such key" + nearest(name, known))
+            return self.problem(source, path, "no such key" + did_you_mean(name, known))
         if project and not key.project:
             advice = f"a project cannot choose this; set it in your own file, {user_file()}"
             return self.problem(source, path, advice)
@@ -410,7 +410,7 @@ def _value(key: Key, raw: Any) -> Any:
             return _flag(raw)
         case "choice":
             if raw not in key.choices:
-                near = nearest(raw, key.choices) if isinstance(raw, str) else ""
+                near = did_you_mean(raw, key.choices) if isinstance(raw, str) else ""
                 raise ValueError(f"cannot be {raw!r}; choose one of: {', '.join(key.choices)}{near}")
             return raw
         case "text":

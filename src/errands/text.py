@@ -253,8 +253,13 @@ def plural(count: int, noun: str, many: str = "") -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Suggest what was meant by a word that is not known: `; did you mean X?`, or nothing."""
+    """Find what was meant by a word that is not known; the empty text when nothing is like it."""
     from difflib import get_close_matches
 
-    close = get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f"; did you mean {close[0]}?" if close else ""
+    return next(iter(get_close_matches(word, list(known), n=1, cutoff=0.6)), "")
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Ask whether something else was meant: `; did you mean X?`, or nothing."""
+    near = nearest(word, known)
+    return f"; did you mean {near}?" if near else ""
