@@ -3,7 +3,8 @@
 SHELL := /bin/bash
 BIN := .venv/bin
 VENV := .venv/installed
-export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Without compiled files every start of the command line would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test check bench chaos spec docs fmt clean
 

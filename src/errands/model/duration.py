@@ -1,0 +1,166 @@
+"""Durations, sizes and times, as people write and read them.
+
+Nothing is guessed: what is not fully understood is refused, with the way to write it.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from errands.model.errors import BadValue
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+_HOW_DURATION = "Write it like 30s, 5m, 1h30m, 2d or 500ms; a plain number means seconds."
+_HOW_SIZE = "Write it like 512K, 256M or 2G; a plain number means bytes."
+_HOW_TIME = "Write it like 2026-11-15T09:00, 09:00, 'tomorrow 09:00', 'in 10m' or +10m."
+
+_UNITS = {
+    "ms": timedelta(milliseconds=1),
+    "s": timedelta(seconds=1),
+    "m": timedelta(minutes=1),
+    "h": timedelta(hours=1),
+    "d": timedelta(days=1),
+    "w": timedelta(weeks=1),
+}
+_LONG_UNITS = {
+    "s": ("sec", "secs", "second", "seconds"),
+    "m": ("min", "mins", "minute", "minutes"),
+    "h": ("hr", "hrs", "hour", "hours"),
+    "d": ("day", "days"),
+    "w": ("week", "weeks"),
+}
+_UNIT_NAMES = {name: unit for unit, names in _LONG_UNITS.items() for name in names} | {u: u for u in _UNITS}
+_LONGEST = timedelta(days=36_500)
+
+_SIZES = {"": 1, "b": 1} | {
+    prefix + suffix: 1024**power for power, prefix in enumerate("kmgt", start=1) for suffix in ("", "b", "ib")
+}
+_LARGEST = 1024**6
+
+
+def parse_duration(text: str) -> timedelta:
+    """Read a duration: one or more numbers with units, the largest unit first, or plain seconds."""
+    rest = text.strip().lower()
+    if not rest:
+        raise BadValue(f"The duration is empty. {_HOW_DURATION}")
+    if _is_number(rest):
+        return _bounded(float(rest), _UNITS["s"], text)
+    total = timedelta()
+    smallest: timedelta | None = None
+    while rest:
+        number, rest = _leading(rest, "0123456789.")
+        word, rest = _leading(rest.lstrip(), "abcdefghijklmnopqrstuvwxyz")
+        rest = rest.lstrip()
+        if not _is_number(number):
+            raise BadValue(f"{text!r} is not a duration. {_HOW_DURATION}")
+        if word not in _UNIT_NAMES:
+            problem = f"{word!r} is not a unit" if word else f"{number} has no unit"
+            raise BadValue(f"{text!r} is not a duration: {problem}. {_HOW_DURATION}")
+        unit = _UNITS[_UNIT_NAMES[word]]
+        if smallest is not None and unit >= smallest:
+            raise BadValue(f"{text!r} is not a duration: {word!r} stands too late. {_HOW_DURATION}")
+        total += _bounded(float(number), unit, text)
+        smallest = unit
+    return total
+
+
+def parse_size(text: str) -> int:
+    """Read a size in bytes; K, M, G and T are powers of 1024."""
+    number, unit = _leading(text.strip().lower(), "0123456789.")
+    unit = unit.strip()
+    if not _is_number(number) or unit not in _SIZES:
+        raise BadValue(f"{text!r} is not a size. {_HOW_SIZE}")
+    size = float(number) * _SIZES[unit]
+    if size > _LARGEST:
+        raise BadValue(f"{text!r} is larger than any machine has. {_HOW_SIZE}")
+    return int(size)
+
+
+def parse_time(text: str, *, now: datetime, zone: tzinfo | None = None) -> datetime:
+    """Read a point in time, in UTC.
+
+    Times without an offset are wall-clock times in `zone` (the machine's own when it is None, with
+    its summer time); a time of day alone is its next occurrence after `now`.
+    """
+    words = text.strip().lower().split(maxsplit=1)
+    match words:
+        case ["now"]:
+            return now.astimezone(UTC)
+        case ["in", rest]:
+            return now.astimezone(UTC) + parse_duration(rest)
+        case [only] if only.startswith("+"):
+            return now.astimezone(UTC) + parse_duration(only[1:])
+        case ["today" | "tomorrow" as day, rest] if (clock := _clock(rest)) is not None:
+            return _on_the_wall(now, zone, days=int(day == "tomorrow"), clock=clock)
+        case [only] if (clock := _clock(only)) is not None:
+            today = _on_the_wall(now, zone, days=0, clock=clock)
+            return today if today > now else _on_the_wall(now, zone, days=1, clock=clock)
+    return _iso(text, zone)
+
+
+def spoken(duration: timedelta) -> str:
+    """Say a duration in at most two units, rounded down: `3m 42s`, `2h 5m`, `4.2s`, `120ms`."""
+    thousandths = max(0, duration // timedelta(milliseconds=1))
+    seconds = thousandths // 1000
+    if thousandths < 1000:
+        return f"{thousandths}ms" if thousandths else "0s"
+    if seconds < 10:
+        return f"{seconds}.{thousandths % 1000 // 100}s"
+    for unit, length, next_unit, next_length in (
+        ("d", 86_400, "h", 3600),
+        ("h", 3600, "m", 60),
+        ("m", 60, "s", 1),
+    ):
+        if seconds >= length:
+            rest = seconds % length // next_length
+            return f"{seconds // length}{unit}" + (f" {rest}{next_unit}" if rest else "")
+    return f"{seconds}s"
+
+
+def _leading(text: str, letters: str) -> tuple[str, str]:
+    rest = text.lstrip(letters)
+    return text[: len(text) - len(rest)], rest
+
+
+def _is_number(text: str) -> bool:
+    digits = text.replace(".", "", 1)
+    return digits.isascii() and digits.isdigit() and len(digits) < 20
+
+
+def _bounded(number: float, unit: timedelta, text: str) -> timedelta:
+    if number > _LONGEST / unit:
+        raise BadValue(f"{text!r} is longer than a hundred years. {_HOW_DURATION}")
+    return number * unit
+
+
+def _clock(text: str) -> tuple[int, int, int] | None:
+    """Read HH:MM or HH:MM:SS."""
+    parts = text.split(":")
+    if len(parts) not in (2, 3) or not all(len(p) in (1, 2) and p.isascii() and p.isdigit() for p in parts):
+        return None
+    if len(parts[-1]) != 2:
+        return None
+    hour, minute, second = (*map(int, parts), 0)[:3]
+    return (hour, minute, second) if hour < 24 and minute < 60 and second < 60 else None
+
+
+def _on_the_wall(now: datetime, zone: tzinfo | None, *, days: int, clock: tuple[int, int, int]) -> datetime:
+    hour, minute, second = clock
+    day = now.astimezone(zone).replace(tzinfo=None) + timedelta(days=days)
+    return _in_zone(day.replace(hour=hour, minute=minute, second=second, microsecond=0, fold=0), zone)
+
+
+def _in_zone(wall: datetime, zone: tzinfo | None) -> datetime:
+    # A naive datetime counts as the machine's local time, with the offset that holds on that very day.
+    return (wall if zone is None else wall.replace(tzinfo=zone)).astimezone(UTC)
+
+
+def _iso(text: str, zone: tzinfo | None) -> datetime:
+    try:
+        when = datetime.fromisoformat(text.strip())
+        return when.astimezone(UTC) if when.tzinfo else _in_zone(when, zone)
+    except (ValueError, OverflowError):
+        raise BadValue(f"{text!r} is not a time. {_HOW_TIME}") from None

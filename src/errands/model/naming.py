@@ -1,0 +1,212 @@
+"""Names: the ids of tasks and runs, and the readable half of them.
+
+A task's id is a slug and six random letters, `pytest-7k2m4x`; a run's is the task's and its number,
+`pytest-7k2m4x.1`. Ids become parts of paths, so nothing that is not exactly of this shape is one.
+"""
+
+from __future__ import annotations
+
+from errands.model.errors import BadValue
+
+ALPHABET = "23456789abcdefghjkmnpqrstvwxyz"  # nothing that looks or sounds like something else
+SUFFIX_LENGTH = 6
+LONGEST_SLUG = 32
+LONGEST_TASK_ID = LONGEST_SLUG + 1 + SUFFIX_LENGTH
+
+_SLUG_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
+_SUFFIX_LETTERS = frozenset(ALPHABET)
+_DIGITS = frozenset("0123456789")
+
+# Programs that only run another one: the words before it are theirs.
+_WRAPPERS = frozenset((
+    "caffeinate", "chronic", "chrt", "command", "doas", "env", "exec", "flock", "ionice", "nice", "nohup",
+    "npx", "pnpx", "setsid", "stdbuf", "sudo", "taskset", "time", "timeout", "unbuffer", "uvx", "xvfb-run",
+))  # fmt: skip
+_RUNNERS = frozenset(("bundle", "hatch", "pdm", "pipenv", "pixi", "poetry", "rye", "uv"))  # `uv run pytest`
+_SHELLS = frozenset(("bash", "dash", "ksh", "sh", "zsh"))
+_PYTHONS = frozenset(("pypy", "pypy3", "python", "python2", "python3"))
+_INTERPRETERS = _SHELLS | _PYTHONS | {"bun", "deno", "node", "perl", "php", "ruby", "tsx"}
+_OPTIONS_WITH_VALUE = frozenset((
+    "-C", "-c", "-e", "-g", "-i", "-k", "-n", "-o", "-p", "-s", "-u", "-w", "--adjustment", "--chdir",
+    "--group", "--kill-after", "--signal", "--unset", "--user",
+))  # fmt: skip
+_EXTENSIONS = (".py", ".sh", ".bash", ".js", ".mjs", ".ts", ".rb", ".pl", ".php")
+
+
+def slug(text: str) -> str:
+    """Turn a name into the readable half of an id: lower-case letters, digits and single hyphens."""
+    if not text.isascii():
+        import unicodedata
+
+        text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    letters = "".join(c if c in _SLUG_LETTERS else "-" for c in text[:1000].lower())
+    words = [word for word in letters.split("-") if word]
+    return "-".join(words)[:LONGEST_SLUG].rstrip("-") or "task"
+
+
+def command_slug(command: str) -> str:
+    """Turn a command line into a slug: the program that does the work, not what wraps it."""
+    return slug(_program(_words(command[:4000])))
+
+
+def new_id(slug: str, randomness: bytes) -> str:
+    """Make a task's id; at least eight random bytes keep the letters evenly spread."""
+    if len(randomness) < 8:
+        raise ValueError("a new id needs at least 8 random bytes")
+    number = int.from_bytes(randomness, "big")
+    suffix = ""
+    for _ in range(SUFFIX_LENGTH):
+        number, digit = divmod(number, len(ALPHABET))
+        suffix += ALPHABET[digit]
+    made = f"{slug}-{suffix}"
+    if not is_task_id(made):
+        raise BadValue(f"{slug!r} cannot be part of an id. Use lower-case letters, digits and hyphens.")
+    return made
+
+
+def run_id(task_id: str, number: int) -> str:
+    """Name the run of a task; runs are numbered from 1."""
+    return f"{task_id}.{number}"
+
+
+def split_run_id(run_id: str) -> tuple[str, int]:
+    """Take a run's id apart into the task's id and the run's number."""
+    if not is_run_id(run_id):
+        raise BadValue(f"{run_id[:80]!r} is not the id of a run, such as pytest-7k2m4x.1.")
+    task_id, _, number = run_id.rpartition(".")
+    return task_id, int(number)
+
+
+def is_task_id(text: str) -> bool:
+    """Say whether this can be the id of a task."""
+    if len(text) > LONGEST_TASK_ID:
+        return False
+    name, hyphen, suffix = text.rpartition("-")
+    return (
+        hyphen == "-"
+        and len(suffix) == SUFFIX_LENGTH
+        and _SUFFIX_LETTERS.issuperset(suffix)
+        and _SLUG_LETTERS.issuperset(name)
+        and bool(name)
+        and not name.startswith("-")
+        and not name.endswith("-")
+        and "--" not in name
+    )
+
+
+def is_run_id(text: str) -> bool:
+    """Say whether this can be the id of a run."""
+    task_id, dot, number = text.rpartition(".")
+    return (
+        dot == "."
+        and 1 <= len(number) <= 9
+        and _DIGITS.issuperset(number)
+        and number[0] != "0"
+        and is_task_id(task_id)
+    )
+
+
+def is_prefix(text: str) -> bool:
+    """Say whether an id of a task can begin with this; the empty text fits all and so is none."""
+    return 0 < len(text) <= LONGEST_TASK_ID and _SLUG_LETTERS.issuperset(text) and text[0] != "-"
+
+
+def _words(command: str) -> list[str]:
+    """Split a command line roughly: quotes hold words together, `;`, `&` and `|` stand alone."""
+    words: list[str] = []
+    word: str | None = None
+    quote = ""
+    for letter in command:
+        if quote:
+            if letter == quote:
+                quote = ""
+            else:
+                word = (word or "") + letter
+        elif letter in "'\"":
+            quote, word = letter, word or ""
+        elif letter.isspace() or letter in ";&|(){}<>!":
+            if word is not None:
+                words.append(word)
+                word = None
+            if letter in ";&|\n":
+                words.append(";")
+        else:
+            word = (word or "") + letter
+    return words if word is None else [*words, word]
+
+
+def _program(words: list[str]) -> str:
+    rest = _after_prologue(words)
+    while rest:
+        name = rest[0].rstrip("/").rpartition("/")[2]
+        if name in _WRAPPERS:
+            rest = _without_options(rest[1:])
+        elif name in _RUNNERS and rest[1:2] in (["run"], ["exec"]):
+            rest = _without_options(rest[2:])
+        elif _is_interpreter(name):
+            return _interpreted(name, rest[1:])
+        else:
+            return _without_extension(name)
+    return "shell"
+
+
+def _after_prologue(words: list[str]) -> list[str]:
+    """Skip `cd somewhere &&` and `set -e;`, which say nothing about the work."""
+    while words and words[0] in (";", "cd", "set", "export", "source", ".", "ulimit", "umask", "pushd"):
+        if ";" not in words:
+            return words
+        words = words[words.index(";") + 1 :]
+    while words and _is_assignment(words[0]):
+        words = words[1:]
+    return words
+
+
+def _without_options(words: list[str]) -> list[str]:
+    """Skip a wrapper's own options, numbers, durations and assignments."""
+    while words:
+        if words[0] in _OPTIONS_WITH_VALUE and len(words) > 2:
+            words = words[2:]
+        elif words[0].startswith("-") or words[0][:1].isdigit() or _is_assignment(words[0]):
+            words = words[1:]
+        else:
+            break
+    return words
+
+
+def _is_interpreter(name: str) -> bool:
+    return name in _INTERPRETERS or (name.startswith("python3.") and name[8:].isdigit())
+
+
+def _interpreted(name: str, words: list[str]) -> str:
+    """Name what an interpreter runs: its module, its script, or the line that a shell was given."""
+    for place, word in enumerate(words):
+        following = words[place + 1 : place + 2]
+        if word == ";":
+            break
+        if word == "-m" and name.startswith(("python", "pypy")) and following:
+            return following[0].partition(".")[0]
+        if (
+            name in _SHELLS
+            and word.startswith("-")
+            and not word.startswith("--")
+            and "c" in word
+            and following
+        ):
+            return _program(_words(following[0]))
+        if word in ("-c", "-e", "-p", "-"):
+            break
+        if not word.startswith("-"):
+            return _without_extension(word.rstrip("/").rpartition("/")[2])
+    return name
+
+
+def _is_assignment(word: str) -> bool:
+    name, equals, _ = word.partition("=")
+    return equals == "=" and name.isidentifier()
+
+
+def _without_extension(name: str) -> str:
+    for extension in _EXTENSIONS:
+        if name.endswith(extension) and name != extension:
+            return name.removesuffix(extension)
+    return name
