@@ -1,0 +1,169 @@
+"""Bootstrap: the only file that knows all parts. It puts an engine together, and starts the daemon.
+
+Whatever is heavy is imported where it is used, because every command of the CLI comes through here.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from datetime import UTC, datetime
+
+from errands import config as configuration
+from errands.engine.doorbell import Bell
+from errands.engine.engine import Engine
+from errands.engine.home import Home
+from errands.model.errors import DaemonError
+from errands.runners import log
+from errands.stores.sqlite.connection import Connection
+from errands.stores.sqlite.store import SqliteStore
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from errands.config import Config
+    from errands.engine.connected import Connected
+    from errands.engine.loops import Loops
+
+READY_WITHIN = 10.0  # seconds
+
+
+class SystemClock:
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+
+def open_home(path: str | None = None) -> Home:
+    return Home(path=os.path.abspath(path or configuration.home(os.environ)))
+
+
+def open_store(home: Home, config: Config) -> SqliteStore:
+    return SqliteStore(Connection(home.store, durability=config.store.durability), home.runs)
+
+
+def open_engine(home: Home | None = None, config: Config | None = None) -> Engine:
+    """Open the engine for this process; nothing is started by it."""
+    home = home or open_home()
+    config = config or configuration.load()
+    return Engine(
+        store=open_store(home, config),
+        home=home,
+        config=config,
+        clock=SystemClock(),
+        output=log,
+        bell=Bell(home.bell),
+    )
+
+
+def make_loops(home: Home, config: Config, python: str = sys.executable) -> Loops:
+    """Put the loops together; whoever runs them must hold the lock of the home."""
+    from errands.channels.inbox import InboxChannel
+    from errands.engine.loops import Loops
+    from errands.runners.pool import ShimPool
+
+    store = open_store(home, config)
+    return Loops(
+        store=store,
+        runner=ShimPool(home.runs, python=python),
+        home=home,
+        config=config,
+        clock=SystemClock(),
+        output=log,
+        channels={"inbox": InboxChannel(store)},
+    )
+
+
+def run_daemon(home: Home | None = None) -> int:
+    """Run the daemon in this process."""
+    import logging
+
+    from errands.engine.daemon import serve
+
+    home = home or open_home()
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    config = configuration.load(cwd="/")
+    return serve(home, lambda: make_loops(home, config))
+
+
+def start_daemon(home: Home) -> None:
+    """Start the daemon in the background and return when it answers, or say why it does not."""
+    os.makedirs(home.path, mode=0o700, exist_ok=True)
+    child = _spawn_daemon(home)
+    deadline = time.monotonic() + READY_WITHIN
+    bell = Bell(home.bell)
+    try:
+        while time.monotonic() < deadline:
+            if bell.is_answered():
+                return
+            ended, code = os.waitpid(child, os.WNOHANG)
+            if ended and os.waitstatus_to_exitcode(code):
+                raise DaemonError(f"the daemon could not start:\n{_last_words(home)}\nThe whole log: {home.log}")
+            time.sleep(0.005)
+    except ChildProcessError:
+        return  # it was another process's daemon that answered for ours
+    finally:
+        bell.close()
+    raise DaemonError(
+        f"the daemon does not answer after {READY_WITHIN:g} s; nothing is lost: "
+        f"see {home.log}, then `errands daemon status` and `errands doctor`"
+    )
+
+
+def ensure_held(engine: Engine) -> None:
+    """See to it that somebody runs the loops of this engine's home."""
+    if not engine.bell.is_answered():
+        start_daemon(engine.home)
+
+
+def connect(home: str | None = None, *, embedded: bool = True, **overrides: Any) -> Connected:
+    """Open the engine for an async program: `async with errands.connect() as engine: ...`.
+
+    If nobody runs the loops of this home, this process does, for as long as it is connected (`embedded`); work that
+    is still live then is handed to the daemon. With `embedded=False` the daemon is started instead.
+    `overrides` are configuration keys such as `{"runs.grace": "2s"}`.
+    """
+    from errands.engine.connected import Connected
+
+    place = open_home(home)
+    config = configuration.load(overrides=overrides)
+    return Connected(
+        engine=lambda: open_engine(place, config),
+        loops=(lambda: make_loops(place, config)) if embedded else None,
+        start_daemon=lambda: start_daemon(place),
+    )
+
+
+def _spawn_daemon(home: Home) -> int:
+    environ: Mapping[str, str] = {**os.environ, "ERRANDS_HOME": home.path}
+    log_file = os.open(home.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.posix_spawn(
+            sys.executable,
+            [sys.executable, "-m", "errands", "daemon", "run"],
+            {k: v for k, v in environ.items() if k not in ("ERRANDS_RUN_ID", "ERRANDS_TASK_ID")},
+            file_actions=[
+                (os.POSIX_SPAWN_DUP2, nothing, 0),
+                (os.POSIX_SPAWN_DUP2, log_file, 1),
+                (os.POSIX_SPAWN_DUP2, log_file, 2),
+            ],
+            setsid=True,
+        )
+    finally:
+        os.close(log_file)
+        os.close(nothing)
+
+
+def _last_words(home: Home) -> str:
+    try:
+        with open(home.log, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - 2000))
+            return "\n".join(file.read().decode("utf-8", "replace").splitlines()[-5:])
+    except OSError as error:
+        return f"(its log cannot be read: {error})"

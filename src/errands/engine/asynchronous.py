@@ -1,0 +1,182 @@
+"""The engine for programs: the verbs of the Engine, and waiting that does not block the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from datetime import timedelta
+from typing import Any
+
+from errands.engine.doorbell import Bell
+from errands.engine.engine import Engine
+from errands.engine.waiting import LOOK
+from errands.model.action import Command
+from errands.model.draft import Draft
+from errands.model.errors import BadValue
+from errands.model.event import Event
+from errands.model.notice import Notice
+from errands.model.record import fields
+from errands.model.view import View
+from errands.ports.output import Piece
+from errands.ports.store import Query
+
+_CHUNK = 256 * 1024
+
+
+class AsyncEngine:
+    """What `errands.connect()` gives. The verbs are local transactions, well under a millisecond each."""
+
+    def __init__(self, engine: Engine, *, unheld: Callable[[], None]) -> None:
+        self.engine = engine
+        self._unheld = unheld
+
+    async def submit(self, command: Command | Sequence[str] | Draft, **options: Any) -> View:
+        """Create a task; `options` are the fields of `Draft`, such as name, cwd, env, after, timeout, batch."""
+        return self.engine.submit(drafted(command, options))
+
+    async def submit_all(self, drafts: Sequence[Draft]) -> list[View]:
+        """Create several tasks at once; `after` may name another one of them."""
+        return self.engine.submit_all(drafts)
+
+    async def get(self, task_id: str) -> View:
+        return self.engine.get(task_id)
+
+    async def output(self, task_id: str, *, offset: int = 0, limit: int | None = None) -> Piece:
+        return self.engine.output(task_id, offset=offset, limit=limit)
+
+    async def tail(self, task_id: str, lines: int | None = None) -> Piece:
+        return self.engine.tail(task_id, lines)
+
+    async def cancel(self, *task_ids: str) -> list[View]:
+        return self.engine.cancel(task_ids)
+
+    async def restart(self, task_id: str) -> View:
+        return self.engine.restart(task_id)
+
+    async def clear(self, *task_ids: str) -> list[str]:
+        return self.engine.clear(task_ids)
+
+    async def send(self, task_id: str, content: bytes, *, eof: bool = False) -> None:
+        self.engine.send(task_id, content, eof=eof)
+
+    async def events(self, task_id: str) -> list[Event]:
+        return self.engine.events(task_id)
+
+    async def take_notices(self, owner: str = "user", *, reader: str = "python") -> list[Notice]:
+        """Take what an owner was not told yet; each notice is handed over once."""
+        return self.engine.take_notices(owner, reader=reader)
+
+    async def wait(self, task_id: str, *, timeout: float | timedelta | None = None) -> View:
+        """Wait until a task ends, or the time-out passes; the view tells which."""
+        return (await self.wait_all([task_id], timeout=timeout))[0]
+
+    async def wait_all(self, task_ids: Sequence[str], *, timeout: float | timedelta | None = None) -> list[View]:
+        ids = [self.engine.resolve(each) for each in task_ids]
+        seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
+        if seconds is not None and seconds < 0:
+            raise BadValue(f"a time-out cannot be negative: {seconds}")
+        deadline = None if seconds is None else time.monotonic() + seconds
+        live = ids
+        async with _Line(self.engine, ids, self._unheld) as line:
+            while live := [each for each in live if not self.engine.store.ended(each)]:
+                left = LOOK if deadline is None else min(LOOK, deadline - time.monotonic())
+                if left <= 0:
+                    break
+                await line.news(left)
+        return [self.engine.get(each) for each in ids]
+
+    async def watch(self, *task_ids: str) -> AsyncIterator[View]:
+        """Yield a task's view whenever it changed; all tasks if none is named. It never ends by itself."""
+        ids = [self.engine.resolve(each) for each in task_ids] or ["*"]
+        async with _Line(self.engine, ids, self._unheld) as line:
+            while True:
+                for task_id in await line.news(LOOK):
+                    for view in self.engine.list(Query(ids=(task_id,))):
+                        yield view
+
+    async def follow(self, task_id: str) -> AsyncIterator[bytes]:
+        """Yield a task's output as it comes, from its beginning, until its run has ended."""
+        view = self.engine.get(task_id)
+        run_id, offset = view.latest.id, 0
+        async with _Line(self.engine, [view.id], self._unheld) as line:
+            while True:
+                over = self.engine.store.ended(view.id)
+                while (piece := self.engine.output(run_id, offset=offset, limit=_CHUNK)).content:
+                    offset = piece.next_offset
+                    yield piece.content
+                if over:
+                    return
+                await line.news(0.1)
+
+    async def list(self, *, states: Iterable[str] = (), batch: str | None = None, limit: int | None = None) -> list[View]:
+        return self.engine.list(Query(states=tuple(states), batch=batch, limit=limit))
+
+
+def drafted(command: Command | Sequence[str] | Draft, options: dict[str, Any]) -> Draft:
+    """Make a draft from how people call `submit`: a shell line, words, or a draft."""
+    if isinstance(command, Draft):
+        if options:
+            raise BadValue("give either a Draft or options, not both")
+        return command
+    unknown = set(options) - set(fields(Draft))
+    if unknown:
+        raise BadValue(f"unknown options: {', '.join(sorted(unknown))}; see errands.model.draft.Draft")
+    words = command if isinstance(command, str) else tuple(command)
+    return Draft(command=words, **{name: _meant(name, value) for name, value in options.items()})
+
+
+def _meant(name: str, value: Any) -> Any:
+    """Take seconds where a timedelta is meant, and any sequence where a tuple is."""
+    if name in ("timeout", "idle", "cpu", "grace") and isinstance(value, int | float):
+        return timedelta(seconds=value)
+    if name in ("then", "before", "lastly", "after"):
+        if isinstance(value, str):
+            raise BadValue(f"{name} takes a list, not one string: {name}=[{value!r}]")
+        return tuple(value)
+    return value
+
+
+class _Line:
+    """A line to the doorbell that an event loop can wait on."""
+
+    def __init__(self, engine: Engine, task_ids: Sequence[str], unheld: Callable[[], None]) -> None:
+        self._bell = Bell(engine.home.bell)
+        self._ids = task_ids
+        self._unheld = unheld
+        self._watching = False
+
+    async def __aenter__(self) -> _Line:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self._bell.close()
+
+    async def news(self, timeout: float) -> list[str]:
+        """Wait for news of the tasks; give the ids of those that changed, none after the time-out."""
+        if not self._watching:
+            self._watching = self._bell.watch(self._ids)
+            if not self._watching:
+                self._unheld()
+                await asyncio.sleep(min(timeout, 0.05))
+            return []  # what happened before we watched is in the store: look now
+        loop = asyncio.get_running_loop()
+        heard: asyncio.Future[None] = loop.create_future()
+        handle = self._bell.fileno()
+        loop.add_reader(handle, _settle, heard)
+        try:
+            await asyncio.wait_for(heard, timeout)
+        except TimeoutError:
+            return []
+        finally:
+            loop.remove_reader(handle)
+        words = self._bell.heard()
+        if words is None:
+            self._watching = False
+            return []
+        return [task_id for line in words for task_id in line.split()[1:] if line.startswith("changed ")]
+
+
+def _settle(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)

@@ -1,0 +1,138 @@
+"""The belfry: the holder's end of the doorbell."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import struct
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+from errands.engine.doorbell import reach
+
+LONGEST_LINE = 1 << 20
+_LOG = logging.getLogger("errands.bell")
+
+
+class Belfry:
+    """Hears rings and tells watchers; nothing that comes over a socket can hurt the holder."""
+
+    def __init__(self, path: str, ring: Callable[[], None]) -> None:
+        self.path = path
+        self._ring = ring
+        self._lines: dict[socket.socket, bytes] = {}
+        self._watchers: dict[str, set[socket.socket]] = {}
+        self._server: socket.socket | None = None
+
+    def open(self) -> None:
+        """Start to listen; only the holder of the lock may, so an old socket is nobody's."""
+        with suppress(FileNotFoundError):
+            os.unlink(self.path)
+        server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | getattr(socket, "SOCK_NONBLOCK", 0))
+        server.setblocking(False)
+        before = os.umask(0o177)
+        try:
+            reach(server.bind, self.path)
+        finally:
+            os.umask(before)
+        server.listen(1024)
+        self._server = server
+        asyncio.get_running_loop().add_reader(server, self._accept)
+
+    def close(self) -> None:
+        loop = asyncio.get_running_loop()
+        if self._server is not None:
+            loop.remove_reader(self._server)
+            self._server.close()
+            self._server = None
+            with suppress(FileNotFoundError):
+                os.unlink(self.path)
+        for line in list(self._lines):
+            self._drop(line)
+
+    def tell(self, task_ids: Iterable[str]) -> None:
+        """Tell everybody who watches these tasks that they changed."""
+        if not self._watchers:
+            return
+        news: dict[socket.socket, list[str]] = {}
+        everybody = self._watchers.get("*", ())
+        for task_id in task_ids:
+            for line in (*self._watchers.get(task_id, ()), *everybody):
+                news.setdefault(line, []).append(task_id)
+        for line, ids in news.items():
+            self._say(line, b"changed " + " ".join(ids).encode() + b"\n")
+
+    def _accept(self) -> None:
+        assert self._server is not None
+        for _ in range(64):
+            try:
+                line, _address = self._server.accept()
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError as error:  # out of descriptors: those who wait poll instead
+                _LOG.warning("cannot accept a connection: %s", error)
+                return
+            line.setblocking(False)
+            if not _is_ours(line):
+                line.close()
+                continue
+            self._lines[line] = b""
+            asyncio.get_running_loop().add_reader(line, self._listen, line)
+
+    def _listen(self, line: socket.socket) -> None:
+        try:
+            said = line.recv(65536)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            said = b""
+        if not said:
+            self._drop(line)
+            return
+        rest = self._lines[line] + said
+        if len(rest) > LONGEST_LINE:
+            self._drop(line)
+            return
+        *words, self._lines[line] = rest.split(b"\n")
+        for each in words:
+            self._obey(line, each)
+
+    def _obey(self, line: socket.socket, words: bytes) -> None:
+        match words.split():
+            case []:
+                self._ring()
+            case [b"watch", *task_ids]:
+                for each in task_ids:
+                    self._watchers.setdefault(each.decode("ascii", "replace"), set()).add(line)
+            case [b"ping"]:
+                self._say(line, b"pong %d\n" % os.getpid())
+            case _:
+                pass
+
+    def _say(self, line: socket.socket, words: bytes) -> None:
+        try:
+            line.send(words)
+        except (BlockingIOError, InterruptedError):
+            pass  # a watcher that does not read polls instead
+        except OSError:
+            self._drop(line)
+
+    def _drop(self, line: socket.socket) -> None:
+        asyncio.get_running_loop().remove_reader(line)
+        self._lines.pop(line, None)
+        for task_id in [each for each, lines in self._watchers.items() if line in lines]:
+            self._watchers[task_id].discard(line)
+            if not self._watchers[task_id]:
+                del self._watchers[task_id]
+        line.close()
+
+
+def _is_ours(line: socket.socket) -> bool:
+    """Tell whether the other end belongs to us or to root; where the system cannot say, the file mode does."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        return True
+    _pid, uid, _gid = struct.unpack("3i", line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    return uid in (0, os.geteuid())
+

@@ -1,0 +1,58 @@
+"""A connection of a program to the engine: a client where somebody runs the loops, the holder where nobody does."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from errands.engine.asynchronous import AsyncEngine
+from errands.engine.engine import Engine
+from errands.engine.holder import HolderLock
+from errands.engine.loops import Loops
+
+_LOG = logging.getLogger("errands")
+
+
+class Connected:
+    """An async context manager; what is live or queued when it ends goes on under the daemon."""
+
+    def __init__(
+        self, *, engine: Callable[[], Engine], loops: Callable[[], Loops] | None, start_daemon: Callable[[], None]
+    ) -> None:
+        self._open_engine = engine
+        self._make_loops = loops
+        self._start_daemon = start_daemon
+        self._loops: Loops | None = None
+        self._lock: HolderLock | None = None
+
+    async def __aenter__(self) -> AsyncEngine:
+        engine = self._engine = self._open_engine()
+        if self._make_loops is None:
+            if not engine.bell.is_answered():
+                self._start_daemon()
+        else:
+            lock = HolderLock(engine.home)
+            if lock.take("embedded"):
+                self._lock = lock
+                self._loops = self._make_loops()
+                await self._loops.open()
+        return AsyncEngine(engine, unheld=self._unheld)
+
+    async def __aexit__(self, *error: object) -> None:
+        try:
+            if self._loops is not None:
+                await self._loops.close()
+        finally:
+            if self._lock is not None:
+                self._lock.release()
+            counts = self._engine.store.counts()
+            self._engine.bell.close()
+            if self._lock is not None and (counts["pending"] or counts["running"]):
+                self._start_daemon()
+            self._engine.store.close()
+
+    def _unheld(self) -> None:
+        """Nobody answers the bell: the holder died, and its work is waiting."""
+        if self._loops is None and not self._engine.bell.is_answered():
+            _LOG.warning("nobody runs the loops of %s; starting the daemon", self._engine.home.path)
+            self._start_daemon()

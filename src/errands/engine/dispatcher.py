@@ -1,0 +1,112 @@
+"""The dispatcher: takes ready runs out of their lanes, as many as there is room for.
+
+It only claims; the runs start after the transaction that claimed them has been committed, so a run that was
+started is always known to have been.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from datetime import datetime
+
+from errands.config import Config
+from errands.engine.home import Home
+from errands.model.action import Command, written
+from errands.model.run import Run
+from errands.model.task import Task
+from errands.ports.runner import Launch, Role, Step
+from errands.ports.store import Store
+
+_CACHED_ENVIRONMENTS = 16
+
+
+class Dispatcher:
+    def __init__(self, store: Store, home: Home, config: Config) -> None:
+        self._store = store
+        self._home = home
+        self._config = config
+        self._environments: dict[str, Mapping[str, str]] = {}
+        self.live: dict[str, str] = {}
+
+    def claim(self, *, now: datetime) -> list[tuple[Task, Run]]:
+        """Claim as many runs as the lanes have room for."""
+        claimed: list[tuple[Task, Run]] = []
+        used: dict[str, int] = {}
+        for lane in self.live.values():
+            used[lane] = used.get(lane, 0) + 1
+        for lane, width in self._config.lanes.items():
+            room = width - used.get(lane, 0)
+            if room > 0:
+                claimed += self._store.claim(lane, limit=room, now=now)
+        return claimed
+
+    def hold(self, task: Task, run: Run) -> None:
+        """Count a run against its lane until it is freed."""
+        self.live[run.id] = task.lane
+
+    def free(self, run_id: str) -> None:
+        self.live.pop(run_id, None)
+
+    def launch(self, task: Task, run: Run) -> Launch:
+        """Gather all a shim has to know about a run."""
+        directory = self._home.run(run.id)
+        limits, action = task.limits, task.action
+        return Launch(
+            run_id=run.id,
+            attempt=run.attempt,
+            directory=directory,
+            header=_header(task, run),
+            steps=(
+                *(self._step("before", each) for each in action.before),
+                *(self._step("main", each) for each in action.commands),
+                *(self._step("finally", each) for each in action.lastly),
+            ),
+            cwd=action.cwd,
+            env={
+                **self._environment(action.environment),
+                **action.env,
+                "ERRANDS_HOME": self._home.path,
+                "ERRANDS_TASK_ID": task.id,
+                "ERRANDS_RUN_ID": run.id,
+                "ERRANDS_RUN_DIR": directory,
+                "ERRANDS_PROGRESS": f"{directory}/progress",
+            },
+            cap=limits.output,
+            timeout=None if limits.timeout is None else limits.timeout.total_seconds(),
+            idle=None if limits.idle is None or limits.on_idle == "report" else limits.idle.total_seconds(),
+            grace=(limits.grace or self._config.runs.grace).total_seconds(),
+            memory=limits.memory,
+            cpu=None if limits.cpu is None else limits.cpu.total_seconds(),
+            processes=limits.processes,
+            input=action.input,
+            sync=self._config.store.durability == "full",
+        )
+
+    def _step(self, role: Role, command: Command) -> Step:
+        argv = (self._config.runs.shell, "-c", command) if isinstance(command, str) else command
+        return Step(role=role, argv=argv, label=written(command))
+
+    def _environment(self, digest: str) -> Mapping[str, str]:
+        found = self._environments.get(digest)
+        if found is None:
+            found = self._store.environment(digest)
+            if len(self._environments) >= _CACHED_ENVIRONMENTS:
+                self._environments.clear()
+            self._environments[digest] = found
+        return found
+
+
+def _header(task: Task, run: Run) -> bytes:
+    """Write what a log begins with, so that it can be understood alone."""
+    started = run.started_at or run.created_at
+    lines = [
+        f"task      {task.id}, run {run.number}",
+        *(f"command   {written(each)}" for each in task.action.commands),
+        f"directory {task.action.cwd}",
+        f"approved  by {task.created_by}, {task.created_at:%Y-%m-%d %H:%M:%S} UTC",
+        f"started   {started:%Y-%m-%d %H:%M:%S} UTC",
+    ]
+    # One line each, whatever the command contains: the header must not be mistaken for output.
+    text = "".join(f"# {line}\n" for each in lines for line in each.splitlines())
+    return text.encode(sys.getfilesystemencoding(), "surrogateescape") + b"\n"

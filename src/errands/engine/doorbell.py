@@ -1,0 +1,113 @@
+"""The doorbell: a unix socket that wakes people up. It carries no facts.
+
+Whoever commits something rings; the holder of the loops tells those who watch which tasks changed. Losing
+the bell costs one poll, never a fact. Lines: `` (ring), `watch ID...`, `watch *`, `ping`; answers: `changed
+ID...`, `pong PID`.
+"""
+
+from __future__ import annotations
+
+import _socket as socket
+import os
+
+from errands.model.errors import HomeError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+LONGEST = 100  # a unix socket's path must fit into 108 bytes, fewer on some systems
+
+
+class Bell:
+    """A process's line to the holder of the loops; every call survives the holder's death."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._line: socket.socket | None = None
+        self._rest = b""
+
+    def ring(self) -> bool:
+        """Say that something changed; False when nobody is there to hear it."""
+        return self._say(b"\n")
+
+    def watch(self, task_ids: Iterable[str] = ("*",)) -> bool:
+        """Ask to be told about changes of these tasks, or of all."""
+        return self._say(b"watch " + " ".join(task_ids).encode() + b"\n")
+
+    def ping(self) -> bool:
+        return self._say(b"ping\n")
+
+    def is_answered(self) -> bool:
+        """Tell whether anybody listens."""
+        return self._connected() is not None
+
+    def fileno(self) -> int:
+        """Give the descriptor to wait on, or -1 when nobody is there."""
+        return -1 if self._line is None else self._line.fileno()
+
+    def heard(self) -> list[str] | None:
+        """Read what was said, without waiting; None when the holder is gone."""
+        if self._line is None:
+            return None
+        words: list[str] = []
+        try:
+            while True:
+                said = self._line.recv(65536)
+                if not said:
+                    self.close()
+                    return words or None
+                *lines, self._rest = (self._rest + said).split(b"\n")
+                words += [line.decode("ascii", "replace") for line in lines]
+        except (BlockingIOError, InterruptedError):
+            return words
+        except OSError:
+            self.close()
+            return words or None
+
+    def close(self) -> None:
+        if self._line is not None:
+            self._line.close()
+            self._line = None
+        self._rest = b""
+
+    def _say(self, words: bytes) -> bool:
+        for _ in range(2):  # the second time with a new line, should the old one's holder have gone
+            line = self._connected()
+            if line is None:
+                return False
+            try:
+                line.send(words)
+                return True
+            except BlockingIOError:
+                return True  # the holder has unread rings already
+            except OSError:
+                self.close()
+        return False
+
+    def _connected(self) -> socket.socket | None:
+        if self._line is None:
+            line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            try:
+                reach(line.connect, self.path)
+                line.setblocking(False)
+            except OSError:
+                line.close()
+                return None
+            self._line = line
+        return self._line
+
+
+def reach(act: Callable[[str], None], path: str) -> None:
+    """Bind or connect to a socket's path, also to one that is too long for the system call."""
+    if len(os.fsencode(path)) < LONGEST:
+        act(path)
+        return
+    folder, name = os.path.split(path)
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        if not os.path.isdir(f"/proc/self/fd/{handle}"):
+            raise HomeError(f"the path {path} is too long for a socket; set ERRANDS_HOME to a shorter one")
+        act(f"/proc/self/fd/{handle}/{name}")
+    finally:
+        os.close(handle)

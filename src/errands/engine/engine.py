@@ -1,0 +1,241 @@
+"""The engine: every verb and every question, in any process.
+
+Verbs are short transactions on the store and then a ring of the doorbell, so when one returns its effect
+is true and on disk. Whatever waits stands elsewhere; nothing here does.
+"""
+
+from __future__ import annotations
+
+import os
+
+from errands.engine.launching import Launching
+from errands.engine.settle import settle
+from errands.model.errors import BadValue, ErrandsError, IllegalMove, NotFound, StillLive
+from errands.model.naming import is_id
+from errands.model.progress import parse as parse_progress
+from errands.model.record import evolve
+from errands.model.run import task_of
+from errands.ports.store import Query
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+    from typing import Any
+
+    from errands.config import Config
+    from errands.engine.doorbell import Bell
+    from errands.engine.home import Home
+    from errands.model.draft import Draft
+    from errands.model.event import Event
+    from errands.model.notice import Notice
+    from errands.model.view import View
+    from errands.ports.clock import Clock
+    from errands.ports.output import OutputPort, Piece
+    from errands.ports.store import Store
+
+
+class Engine:
+    def __init__(
+        self, *, store: Store, home: Home, config: Config, clock: Clock, output: OutputPort, bell: Bell
+    ) -> None:
+        self.store = store
+        self.home = home
+        self.config = config
+        self.clock = clock
+        self.bell = bell
+        self._output = output
+        self._launching = Launching(store, config)
+
+    # Verbs.
+
+    def submit(self, draft: Draft) -> View:
+        """Create a task and queue its first run. A key that was used before gives the first task."""
+        return self.submit_all([draft])[0]
+
+    def submit_all(self, drafts: Sequence[Draft]) -> list[View]:
+        """Create several tasks in one transaction: all of them or none.
+
+        `after` may name another draft of the same call by its name; a circle is refused.
+        """
+        now = self.clock.now()
+        with self.store:
+            ids = self._launching.launch_all(drafts, now=now)
+            views = [self._shown(self.store.view(each)) for each in ids]
+        self.bell.ring()
+        return views
+
+    def cancel(self, task_ids: Iterable[str], *, by: str | None = None) -> list[View]:
+        """End tasks: pending ones now, running ones by a request the holder carries out. Repeating is harmless."""
+        ids = [self.resolve(each) for each in task_ids]
+        now, who = self.clock.now(), by or launcher()
+        with self.store:
+            for task_id in ids:
+                run = self.store.view(task_id).latest
+                if run.state == "pending" and self.store.withdraw(run.id, by=who, now=now):
+                    settle(self.store, run.id, "cancelled", now=now)
+                elif run.state == "running":
+                    self.store.request_stop(run.id, by=who, now=now)
+        self.bell.ring()
+        return [self.get(each) for each in ids]
+
+    def restart(self, task_id: str) -> View:
+        """Run an ended task again, as a new run."""
+        task_id, now = self.resolve(task_id), self.clock.now()
+        with self.store:
+            if self.store.view(task_id).is_live:
+                raise IllegalMove(f"task {task_id} is still live; cancel it first, or wait for it")
+            self.store.reopen(task_id, now=now)
+            self._launching.queue(self.store.task(task_id), cause="restart", now=now)
+        self.bell.ring()
+        return self.get(task_id)
+
+    def clear(self, task_ids: Iterable[str]) -> list[str]:
+        """Remove ended tasks with all they left; a live one is refused and nothing is removed."""
+        ids = [self.resolve(each) for each in task_ids]
+        with self.store:
+            live = [view.id for view in self.store.views(Query(ids=tuple(ids))) if view.is_live]
+            if live:
+                raise StillLive(f"still live: {', '.join(live)}; cancel first, or leave out what is not finished")
+            # The rows go first: what is left of a directory without a row is swept by the janitor.
+            runs = self.store.remove(ids)
+        for run_id in runs:
+            remove_tree(self.home.run(run_id))
+        return ids
+
+    def send(self, task_id: str, content: bytes, *, eof: bool = False) -> None:
+        """Send input to a running task that was started for it."""
+        view = self.get(task_id)
+        if view.latest.state != "running":
+            raise ErrandsError(f"task {view.id} is {view.state}; input can be sent to a running task only")
+        self._output.send(self.home.run(view.latest.id), content, eof=eof)
+
+    def mark_retrieved(self, view: View) -> None:
+        """Note that a result was read for the first time; reading is not telling, so no notice changes."""
+        if not view.is_live and view.latest.retrieved_at is None:
+            with self.store:
+                self.store.mark_retrieved(view.latest.id, now=self.clock.now())
+
+    def take_notices(self, owner: str, *, reader: str, limit: int = 1000) -> list[Notice]:
+        """Hand over what an owner was not told yet; each notice once, whoever asks."""
+        with self.store:
+            return self.store.take_inbox(owner, reader=reader, now=self.clock.now(), limit=limit)
+
+    # Questions.
+
+    def resolve(self, task_id: str) -> str:
+        """Complete a unique prefix of a task's id. Anything that could not be an id is simply not found."""
+        if not is_id(task_id):
+            raise NotFound(f"there is no task {task_id[:80]!r}; `errands ls` shows those there are")
+        return self.store.resolve(task_id)
+
+    def get(self, task_id: str) -> View:
+        """Show one task with its details and all its runs."""
+        task_id = self.resolve(task_id)
+        view = self._shown(self.store.view(task_id))
+        task = self.store.task(task_id)
+        details = {
+            "commands": [_plain(each) for each in task.action.commands],
+            "before": [_plain(each) for each in task.action.before],
+            "finally": [_plain(each) for each in task.action.lastly],
+            "env": dict(task.action.env),
+            "after": list(task.after),
+            "input": task.action.input,
+            "message": task.message,
+            "limits": _limits(task.limits),
+            "files": self.files(view.latest.id),
+        }
+        return evolve(view, details=details, history=self.store.history(task_id))
+
+    def output(self, task_id: str, *, offset: int = 0, limit: int | None = None) -> Piece:
+        """Read a task's output from an offset; the piece says where to go on."""
+        if offset < 0:
+            raise BadValue(f"offset must be 0 or more, not {offset}")
+        return self._output.read(self._run_directory(task_id), offset=offset, limit=limit)
+
+    def tail(self, task_id: str, lines: int | None = None) -> Piece:
+        """Read the last lines of a task's output, whatever its size."""
+        count = self.config.runs.tail_lines if lines is None else lines
+        return self._output.tail(self._run_directory(task_id), count)
+
+    def files(self, run_id: str) -> list[str]:
+        """Name the files a run left in its directory."""
+        try:
+            names = sorted(os.listdir(self.home.run(run_id)))
+        except OSError:
+            return []
+        return [name for name in names if not _is_own(name)]
+
+    def events(self, task_id: str) -> list[Event]:
+        return self.store.events(self.resolve(task_id))
+
+    def list(self, query: Query) -> list[View]:
+        """List tasks, newest first."""
+        return [self._shown(each) for each in self.store.views(query)]
+
+    def _run_directory(self, task_id: str) -> str:
+        """A run's id, or a task's, which means its latest run."""
+        if "." in task_id:
+            parent, number = task_of(task_id)
+            return self.home.run(self.store.run(f"{self.resolve(parent)}.{number}").id)
+        return self.home.run(self.store.view(self.resolve(task_id)).latest.id)
+
+    def _shown(self, view: View) -> View:
+        """Add what only the run's directory knows, and how the end will be told."""
+        wake = (
+            f"inbox of {view.owner}: `errands notices`"
+            if view.notify != "never"
+            else f"none; ask with `errands wait {view.id}`"
+        )
+        if view.latest.state != "running":
+            return evolve(view, wake=wake)
+        directory = self.home.run(view.latest.id)
+        return evolve(view, wake=wake, progress=_progress(directory), activity_at=_activity(directory))
+
+
+def launcher() -> str:
+    """Name whoever runs this process: the run it belongs to, or the person."""
+    run = os.environ.get("ERRANDS_RUN_ID")
+    return f"run {run}" if run else os.environ.get("USER") or os.environ.get("LOGNAME") or f"uid {os.getuid()}"
+
+
+def remove_tree(directory: str) -> None:
+    """Remove a run's directory; what cannot be removed now is swept by the janitor later."""
+    import shutil
+
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+def _is_own(name: str) -> bool:
+    return name in ("output.log", "output.tail", "progress", "control") or name.startswith("record.")
+
+
+def _plain(command: tuple[str, ...] | str) -> Any:
+    return command if isinstance(command, str) else list(command)
+
+
+def _limits(limits: Any) -> dict[str, Any]:
+    from errands.model.record import fields
+
+    return {
+        name: value.total_seconds() if hasattr(value, "total_seconds") else value
+        for name in fields(limits)
+        if (value := getattr(limits, name)) is not None
+    }
+
+
+def _progress(directory: str) -> Any:
+    try:
+        with open(f"{directory}/progress", "rb") as file:
+            return parse_progress(file.read(4096).decode("utf-8", "replace").strip())
+    except OSError:
+        return None
+
+
+def _activity(directory: str) -> datetime | None:
+    from datetime import UTC, datetime
+
+    try:
+        return datetime.fromtimestamp(os.stat(f"{directory}/output.log").st_mtime, UTC)
+    except OSError:
+        return None

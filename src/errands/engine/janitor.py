@@ -1,0 +1,65 @@
+"""The janitor: removes what is past its time, in small steps, and what a crash left half removed.
+
+Rows go before files, so that a task is never shown without its output; a directory whose row is gone is swept
+on the next round.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from datetime import timedelta
+
+from errands.config import Config
+from errands.engine.engine import remove_tree
+from errands.engine.home import Home
+from errands.model.errors import NotFound
+from errands.ports.clock import Clock
+from errands.ports.store import Store
+
+BATCH = 500
+_LOG = logging.getLogger("errands.janitor")
+
+
+class Janitor:
+    def __init__(self, store: Store, home: Home, config: Config, clock: Clock) -> None:
+        self._store = store
+        self._home = home
+        self._config = config
+        self._clock = clock
+
+    def sweep(self) -> int:
+        """Remove one batch of what has expired; give the number of tasks removed."""
+        if not self._config.retention.enabled:
+            return 0
+        now = self._clock.now()
+        before = now - self._config.retention.keep
+        with self._store:
+            ids = self._store.expired(before=before, limit=BATCH)
+            runs = self._store.remove(ids)
+            if not ids:
+                self._store.forget_notices(before=before)
+                self._store.forget_environments()
+        for run_id in runs:
+            remove_tree(self._home.run(run_id))
+        if ids:
+            _LOG.info("removed %d finished tasks older than %s", len(ids), self._config.retention.keep)
+        return len(ids)
+
+    def sweep_orphans(self) -> int:
+        """Remove run directories that no task owns, but for the youngest, which may be about to be owned."""
+        swept = 0
+        old = self._clock.now() - timedelta(hours=1)
+        try:
+            names = os.listdir(self._home.runs)
+        except FileNotFoundError:
+            return 0
+        for name in names:
+            try:
+                self._store.run(name)
+            except NotFound:
+                path = self._home.run(name)
+                if os.stat(path).st_mtime < old.timestamp():
+                    remove_tree(path)
+                    swept += 1
+        return swept

@@ -1,0 +1,156 @@
+"""Launching: from a draft to a task with a queued run. The one way in, whatever the door."""
+
+from __future__ import annotations
+
+import os
+
+from errands.engine.settle import settle
+from errands.model.action import Shell, written
+from errands.model.draft import check
+from errands.model.errors import BadValue
+from errands.model.limits import Limits
+from errands.model.naming import new_id, slug
+from errands.model.order import ordered
+from errands.model.task import Task
+from errands.model.trigger import At, Now
+from errands.text import nearest
+
+try:
+    from _blake2 import blake2b  # hashlib would load OpenSSL, 3 ms for every command
+except ImportError:  # pragma: no cover
+    from hashlib import blake2b
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from errands.config import Config
+    from errands.model.draft import Draft
+    from errands.model.run import Cause
+    from errands.ports.store import Store
+
+
+class Launching:
+    """Everything here happens inside the caller's transaction."""
+
+    def __init__(self, store: Store, config: Config) -> None:
+        self._store = store
+        self._config = config
+        self._environ: dict[str, str] = {}
+        self._digest = ""
+        self._variables = ""
+
+    def launch_all(self, drafts: Sequence[Draft], *, now: datetime) -> list[str]:
+        """Create the tasks of several drafts, those first that others wait for."""
+        for draft in drafts:
+            check(draft)
+        if len(drafts) == 1:
+            return [self._launch(drafts[0], {}, now)]
+        named = {draft.name or f"#{i}": draft for i, draft in enumerate(drafts)}
+        if len(named) < len(drafts):
+            raise BadValue("two drafts of one call have the same name; give each its own")
+        ids: dict[str, str] = {}
+        for name in ordered({name: draft.after for name, draft in named.items()}):
+            ids[name] = self._launch(named[name], ids, now)
+        return [ids[name] for name in named]
+
+    def queue(self, task: Task, *, cause: Cause, now: datetime) -> None:
+        """Queue a run of a task behind what it waits for."""
+        due = task.trigger.time if isinstance(task.trigger, At) and task.trigger.time > now else None
+        run = self._store.add_run(task.id, cause=cause, now=now, not_before=due)
+        waiting: list[str] = []
+        for other in task.after:
+            state = self._store.view(other).latest.state
+            if state in ("pending", "running"):
+                waiting.append(other)
+            elif state != "completed":
+                why = f"it waits for {other}, which is {state}"
+                self._store.skip(run.id, reason="dependency", error=why, now=now)
+                settle(self._store, run.id, "skipped", now=now)
+                return
+        if waiting:
+            self._store.add_waits(run.id, waiting)
+
+    def _launch(self, draft: Draft, ids: Mapping[str, str], now: datetime) -> str:
+        if draft.key is not None:
+            first = self._store.keyed(draft.key)
+            if first is not None:
+                return first
+        task = self._task(draft, ids, now)
+        while not self._store.add_task(task):
+            task = self._task(draft, ids, now)
+        self._store.add_environment(self._digest, self._variables)
+        self.queue(task, cause="submit", now=now)
+        return task.id
+
+    def _task(self, draft: Draft, ids: Mapping[str, str], now: datetime) -> Task:
+        self._check_lane(draft.lane)
+        environ = os.environ if draft.environ is None else draft.environ
+        commands = (draft.command, *draft.then)
+        shown = " && ".join(written(each) for each in commands)
+        runs = self._config.runs
+        return Task(
+            id=new_id(slug(draft.name or shown), os.urandom(8)),
+            kind="shell",
+            state="active",
+            name=draft.name or slug(shown),
+            description=draft.description or draft.name or shown,
+            action=Shell(
+                commands=commands,
+                cwd=os.path.abspath(draft.cwd or os.getcwd()),
+                environment=self._environment(environ),
+                env=draft.env,
+                before=draft.before,
+                lastly=draft.lastly,
+                input=draft.input,
+            ),
+            trigger=Now() if draft.at is None else At(time=draft.at),
+            limits=Limits(
+                timeout=draft.timeout or runs.timeout,
+                idle=draft.idle or runs.idle,
+                on_idle=draft.on_idle or runs.on_idle,
+                memory=draft.memory or runs.memory,
+                cpu=draft.cpu or runs.cpu,
+                processes=draft.processes or runs.processes,
+                output=draft.output or runs.output_cap,
+                grace=runs.grace if draft.grace is None else draft.grace,
+            ),
+            lane=draft.lane,
+            priority=draft.priority,
+            notify=draft.notify,
+            owner=draft.owner or environ.get("ERRANDS_SESSION") or "user",
+            parent=draft.parent,
+            message=draft.message,
+            batch=draft.batch,
+            key=draft.key,
+            template=draft.template,
+            after=tuple(ids.get(each) or self._store.resolve(each) for each in draft.after),
+            created_at=now,
+            created_by=draft.created_by or _creator(environ),
+        )
+
+    def _check_lane(self, lane: str) -> None:
+        lanes = self._config.lanes
+        if lane not in lanes:
+            known = ", ".join(f"{name} ({width})" for name, width in lanes.items())
+            raise BadValue(
+                f"there is no lane {lane!r}{nearest(lane, lanes)} There are: {known}; "
+                f"a new one is a line in the configuration, [lanes] {lane} = 2"
+            )
+
+    def _environment(self, environ: Mapping[str, str]) -> str:
+        """Give the digest under which an environment is stored; most launches share one."""
+        variables = dict(environ)
+        if not self._digest or variables != self._environ:
+            import json
+
+            self._environ = variables
+            self._variables = json.dumps(variables, sort_keys=True)
+            self._digest = blake2b(self._variables.encode(), digest_size=16).hexdigest()
+        return self._digest
+
+
+def _creator(environ: Mapping[str, str]) -> str:
+    run = environ.get("ERRANDS_RUN_ID")
+    return f"run {run}" if run else environ.get("USER") or environ.get("LOGNAME") or f"uid {os.getuid()}"

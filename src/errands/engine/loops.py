@@ -1,0 +1,197 @@
+"""The loops: everything the holder does, in turns.
+
+A turn is one transaction: it records what ended, lets due runs into their lanes and claims what there is room
+for; only after its commit are processes started or stopped and watchers told. Rings and reports ask for a
+turn; many of them in a row cost one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Mapping
+from datetime import datetime
+
+from errands.config import Config
+from errands.engine.belfry import Belfry
+from errands.engine.dispatcher import Dispatcher
+from errands.engine.home import Home
+from errands.engine.janitor import Janitor
+from errands.engine.notifier import Notifier
+from errands.engine.supervisor import Supervisor
+from errands.model.errors import HomeError, StoreError
+from errands.ports.channel import Channel
+from errands.ports.clock import Clock
+from errands.ports.output import OutputPort
+from errands.ports.runner import Runner
+from errands.ports.store import Store
+
+RETRY = 1.0  # seconds until a turn that could not be written is tried again
+LAZY = 0.05  # seconds within which the pid of a started run is written
+SILENCE = 1.0  # seconds between two looks for silent runs, while there are any to look at
+SWEEP = 600.0  # seconds between two rounds of the janitor
+_LOG = logging.getLogger("errands.loops")
+
+
+class Loops:
+    """Run the engine until `close`; whoever calls `open` must hold the lock of the home."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        runner: Runner,
+        home: Home,
+        config: Config,
+        clock: Clock,
+        output: OutputPort,
+        channels: Mapping[str, Channel],
+    ) -> None:
+        self._store = store
+        self._runner = runner
+        self._home = home
+        self._clock = clock
+        self._config = config
+        self._dispatcher = Dispatcher(store, home, config)
+        self._supervisor = Supervisor(
+            store, runner, self._dispatcher, output, home, wake=self.wake, wake_later=self._wake_later
+        )
+        self._notifier = Notifier(store, channels, clock)
+        self._janitor = Janitor(store, home, config, clock)
+        self._belfry = Belfry(home.bell, self.wake)
+        self._background: list[asyncio.Task[None]] = []
+        self._due: asyncio.TimerHandle | None = None
+        self._later: asyncio.TimerHandle | None = None
+        self._turning = False
+        self.failure: asyncio.Future[None] | None = None
+
+    async def open(self) -> None:
+        loop = asyncio.get_running_loop()
+        self.failure = loop.create_future()
+        self._identity = _identity(self._home)
+        os.makedirs(self._home.runs, mode=0o700, exist_ok=True)
+        await self._runner.open()
+        self._recover()
+        self._belfry.open()
+        self._background = [
+            loop.create_task(self._notifier.run()),
+            loop.create_task(self._tick()),
+            loop.create_task(self._sweep()),
+        ]
+        self._turn()
+
+    async def close(self) -> None:
+        """Stop the loops; the processes of live runs go on and are found again by the next holder."""
+        for timer in (self._due, self._later):
+            if timer is not None:
+                timer.cancel()
+        for each in self._background:
+            each.cancel()
+        await asyncio.gather(*self._background, return_exceptions=True)
+        self._background = []
+        self._belfry.close()
+        await self._runner.close()
+
+    def wake(self) -> None:
+        """Ask for a turn, soon; asking twice is asking once."""
+        if not self._turning:
+            self._turning = True
+            asyncio.get_running_loop().call_soon(self._turn)
+
+    def _wake_later(self) -> None:
+        if self._later is None:
+            self._later = asyncio.get_running_loop().call_later(LAZY, self.wake)
+
+    @property
+    def live(self) -> int:
+        return len(self._dispatcher.live)
+
+    def _turn(self) -> None:
+        self._turning = False
+        if self._later is not None:
+            self._later.cancel()
+            self._later = None
+        try:
+            self._check_home()
+            self._act(self._clock.now())
+        except StoreError as error:
+            # The reports stay where they are: the turn is taken again when the store can be written.
+            _LOG.error("%s", error)
+            asyncio.get_running_loop().call_later(RETRY, self.wake)
+        except Exception as error:
+            self._fail(error)
+
+    def _act(self, now: datetime) -> None:
+        with self._store:
+            ended, changed = self._supervisor.record(now=now)
+            due = self._store.release_due(now=now)
+            # Room is counted with the runs that end in this very turn already gone.
+            for run_id in ended:
+                self._dispatcher.free(run_id)
+            claimed = self._dispatcher.claim(now=now)
+        self._supervisor.forget(ended)
+        for task, run in claimed:
+            self._supervisor.start(task, run)
+        self._supervisor.stop_requested()
+        self._belfry.tell([*changed, *(task.id for task, _ in claimed)])
+        if ended or changed:
+            self._notifier.ring()
+        self._sleep_until(due, now)
+
+    def _sleep_until(self, due: datetime | None, now: datetime) -> None:
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
+        if due is not None:
+            # Never longer than a tick, so that a clock that was set does not make us oversleep.
+            wait = min((due - now).total_seconds(), self._config.daemon.tick.total_seconds())
+            self._due = asyncio.get_running_loop().call_later(max(0.0, wait), self.wake)
+
+    def _recover(self) -> None:
+        """Find out about every run an earlier holder left running."""
+        again = []
+        with self._store:
+            for task, run in self._store.running():
+                found = self._supervisor.recover(task, run)
+                if found is not None:
+                    again.append(found)
+        for task, run in again:
+            self._supervisor.start(task, run)
+
+    async def _tick(self) -> None:
+        """Look at the store now and then even if nobody rings; look for silent runs while there are any."""
+        while True:
+            watching = self._supervisor.watched_for_silence
+            await asyncio.sleep(SILENCE if watching else self._config.daemon.tick.total_seconds())
+            if watching:
+                with self._store:
+                    self._belfry.tell(self._supervisor.report_silence(now=self._clock.now()))
+            self.wake()
+
+    async def _sweep(self) -> None:
+        while True:
+            try:
+                while self._janitor.sweep():
+                    await asyncio.sleep(0.05)
+                self._janitor.sweep_orphans()
+            except StoreError as error:
+                _LOG.error("the janitor could not work: %s", error)
+            await asyncio.sleep(SWEEP)
+
+    def _check_home(self) -> None:
+        if _identity(self._home) != self._identity:
+            raise HomeError(f"{self._home.store} was removed or replaced while it was in use; nothing more is started")
+
+    def _fail(self, error: Exception) -> None:
+        _LOG.error("the loops stop: %s", error, exc_info=not isinstance(error, HomeError))
+        if self.failure is not None and not self.failure.done():
+            self.failure.set_exception(error)
+
+
+def _identity(home: Home) -> tuple[int, int]:
+    try:
+        facts = os.stat(home.store)
+    except OSError:
+        return (0, 0)
+    return (facts.st_dev, facts.st_ino)

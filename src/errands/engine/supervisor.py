@@ -1,0 +1,166 @@
+"""The supervisor: turns what the runner saw into state, exactly once.
+
+Reports wait here until the transaction that records them is committed; when the store cannot be written they
+go on waiting, so a full disk delays the truth and loses none of it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable
+from datetime import datetime
+
+from errands.engine.dispatcher import Dispatcher
+from errands.engine.home import Home
+from errands.engine.settle import settle
+from errands.model.action import written
+from errands.model.ending import Ending
+from errands.model.errors import NotFound
+from errands.model.record import evolve
+from errands.model.rollup import rollup
+from errands.model.run import Run
+from errands.model.summary import summarise
+from errands.model.task import Task
+from errands.ports.output import OutputPort
+from errands.ports.runner import Alive, Ended, NotStarted, Refused, Report, Runner, Started
+from errands.ports.store import Store
+
+_LOG = logging.getLogger("errands.supervisor")
+_SUMMARY_LINES = 60
+
+
+class Supervisor:
+    def __init__(
+        self,
+        store: Store,
+        runner: Runner,
+        dispatcher: Dispatcher,
+        output: OutputPort,
+        home: Home,
+        *,
+        wake: Callable[[], None],
+        wake_later: Callable[[], None],
+    ) -> None:
+        self._store = store
+        self._runner = runner
+        self._dispatcher = dispatcher
+        self._output = output
+        self._home = home
+        self._wake = wake
+        self._wake_later = wake_later
+        self._live: dict[str, tuple[Task, Run]] = {}
+        self._started: dict[str, Started] = {}
+        self._ended: dict[str, Ended] = {}
+        self._stopping: set[str] = set()
+        runner.listener = self._hear
+
+    def start(self, task: Task, run: Run) -> None:
+        """Start a claimed run. Call it only after the claim has been committed."""
+        self._dispatcher.hold(task, run)
+        self._live[run.id] = (task, run)
+        self._runner.start(self._dispatcher.launch(task, run))
+
+    def recover(self, task: Task, run: Run) -> tuple[Task, Run] | None:
+        """Find out what became of a run another holder left running.
+
+        Give the run to start if it provably never started; all else is watched or recorded.
+        """
+        self._dispatcher.hold(task, run)
+        self._live[run.id] = (task, run)
+        match self._runner.recover(run.id, attempt=run.attempt):
+            case NotStarted():
+                again = evolve(run, attempt=run.attempt + 1)
+                self._store.again(run.id, attempt=again.attempt)
+                return task, again
+            case Alive(pid=pid):
+                _LOG.info("run %s goes on (pid %s)", run.id, pid)
+            case Ended() as report:
+                self._ended[run.id] = report
+        return None
+
+    def record(self, *, now: datetime) -> tuple[list[str], list[str]]:
+        """Write down what was reported; give the runs that ended and the tasks that changed.
+
+        Called inside a transaction; `forget` follows once it is committed.
+        """
+        changed: list[str] = []
+        for run_id, ended in self._ended.items():
+            changed += self._end(run_id, ended.ending, now)
+            self._started.pop(run_id, None)
+        for run_id, started in self._started.items():
+            self._store.note_start(run_id, pid=started.pid)
+        return list(self._ended), changed
+
+    def forget(self, run_ids: list[str]) -> None:
+        """Let go of runs whose end is on disk."""
+        for run_id in run_ids:
+            del self._ended[run_id]
+            self._live.pop(run_id, None)
+            self._stopping.discard(run_id)
+            self._dispatcher.free(run_id)
+        self._started.clear()
+
+    def stop_requested(self) -> None:
+        """Carry out the stops that were asked for since the last look."""
+        for run in self._store.stopping():
+            if run.id not in self._stopping and run.id in self._live:
+                self._stopping.add(run.id)
+                task, _ = self._live[run.id]
+                self._live[run.id] = (task, run)
+                grace = task.limits.grace
+                self._runner.stop(run.id, grace=5.0 if grace is None else grace.total_seconds())
+
+    def report_silence(self, *, now: datetime) -> list[str]:
+        """Tell the owners of runs that have been silent for too long and asked for a report only."""
+        silent: list[str] = []
+        for task, run in self._live.values():
+            if task.limits.idle is None or task.limits.on_idle != "report":
+                continue
+            try:
+                last = os.stat(f"{self._home.run(run.id)}/output.log").st_mtime
+            except OSError:
+                continue
+            if now.timestamp() - last >= task.limits.idle.total_seconds() and self._store.note_idle(run.id):
+                self._store.add_event(task.id, "silent", run=run.number, now=now)
+                silent.append(task.id)
+        return silent
+
+    @property
+    def watched_for_silence(self) -> bool:
+        return any(task.limits.on_idle == "report" and task.limits.idle for task, _ in self._live.values())
+
+    def _hear(self, report: Report) -> None:
+        match report:
+            case Started():
+                # Not worth a transaction of its own: a short run ends before it would be written.
+                self._started[report.run_id] = report
+                self._wake_later()
+                return
+            case Ended():
+                self._ended[report.run_id] = report
+            case Refused():
+                # Its record exists: this attempt was started or given up by another holder.
+                task, run = self._live[report.run_id]
+                found = self._runner.recover(run.id, attempt=run.attempt)
+                if isinstance(found, Ended):
+                    self._ended[run.id] = found
+        self._wake()
+
+    def _end(self, run_id: str, ending: Ending, now: datetime) -> list[str]:
+        task, run = self._live[run_id]
+        outcome = rollup(task, run, ending)
+        try:
+            if not self._store.end(run, outcome, ending, summary=self._summary(task, run, ending), now=now):
+                return []
+        except NotFound:
+            _LOG.warning("run %s ended, but its task is gone from the store", run_id)
+            return []
+        return settle(self._store, run_id, outcome.run_state, now=now)
+
+    def _summary(self, task: Task, run: Run, ending: Ending) -> str | None:
+        if not ending.bytes:
+            return None
+        text = self._output.tail(self._home.run(run.id), _SUMMARY_LINES).content.decode("utf-8", "replace")
+        command = " && ".join(written(each) for each in task.action.commands)
+        return summarise(command, text, exit_code=ending.code)

@@ -1,0 +1,48 @@
+"""Waiting: until tasks end, woken by the doorbell.
+
+The bell only says that it is worth a look; without one, the store is looked at every two seconds.
+"""
+
+from __future__ import annotations
+
+import select
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from errands.engine.engine import Engine
+
+LOOK = 2.0  # seconds between two looks when nobody rings
+
+
+def wait(
+    engine: Engine,
+    task_ids: Sequence[str],
+    *,
+    timeout: float | None = None,
+    unheld: Callable[[], None] | None = None,
+) -> list[str]:
+    """Block until all tasks have ended or the time-out has passed; give those still live.
+
+    `unheld` is called when nobody runs the loops, so that the caller can see to it that somebody does.
+    """
+    deadline = None if timeout is None else time.monotonic() + timeout
+    live = list(task_ids)
+    line = type(engine.bell)(engine.home.bell)  # a line of our own: its news are for these tasks alone
+    try:
+        watching = False
+        while True:
+            if not watching:
+                watching = line.watch(live)
+                if not watching and unheld is not None:
+                    unheld()
+            live = [each for each in live if not engine.store.ended(each)]
+            left = LOOK if deadline is None else min(LOOK, deadline - time.monotonic())
+            if not live or left <= 0:
+                return live
+            select.select([line.fileno()] if watching else [], [], [], left)
+            watching = watching and line.heard() is not None
+    finally:
+        line.close()

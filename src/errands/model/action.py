@@ -1,0 +1,48 @@
+"""An action: what a task does when it runs.
+
+A command is either words, which are executed as they are, or a line, which a shell reads; JSON keeps the
+difference as list and string.
+"""
+
+from __future__ import annotations
+
+from errands.model.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Literal
+
+    Command = tuple[str, ...] | str
+    Input = Literal["none", "pipe", "pty"]
+    Action = "Shell"
+
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_^")
+
+
+@record
+class Shell:
+    """Commands run in order, stopping at the first that fails; hooks around them do not change the outcome.
+
+    `environment` is the digest of the launcher's whole environment, `env` what was added to it.
+    """
+
+    commands: tuple[Command, ...]
+    cwd: str
+    environment: str
+    env: Mapping[str, str] = {}
+    before: tuple[Command, ...] = ()
+    lastly: tuple[Command, ...] = ()
+    input: Input = "none"
+
+
+def written(command: Command) -> str:
+    """Write a command the way a person would type it."""
+    return command if isinstance(command, str) else " ".join(quoted(word) for word in command)
+
+
+def quoted(word: str) -> str:
+    """Quote a word for a shell, only where it needs it (`shlex.quote` without importing `re`)."""
+    if word and _PLAIN.issuperset(word):
+        return word
+    return "'" + word.replace("'", "'\"'\"'") + "'"

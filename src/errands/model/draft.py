@@ -1,0 +1,94 @@
+"""A draft: what a caller asks for, before there is a task.
+
+Everything has the default a person expects, so `Draft(command="make test")` is enough.
+"""
+
+from __future__ import annotations
+
+from errands.model.errors import BadValue
+from errands.model.notice import POLICIES
+from errands.model.record import record
+from errands.model.task import PRIORITIES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime, timedelta
+
+    from errands.model.action import Command, Input
+    from errands.model.limits import OnIdle
+    from errands.model.notice import Policy
+    from errands.model.task import Priority
+
+
+@record
+class Draft:
+    """`environ` and `cwd` are the launcher's; the engine fills in its own process's when they are None."""
+
+    command: Command
+    then: tuple[Command, ...] = ()
+    before: tuple[Command, ...] = ()
+    lastly: tuple[Command, ...] = ()
+    name: str | None = None
+    description: str | None = None
+    cwd: str | None = None
+    env: Mapping[str, str] = {}
+    environ: Mapping[str, str] | None = None
+    lane: str = "shell"
+    priority: Priority = "normal"
+    after: tuple[str, ...] = ()
+    at: datetime | None = None
+    batch: str | None = None
+    key: str | None = None
+    owner: str | None = None
+    parent: str | None = None
+    message: str | None = None
+    created_by: str | None = None
+    template: str | None = None
+    notify: Policy = "always"
+    timeout: timedelta | None = None
+    idle: timedelta | None = None
+    on_idle: OnIdle | None = None
+    memory: int | None = None
+    cpu: timedelta | None = None
+    processes: int | None = None
+    output: int | None = None
+    grace: timedelta | None = None
+    input: Input = "none"
+
+
+def check(draft: Draft) -> None:
+    """Refuse what could never run, with a sentence that says what to change."""
+    for command in (draft.command, *draft.then, *draft.before, *draft.lastly):
+        words = (command,) if isinstance(command, str) else command
+        if not words or not words[0].strip():
+            raise BadValue("there is no command to run; give one, for example: errands run -- make test")
+        _no_nul(words, "a command")
+    for key, value in draft.env.items():
+        if not key or "=" in key:
+            raise BadValue(f"{key!r} is no name for an environment variable; write NAME=VALUE")
+        _no_nul((key, value), "the environment")
+    if draft.cwd is not None:
+        _no_nul((draft.cwd,), "the directory")
+    _one_of("priority", draft.priority, PRIORITIES)
+    _one_of("notify", draft.notify, POLICIES)
+    _one_of("input", draft.input, ("none", "pipe", "pty"))
+    _one_of("on_idle", draft.on_idle or "stop", ("stop", "report"))
+    for label, span in (("timeout", draft.timeout), ("idle", draft.idle), ("cpu", draft.cpu)):
+        if span is not None and span.total_seconds() <= 0:
+            raise BadValue(f"{label} must be longer than nothing; leave it out for no limit")
+    for label, amount in (("memory", draft.memory), ("processes", draft.processes)):
+        if amount is not None and amount <= 0:
+            raise BadValue(f"{label} must be more than 0; leave it out for no limit")
+    if draft.output is not None and draft.output < 4096:
+        raise BadValue(f"an output cap of {draft.output} bytes is too small; the least is 4096")
+
+
+def _no_nul(words: tuple[str, ...], where: str) -> None:
+    if any("\0" in word for word in words):
+        raise BadValue(f"{where} cannot contain a NUL character; remove it")
+
+
+def _one_of(label: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise BadValue(f"{label} cannot be {value!r}; choose one of: {', '.join(allowed)}")

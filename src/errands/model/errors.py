@@ -1,0 +1,72 @@
+"""Errors: what callers can be told is wrong, each with what to do next.
+
+A failing command is never one of these; it is an Ending. `exit_code` is what the command line returns.
+"""
+
+from __future__ import annotations
+
+
+class ErrandsError(Exception):
+    """Something the caller asked for cannot be done."""
+
+    exit_code = 1
+
+
+class BadValue(ErrandsError):
+    """A value that cannot be used, with the reason."""
+
+    exit_code = 2
+
+
+class Cycle(BadValue):
+    """Tasks that wait for each other in a circle."""
+
+
+class NotFound(ErrandsError):
+    """No task, run or template of that name."""
+
+    exit_code = 3
+
+
+class Ambiguous(NotFound):
+    """A prefix that fits more than one id."""
+
+
+class IllegalMove(ErrandsError):
+    """A state change that the tables do not allow; nothing was written."""
+
+
+class AlreadyActive(ErrandsError):
+    """The task has a live run already."""
+
+
+class StillLive(ErrandsError):
+    """The task has a live run, so it cannot be removed."""
+
+
+class NoInput(ErrandsError):
+    """The run takes no input, or is over."""
+
+
+class StoreError(ErrandsError):
+    """The store cannot be used."""
+
+
+class StoreTooNew(StoreError):
+    """The store was written by a newer version of Errands."""
+
+
+class StoreUnreadable(StoreError):
+    """The store's file is damaged; it was left where it is or set aside, never replaced silently."""
+
+
+class StoreUnwritable(StoreError):
+    """The store cannot be written: no permission, a read-only file system, a full disk."""
+
+
+class HomeError(ErrandsError):
+    """The home directory cannot be used."""
+
+
+class DaemonError(ErrandsError):
+    """The daemon cannot be started or reached."""

@@ -1,0 +1,26 @@
+"""Limits: how much a run may use before it is stopped, and how gently."""
+
+from __future__ import annotations
+
+from errands.model.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import timedelta
+    from typing import Literal
+
+    OnIdle = Literal["stop", "report"]
+
+
+@record
+class Limits:
+    """None means no limit. Memory, CPU time and processes count over the run's whole process tree."""
+
+    timeout: timedelta | None = None
+    idle: timedelta | None = None
+    on_idle: OnIdle = "stop"
+    memory: int | None = None
+    cpu: timedelta | None = None
+    processes: int | None = None
+    output: int = 10 * 1024 * 1024
+    grace: timedelta | None = None

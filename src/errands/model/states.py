@@ -1,0 +1,77 @@
+"""States: the two tables that say which moves exist.
+
+A Task is a standing order, a Run is one execution of it. Every change of state is looked up here;
+what the tables do not list raises and changes nothing. `ends` tells the terminal states, which are for
+ever: the first one wins.
+"""
+
+from __future__ import annotations
+
+from errands.model.errors import IllegalMove
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    TaskState = Literal["proposed", "rejected", "active", "paused", "done", "failed", "cancelled"]
+    RunState = Literal["pending", "running", "completed", "failed", "cancelled", "skipped"]
+    Failure = Literal[
+        "exit", "signal", "timeout", "idle", "limit", "spawn", "agent", "budget", "lost", "interrupted"
+    ]
+    Skip = Literal["overlap", "dependency", "quiet", "duplicate"]
+
+TASK_MOVES: dict[str, dict[str, TaskState]] = {
+    "proposed": {"approve": "active", "reject": "rejected", "cancel": "cancelled"},
+    "rejected": {},
+    "active": {"pause": "paused", "finish": "done", "give up": "failed", "cancel": "cancelled"},
+    "paused": {"unpause": "active", "cancel": "cancelled"},
+    "done": {"reopen": "active"},
+    "failed": {"reopen": "active"},
+    "cancelled": {"reopen": "active"},
+}
+
+RUN_MOVES: dict[str, dict[str, RunState]] = {
+    "pending": {"start": "running", "cancel": "cancelled", "skip": "skipped"},
+    "running": {"complete": "completed", "fail": "failed", "cancel": "cancelled"},
+    "completed": {},
+    "failed": {},
+    "cancelled": {},
+    "skipped": {},
+}
+
+LIVE: tuple[RunState, ...] = ("pending", "running")
+ENDED: tuple[RunState, ...] = ("completed", "failed", "cancelled", "skipped")
+FAILURES: tuple[Failure, ...] = (
+    "exit",
+    "signal",
+    "timeout",
+    "idle",
+    "limit",
+    "spawn",
+    "agent",
+    "budget",
+    "lost",
+    "interrupted",
+)
+SKIPS: tuple[Skip, ...] = ("overlap", "dependency", "quiet", "duplicate")
+
+
+def task_after(state: TaskState, move: str) -> TaskState:
+    """Name the state that `move` leads a task to."""
+    try:
+        return TASK_MOVES[state][move]
+    except KeyError:
+        raise IllegalMove(_refusal("task", state, move, TASK_MOVES)) from None
+
+
+def run_after(state: RunState, move: str) -> RunState:
+    """Name the state that `move` leads a run to."""
+    try:
+        return RUN_MOVES[state][move]
+    except KeyError:
+        raise IllegalMove(_refusal("run", state, move, RUN_MOVES)) from None
+
+
+def _refusal(what: str, state: str, move: str, moves: dict[str, dict[str, TaskState]] | dict[str, dict[str, RunState]]) -> str:
+    possible = ", ".join(moves.get(state, ())) or "nothing: this state is final"
+    return f"a {what} that is {state} cannot {move}; it can: {possible}"

@@ -1,0 +1,48 @@
+"""A task: a standing order. What to do, when, in which lane, and who is told.
+
+A task outlives its runs; a restart is a new run of the same task.
+"""
+
+from __future__ import annotations
+
+from errands.model.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Literal
+
+    from errands.model.action import Shell
+    from errands.model.limits import Limits
+    from errands.model.notice import Policy
+    from errands.model.states import TaskState
+    from errands.model.trigger import At, Now
+
+    Kind = Literal["shell", "agent"]
+    Priority = Literal["high", "normal", "low"]
+
+PRIORITIES: tuple[Priority, ...] = ("high", "normal", "low")
+
+
+@record
+class Task:
+    id: str
+    kind: Kind
+    state: TaskState
+    name: str
+    description: str
+    action: Shell
+    trigger: Now | At
+    limits: Limits
+    lane: str
+    priority: Priority
+    notify: Policy
+    owner: str
+    parent: str | None
+    message: str | None
+    batch: str | None
+    key: str | None
+    template: str | None
+    after: tuple[str, ...]
+    created_at: datetime
+    created_by: str

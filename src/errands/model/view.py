@@ -1,0 +1,177 @@
+"""A view: what a door shows of a task, its latest run and what became of it.
+
+It is read in one query and changes nothing. `state` is what a person would call it.
+"""
+
+from __future__ import annotations
+
+from errands.model.record import fields, record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+    from typing import Any
+
+    from errands.model.notice import Policy
+    from errands.model.progress import Progress
+    from errands.model.states import RunState, TaskState
+
+
+@record
+class RunView:
+    """One run of a task, for its history."""
+
+    id: str
+    number: int
+    cause: str
+    state: RunState
+    attempt: int
+    created_at: datetime
+    started_at: datetime | None = None
+    completed_at: datetime | None = None
+    stop_requested_at: datetime | None = None
+    pid: int | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    failure: str | None = None
+    error: str | None = None
+    elapsed: float | None = None
+    bytes: int = 0
+    lines: int = 0
+    truncated: bool = False
+    leftovers: int = 0
+    summary: str | None = None
+    hooks: str | None = None
+    output_failed: str | None = None
+    retrieved_at: datetime | None = None
+    output_file: str = ""
+
+
+@record
+class View:
+    """A task with its latest run; `details` and `history` are there when one task was asked for."""
+
+    id: str
+    kind: str
+    state: str
+    task_state: TaskState
+    name: str
+    description: str
+    command: str
+    cwd: str
+    lane: str
+    priority: str
+    batch: str | None
+    key: str | None
+    template: str | None
+    owner: str
+    notify: Policy
+    parent: str | None
+    created_at: datetime
+    created_by: str
+    updated_at: datetime
+    runs: int
+    due_at: datetime | None
+    waits: int
+    latest: RunView
+    progress: Progress | None = None
+    activity_at: datetime | None = None
+    wake: str | None = None
+    details: Mapping[str, Any] | None = None
+    history: tuple[RunView, ...] = ()
+
+    @property
+    def is_live(self) -> bool:
+        return self.latest.state in ("pending", "running")
+
+    @property
+    def is_cancelling(self) -> bool:
+        return self.latest.state == "running" and self.latest.stop_requested_at is not None
+
+
+def exit_code(view: View) -> int:
+    """Give the code with which a waiter leaves: the task's own where it has one."""
+    run = view.latest
+    match run.state:
+        case "completed":
+            return 0
+        case "skipped":
+            return 125
+        case "pending" | "running":
+            return 124
+        case "failed" | "cancelled":
+            if run.failure in ("lost", "interrupted"):
+                return 125
+            if run.signal is not None:
+                return 128 + run.signal
+            if run.failure == "exit" and run.exit_code:
+                return run.exit_code
+            return 143 if run.state == "cancelled" else 1
+
+
+def as_json(view: View) -> dict[str, Any]:
+    """Flatten a view into plain values, times as ISO 8601 in UTC; the keys scripts may rely on."""
+    run = view.latest
+    flat: dict[str, Any] = {
+        "id": view.id,
+        "kind": view.kind,
+        "state": view.state,
+        "task_state": view.task_state,
+        "run_state": run.state,
+        "cancelling": view.is_cancelling,
+        "name": view.name,
+        "description": view.description,
+        "command": view.command,
+        "cwd": view.cwd,
+        "lane": view.lane,
+        "priority": view.priority,
+        "batch": view.batch,
+        "key": view.key,
+        "template": view.template,
+        "owner": view.owner,
+        "notify": view.notify,
+        "parent": view.parent,
+        "created_at": view.created_at,
+        "created_by": view.created_by,
+        "updated_at": view.updated_at,
+        "due_at": view.due_at,
+        "waits": view.waits,
+        "run_id": run.id,
+        "started_at": run.started_at,
+        "completed_at": run.completed_at,
+        "exit_code": run.exit_code,
+        "signal": run.signal,
+        "failure": run.failure,
+        "error": run.error,
+        "pid": run.pid,
+        "duration": run.elapsed,
+        "output_file": run.output_file,
+        "output_bytes": run.bytes,
+        "output_lines": run.lines,
+        "output_failed": run.output_failed,
+        "truncated": run.truncated,
+        "leftovers": run.leftovers,
+        "summary": run.summary,
+        "retrieved_at": run.retrieved_at,
+        "activity_at": view.activity_at,
+        "progress": None if view.progress is None else _plain(view.progress),
+        "approved_by": view.created_by,
+        "approved_at": view.created_at,
+        "resume_count": 0,
+        "forked": False,
+        "wake": view.wake,
+        "runs": view.runs,
+    }
+    if view.details is not None:
+        flat.update(view.details)
+        flat["history"] = [_plain(each) for each in view.history]
+    return {key: _iso(value) for key, value in flat.items()}
+
+
+def _plain(thing: Any) -> dict[str, Any]:
+    return {name: _iso(getattr(thing, name)) for name in fields(thing)}
+
+
+def _iso(value: Any) -> Any:
+    return value.isoformat().replace("+00:00", "Z") if hasattr(value, "isoformat") else value

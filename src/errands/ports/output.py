@@ -1,0 +1,28 @@
+"""Output: how what a run printed is read, and how it is sent input, straight from its directory."""
+
+from __future__ import annotations
+
+from errands.model.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class OutputPort(Protocol):
+        def read(self, directory: str, *, offset: int = 0, limit: int | None = None) -> Piece: ...
+        def tail(self, directory: str, lines: int) -> Piece: ...
+        def send(self, directory: str, data: bytes, *, eof: bool = False) -> None: ...
+
+
+@record
+class Piece:
+    """A part of a run's output.
+
+    Offsets count the bytes the task produced, kept or not, so that reading on from `next_offset` neither
+    repeats nor skips anything; `missing` bytes right before this piece were dropped under the cap.
+    """
+
+    content: bytes
+    offset: int
+    next_offset: int
+    missing: int = 0

@@ -1,0 +1,109 @@
+"""The runner: what starts and stops the processes of runs.
+
+It never blocks and never decides. It reports what it saw, later, through `listener`; the supervisor
+turns the reports into state.
+"""
+
+from __future__ import annotations
+
+from errands.model.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+    from typing import Literal, Protocol
+
+    from errands.model.ending import Ending
+
+    Role = Literal["before", "main", "finally"]
+    Input = Literal["none", "pipe", "pty"]
+
+    class Runner(Protocol):
+        listener: Callable[[Report], None]
+
+        def start(self, launch: Launch) -> None:
+            """Start a run; `Started`, then `Ended` follow, or `Refused` when its record exists already."""
+
+        def stop(self, run_id: str, *, grace: float) -> None:
+            """End the run's whole process tree; its `Ended` follows. Unknown runs are ignored."""
+
+        def recover(self, run_id: str, *, attempt: int) -> Found:
+            """Find out what became of a run that another holder started.
+
+            `Alive` runs are watched from now on: their `Ended` follows. `NotStarted` means that
+            this attempt never ran and never will.
+            """
+
+        async def open(self) -> None:
+            """Get ready to start runs."""
+
+        async def close(self) -> None:
+            """Let go of everything; the processes of live runs go on."""
+
+
+@record
+class Step:
+    """One command of a run, as words; `label` is what the person wrote."""
+
+    role: Role
+    argv: tuple[str, ...]
+    label: str
+
+
+@record
+class Launch:
+    """All a shim has to know about a run: it asks nobody afterwards."""
+
+    run_id: str
+    attempt: int
+    directory: str
+    header: bytes
+    steps: tuple[Step, ...]
+    cwd: str
+    env: Mapping[str, str]
+    cap: int
+    timeout: float | None = None
+    idle: float | None = None
+    grace: float = 5.0
+    memory: int | None = None
+    cpu: float | None = None
+    processes: int | None = None
+    input: Input = "none"
+    sync: bool = False
+
+
+@record
+class Started:
+    run_id: str
+    pid: int
+    at: datetime
+
+
+@record
+class Ended:
+    run_id: str
+    ending: Ending
+
+
+@record
+class Refused:
+    """This attempt has a record already, so the shim did not start it."""
+
+    run_id: str
+
+
+@record
+class NotStarted:
+    run_id: str
+
+
+@record
+class Alive:
+    run_id: str
+    pid: int | None
+
+
+if TYPE_CHECKING:
+    Report = Started | Ended | Refused
+    Found = NotStarted | Alive | Ended

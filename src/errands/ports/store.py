@@ -1,0 +1,141 @@
+"""The store: the only bus. Everything any process knows about tasks, it knows from here.
+
+Verbs that change something are called inside `with store:`, which is one short transaction; an inner one
+joins the outer. Every write names the state it expects and says whether it happened.
+"""
+
+from __future__ import annotations
+
+from errands.model.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+    from typing import Protocol
+
+    from errands.model.ending import Ending
+    from errands.model.event import Event
+    from errands.model.notice import Address, Notice
+    from errands.model.rollup import Outcome
+    from errands.model.run import Cause, Run
+    from errands.model.states import Skip
+    from errands.model.task import Task
+    from errands.model.view import RunView, View
+
+    class Store(Protocol):
+        def __enter__(self) -> Store: ...
+        def __exit__(self, kind: object, error: object, trace: object) -> None: ...
+        def close(self) -> None: ...
+
+        # Tasks and runs come and go.
+        def add_task(self, task: Task) -> bool:
+            """Add a task; False when its id is taken."""
+
+        def add_run(self, task_id: str, *, cause: Cause, now: datetime, not_before: datetime | None = None) -> Run:
+            """Queue a new run of a task, waiting for what the task waits for; AlreadyActive if one is live."""
+
+        def reopen(self, task_id: str, *, now: datetime) -> None:
+            """Make an ended task active again."""
+
+        def remove(self, task_ids: Sequence[str]) -> list[str]:
+            """Remove tasks that have no live run; give the ids of their runs."""
+
+        def add_environment(self, digest: str, variables: str) -> None: ...
+        def forget_environments(self) -> None:
+            """Drop the environments that no task needs any more."""
+
+        def environment(self, digest: str) -> Mapping[str, str]: ...
+
+        # What moves a run.
+        def claim(self, lane: str, *, limit: int, now: datetime) -> list[tuple[Task, Run]]:
+            """Take the next ready runs of a lane, best priority first, oldest first, and make them running."""
+
+        def add_waits(self, run_id: str, on: Sequence[str]) -> None:
+            """Make a pending run wait for tasks that have not completed yet."""
+
+        def again(self, run_id: str, *, attempt: int) -> None:
+            """Note that a running run is started anew because its last attempt provably never started."""
+
+        def note_start(self, run_id: str, *, pid: int) -> None: ...
+        def request_stop(self, run_id: str, *, by: str, now: datetime) -> bool:
+            """Ask for a running run's end; False when there is nothing to stop or it was asked before."""
+
+        def end(self, run: Run, outcome: Outcome, ending: Ending, *, summary: str | None, now: datetime) -> bool:
+            """Write how a run ended, with its task's new state and its event; False if it had ended already."""
+
+        def withdraw(self, run_id: str, *, by: str, now: datetime) -> bool:
+            """Cancel a pending run; False when it is no longer pending."""
+
+        def skip(self, run_id: str, *, reason: Skip, error: str, now: datetime) -> bool:
+            """Skip a pending run; False when it is no longer pending."""
+
+        def release_due(self, *, now: datetime) -> datetime | None:
+            """Let delayed runs whose time has come into their lanes; give the time of the next."""
+
+        def dependents(self, task_id: str) -> list[str]:
+            """Name the pending runs that wait for a task."""
+
+        def release_dependents(self, task_id: str) -> None:
+            """Tell the pending runs that wait for a task that it has completed."""
+
+        def mark_retrieved(self, run_id: str, *, now: datetime) -> None: ...
+        def add_event(self, task_id: str, name: str, *, run: int | None, now: datetime, detail: str = "") -> None: ...
+        def note_idle(self, run_id: str) -> bool:
+            """Note that a run's silence was reported; False when it was before."""
+
+        # Questions.
+        def task(self, task_id: str) -> Task: ...
+        def run(self, run_id: str) -> Run: ...
+        def running(self) -> list[tuple[Task, Run]]: ...
+        def running_ids(self) -> list[str]: ...
+        def stopping(self) -> list[Run]: ...
+        def resolve(self, prefix: str) -> str:
+            """Complete a unique prefix of a task's id."""
+
+        def keyed(self, key: str) -> str | None: ...
+        def views(self, query: Query) -> list[View]: ...
+        def view(self, task_id: str) -> View: ...
+        def history(self, task_id: str) -> tuple[RunView, ...]: ...
+        def ended(self, task_id: str) -> bool:
+            """Tell whether a task has no live run, as cheaply as a waiter can ask."""
+
+        def events(self, task_id: str) -> list[Event]: ...
+        def counts(self) -> dict[str, int]: ...
+        def expired(self, *, before: datetime, limit: int) -> list[str]: ...
+
+        # Notices.
+        def add_notice(self, run_id: str, event: str, address: Address, *, body: str, now: datetime) -> None: ...
+        def due_notices(self, channel: str, *, now: datetime, limit: int) -> list[Notice]: ...
+        def next_notice_at(self, channel: str) -> datetime | None: ...
+        def delivered(self, notice_ids: Sequence[int], *, now: datetime) -> None: ...
+        def deferred(
+            self, notice_ids: Sequence[int], *, error: str, next_at: datetime, dead_after: int
+        ) -> None: ...
+        def put_inbox(self, notices: Sequence[Notice]) -> None:
+            """Put notices where their owner's next reader finds them; a second time changes nothing."""
+
+        def take_inbox(self, owner: str, *, reader: str, now: datetime, limit: int) -> list[Notice]:
+            """Hand over what an owner was not told yet; each notice is handed over once."""
+
+        def unread(self, owner: str | None) -> list[Notice]: ...
+        def undelivered(self) -> list[Notice]: ...
+        def forget_notices(self, *, before: datetime) -> int: ...
+
+        # Templates.
+        def save_template(self, name: str, draft: str, *, now: datetime) -> None: ...
+        def template(self, name: str) -> str: ...
+        def templates(self) -> dict[str, str]: ...
+        def remove_template(self, name: str) -> None: ...
+
+
+@record
+class Query:
+    """Which tasks to list: newest first, all that is given must hold."""
+
+    states: tuple[str, ...] = ()
+    batch: str | None = None
+    owner: str | None = None
+    ids: tuple[str, ...] | None = None
+    limit: int | None = None
+    before: str | None = None

@@ -1,0 +1,159 @@
+"""A connection to the SQLite file: short transactions, patience, and errors in our words.
+
+Nobody awaits inside a transaction. Waiting for the write lock is done here, in steps much finer than
+SQLite's own, because a daemon and its clients commit many times a second.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+
+from errands.model.errors import HomeError, StoreError, StoreTooNew, StoreUnreadable, StoreUnwritable
+from errands.stores.sqlite.migrations import MIGRATIONS, migrate
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, Literal, TypeVar
+
+    T = TypeVar("T")
+    Durability = Literal["normal", "full"]
+
+PATIENCE = 5.0  # seconds to wait for another process's transaction
+CHECKPOINT_PAGES = 2000
+
+
+class Connection:
+    """One process's connection. `with connection:` is a transaction; an inner one joins the outer."""
+
+    def __init__(self, path: str, *, durability: Durability = "normal", create: bool = True) -> None:
+        self.path = path
+        self._depth = 0
+        if create:
+            _prepare(path)
+        try:
+            self._db = sqlite3.connect(path, isolation_level=None, timeout=0, cached_statements=256)
+            self._patiently(lambda: self._db.execute("PRAGMA journal_mode = WAL").fetchone())
+            self._db.execute(f"PRAGMA synchronous = {durability}")
+            self._db.execute("PRAGMA foreign_keys = ON")
+            self._db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+            found = self.version()
+        except sqlite3.Error as error:
+            raise _told(error, path) from error
+        if found > len(MIGRATIONS):
+            self._db.close()
+            raise StoreTooNew(
+                f"the store {path} has schema {found}, this version of Errands knows {len(MIGRATIONS)}; "
+                "nothing was changed: upgrade Errands, or point ERRANDS_HOME elsewhere"
+            )
+        migrate(self)
+
+    def version(self) -> int:
+        return int(self._patiently(lambda: self._db.execute("PRAGMA user_version").fetchone())[0])
+
+    def read(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        """Answer a question; reads never wait for a writer."""
+        try:
+            return self._patiently(lambda: self._db.execute(sql, values).fetchall())
+        except sqlite3.Error as error:
+            raise _told(error, self.path) from error
+
+    def write(self, sql: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+        """Change something inside a transaction; integrity errors are the caller's to understand."""
+        try:
+            return self._db.execute(sql, values)
+        except sqlite3.IntegrityError:
+            raise
+        except sqlite3.Error as error:
+            raise _told(error, self.path) from error
+
+    def write_all(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        try:
+            self._db.executemany(sql, rows)
+        except sqlite3.Error as error:
+            raise _told(error, self.path) from error
+
+    def __enter__(self) -> Connection:
+        if self._depth == 0:
+            try:
+                self._patiently(lambda: self._db.execute("BEGIN IMMEDIATE"))
+            except sqlite3.Error as error:
+                raise _told(error, self.path) from error
+        self._depth += 1
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self._depth -= 1
+        if self._depth:
+            return
+        try:
+            self._db.execute("COMMIT" if kind is None else "ROLLBACK")
+        except sqlite3.Error as failure:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            if kind is None:
+                raise _told(failure, self.path) from failure
+
+    def close(self) -> None:
+        self._db.close()
+
+    def _patiently(self, act: Callable[[], T]) -> T:
+        pause, deadline = 0.00005, 0.0
+        while True:
+            try:
+                return act()
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                    raise
+                moment = time.monotonic()
+                deadline = deadline or moment + PATIENCE
+                if moment > deadline:
+                    raise
+                time.sleep(pause)
+                pause = min(pause * 1.5, 0.005)
+
+
+def _prepare(path: str) -> None:
+    """Make the directory and the file so that nobody else can read them, ever."""
+    folder = os.path.dirname(path)
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        facts = os.stat(folder)
+        if facts.st_uid != os.geteuid():
+            raise HomeError(
+                f"{folder} belongs to another user (uid {facts.st_uid}); set ERRANDS_HOME to a directory of yours"
+            )
+        if facts.st_mode & 0o077:
+            os.chmod(folder, 0o700)
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+    except OSError as error:
+        raise StoreUnwritable(
+            f"cannot use {folder} for the store: {error.strerror}; "
+            "make it writable, or set ERRANDS_HOME to a directory that is"
+        ) from error
+
+
+def _told(error: sqlite3.Error, path: str) -> StoreError:
+    """Say what an SQLite error means for a person, and what to do."""
+    code = getattr(error, "sqlite_errorcode", None)
+    match code & 0xFF if code is not None else None:
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+            return StoreUnreadable(
+                f"the store {path} is damaged ({error}); nothing was changed: run `errands doctor --repair`, "
+                "which sets the damaged file aside and keeps every record that can still be read"
+            )
+        case sqlite3.SQLITE_FULL:
+            return StoreUnwritable(f"the disk of {path} is full; nothing was changed: free some space and try again")
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
+            return StoreUnwritable(f"the store {path} cannot be written ({error}); check its permissions and its disk")
+        case sqlite3.SQLITE_IOERR:
+            return StoreUnwritable(f"reading or writing {path} failed ({error}); check the disk: `errands doctor`")
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return StoreError(
+                f"the store {path} was locked by another process for {PATIENCE:g} s; "
+                "a stopped (SIGSTOP) process may hold it: see `errands doctor`"
+            )
+        case _:
+            return StoreError(f"the store {path} refused: {error}")

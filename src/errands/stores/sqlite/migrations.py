@@ -1,0 +1,192 @@
+"""Migrations: the numbered steps from an empty file to today's schema.
+
+A step is never edited once released. The number of the last one is the file's `user_version`.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.stores.sqlite.connection import Connection
+
+_FIRST = """
+CREATE TABLE tasks (
+    seq         INTEGER PRIMARY KEY,
+    id          TEXT NOT NULL UNIQUE,
+    kind        TEXT NOT NULL CHECK (kind IN ('shell', 'agent')),
+    state       TEXT NOT NULL CHECK (state IN
+                ('proposed', 'rejected', 'active', 'paused', 'done', 'failed', 'cancelled')),
+    name        TEXT NOT NULL,
+    description TEXT NOT NULL,
+    command     TEXT NOT NULL,
+    action      TEXT NOT NULL,
+    due_at      INTEGER,
+    limits      TEXT NOT NULL,
+    cwd         TEXT NOT NULL,
+    environment TEXT NOT NULL,
+    lane        TEXT NOT NULL,
+    priority    INTEGER NOT NULL CHECK (priority IN (0, 1, 2)),
+    notify      TEXT NOT NULL,
+    owner       TEXT NOT NULL,
+    parent      TEXT,
+    message     TEXT,
+    batch       TEXT,
+    key         TEXT,
+    template    TEXT,
+    after       TEXT NOT NULL DEFAULT '',
+    created_at  INTEGER NOT NULL,
+    created_by  TEXT NOT NULL,
+    updated_at  INTEGER NOT NULL,
+    run         INTEGER
+);
+CREATE UNIQUE INDEX tasks_by_key ON tasks (key) WHERE key IS NOT NULL;
+CREATE INDEX tasks_by_batch ON tasks (batch, seq) WHERE batch IS NOT NULL;
+CREATE INDEX tasks_by_owner ON tasks (owner, seq);
+
+CREATE TABLE runs (
+    seq               INTEGER PRIMARY KEY,
+    task              INTEGER NOT NULL REFERENCES tasks (seq) ON DELETE CASCADE,
+    number            INTEGER NOT NULL,
+    cause             TEXT NOT NULL,
+    state             TEXT NOT NULL CHECK (state IN
+                      ('pending', 'running', 'completed', 'failed', 'cancelled', 'skipped')),
+    attempt           INTEGER NOT NULL DEFAULT 0,
+    lane              TEXT NOT NULL,
+    priority          INTEGER NOT NULL,
+    waits             INTEGER NOT NULL DEFAULT 0,
+    not_before        INTEGER,
+    created_at        INTEGER NOT NULL,
+    started_at        INTEGER,
+    completed_at      INTEGER,
+    stop_requested_at INTEGER,
+    stop_by           TEXT,
+    pid               INTEGER,
+    exit_code         INTEGER,
+    signal            INTEGER,
+    failure           TEXT,
+    error             TEXT,
+    elapsed           REAL,
+    cpu               REAL,
+    rss               INTEGER,
+    bytes             INTEGER NOT NULL DEFAULT 0,
+    lines             INTEGER NOT NULL DEFAULT 0,
+    truncated         INTEGER NOT NULL DEFAULT 0,
+    leftovers         INTEGER NOT NULL DEFAULT 0,
+    hooks             TEXT,
+    output_failed     TEXT,
+    summary           TEXT,
+    idle_told         INTEGER NOT NULL DEFAULT 0,
+    retrieved_at      INTEGER,
+    UNIQUE (task, number),
+    CHECK ((completed_at IS NULL) = (state IN ('pending', 'running')))
+);
+CREATE UNIQUE INDEX one_live_run ON runs (task) WHERE state IN ('pending', 'running');
+CREATE INDEX runs_ready ON runs (lane, priority, seq)
+    WHERE state = 'pending' AND waits = 0 AND not_before IS NULL;
+CREATE INDEX runs_due ON runs (not_before) WHERE state = 'pending' AND not_before IS NOT NULL;
+CREATE INDEX runs_running ON runs (lane) WHERE state = 'running';
+CREATE INDEX runs_stopping ON runs (seq) WHERE state = 'running' AND stop_requested_at IS NOT NULL;
+CREATE INDEX runs_ended ON runs (completed_at) WHERE completed_at IS NOT NULL;
+
+CREATE TABLE waits (
+    run     INTEGER NOT NULL REFERENCES runs (seq) ON DELETE CASCADE,
+    on_task INTEGER NOT NULL REFERENCES tasks (seq) ON DELETE CASCADE,
+    PRIMARY KEY (run, on_task)
+) WITHOUT ROWID;
+CREATE INDEX waits_by_task ON waits (on_task);
+
+CREATE TABLE environments (
+    digest TEXT PRIMARY KEY,
+    vars   TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE events (
+    seq    INTEGER PRIMARY KEY AUTOINCREMENT,
+    task   INTEGER NOT NULL REFERENCES tasks (seq) ON DELETE CASCADE,
+    run    INTEGER,
+    name   TEXT NOT NULL,
+    at     INTEGER NOT NULL,
+    detail TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX events_by_task ON events (task, seq);
+
+CREATE TABLE outbox (
+    id           INTEGER PRIMARY KEY AUTOINCREMENT,
+    run_id       TEXT NOT NULL,
+    event        TEXT NOT NULL,
+    channel      TEXT NOT NULL,
+    target       TEXT NOT NULL,
+    body         TEXT NOT NULL,
+    created_at   INTEGER NOT NULL,
+    state        TEXT NOT NULL DEFAULT 'waiting'
+                 CHECK (state IN ('waiting', 'delivered', 'unknown', 'dead')),
+    attempts     INTEGER NOT NULL DEFAULT 0,
+    next_at      INTEGER NOT NULL,
+    delivered_at INTEGER,
+    error        TEXT,
+    UNIQUE (run_id, event, channel, target)
+);
+CREATE INDEX outbox_waiting ON outbox (channel, next_at) WHERE state = 'waiting';
+
+CREATE TABLE inbox (
+    notice     INTEGER PRIMARY KEY,
+    owner      TEXT NOT NULL,
+    run_id     TEXT NOT NULL,
+    event      TEXT NOT NULL,
+    body       TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    told_at    INTEGER,
+    told_to    TEXT
+);
+CREATE INDEX inbox_unread ON inbox (owner, notice) WHERE told_at IS NULL;
+
+CREATE TABLE templates (
+    name       TEXT PRIMARY KEY,
+    draft      TEXT NOT NULL,
+    created_at INTEGER NOT NULL
+) WITHOUT ROWID;
+
+-- Counting a million rows takes half a second, reading a counter takes a microsecond.
+CREATE TABLE counts (
+    state TEXT PRIMARY KEY,
+    n     INTEGER NOT NULL
+) WITHOUT ROWID;
+INSERT INTO counts VALUES
+    ('pending', 0), ('running', 0), ('completed', 0), ('failed', 0), ('cancelled', 0), ('skipped', 0);
+CREATE TRIGGER count_added AFTER INSERT ON runs BEGIN
+    UPDATE counts SET n = n + 1 WHERE state = new.state;
+END;
+CREATE TRIGGER count_moved AFTER UPDATE OF state ON runs WHEN old.state <> new.state BEGIN
+    UPDATE counts SET n = n - 1 WHERE state = old.state;
+    UPDATE counts SET n = n + 1 WHERE state = new.state;
+END;
+CREATE TRIGGER count_removed AFTER DELETE ON runs BEGIN
+    UPDATE counts SET n = n - 1 WHERE state = old.state;
+END;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST,)
+
+
+def migrate(connection: Connection) -> None:
+    """Bring the file to the newest schema; several processes may try at once, one does it."""
+    if connection.version() == len(MIGRATIONS):
+        return
+    with connection:
+        for number in range(connection.version(), len(MIGRATIONS)):
+            for statement in _statements(MIGRATIONS[number]):
+                connection.write(statement)
+            connection.write(f"PRAGMA user_version = {number + 1}")
+
+
+def _statements(script: str) -> list[str]:
+    """Split a script into statements, so that all of them run in one transaction."""
+    import sqlite3
+
+    statements, current = [], ""
+    for line in script.splitlines(keepends=True):
+        current += line
+        if sqlite3.complete_statement(current):
+            statements.append(current)
+            current = ""
+    return statements

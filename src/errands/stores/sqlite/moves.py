@@ -1,0 +1,232 @@
+"""Moves: every change of a run's state, each a compare-and-set with its event in the same transaction."""
+
+from __future__ import annotations
+
+from errands.model.errors import StoreUnreadable
+from errands.model.record import evolve
+from errands.model.run import task_of
+from errands.stores.sqlite.rows import (
+    RUN_COLUMNS,
+    TASK_COLUMNS,
+    maybe_micros,
+    micros,
+    moment,
+    run_from,
+    task_from,
+)
+from errands.stores.sqlite.table import Table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from errands.model.ending import Ending
+    from errands.model.rollup import Outcome
+    from errands.model.run import Run
+    from errands.model.states import Skip
+    from errands.model.task import Task
+
+_TASK = ", ".join("tasks." + name.strip() for name in TASK_COLUMNS.split(","))
+_RUN = ", ".join("runs." + name.strip() for name in RUN_COLUMNS.split(","))
+_WIDTH = TASK_COLUMNS.count(",") + 1
+
+
+class MoveRows(Table):
+    def claim(self, lane: str, *, limit: int, now: datetime) -> list[tuple[Task, Run]]:
+        rows = self.db.read(
+            f"""
+            SELECT runs.seq, tasks.seq, {_TASK}, {_RUN}
+            FROM runs JOIN tasks ON tasks.seq = runs.task
+            WHERE runs.lane = ? AND runs.state = 'pending' AND runs.waits = 0 AND runs.not_before IS NULL
+            ORDER BY runs.priority, runs.seq LIMIT ?
+            """,
+            (lane, limit),
+        )
+        at, claimed = micros(now), []
+        for seq, task_seq, *columns in rows:
+            self.db.write(
+                "UPDATE runs SET state = 'running', attempt = 1, started_at = ? WHERE seq = ? AND state = 'pending'",
+                (at, seq),
+            )
+            run = evolve(
+                run_from(columns[0], tuple(columns[_WIDTH:])), state="running", attempt=1, started_at=now
+            )
+            self._event(task_seq, run.number, "started", at)
+            try:
+                claimed.append((task_from(tuple(columns[:_WIDTH])), run))
+            except StoreUnreadable as error:
+                # One damaged record must not keep the others from running.
+                self._give_up(seq, task_seq, run.number, str(error), at)
+        return claimed
+
+    def again(self, run_id: str, *, attempt: int) -> None:
+        seq = self.run_seq(run_id)
+        self.db.write("UPDATE runs SET attempt = ? WHERE seq = ? AND state = 'running'", (attempt, seq))
+
+    def note_start(self, run_id: str, *, pid: int) -> None:
+        self.db.write(
+            "UPDATE runs SET pid = ? WHERE seq = ? AND state = 'running'", (pid, self.run_seq(run_id))
+        )
+
+    def request_stop(self, run_id: str, *, by: str, now: datetime) -> bool:
+        task_id, number = task_of(run_id)
+        changed = self.db.write(
+            """
+            UPDATE runs SET stop_requested_at = ?, stop_by = ?
+            WHERE seq = ? AND state = 'running' AND stop_requested_at IS NULL
+            """,
+            (micros(now), by, self.run_seq(run_id)),
+        ).rowcount
+        if changed:
+            self.add_event(task_id, "stop requested", run=number, now=now, detail=by)
+        return bool(changed)
+
+    def end(self, run: Run, outcome: Outcome, ending: Ending, *, summary: str | None, now: datetime) -> bool:
+        at = micros(now)
+        rows = self.db.write(
+            """
+            UPDATE runs
+            SET state = ?, completed_at = ?, started_at = coalesce(?, started_at), pid = coalesce(?, pid),
+                exit_code = ?, signal = ?, failure = ?, error = ?, elapsed = ?, cpu = ?, rss = ?, bytes = ?,
+                lines = ?, truncated = ?, leftovers = ?, hooks = ?, output_failed = ?, summary = ?
+            WHERE task = (SELECT seq FROM tasks WHERE id = ?) AND number = ? AND state = 'running'
+            RETURNING task
+            """,
+            (
+                outcome.run_state, maybe_micros(ending.ended_at) or at, maybe_micros(ending.started_at), ending.pid,
+                ending.code, ending.signal, outcome.failure, outcome.error, ending.elapsed, ending.cpu, ending.rss,
+                ending.bytes, ending.lines, ending.truncated, ending.leftovers, ",".join(ending.hooks) or None,
+                ending.disk, summary, run.task_id, run.number,
+            ),
+        ).fetchall()  # fmt: skip
+        if not rows:
+            return False
+        self.db.write("UPDATE tasks SET state = ?, updated_at = ? WHERE seq = ?", (outcome.task_state, at, rows[0][0]))
+        self._event(rows[0][0], run.number, outcome.run_state, at, outcome.error or "")
+        return True
+
+    def withdraw(self, run_id: str, *, by: str, now: datetime) -> bool:
+        return self._end_pending(run_id, "cancelled", "cancelled", None, f"cancelled by {by} before it started", now)
+
+    def skip(self, run_id: str, *, reason: Skip, error: str, now: datetime) -> bool:
+        return self._end_pending(run_id, "skipped", "failed", reason, error, now)
+
+    def release_due(self, *, now: datetime) -> datetime | None:
+        self.db.write(
+            "UPDATE runs SET not_before = NULL WHERE state = 'pending' AND not_before <= ?", (micros(now),)
+        )
+        rows = self.db.read(
+            """
+            SELECT not_before FROM runs WHERE state = 'pending' AND not_before IS NOT NULL
+            ORDER BY not_before LIMIT 1
+            """
+        )
+        return moment(rows[0][0]) if rows else None
+
+    def dependents(self, task_id: str) -> list[str]:
+        rows = self.db.read(
+            """
+            SELECT tasks.id || '.' || runs.number
+            FROM waits JOIN runs ON runs.seq = waits.run JOIN tasks ON tasks.seq = runs.task
+            WHERE waits.on_task = (SELECT seq FROM tasks WHERE id = ?) AND runs.state = 'pending'
+            ORDER BY runs.seq
+            """,
+            (task_id,),
+        )
+        return [row[0] for row in rows]
+
+    def release_dependents(self, task_id: str) -> None:
+        (seq,) = self.one("SELECT seq FROM tasks WHERE id = ?", task_id)
+        self.db.write(
+            """
+            UPDATE runs SET waits = waits - 1
+            WHERE state = 'pending' AND seq IN (SELECT run FROM waits WHERE on_task = ?)
+            """,
+            (seq,),
+        )
+        self.db.write("DELETE FROM waits WHERE on_task = ?", (seq,))
+
+    def mark_retrieved(self, run_id: str, *, now: datetime) -> None:
+        self.db.write(
+            """
+            UPDATE runs SET retrieved_at = ?
+            WHERE seq = ? AND retrieved_at IS NULL AND state NOT IN ('pending', 'running')
+            """,
+            (micros(now), self.run_seq(run_id)),
+        )
+
+    def note_idle(self, run_id: str) -> bool:
+        return bool(
+            self.db.write(
+                "UPDATE runs SET idle_told = 1 WHERE seq = ? AND idle_told = 0", (self.run_seq(run_id),)
+            ).rowcount
+        )
+
+    def add_event(self, task_id: str, name: str, *, run: int | None, now: datetime, detail: str = "") -> None:
+        (seq,) = self.one("SELECT seq FROM tasks WHERE id = ?", task_id)
+        self._event(seq, run, name, micros(now), detail)
+
+    def task(self, task_id: str) -> Task:
+        return task_from(self.one(f"SELECT {_TASK} FROM tasks WHERE id = ?", task_id))
+
+    def run(self, run_id: str) -> Run:
+        task_id, number = task_of(run_id)
+        sql = f"SELECT {_RUN} FROM tasks JOIN runs ON runs.task = tasks.seq WHERE tasks.id = ? AND runs.number = ?"
+        return run_from(task_id, self.one(sql, task_id, number))
+
+    def running(self) -> list[tuple[Task, Run]]:
+        rows = self.db.read(
+            f"""
+            SELECT {_TASK}, {_RUN} FROM runs JOIN tasks ON tasks.seq = runs.task
+            WHERE runs.state = 'running' ORDER BY runs.seq
+            """
+        )
+        return [(task_from(row[:_WIDTH]), run_from(row[0], row[_WIDTH:])) for row in rows]
+
+    def stopping(self) -> list[Run]:
+        rows = self.db.read(
+            f"""
+            SELECT tasks.id, {_RUN} FROM runs JOIN tasks ON tasks.seq = runs.task
+            WHERE runs.state = 'running' AND runs.stop_requested_at IS NOT NULL
+            """
+        )
+        return [run_from(row[0], row[1:]) for row in rows]
+
+    def _end_pending(
+        self, run_id: str, run_state: str, task_state: str, failure: str | None, error: str, now: datetime
+    ) -> bool:
+        task_id, number = task_of(run_id)
+        at = micros(now)
+        rows = self.db.write(
+            """
+            UPDATE runs SET state = ?, completed_at = ?, failure = ?, error = ?
+            WHERE task = (SELECT seq FROM tasks WHERE id = ?) AND number = ? AND state = 'pending'
+            RETURNING task, seq
+            """,
+            (run_state, at, failure, error, task_id, number),
+        ).fetchall()
+        if not rows:
+            return False
+        task_seq, seq = rows[0]
+        self.db.write("DELETE FROM waits WHERE run = ?", (seq,))
+        self.db.write(
+            "UPDATE tasks SET state = ?, updated_at = ? WHERE seq = ? AND state = 'active'", (task_state, at, task_seq)
+        )
+        self._event(task_seq, number, run_state, at, error)
+        return True
+
+    def _give_up(self, seq: int, task_seq: int, number: int, error: str, at: int) -> None:
+        self.db.write(
+            """
+            UPDATE runs SET state = 'failed', completed_at = ?, failure = 'spawn', error = ?
+            WHERE seq = ? AND state = 'running'
+            """,
+            (at, error, seq),
+        )
+        self.db.write("UPDATE tasks SET state = 'failed', updated_at = ? WHERE seq = ?", (at, task_seq))
+        self._event(task_seq, number, "failed", at, error)
+
+    def _event(self, task_seq: int, run: int | None, name: str, at: int, detail: str = "") -> None:
+        self.db.write(
+            "INSERT INTO events (task, run, name, at, detail) VALUES (?, ?, ?, ?, ?)", (task_seq, run, name, at, detail)
+        )

@@ -1,0 +1,171 @@
+"""Rows: how records of the model look in SQLite, both ways.
+
+Times are integer microseconds; what no query asks for is JSON.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from errands.model.action import Shell
+from errands.model.errors import StoreUnreadable
+from errands.model.limits import Limits
+from errands.model.record import fields
+from errands.model.run import Run
+from errands.model.task import PRIORITIES, Task
+from errands.model.trigger import At, Now
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from errands.model.action import Command
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+
+
+def micros(moment: datetime) -> int:
+    return (moment - EPOCH) // MICROSECOND
+
+
+def maybe_micros(moment: datetime | None) -> int | None:
+    return None if moment is None else (moment - EPOCH) // MICROSECOND
+
+
+def moment(value: int) -> datetime:
+    return EPOCH + timedelta(microseconds=value)
+
+
+def maybe_moment(value: int | None) -> datetime | None:
+    return None if value is None else EPOCH + timedelta(microseconds=value)
+
+
+def storable(text: str) -> str:
+    """Make text from outside fit for a UTF-8 column: bytes that are no UTF-8 become replacement characters."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return text
+
+
+def action_text(action: Shell) -> str:
+    import json
+
+    return json.dumps(
+        {
+            "commands": action.commands,
+            "cwd": action.cwd,
+            **({"env": dict(action.env)} if action.env else {}),
+            **({"before": action.before} if action.before else {}),
+            **({"lastly": action.lastly} if action.lastly else {}),
+            **({"input": action.input} if action.input != "none" else {}),
+        }
+    )
+
+
+def limits_text(limits: Limits) -> str:
+    """Write only what differs from no limit at all."""
+    import json
+
+    none = Limits()
+    return json.dumps(
+        {
+            name: value.total_seconds() if isinstance(value, timedelta) else value
+            for name in fields(limits)
+            if (value := getattr(limits, name)) != getattr(none, name)
+        }
+    )
+
+
+TASK_COLUMNS = (
+    "id, kind, state, name, description, action, due_at, limits, environment, lane, priority, notify, "
+    "owner, parent, message, batch, key, template, after, created_at, created_by"
+)
+
+
+def task_from(row: tuple[Any, ...]) -> Task:
+    """Read a task; a row that cannot be understood says which one it is."""
+    (
+        id_, kind, state, name, description, action, due_at, limits, environment, lane, priority, notify,
+        owner, parent, message, batch, key, template, after, created_at, created_by,
+    ) = row  # fmt: skip
+    try:
+        return Task(
+            id=id_,
+            kind=kind,
+            state=state,
+            name=name,
+            description=description,
+            action=_action(action, environment),
+            trigger=Now() if due_at is None else At(time=moment(due_at)),
+            limits=_limits(limits),
+            lane=lane,
+            priority=PRIORITIES[priority],
+            notify=notify,
+            owner=owner,
+            parent=parent,
+            message=message,
+            batch=batch,
+            key=key,
+            template=template,
+            after=tuple(after.split()),
+            created_at=moment(created_at),
+            created_by=created_by,
+        )
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise StoreUnreadable(f"the record of task {id_} is damaged ({error}); see `errands doctor`") from error
+
+
+RUN_COLUMNS = "number, cause, state, attempt, created_at, started_at, stop_requested_at, stop_by, pid"
+
+
+def run_from(task_id: str, row: tuple[Any, ...]) -> Run:
+    number, cause, state, attempt, created_at, started_at, stop_requested_at, stop_by, pid = row
+    return Run(
+        task_id=task_id,
+        number=number,
+        cause=cause,
+        state=state,
+        attempt=attempt,
+        created_at=moment(created_at),
+        started_at=maybe_moment(started_at),
+        stop_requested_at=maybe_moment(stop_requested_at),
+        stop_by=stop_by,
+        pid=pid,
+    )
+
+
+def _action(text: str, environment: str) -> Shell:
+    import json
+
+    parts = json.loads(text)
+    return Shell(
+        commands=_commands(parts["commands"]),
+        cwd=parts["cwd"],
+        environment=environment,
+        env=parts.get("env", {}),
+        before=_commands(parts.get("before", ())),
+        lastly=_commands(parts.get("lastly", ())),
+        input=parts.get("input", "none"),
+    )
+
+
+def _commands(values: list[str | list[str]]) -> tuple[Command, ...]:
+    return tuple(each if isinstance(each, str) else tuple(each) for each in values)
+
+
+_SPANS = ("timeout", "idle", "cpu", "grace")
+
+
+def _limits(text: str) -> Limits:
+    if text == "{}":
+        return Limits()
+    import json
+
+    values: dict[str, Any] = json.loads(text)
+    for name in _SPANS:
+        if name in values:
+            values[name] = timedelta(seconds=values[name])
+    return Limits(**values)

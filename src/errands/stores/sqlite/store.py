@@ -1,0 +1,151 @@
+"""The store in one SQLite file."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from errands.model.action import written
+from errands.model.errors import AlreadyActive, IllegalMove
+from errands.model.run import Run
+from errands.model.states import TASK_MOVES
+from errands.model.task import PRIORITIES
+from errands.model.trigger import At
+from errands.stores.sqlite.moves import MoveRows
+from errands.stores.sqlite.notices import NoticeRows
+from errands.stores.sqlite.rows import action_text, limits_text, maybe_micros, micros, storable
+from errands.stores.sqlite.table import marks
+from errands.stores.sqlite.templates import TemplateRows
+from errands.stores.sqlite.views import ViewRows
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from errands.model.run import Cause
+    from errands.model.task import Task
+
+
+class SqliteStore(MoveRows, ViewRows, NoticeRows, TemplateRows):
+    """What comes and goes; moves, views, notices and templates stand in the files beside this one."""
+
+    def __enter__(self) -> SqliteStore:
+        self.db.__enter__()
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self.db.__exit__(kind, error, trace)
+
+    def close(self) -> None:
+        self.db.close()
+
+    def add_task(self, task: Task) -> bool:
+        try:
+            self.db.write(
+                """
+                INSERT INTO tasks (id, kind, state, name, description, command, action, due_at, limits, cwd,
+                                   environment, lane, priority, notify, owner, parent, message, batch, key,
+                                   template, after, created_at, created_by, updated_at)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """,
+                (
+                    task.id, task.kind, task.state, storable(task.name), storable(task.description),
+                    storable(" && ".join(written(each) for each in task.action.commands)),
+                    action_text(task.action),
+                    micros(task.trigger.time) if isinstance(task.trigger, At) else None,
+                    limits_text(task.limits), storable(task.action.cwd), task.action.environment,
+                    task.lane, PRIORITIES.index(task.priority), task.notify, task.owner, task.parent,
+                    task.message, task.batch, task.key, task.template, " ".join(task.after),
+                    created := micros(task.created_at), task.created_by, created,
+                ),
+            )  # fmt: skip
+        except sqlite3.IntegrityError as error:
+            if "tasks.id" in str(error):
+                return False
+            raise
+        return True
+
+    def add_run(
+        self, task_id: str, *, cause: Cause, now: datetime, not_before: datetime | None = None
+    ) -> Run:
+        seq, lane, priority, latest = self.one(
+            """
+            SELECT seq, lane, priority, (SELECT max(number) FROM runs WHERE runs.task = tasks.seq)
+            FROM tasks WHERE id = ?
+            """,
+            task_id,
+        )
+        number, at = (latest or 0) + 1, micros(now)
+        try:
+            run_seq = self.db.write(
+                """
+                INSERT INTO runs (task, number, cause, state, lane, priority, not_before, created_at)
+                VALUES (?, ?, ?, 'pending', ?, ?, ?, ?)
+                """,
+                (seq, number, cause, lane, priority, maybe_micros(not_before), at),
+            ).lastrowid
+        except sqlite3.IntegrityError:
+            raise AlreadyActive(f"task {task_id} has a live run already; wait for it or cancel it") from None
+        self.db.write("UPDATE tasks SET run = ?, updated_at = ? WHERE seq = ?", (run_seq, at, seq))
+        self.db.write(
+            "INSERT INTO events (task, run, name, at, detail) VALUES (?, ?, 'queued', ?, ?)",
+            (seq, number, at, cause),
+        )
+        return Run(task_id=task_id, number=number, cause=cause, state="pending", attempt=0, created_at=now)
+
+    def add_waits(self, run_id: str, on: Sequence[str]) -> None:
+        """Make a pending run wait for tasks that have not completed yet."""
+        seq = self.run_seq(run_id)
+        for task_id in on:
+            self.db.write(
+                "INSERT OR IGNORE INTO waits (run, on_task) SELECT ?, seq FROM tasks WHERE id = ?", (seq, task_id)
+            )
+        self.db.write(
+            "UPDATE runs SET waits = (SELECT count(*) FROM waits WHERE run = seq) WHERE seq = ? AND state = 'pending'",
+            (seq,),
+        )
+
+    def reopen(self, task_id: str, *, now: datetime) -> None:
+        allowed = [state for state, moves in TASK_MOVES.items() if "reopen" in moves]
+        changed = self.db.write(
+            f"UPDATE tasks SET state = 'active', updated_at = ? WHERE id = ? AND state IN ({marks(allowed)})",
+            (micros(now), task_id, *allowed),
+        ).rowcount
+        if not changed:
+            state = self.one("SELECT state FROM tasks WHERE id = ?", task_id)[0]
+            raise IllegalMove(f"task {task_id} is {state}; only an ended task can be started again")
+
+    def remove(self, task_ids: Sequence[str]) -> list[str]:
+        removed: list[str] = []
+        for task_id in task_ids:
+            rows = self.db.read(
+                """
+                SELECT tasks.seq, runs.number, runs.state IN ('pending', 'running')
+                FROM tasks LEFT JOIN runs ON runs.task = tasks.seq WHERE tasks.id = ?
+                """,
+                (task_id,),
+            )
+            if not rows or any(live for _, _, live in rows):
+                continue
+            self.db.write("DELETE FROM tasks WHERE seq = ?", (rows[0][0],))
+            removed += [f"{task_id}.{number}" for _, number, _ in rows if number is not None]
+        return removed
+
+    def add_environment(self, digest: str, variables: str) -> None:
+        self.db.write("INSERT OR IGNORE INTO environments VALUES (?, ?)", (digest, variables))
+
+    def environment(self, digest: str) -> Mapping[str, str]:
+        import json
+
+        rows = self.db.read("SELECT vars FROM environments WHERE digest = ?", (digest,))
+        variables: dict[str, str] = json.loads(rows[0][0]) if rows else {}
+        return variables
+
+    def forget_environments(self) -> None:
+        """Drop the environments that no task needs any more."""
+        self.db.write(
+            """
+            DELETE FROM environments
+            WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.environment = environments.digest)
+            """
+        )

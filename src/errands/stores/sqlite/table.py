@@ -1,0 +1,36 @@
+"""What the store's files share: the connection, and looking a row up."""
+
+from __future__ import annotations
+
+from errands.model.errors import NotFound
+from errands.model.run import task_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from errands.stores.sqlite.connection import Connection
+
+
+class Table:
+    def __init__(self, connection: Connection, runs_dir: str) -> None:
+        self.db = connection
+        self.runs_dir = runs_dir
+
+    def one(self, sql: str, task_id: str, *values: Any) -> tuple[Any, ...]:
+        """Read the one row that belongs to a task."""
+        rows = self.db.read(sql, (task_id, *values))
+        if not rows:
+            raise NotFound(f"there is no task {task_id!r}; `errands ls` shows those there are")
+        row: tuple[Any, ...] = rows[0]
+        return row
+
+    def run_seq(self, run_id: str) -> int:
+        task_id, number = task_of(run_id)
+        sql = "SELECT runs.seq FROM tasks JOIN runs ON runs.task = tasks.seq WHERE tasks.id = ? AND runs.number = ?"
+        return int(self.one(sql, task_id, number)[0])
+
+
+def marks(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))

@@ -1,0 +1,210 @@
+"""Views: what doors show, read in one query whatever the number of tasks."""
+
+from __future__ import annotations
+
+from errands.model.errors import Ambiguous, NotFound
+from errands.model.event import Event
+from errands.model.view import RunView, View
+from errands.stores.sqlite.rows import maybe_moment, micros, moment
+from errands.stores.sqlite.table import Table, marks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Any
+
+    from errands.ports.store import Query
+
+_PRIORITY = ("high", "normal", "low")
+_TASK = (
+    "tasks.id, tasks.kind, tasks.state, tasks.name, tasks.description, tasks.command, tasks.cwd, tasks.lane, "
+    "tasks.priority, tasks.batch, tasks.key, tasks.template, tasks.owner, tasks.notify, tasks.parent, tasks.created_at, "
+    "tasks.created_by, tasks.updated_at, tasks.due_at, runs.waits"
+)
+_RUN = (
+    "runs.number, runs.cause, runs.state, runs.attempt, runs.created_at, runs.started_at, runs.completed_at, "
+    "runs.stop_requested_at, runs.pid, runs.exit_code, runs.signal, runs.failure, runs.error, runs.elapsed, "
+    "runs.bytes, runs.lines, runs.truncated, runs.leftovers, runs.summary, runs.hooks, runs.output_failed, "
+    "runs.retrieved_at"
+)
+_WIDTH = _TASK.count(",") + 1
+# How a list of run states is searched: each has an index that stays small, but for the ended ones.
+_LIVE_STATES = ("pending", "running")
+
+
+class ViewRows(Table):
+    def views(self, query: Query) -> list[View]:
+        where: list[str] = []
+        values: list[Any] = []
+        source = "tasks JOIN runs ON runs.seq = tasks.run"
+        if query.ids is not None:
+            where.append(f"tasks.id IN ({marks(query.ids)})")
+            values += query.ids
+        if query.batch is not None:
+            where.append("tasks.batch = ?")
+            values.append(query.batch)
+        if query.owner is not None:
+            where.append("tasks.owner = ?")
+            values.append(query.owner)
+        if query.states:
+            where.append(f"(runs.state IN ({marks(query.states)}) OR tasks.state IN ({marks(query.states)}))")
+            values += [*query.states, *query.states]
+            if all(state in _LIVE_STATES for state in query.states):
+                # Live runs are few: start from their partial index instead of walking every task.
+                source = "runs INDEXED BY one_live_run JOIN tasks ON tasks.run = runs.seq"
+                where[-1] = f"runs.state IN ('pending', 'running') AND runs.state IN ({marks(query.states)})"
+                del values[-len(query.states) :]
+        if query.before is not None:
+            where.append("tasks.seq < (SELECT seq FROM tasks WHERE id = ?)")
+            values.append(query.before)
+        rows = self.db.read(
+            f"""
+            SELECT {_TASK}, {_RUN} FROM {source} {"WHERE " + " AND ".join(where) if where else ""}
+            ORDER BY tasks.seq DESC LIMIT ?
+            """,
+            (*values, -1 if query.limit is None else query.limit),
+        )
+        return [self._view(row) for row in rows]
+
+    def view(self, task_id: str) -> View:
+        return self._view(
+            self.one(f"SELECT {_TASK}, {_RUN} FROM tasks JOIN runs ON runs.seq = tasks.run WHERE tasks.id = ?", task_id)
+        )
+
+    def history(self, task_id: str) -> tuple[RunView, ...]:
+        """All runs of a task, oldest first."""
+        rows = self.db.read(
+            f"SELECT {_RUN} FROM tasks JOIN runs ON runs.task = tasks.seq WHERE tasks.id = ? ORDER BY runs.number",
+            (task_id,),
+        )
+        return tuple(self._run_view(task_id, row) for row in rows)
+
+    def resolve(self, prefix: str) -> str:
+        rows = self.db.read(
+            "SELECT id FROM tasks WHERE id >= ? AND id < ? ORDER BY id LIMIT 6", (prefix, prefix + "\U0010ffff")
+        )
+        ids = [row[0] for row in rows]
+        if prefix in ids:
+            return prefix
+        if not ids:
+            raise NotFound(f"there is no task {prefix!r}; `errands ls` shows those there are")
+        if len(ids) > 1:
+            more = ", ..." if len(ids) > 5 else ""
+            raise Ambiguous(f"{prefix!r} fits several tasks: {', '.join(ids[:5])}{more}; give more letters")
+        return str(ids[0])
+
+    def keyed(self, key: str) -> str | None:
+        rows = self.db.read("SELECT id FROM tasks WHERE key = ?", (key,))
+        return rows[0][0] if rows else None
+
+    def ended(self, task_id: str) -> bool:
+        """Tell whether a task has no live run, as cheaply as a waiter can ask."""
+        rows = self.db.read(
+            "SELECT runs.completed_at FROM tasks JOIN runs ON runs.seq = tasks.run WHERE tasks.id = ?", (task_id,)
+        )
+        if not rows:
+            raise NotFound(f"task {task_id!r} is gone; it was cleared")
+        return rows[0][0] is not None
+
+    def events(self, task_id: str) -> list[Event]:
+        rows = self.db.read(
+            """
+            SELECT events.seq, events.run, events.name, events.at, events.detail
+            FROM tasks JOIN events ON events.task = tasks.seq WHERE tasks.id = ? ORDER BY events.seq
+            """,
+            (task_id,),
+        )
+        return [
+            Event(seq=seq, task_id=task_id, run=run, name=name, at=moment(at), detail=detail)
+            for seq, run, name, at, detail in rows
+        ]
+
+    def counts(self) -> dict[str, int]:
+        return dict(self.db.read("SELECT state, n FROM counts"))
+
+    def running_ids(self) -> list[str]:
+        rows = self.db.read(
+            """
+            SELECT tasks.id || '.' || runs.number FROM runs JOIN tasks ON tasks.seq = runs.task
+            WHERE runs.state = 'running'
+            """
+        )
+        return [row[0] for row in rows]
+
+    def expired(self, *, before: datetime, limit: int) -> list[str]:
+        rows = self.db.read(
+            """
+            SELECT tasks.id FROM runs JOIN tasks ON tasks.run = runs.seq
+            WHERE runs.completed_at < ?
+              AND tasks.parent IS NULL
+              AND NOT EXISTS (SELECT 1 FROM waits WHERE waits.on_task = tasks.seq)
+            ORDER BY runs.completed_at LIMIT ?
+            """,
+            (micros(before), limit),
+        )
+        return [row[0] for row in rows]
+
+    def _view(self, row: tuple[Any, ...]) -> View:
+        (
+            id_, kind, state, name, description, command, cwd, lane, priority, batch, key, template, owner, notify,
+            parent, created_at, created_by, updated_at, due_at, waits,
+        ) = row[:_WIDTH]  # fmt: skip
+        latest = self._run_view(id_, row[_WIDTH:])
+        return View(
+            id=id_,
+            kind=kind,
+            state=state if state in ("proposed", "rejected") else latest.state,
+            task_state=state,
+            name=name,
+            description=description,
+            command=command,
+            cwd=cwd,
+            lane=lane,
+            priority=_PRIORITY[priority],
+            batch=batch,
+            key=key,
+            template=template,
+            owner=owner,
+            notify=notify,
+            parent=parent,
+            created_at=moment(created_at),
+            created_by=created_by,
+            updated_at=moment(updated_at),
+            runs=latest.number,
+            due_at=maybe_moment(due_at),
+            waits=waits,
+            latest=latest,
+        )
+
+    def _run_view(self, task_id: str, row: tuple[Any, ...]) -> RunView:
+        (
+            number, cause, state, attempt, created_at, started_at, completed_at, stop_requested_at, pid, exit_code,
+            signal, failure, error, elapsed, bytes_, lines, truncated, leftovers, summary, hooks, output_failed,
+            retrieved_at,
+        ) = row  # fmt: skip
+        return RunView(
+            id=f"{task_id}.{number}",
+            number=number,
+            cause=cause,
+            state=state,
+            attempt=attempt,
+            created_at=moment(created_at),
+            started_at=maybe_moment(started_at),
+            completed_at=maybe_moment(completed_at),
+            stop_requested_at=maybe_moment(stop_requested_at),
+            pid=pid,
+            exit_code=exit_code,
+            signal=signal,
+            failure=failure,
+            error=error,
+            elapsed=elapsed,
+            bytes=bytes_,
+            lines=lines,
+            truncated=bool(truncated),
+            leftovers=leftovers,
+            summary=summary,
+            hooks=hooks,
+            output_failed=output_failed,
+            retrieved_at=maybe_moment(retrieved_at),
+            output_file=f"{self.runs_dir}/{task_id}.{number}/output.log",
+        )
