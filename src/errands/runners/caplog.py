@@ -1,0 +1,166 @@
+"""The capped log of a run: its beginning in `output.log`, its end in a ring beside it.
+
+While a run writes no more than half of its cap, the log is one plain file. What comes later goes
+round in `output.tail`, so that the disk never holds more than the cap; at the end the ring is put
+behind the beginning, with a line between them that says how much is missing.
+
+The ring begins with a note of fixed size, `written writing size`: all before `written` is in the ring,
+and what lies `size` before `writing` may be overwritten. It is written before each round and once
+the flow pauses, so that a reader of a live run, or of one whose shim was killed, knows what is true.
+"""
+
+from __future__ import annotations
+
+import os
+
+NOTE = 64
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    Bytes = bytes | bytearray | memoryview
+
+
+class Log:
+    """Write a run's output; count everything, keep what the cap allows.
+
+    A disk that refuses to take it never stops the run: the bytes are counted and `disk` says why.
+    """
+
+    def __init__(self, directory: str, *, header: bytes, cap: int) -> None:
+        self.total = 0
+        self.lines = 0
+        self.kept = 0
+        self.disk = ""
+        self._directory = directory
+        self._head = cap // 2
+        self._ring = -1
+        self._size = max(cap - cap // 2, 1)
+        self._written = 0
+        self._ends_line = True
+        self._file = -1
+        self._header = 0
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+            self._file = os.open(directory + "/output.log", flags, 0o600)
+        except OSError as error:
+            self.disk = _why(error)
+        else:
+            self._header = self._append(header)
+
+    def write(self, piece: Bytes, *, lines: int) -> None:
+        """Take one piece of output that has so many line ends."""
+        size = len(piece)
+        self.total += size
+        self.lines += lines
+        self._ends_line = piece[-1] == 10
+        if self.disk:
+            return
+        room = self._head - self.kept
+        if room >= size:
+            self.kept += self._append(piece)
+            return
+        if room > 0:
+            self.kept += self._append(piece[:room])
+            piece = piece[room:]
+        if not self.disk:
+            self._go_round(piece)
+
+    def settle(self) -> None:
+        """Tell readers that the ring is complete up to here; to be called when the flow pauses."""
+        if self._ring >= 0 and not self.disk:
+            self._note(self._written, self._written)
+
+    def finish(self, *, sync: bool) -> dict[str, int | str]:
+        """Make one plain file of it and give the facts that readers need to find their way."""
+        tail = self._take_ring()
+        missing = self.total - self.kept - len(tail)
+        gap = 0
+        if missing:
+            cause = "truncated: disk full," if self.disk else "..."
+            dots = "" if self.disk else " ..."
+            gap = self._append(f"\n[{cause} {missing:,} bytes not kept{dots}]\n".encode(), force=True)
+        if tail:
+            tail = tail[: self._append(tail, force=True)]
+            missing = self.total - self.kept - len(tail)
+        if self._file >= 0:
+            if sync:
+                os.fsync(self._file)
+            os.close(self._file)
+        facts: dict[str, int | str] = {
+            "header": self._header,
+            "bytes": self.total,
+            "lines": self.lines + (not self._ends_line),
+            "kept": self.kept,
+        }
+        if missing:
+            facts |= {"truncated": 1, "lost_bytes": missing}
+        if gap:
+            facts["gap"] = gap
+        if self.disk:
+            facts["disk"] = self.disk
+        return facts
+
+    def _append(self, piece: Bytes, *, force: bool = False) -> int:
+        done = 0
+        if self._file < 0 or (self.disk and not force):
+            return done
+        try:
+            while done < len(piece):
+                done += os.write(self._file, piece[done:] if done else piece)
+        except OSError as error:
+            self.disk = self.disk or _why(error)
+        return done
+
+    def _go_round(self, piece: Bytes) -> None:
+        try:
+            if self._ring < 0:
+                flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+                self._ring = os.open(self._directory + "/output.tail", flags, 0o600)
+            end = self._written + len(piece)
+            self._note(self._written, end)
+            piece = piece[-self._size :]
+            at = (end - len(piece)) % self._size
+            first = self._size - at
+            self._pwrite(piece[:first], at)
+            if len(piece) > first:
+                self._pwrite(piece[first:], 0)
+            self._written = end
+        except OSError as error:
+            self.disk = _why(error)
+
+    def _note(self, written: int, writing: int) -> None:
+        os.pwrite(self._ring, b"%-63s\n" % b"%d %d %d" % (written, writing, self._size), 0)
+
+    def _pwrite(self, piece: Bytes, at: int) -> None:
+        while len(piece):
+            done = os.pwrite(self._ring, piece, NOTE + at)
+            piece, at = piece[done:], at + done
+
+    def _take_ring(self) -> bytes:
+        """Read the ring in order and give its space back, so that the log has room for it."""
+        if self._ring < 0:
+            return b""
+        tail = b""
+        if not self.disk:
+            ring = _pread(self._ring, self._size)
+            at = self._written % self._size
+            tail = ring if self._written <= self._size else ring[at:] + ring[:at]
+        os.close(self._ring)
+        try:
+            os.unlink(self._directory + "/output.tail")
+        except OSError:
+            pass  # the task removed it; the bytes were ours all the same
+        return tail
+
+
+def _why(error: OSError) -> str:
+    return error.strerror or str(error)
+
+
+def _pread(file: int, size: int) -> bytes:
+    pieces = []
+    at = 0
+    while at < size and (piece := os.pread(file, size - at, NOTE + at)):
+        pieces.append(piece)
+        at += len(piece)
+    return b"".join(pieces)

@@ -1,0 +1,310 @@
+"""The pool: starts runs under shims that it keeps ready, and tells what became of them.
+
+It owns nothing that matters. What a run did is in its record and its log, so that the pool, the zygote
+and the process around them can be killed at any time; the next pool finds everything again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from errands.model.ending import Ending
+from errands.ports.runner import Alive, Ended, Launch, NotStarted, Refused, Started
+from errands.runners import record, system, wire
+from errands.runners.channel import Channel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from errands.ports.runner import Found, Report
+
+IDLE_TIME = 5.0
+MOST_IDLE = 8
+_TRIES = 3
+_ZYGOTE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "zygote.py")
+_PASSED_ON = ("ERRANDS_PLATFORM", "ERRANDS_BOOT_ID_FILE", "PATH")
+
+
+class _Shim:
+    """A shim as the pool sees it: a channel, and the run that it has."""
+
+    channel: Channel
+    launch: Launch | None = None
+    tries = 0
+    idle_since = 0.0
+
+
+class _Adopted:
+    """A run that another pool started: watched through its shim's process."""
+
+    def __init__(self, directory: str, attempt: int, shim: int, watched: int | None) -> None:
+        self.directory = directory
+        self.attempt = attempt
+        self.shim = shim
+        self.watched = watched
+
+
+class ShimPool:
+    """Run commands under reusable shims; implements `Runner` on the running asyncio loop."""
+
+    def __init__(self, runs_dir: str, *, python: str = sys.executable) -> None:
+        self.listener: Callable[[Report], None] = _forget
+        self._runs_dir = runs_dir
+        self._python = python
+        self._system = system.choose()
+        self._loop: asyncio.AbstractEventLoop
+        self._zygote: Channel | None = None
+        self._zygote_pid = 0
+        self._failures = 0
+        self._is_closed = False
+        self._running: dict[str, _Shim] = {}
+        self._idle: list[_Shim] = []
+        self._expiry: asyncio.TimerHandle | None = None
+        self._adopted: dict[str, _Adopted] = {}
+        self._sweeping: dict[str, tuple[str, int]] = {}
+
+    async def open(self) -> None:
+        """Start the zygote."""
+        os.makedirs(self._runs_dir, 0o700, exist_ok=True)
+        self._loop = asyncio.get_running_loop()
+        self._start_zygote()
+        for run_id in self._sweeping:
+            self._ask_for_sweep(run_id)
+
+    async def close(self) -> None:
+        """Let go of everything; shims with a run finish it by themselves."""
+        self._is_closed = True
+        if self._expiry is not None:
+            self._expiry.cancel()
+        for shim in [*self._running.values(), *self._idle]:
+            shim.channel.close()
+        for adopted in self._adopted.values():
+            self._stop_watching(adopted)
+        self._running.clear()
+        self._idle.clear()
+        self._adopted.clear()
+        if self._zygote is not None:
+            self._zygote.close()
+            await asyncio.to_thread(_wait_for, self._zygote_pid)
+
+    def start(self, launch: Launch) -> None:
+        """Start a run on an idle shim, or on a new one."""
+        self._start(launch, tries=0)
+
+    def stop(self, run_id: str, *, grace: float) -> None:
+        """End the run's whole tree; its `Ended` follows."""
+        if shim := self._running.get(run_id):
+            shim.channel.send({"op": "cancel", "run": run_id, "grace": grace})
+        elif (adopted := self._adopted.get(run_id)) and adopted.watched is not None:
+            self._system.signal_watched(adopted.watched, signal.SIGTERM)
+
+    def recover(self, run_id: str, *, attempt: int) -> Found:
+        """Find out what became of a run that another pool started."""
+        if run_id in self._running or run_id in self._adopted or run_id in self._sweeping:
+            return Alive(run_id=run_id, pid=None)
+        directory = os.path.join(self._runs_dir, run_id)
+        if record.bury(directory, attempt):
+            return NotStarted(run_id=run_id)
+        found = record.read(directory, attempt)
+        if found is not None and found.exit is None and found.boot == self._system.boot_id():
+            if found.shim is not None and self._adopt(run_id, directory, attempt, found.shim):
+                return Alive(run_id=run_id, pid=found.pid)
+            found = record.read(directory, attempt)  # it may have ended while we looked
+            if found is not None and found.exit is None:
+                self._sweep(run_id, directory, attempt)
+                return Alive(run_id=run_id, pid=found.pid)
+        return Ended(run_id=run_id, ending=_ending(found))
+
+    def _start(self, launch: Launch, *, tries: int) -> None:
+        shim = self._idle.pop() if self._idle else self._new_shim()
+        shim.launch, shim.tries = launch, tries
+        self._running[launch.run_id] = shim
+        shim.channel.send(_order(launch))
+
+    def _new_shim(self) -> _Shim:
+        ours, theirs = socket.socketpair()
+        shim = _Shim()
+        shim.channel = Channel(
+            self._loop,
+            ours,
+            on_message=lambda message: self._hear(shim, message),
+            on_end=lambda: self._shim_ended(shim),
+        )
+        if self._zygote is None:
+            self._start_zygote()
+        assert self._zygote is not None
+        self._zygote.send(("fork",), passing=theirs)
+        return shim
+
+    def _hear(self, shim: _Shim, message: tuple[Any, ...]) -> None:
+        what, run_id, *rest = message
+        if what == "started":
+            pid, at = rest
+            self.listener(Started(run_id=run_id, pid=pid, at=datetime.fromtimestamp(float(at), UTC)))
+            return
+        del self._running[run_id]
+        shim.launch = None
+        self._rest(shim)
+        if what == "refused":
+            self.listener(Refused(run_id=run_id))
+        else:
+            exit_line = rest[0].decode("utf-8", "replace")
+            self.listener(Ended(run_id=run_id, ending=record.ending(wire.fields(exit_line.rstrip("\n")))))
+
+    def _rest(self, shim: _Shim) -> None:
+        """Keep a shim for the next run, for a while."""
+        shim.idle_since = self._loop.time()
+        self._idle.append(shim)
+        if len(self._idle) > MOST_IDLE:
+            self._idle.pop(0).channel.close()
+        if self._expiry is None:
+            self._expiry = self._loop.call_later(IDLE_TIME, self._expire)
+
+    def _expire(self) -> None:
+        self._expiry = None
+        now = self._loop.time()
+        while self._idle and now - self._idle[0].idle_since >= IDLE_TIME:
+            self._idle.pop(0).channel.close()
+        if self._idle:
+            self._expiry = self._loop.call_at(self._idle[0].idle_since + IDLE_TIME, self._expire)
+
+    def _shim_ended(self, shim: _Shim) -> None:
+        """See what a shim that is gone left of its run: nothing, an ending, or a loss."""
+        launch = shim.launch
+        if launch is None:
+            if shim in self._idle:
+                self._idle.remove(shim)
+            return
+        del self._running[launch.run_id]
+        found = record.read(launch.directory, launch.attempt)
+        if found is None:
+            # It never got that far, and nobody else has this order: it can be given again.
+            self._try_again(launch, tries=shim.tries + 1)
+        elif found.exit is not None:
+            self.listener(Ended(run_id=launch.run_id, ending=_ending(found)))
+        else:
+            self._sweep(launch.run_id, launch.directory, launch.attempt)
+
+    def _try_again(self, launch: Launch, *, tries: int) -> None:
+        if tries < _TRIES:
+            self._start(launch, tries=tries)
+            return
+        error = f"the supervisor of processes cannot be started with {self._python}"
+        self.listener(Ended(run_id=launch.run_id, ending=Ending(error=error)))
+
+    def _adopt(self, run_id: str, directory: str, attempt: int, pid: int) -> bool:
+        """Watch a run's living shim. The lock, looked at again, proves that it is this process we watch."""
+        if not record.is_held(directory, attempt):
+            return False
+        watched = self._system.watch(pid)
+        if watched is None or not record.is_held(directory, attempt):
+            if watched is not None:
+                os.close(watched)
+            return False
+        self._adopted[run_id] = _Adopted(directory, attempt, pid, watched)
+        self._loop.add_reader(watched, self._adopted_ended, run_id)
+        return True
+
+    def _adopted_ended(self, run_id: str) -> None:
+        adopted = self._adopted.pop(run_id)
+        self._stop_watching(adopted)
+        found = record.read(adopted.directory, adopted.attempt)
+        if found is None or found.exit is not None:
+            self.listener(Ended(run_id=run_id, ending=_ending(found)))
+        else:
+            self._sweep(run_id, adopted.directory, adopted.attempt)
+
+    def _stop_watching(self, adopted: _Adopted) -> None:
+        if adopted.watched is not None:
+            self._loop.remove_reader(adopted.watched)
+            os.close(adopted.watched)
+
+    def _sweep(self, run_id: str, directory: str, attempt: int) -> None:
+        """Have the processes of a run without a shim found and ended; then it is over."""
+        self._sweeping[run_id] = directory, attempt
+        if self._zygote is not None:
+            self._ask_for_sweep(run_id)
+
+    def _ask_for_sweep(self, run_id: str) -> None:
+        assert self._zygote is not None
+        self._zygote.send(("sweep", run_id, record.path(*self._sweeping[run_id])))
+
+    def _start_zygote(self) -> None:
+        ours, theirs = socket.socketpair()
+        self._zygote_pid = os.posix_spawn(
+            self._python,
+            [self._python, "-I", "-S", "-X", "utf8", _ZYGOTE],
+            {name: os.environ[name] for name in _PASSED_ON if name in os.environ},
+            file_actions=[
+                (os.POSIX_SPAWN_DUP2, theirs.fileno(), 0),
+                (os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0),
+                (os.POSIX_SPAWN_OPEN, 2, "/dev/null", os.O_WRONLY, 0),
+            ],
+        )
+        theirs.close()
+        self._zygote = Channel(self._loop, ours, on_message=self._hear_zygote, on_end=self._zygote_ended)
+
+    def _hear_zygote(self, message: tuple[str, ...]) -> None:
+        if message[0] == "ready":
+            self._failures = 0
+            return
+        run_id = message[1]
+        directory, attempt = self._sweeping.pop(run_id)
+        self.listener(Ended(run_id=run_id, ending=_ending(record.read(directory, attempt))))
+
+    def _zygote_ended(self) -> None:
+        """Start another zygote; the shims of this one live on."""
+        self._zygote = None
+        os.waitpid(self._zygote_pid, 0)
+        self._failures += 1
+        if self._is_closed or self._failures >= _TRIES:
+            return
+        self._start_zygote()
+        for run_id in self._sweeping:
+            self._ask_for_sweep(run_id)
+
+
+def _order(launch: Launch) -> dict[str, Any]:
+    return {
+        "op": "start",
+        "run": launch.run_id,
+        "attempt": launch.attempt,
+        "dir": launch.directory,
+        "header": launch.header,
+        "steps": [(step.role, list(step.argv), step.label) for step in launch.steps],
+        "cwd": launch.cwd,
+        "env": dict(launch.env),
+        "cap": launch.cap,
+        "timeout": launch.timeout,
+        "idle": launch.idle,
+        "grace": launch.grace,
+        "limits": {"memory": launch.memory, "cpu": launch.cpu, "processes": launch.processes},
+        "input": launch.input,
+        "sync": launch.sync,
+    }
+
+
+def _ending(found: record.Record | None) -> Ending:
+    """Say how a run without a living shim ended, from its record."""
+    if found is None:
+        return Ending(lost="its record is gone")
+    if found.exit is not None:
+        return record.ending(found.exit)
+    return Ending(interrupted=True, pid=found.pid)
+
+
+def _forget(report: Report) -> None:
+    """Nobody listens yet."""
+
+
+def _wait_for(pid: int) -> None:
+    try:
+        os.waitpid(pid, 0)
+    except ChildProcessError:
+        pass  # somebody else in this process waits for all children

@@ -1,0 +1,166 @@
+"""The run record as others read it: what became of a run, whoever started it.
+
+`record.<attempt>` is created exclusively, by the shim that runs the attempt or by a holder that finds
+it was never run: whoever creates it decides. The lock on it is held for as long as the shim lives,
+so no process number has to be trusted, and its exit line is the shim's last act.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+
+from errands.model.ending import Ending
+from errands.model.record import record
+from errands.runners.wire import fields
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+_TOMBSTONE = "tombstone"
+
+
+@record
+class Record:
+    """What a run record says. `exit` is there once the run is over."""
+
+    attempt: int
+    is_tombstone: bool
+    shim: int | None
+    boot: str | None
+    header: int
+    head: int | None
+    pid: int | None
+    exit: Mapping[str, str] | None
+
+
+def path(directory: str, attempt: int) -> str:
+    return f"{directory}/record.{attempt}"
+
+
+def read(directory: str, attempt: int) -> Record | None:
+    """Read the record of an attempt. None: there is none."""
+    try:
+        file = os.open(path(directory, attempt), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return None
+    try:
+        text = os.read(file, 1 << 20).decode("utf-8", "replace")
+    finally:
+        os.close(file)
+    return parse(text, attempt)
+
+
+def latest(directory: str) -> Record | None:
+    """Read the record of the attempt that ran: the others, if any, are tombstones."""
+    names = (name.partition(".") for name in os.listdir(directory))
+    attempts = [int(number) for word, _, number in names if word == "record" and number.isdecimal()]
+    found = None
+    for attempt in sorted(attempts, reverse=True):
+        found = read(directory, attempt)
+        if found is not None and not found.is_tombstone:
+            break
+    return found
+
+
+def parse(text: str, attempt: int) -> Record:
+    """Understand a record; a last line without its end was cut off and does not count."""
+    first: dict[str, str] = {}
+    pid = None
+    exit_fields = None
+    lines = text.split("\n")[:-1]
+    for entry in lines:
+        word, _, rest = entry.partition(" ")
+        if word == "run":
+            first = fields(rest)
+        elif word == "pid":
+            pid = int(rest.split(" ")[0])
+        elif word == "exit":
+            exit_fields = fields(rest)
+    return Record(
+        attempt=attempt,
+        is_tombstone=lines[:1] == [_TOMBSTONE],
+        shim=int(first["shim"]) if "shim" in first else None,
+        boot=first.get("boot"),
+        header=int(first.get("header", 0)),
+        head=int(first["head"]) if "head" in first else None,
+        pid=pid,
+        exit=exit_fields,
+    )
+
+
+def bury(directory: str, attempt: int) -> bool:
+    """Make sure that an attempt never runs. False: it has run, or somebody is about to.
+
+    Two may try at once, this holder and a late shim: the one that creates the file wins, and if it
+    died before it wrote a word, the one that locks the empty file does.
+    """
+    os.makedirs(directory, 0o700, exist_ok=True)
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+    file = os.open(path(directory, attempt), flags, 0o600)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        begun = os.pread(file, len(_TOMBSTONE), 0)
+        if not begun:
+            os.write(file, _TOMBSTONE.encode() + b"\n")
+        return not begun or begun == _TOMBSTONE.encode()
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(file)
+
+
+def is_held(directory: str, attempt: int) -> bool:
+    """Tell whether the shim of an attempt lives."""
+    try:
+        file = os.open(path(directory, attempt), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(file)
+    return False
+
+
+def ending(facts: Mapping[str, str]) -> Ending:
+    """Turn an exit line into an ending."""
+    number = {key: int(value) for key, value in facts.items() if key in _NUMBERS}
+    return Ending(
+        code=number.get("code"),
+        signal=number.get("signal"),
+        error=facts.get("error"),
+        stop=facts.get("stop"),  # type: ignore[arg-type]  # written by our shim: one of the reasons
+        lost=facts.get("lost"),
+        started_at=_time(facts.get("started")),
+        ended_at=_time(facts.get("ended")),
+        pid=number.get("pid"),
+        elapsed=float(facts["elapsed"]) if "elapsed" in facts else None,
+        step=number.get("step", 0),
+        bytes=number.get("bytes", 0),
+        lines=number.get("lines", 0),
+        lost_bytes=number.get("lost_bytes", 0),
+        truncated="truncated" in facts,
+        cpu=float(facts.get("cpu", 0)),
+        rss=number.get("rss", 0),
+        leftovers=number.get("leftovers", 0),
+        survivors=tuple(int(pid) for pid in facts.get("survivors", "").split(",") if pid),
+        hooks=tuple(facts["hooks"].split(",")) if "hooks" in facts else (),
+        peak=facts.get("peak"),
+        disk=facts.get("disk"),
+    )
+
+
+_NUMBERS = frozenset(("code", "signal", "pid", "step", "bytes", "lines", "lost_bytes", "rss", "leftovers"))
+
+
+def _time(text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(float(text), UTC)

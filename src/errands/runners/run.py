@@ -1,0 +1,379 @@
+"""A run under its shim: record, steps, and the end of the whole tree.
+
+The record is created exclusively before anything is started, and its exit line is the last act; so
+whoever finds the record knows whether the run never began, goes on, or how it ended. The end of a
+command is its exit, never the end of a pipe that somebody else may hold open.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+
+from errands.runners import tree
+from errands.runners.caplog import Log
+from errands.runners.feed import Feed
+from errands.runners.limits import Limits
+from errands.runners.outlet import Outlet
+from errands.runners.program import explain_directory, explain_start, resolve
+from errands.runners.progress import Progress
+from errands.runners.signals import SIGCONT, SIGKILL, SIGSTOP, SIGTERM, valid_signals
+from errands.runners.wire import line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from errands.runners.shim import Shim
+    from errands.runners.wire import Word
+
+LEFTOVER_GRACE = 0.2
+FINALLY_TIME = 60.0
+_ALL_SIGNALS = sorted(valid_signals() - {SIGKILL, SIGSTOP})
+_NEVER = float("inf")
+
+
+class RefusedError(Exception):
+    """This attempt has a record already: somebody else decided about it."""
+
+
+class Run:
+    """Carry out one order of the pool, from the record's first line to its last."""
+
+    def __init__(self, shim: Shim, order: dict[str, Any]) -> None:
+        self.id: str = order["run"]
+        self.survivors: tuple[int, ...] = ()
+        self._shim = shim
+        self._system = shim.system
+        self._order = order
+        self._directory: str = order["dir"]
+        self._env: dict[str, str] = order["env"]
+        self._grace: float = order["grace"]
+        self._ends_at = _NEVER
+        self._idle_for = _NEVER
+        self._kill_at = _NEVER
+        self._is_cancelled = False
+        self._in_finally = False
+        self._leader = 0
+        self._status = 0
+        self.was_started = False
+        self._facts: dict[str, Word] = {}
+        self._hooks: list[str] = []
+        self._cpu = 0.0
+        self._rss = 0
+        self._feed: Feed | None = None
+        self._stdin = -1
+
+    def cancel(self, grace: float | None) -> None:
+        """Ask for the end of the run; asking again can only make it faster."""
+        self._is_cancelled = True
+        if grace is not None:
+            self._grace = grace
+            self._kill_at = min(self._kill_at, time.monotonic() + grace)
+
+    def ready(self, file: int) -> None:
+        """Go on with a file that can be read or written now."""
+        if file in self._outlet.files:
+            self._outlet.read(file)
+        elif self._feed is not None:
+            self._feed.ready(file)
+
+    def reaped(self, pid: int, status: int, usage: Any) -> None:
+        """Note the death of a process of the tree."""
+        self._cpu += usage.ru_utime + usage.ru_stime
+        if usage.ru_maxrss > self._rss:
+            self._rss = usage.ru_maxrss
+        if pid == self._leader:
+            self._leader, self._status = 0, status
+
+    def carry_out(self) -> bytes:
+        """Do it all and give the exit line, which is in the record by then."""
+        self._record = self._claim()
+        try:
+            self._log = Log(self._directory, header=self._order["header"], cap=self._order["cap"])
+            self._progress = Progress(self._directory)
+            self._outlet = Outlet(self._system, self._shim.poll, self._log, self._progress)
+            self._limits = Limits(self._system, **self._order["limits"])
+            self._take_steps()
+            return self._finish()
+        finally:
+            os.close(self._record)
+
+    def _claim(self) -> int:
+        """Create the record, or learn that somebody else did: then nothing may be started."""
+        order = self._order
+        try:
+            os.mkdir(self._directory, 0o700)
+        except FileExistsError:
+            pass
+        self._path = f"{self._directory}/record.{order['attempt']}"
+        self._first = line(
+            f"run {self.id}",
+            {
+                "attempt": order["attempt"],
+                "shim": self._shim.pid,
+                "start": self._shim.started,
+                "boot": self._shim.boot,
+                "v": 1,
+                "header": len(order["header"]),
+                "head": order["cap"] // 2,
+            },
+        )
+        flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
+        try:
+            record = os.open(self._path, flags, 0o600)
+        except FileExistsError:
+            raise RefusedError from None
+        try:
+            fcntl.flock(record, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(record)
+            raise RefusedError from None
+        if os.fstat(record).st_size:  # a recovering daemon took it between the creation and the lock
+            os.close(record)
+            raise RefusedError
+        os.write(record, self._first)
+        if order["sync"]:
+            os.fsync(record)
+            _sync_folder(self._directory)
+        return record
+
+    def _take_steps(self) -> None:
+        order = self._order
+        began = time.monotonic()
+        self._facts["started"] = f"{time.time():.6f}"
+        if order["timeout"] is not None:
+            self._ends_at = began + order["timeout"]
+        if order["idle"] is not None:
+            self._idle_for = order["idle"]
+        self._env["ERRANDS_RUN_ID"] = self.id
+        self._env["ERRANDS_RUN_DIR"] = self._directory
+        self._env["ERRANDS_PROGRESS"] = self._directory + "/progress"
+        if order["input"] != "none":
+            self._open_feed(order["input"])
+        outcome: dict[str, Word] = {}
+        for index, (role, argv, label) in enumerate(order["steps"]):
+            if role == "main":
+                if not outcome or outcome.get("code") == 0:
+                    outcome = self._step(index, argv, label)
+                    outcome["step"] = index
+                continue
+            if role == "finally":
+                self._begin_finally(outcome)
+            self._hooks.append(f"{role}:{_said(self._step(index, argv, label))}")
+        self._facts |= outcome
+        self._facts["ended"] = f"{time.time():.6f}"
+        self._facts["elapsed"] = f"{time.monotonic() - began:.6f}"
+
+    def _begin_finally(self, outcome: dict[str, Word]) -> None:
+        """Let a last hook know how it went; from here on nothing changes the run's own outcome."""
+        self._in_finally = True
+        self._is_cancelled = False
+        self._idle_for = _NEVER
+        self._ends_at = time.monotonic() + FINALLY_TIME
+        code = outcome.get("code", "")
+        if "signal" in outcome:
+            code = 128 + int(outcome["signal"])
+        completed = code == 0 and "stop" not in self._facts
+        cancelled = self._facts.get("stop") == "cancel"
+        self._env["ERRANDS_EXIT_CODE"] = str(code)
+        self._env["ERRANDS_OUTCOME"] = "completed" if completed else "cancelled" if cancelled else "failed"
+
+    def _step(self, index: int, argv: list[str], label: str) -> dict[str, Word]:
+        """Run one command to its end."""
+        if self._is_cancelled or ("stop" in self._facts and not self._in_finally):
+            self._facts.setdefault("stop", "cancel")
+            return {"signal": int(SIGTERM)}
+        is_one_of_many = len(self._order["steps"]) > 1
+        if is_one_of_many:
+            self._say(f"$ {label}\n")
+        try:
+            self._spawn(argv)
+        except OSError as error:
+            if is_one_of_many:
+                self._say(f"{error.strerror}\n")
+            return {"error": error.strerror or str(error), "errno": error.errno or 0}
+        pid = self._leader
+        os.write(self._record, line(f"pid {pid}", {"start": self._system.start_time(pid), "step": index}))
+        if not self.was_started:
+            self.was_started = True
+            self._shim.report(("started", self.id, pid, self._facts["started"]))
+        self._wait()
+        if self._outlet.files:
+            self._outlet.drain()
+        if os.WIFSIGNALED(self._status):
+            return {"signal": os.WTERMSIG(self._status), "pid": pid}
+        return {"code": os.WEXITSTATUS(self._status), "pid": pid}
+
+    def _say(self, text: str) -> None:
+        piece = text.encode("utf-8", "surrogateescape")
+        self._log.write(piece, lines=piece.count(b"\n"))
+
+    def _spawn(self, argv: list[str]) -> None:
+        """Start a command as the leader of its own session; every failure says what is wrong."""
+        order = self._order
+        name = argv[0]
+        try:
+            os.chdir(order["cwd"])
+        except OSError as error:
+            raise OSError(error.errno, explain_directory(order["cwd"], error)) from None
+        path = resolve(name, self._env)
+        ends: tuple[int, ...]
+        if order["input"] == "pty":
+            theirs, into = self._outlet.open_terminal()
+            assert self._feed is not None
+            self._feed.connect(into)
+            ends = (theirs,)
+            actions = [
+                # Opened by name, so that it becomes the terminal of the new session.
+                (os.POSIX_SPAWN_OPEN, 0, os.ttyname(theirs), os.O_RDWR, 0),
+                (os.POSIX_SPAWN_DUP2, 0, 1),
+                (os.POSIX_SPAWN_DUP2, 0, 2),
+            ]
+        else:
+            out = self._outlet.open_pipe()
+            ends = (out,)
+            actions = [
+                (os.POSIX_SPAWN_DUP2, self._stdin, 0)
+                if self._stdin >= 0
+                else (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_DUP2, out, 1),
+                (os.POSIX_SPAWN_DUP2, out, 2),
+            ]
+        try:
+            self._leader = os.posix_spawn(
+                path,
+                argv,
+                self._env,
+                file_actions=actions,
+                setsid=True,
+                setsigmask=(),
+                setsigdef=_ALL_SIGNALS,
+            )
+            self._shim.is_alone = False
+        except OSError as error:
+            raise OSError(error.errno, explain_start(name, path, error)) from None
+        except ValueError as error:
+            raise OSError(0, f"cannot start {name!r}: {error}") from None
+        finally:
+            os.chdir("/")
+            for end in ends:
+                os.close(end)
+
+    def _open_feed(self, kind: str) -> None:
+        self._feed = Feed(self._directory, self._shim.poll, is_terminal=kind == "pty")
+        if kind == "pipe":
+            self._stdin, into = os.pipe()
+            self._feed.connect(into)
+
+    def _wait(self) -> None:
+        """Wait for the command to exit; end it when it is cancelled or goes beyond what it may."""
+        while self._leader:
+            now = time.monotonic()
+            if reason := self._reason_to_stop(now):
+                self._stop(reason)
+                return
+            progress = self._progress
+            if progress.due is not None and now >= progress.due:
+                progress.tell(now)
+            nearest = min(
+                self._ends_at,
+                self._outlet.last + self._idle_for,
+                _NEVER if progress.due is None else progress.due,
+                self._limits.due,
+            )
+            self._shim.turn(None if nearest == _NEVER else nearest - now)
+
+    def _reason_to_stop(self, now: float) -> str:
+        if self._is_cancelled:
+            return "cancel"
+        if now >= self._ends_at:
+            return "timeout"
+        if now >= self._outlet.last + self._idle_for:
+            return "idle"
+        if now >= self._limits.due:
+            found = self._limits.exceeded(self._tree(), cpu_before=self._cpu, now=now)
+            if found:
+                self._facts["peak"] = found[1]
+                return found[0]
+        return ""
+
+    def _stop(self, reason: str) -> None:
+        """End the whole tree: ask, wait for the grace, kill, verify. Whoever broke a limit is not asked."""
+        self._shim.reap()
+        if not self._leader:
+            return  # it ended by itself meanwhile, and that counts
+        if not self._in_finally:
+            self._facts["stop"] = reason
+        if reason in ("cancel", "timeout", "idle"):
+            self._ask_and_wait(self._grace)
+        self._kill()
+
+    def _ask_and_wait(self, grace: float) -> None:
+        tree.send(self._system.descendants(self._shim.pid), SIGTERM, SIGCONT)
+        self._kill_at = min(self._kill_at, time.monotonic() + grace)
+        while not self._shim.is_alone and (left := self._kill_at - time.monotonic()) > 0:
+            self._shim.turn(left)
+        self._kill_at = _NEVER
+
+    def _kill(self) -> None:
+        if not self._shim.is_alone:
+            self.survivors = tree.kill(self._tree)
+        if self._leader:
+            self._leader, self._status = 0, int(SIGKILL)
+
+    def _tree(self) -> list[int]:
+        """List the living processes of the run."""
+        self._shim.reap()
+        return [pid for pid in self._system.descendants(self._shim.pid) if self._system.is_alive(pid)]
+
+    def _finish(self) -> bytes:
+        """Leave nothing behind but the log and the record."""
+        facts = self._facts
+        if not self._shim.is_alone and (leftovers := self._tree()):
+            facts["leftovers"] = len(leftovers)
+            self._ask_and_wait(LEFTOVER_GRACE)
+            self._kill()
+        self._outlet.drain()
+        self._outlet.close()
+        if self._feed is not None:
+            self._feed.close()
+        if self._stdin >= 0:
+            os.close(self._stdin)
+        self._progress.tell(time.monotonic())
+        facts |= self._log.finish(sync=self._order["sync"])
+        facts["cpu"] = f"{self._cpu:.6f}"
+        facts["rss"] = self._rss
+        if self._hooks:
+            facts["hooks"] = ",".join(self._hooks)
+        if self.survivors:
+            facts["survivors"] = ",".join(map(str, self.survivors))
+        text = line("exit", facts)
+        self._write_exit(text)
+        return text
+
+    def _write_exit(self, text: bytes) -> None:
+        if os.fstat(self._record).st_nlink:
+            os.write(self._record, text)
+        else:  # the task removed it; how it ended must be known all the same
+            os.makedirs(self._directory, 0o700, exist_ok=True)
+            os.close(self._record)
+            flags = os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+            self._record = os.open(self._path, flags, 0o600)
+            os.write(self._record, self._first + text)
+        if self._order["sync"]:
+            os.fsync(self._record)
+
+
+def _said(outcome: dict[str, Word]) -> str:
+    """Say in a word how a hook went: its exit code, minus the signal that ended it, or `error`."""
+    return f"-{outcome['signal']}" if "signal" in outcome else str(outcome.get("code", "error"))
+
+
+def _sync_folder(path: str) -> None:
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

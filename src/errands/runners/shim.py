@@ -1,0 +1,143 @@
+"""A shim: the parent of the processes of one run at a time, and the only one who knows them all.
+
+It hears orders on its own channel to the pool. When the channel ends (the pool's process was killed)
+it goes on to the end of its run, writes the record and leaves: nothing depends on being heard.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+
+from errands.runners import tree
+from errands.runners.run import RefusedError, Run
+from errands.runners.signals import SIGCHLD, SIGTERM, set_wakeup_fd, signal
+from errands.runners.wire import Frames, frame, line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.runners.system import System
+
+
+class Shim:
+    """Carry out runs, one after the other, as the pool orders them."""
+
+    def __init__(self, system: System, channel: int, *, boot: str) -> None:
+        self.system = system
+        self.boot = boot
+        self.pid = os.getpid()
+        self.started = system.start_time(self.pid)
+        self.poll = select.poll()
+        self.is_alone = True
+        self._channel = channel
+        self._frames = Frames()
+        self._run: Run | None = None
+        system.become_subreaper()
+        self._wake, wakes = os.pipe()
+        os.set_blocking(self._wake, False)
+        os.set_blocking(wakes, False)
+        set_wakeup_fd(wakes, warn_on_full_buffer=False)
+        for number in (SIGCHLD, SIGTERM):
+            signal(number, _hear)
+        self.poll.register(channel, select.POLLIN)
+        self.poll.register(self._wake, select.POLLIN)
+
+    def serve(self) -> None:
+        """Carry out orders until nobody gives any."""
+        while True:
+            if self._run is not None:
+                self._supervise(self._run)
+                if self._run.survivors:
+                    return  # they are still ours, so the next run would be blamed for them
+                self._run = None
+            elif self._channel >= 0:
+                self.turn(None)
+            else:
+                return
+
+    def turn(self, timeout: float | None) -> None:
+        """Wait until something happens, no longer than told, and see to it."""
+        for file, _ in self.poll.poll(None if timeout is None else max(0, int(timeout * 1000) + 1)):
+            if file == self._wake:
+                self._hear_signals()
+            elif file == self._channel:
+                self._hear_pool()
+            elif self._run is not None:
+                self._run.ready(file)
+
+    def reap(self) -> None:
+        """Take note of every child that ended: the run's commands, and orphans that came to us."""
+        while not self.is_alone:
+            try:
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                self.is_alone = True
+                return
+            if not pid:
+                return
+            if self._run is not None:
+                self._run.reaped(pid, status, usage)
+
+    def report(self, message: tuple[object, ...]) -> None:
+        """Tell the pool; if it is gone, the record tells the next one."""
+        if self._channel < 0:
+            return
+        try:
+            os.write(self._channel, frame(message))
+        except OSError:
+            self._hang_up()
+
+    def _supervise(self, run: Run) -> None:
+        try:
+            self.report(("ended", run.id, run.carry_out()))
+        except RefusedError:
+            self.report(("refused", run.id))
+        except OSError as error:
+            self._give_up(run, f"{error.strerror}: {error.filename}" if error.filename else str(error))
+        except Exception as error:  # noqa: BLE001 - a fault of ours ends this run, said so, and no other
+            self._give_up(run, f"{type(error).__name__}: {error}")
+
+    def _give_up(self, run: Run, reason: str) -> None:
+        """End a run that cannot be supervised; a fault of ours must not leave processes behind."""
+        run.survivors = tree.kill(self._living)
+        if run.was_started:
+            self.report(("ended", run.id, line("exit", {"lost": f"its supervisor failed: {reason}"})))
+        else:
+            self.report(("ended", run.id, line("exit", {"error": f"the run could not be set up: {reason}"})))
+
+    def _living(self) -> list[int]:
+        self.reap()
+        return [pid for pid in self.system.descendants(self.pid) if self.system.is_alive(pid)]
+
+    def _hear_signals(self) -> None:
+        heard = os.read(self._wake, 64)
+        if SIGCHLD in heard:
+            self.reap()
+        if SIGTERM in heard:  # sent by a pool that adopted the run and has no channel to us
+            if self._run is not None:
+                self._run.cancel(None)
+            else:
+                self._hang_up()
+
+    def _hear_pool(self) -> None:
+        try:
+            received = os.read(self._channel, 65536)
+        except OSError:
+            received = b""
+        if not received:
+            return self._hang_up()
+        for order in self._frames.feed(received):
+            if order["op"] == "start":
+                self._run = Run(self, order)
+            elif self._run is not None and order["run"] == self._run.id:
+                self._run.cancel(order["grace"])
+
+    def _hang_up(self) -> None:
+        if self._channel >= 0:
+            self.poll.unregister(self._channel)
+            os.close(self._channel)
+            self._channel = -1
+
+
+def _hear(number: int, frame: object) -> None:
+    """Do nothing: the number of the signal waits in the wake-up pipe."""

@@ -1,0 +1,68 @@
+"""The sweep: find and end what a killed shim left behind, and say so in the run's record.
+
+Nobody is trusted by number alone. A process belongs to the run when it carries the run's id in its
+environment, when it is in the session of a command whose start time still fits the record, when it
+came to the zygote as an orphan, or when it descends from one of these.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+
+from errands.runners import tree
+from errands.runners.wire import fields, line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Set
+
+    from errands.runners.system import System
+    from errands.runners.wire import Word
+
+REASON = "its supervisor (shim) was killed"
+
+
+def sweep(
+    system: System,
+    run: str,
+    path: str,
+    *,
+    orphans: Callable[[], list[int]],
+    spared: Set[int],
+) -> None:
+    """End the processes of a run whose shim is gone; write into its record how that went.
+
+    A run whose record is locked has a living shim, and one with an exit line is over: both are left alone.
+    """
+    try:
+        record = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return
+    try:
+        fcntl.flock(record, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lines = os.pread(record, 1 << 20, 0).decode("utf-8", "replace").split("\n")
+        if any(text.startswith("exit ") for text in lines):
+            return
+        leaders = [(int(text.split()[1]), fields(text)["start"]) for text in lines if text.startswith("pid ")]
+        mine = {os.getpid(), *system.ancestors(os.getpid())}
+
+        def find() -> list[int]:
+            found = dict.fromkeys(system.marked("ERRANDS_RUN_ID", run) + orphans())
+            for leader, start in leaders:
+                if start and system.start_time(leader) == start:
+                    found.update(dict.fromkeys(system.session(leader)))
+            for pid in list(found):
+                found.update(dict.fromkeys(system.descendants(pid)))
+            return [pid for pid in found if pid not in mine and pid not in spared and system.is_alive(pid)]
+
+        leftovers = len(find())
+        survivors = tree.kill(find)
+        facts: dict[str, Word] = {"lost": REASON, "leftovers": leftovers}
+        if survivors:
+            facts["survivors"] = ",".join(map(str, survivors))
+        os.write(record, line("exit", facts))
+    except BlockingIOError:
+        return
+    finally:
+        os.close(record)
