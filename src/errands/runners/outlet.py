@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _SMALL, _LARGE = 1 << 16, 1 << 20
 _SUSTAINED = 8
 _AT_ONCE = 16
+_TO_THE_LAST = 64
 _WINDOW = b"\x18\0\x50\0\0\0\0\0"  # 24 lines of 80 columns, as struct winsize
 _SET_WINDOW = 0x5414
 
@@ -52,17 +53,20 @@ class Outlet:
         self._add(ours)
         return theirs, os.dup(ours)
 
-    def read(self, file: int) -> None:
-        """Take what is there, but not for ever: others want to be heard as well."""
+    def read(self, file: int) -> bool:
+        """Take what is there, but not for ever: others want to be heard. Tell if there may be more."""
         buffer = self._buffer
+        may_be_more = True
         for _ in range(_AT_ONCE):
             try:
                 size = os.readv(file, (buffer,))
             except BlockingIOError:
+                may_be_more = False
                 break
             except OSError:  # a terminal says so when its last user is gone
                 size = 0
             if not size:
+                may_be_more = False
                 self._remove(file)
                 break
             self._log.write(memoryview(buffer)[:size], lines=buffer.count(b"\n", 0, size))
@@ -74,14 +78,14 @@ class Outlet:
             if self._full == _SUSTAINED and self._system.widen(file, _LARGE):
                 buffer = self._buffer = bytearray(_LARGE)
         self._log.settle()
+        return may_be_more
 
     def drain(self) -> None:
-        """Take all that was written before now."""
+        """Take all that was written before now, and no more: somebody may go on writing for ever."""
         for file in tuple(self.files):
-            before = -1
-            while file in self.files and self._log.total != before:
-                before = self._log.total
-                self.read(file)
+            for _ in range(_TO_THE_LAST):
+                if not self.read(file):
+                    break
 
     def close(self) -> None:
         for file in tuple(self.files):

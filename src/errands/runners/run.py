@@ -147,9 +147,7 @@ class Run:
             self._ends_at = began + order["timeout"]
         if order["idle"] is not None:
             self._idle_for = order["idle"]
-        self._env["ERRANDS_RUN_ID"] = self.id
-        self._env["ERRANDS_RUN_DIR"] = self._directory
-        self._env["ERRANDS_PROGRESS"] = self._directory + "/progress"
+        self._env["ERRANDS_RUN_ID"] = self.id  # the mark by which a sweep finds the run's processes
         if order["input"] != "none":
             self._open_feed(order["input"])
         outcome: dict[str, Word] = {}
@@ -170,7 +168,7 @@ class Run:
         """Let a last hook know how it went; from here on nothing changes the run's own outcome."""
         self._in_finally = True
         self._is_cancelled = False
-        self._idle_for = _NEVER
+        self._kill_at = self._idle_for = _NEVER
         self._ends_at = time.monotonic() + FINALLY_TIME
         code = outcome.get("code", "")
         if "signal" in outcome:
@@ -275,12 +273,12 @@ class Run:
                 self._stop(reason)
                 return
             progress = self._progress
-            if progress.due is not None and now >= progress.due:
+            if now >= progress.due:
                 progress.tell(now)
             nearest = min(
                 self._ends_at,
                 self._outlet.last + self._idle_for,
-                _NEVER if progress.due is None else progress.due,
+                progress.due,
                 self._limits.due,
             )
             self._shim.turn(None if nearest == _NEVER else nearest - now)
