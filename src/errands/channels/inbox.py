@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from errands.model.notice import Notice
-from errands.ports.store import Store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.store import Store
 
 
 class InboxChannel:

@@ -11,7 +11,6 @@ from typing import Any
 from errands.engine.doorbell import Bell
 from errands.engine.engine import Engine
 from errands.engine.waiting import LOOK
-from errands.model.action import Command
 from errands.model.draft import Draft
 from errands.model.errors import BadValue
 from errands.model.event import Event
@@ -20,6 +19,10 @@ from errands.model.record import fields
 from errands.model.view import View
 from errands.ports.output import Piece
 from errands.ports.store import Query
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.model.action import Command
 
 _CHUNK = 256 * 1024
 

@@ -12,11 +12,16 @@ from datetime import datetime
 
 from errands.config import Config
 from errands.engine.home import Home
-from errands.model.action import Command, written
+from errands.model.action import written
 from errands.model.run import Run
 from errands.model.task import Task
-from errands.ports.runner import Launch, Role, Step
-from errands.ports.store import Store
+from errands.ports.runner import Launch, Step
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.model.action import Command
+    from errands.ports.runner import Role
+    from errands.ports.store import Store
 
 _CACHED_ENVIRONMENTS = 16
 

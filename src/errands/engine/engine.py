@@ -19,7 +19,7 @@ from errands.ports.store import Query
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
     from typing import Any
 
@@ -121,7 +121,33 @@ class Engine:
         with self.store:
             return self.store.take_inbox(owner, reader=reader, now=self.clock.now(), limit=limit)
 
+    def save_template(self, name: str, draft: Draft) -> None:
+        """Save a draft under a name; a template of that name is replaced."""
+        from errands.model.draft import check
+        from errands.model.template import check_name, to_text
+
+        check_name(name)
+        check(draft)
+        with self.store:
+            self.store.save_template(name, to_text(draft), now=self.clock.now())
+
+    def remove_template(self, name: str) -> None:
+        with self.store:
+            self.store.remove_template(name)
+
+    def submit_template(self, name: str, values: Mapping[str, str], **changes: Any) -> View:
+        """Start a saved draft with its parameters filled in; `changes` replace fields of the draft."""
+        from errands.model.template import filled, from_text
+
+        draft = filled(from_text(self.store.template(name)), values)
+        return self.submit(evolve(draft, template=name, **changes))
+
     # Questions.
+
+    def templates(self) -> dict[str, Draft]:
+        from errands.model.template import from_text
+
+        return {name: from_text(text) for name, text in self.store.templates().items()}
 
     def resolve(self, task_id: str) -> str:
         """Complete a unique prefix of a task's id. Anything that could not be an id is simply not found."""

@@ -14,8 +14,11 @@ from errands.config import Config
 from errands.engine.engine import remove_tree
 from errands.engine.home import Home
 from errands.model.errors import NotFound
-from errands.ports.clock import Clock
-from errands.ports.store import Store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.clock import Clock
+    from errands.ports.store import Store
 
 BATCH = 500
 _LOG = logging.getLogger("errands.janitor")

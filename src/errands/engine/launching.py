@@ -9,7 +9,7 @@ from errands.model.action import Shell, written
 from errands.model.draft import check
 from errands.model.errors import BadValue
 from errands.model.limits import Limits
-from errands.model.naming import new_id, slug
+from errands.model.naming import command_slug, new_id, slug
 from errands.model.order import ordered
 from errands.model.task import Task
 from errands.model.trigger import At, Now
@@ -89,12 +89,13 @@ class Launching:
         environ = os.environ if draft.environ is None else draft.environ
         commands = (draft.command, *draft.then)
         shown = " && ".join(written(each) for each in commands)
+        label = slug(draft.name) if draft.name else command_slug(shown)
         runs = self._config.runs
         return Task(
-            id=new_id(slug(draft.name or shown), os.urandom(8)),
+            id=new_id(label, os.urandom(8)),
             kind="shell",
             state="active",
-            name=draft.name or slug(shown),
+            name=draft.name or label,
             description=draft.description or draft.name or shown,
             action=Shell(
                 commands=commands,

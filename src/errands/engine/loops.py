@@ -21,11 +21,14 @@ from errands.engine.janitor import Janitor
 from errands.engine.notifier import Notifier
 from errands.engine.supervisor import Supervisor
 from errands.model.errors import HomeError, StoreError
-from errands.ports.channel import Channel
-from errands.ports.clock import Clock
-from errands.ports.output import OutputPort
-from errands.ports.runner import Runner
-from errands.ports.store import Store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.channel import Channel
+    from errands.ports.clock import Clock
+    from errands.ports.output import OutputPort
+    from errands.ports.runner import Runner
+    from errands.ports.store import Store
 
 RETRY = 1.0  # seconds until a turn that could not be written is tried again
 LAZY = 0.05  # seconds within which the pid of a started run is written

@@ -11,9 +11,12 @@ import logging
 from collections.abc import Mapping
 from datetime import timedelta
 
-from errands.ports.channel import Channel
-from errands.ports.clock import Clock
-from errands.ports.store import Store
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.channel import Channel
+    from errands.ports.clock import Clock
+    from errands.ports.store import Store
+
 
 BATCH = 200
 GIVE_UP = 12  # tries, over about an hour and a half

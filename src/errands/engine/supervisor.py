@@ -22,9 +22,13 @@ from errands.model.rollup import rollup
 from errands.model.run import Run
 from errands.model.summary import summarise
 from errands.model.task import Task
-from errands.ports.output import OutputPort
-from errands.ports.runner import Alive, Ended, NotStarted, Refused, Report, Runner, Started
-from errands.ports.store import Store
+from errands.ports.runner import Alive, Ended, NotStarted, Refused, Started
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.output import OutputPort
+    from errands.ports.runner import Report, Runner
+    from errands.ports.store import Store
 
 _LOG = logging.getLogger("errands.supervisor")
 _SUMMARY_LINES = 60

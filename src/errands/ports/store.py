@@ -97,6 +97,9 @@ if TYPE_CHECKING:
         def views(self, query: Query) -> list[View]: ...
         def view(self, task_id: str) -> View: ...
         def history(self, task_id: str) -> tuple[RunView, ...]: ...
+        def damaged(self) -> list[str]:
+            """Name the tasks whose records cannot be understood; lists leave them out."""
+
         def ended(self, task_id: str) -> bool:
             """Tell whether a task has no live run, as cheaply as a waiter can ask."""
 

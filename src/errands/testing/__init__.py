@@ -1,1 +1,2 @@
-
+"""For tests, ours and those of whoever writes an adapter: a clock turned by hand, an engine on a temporary home,
+and a contract suite for every port."""

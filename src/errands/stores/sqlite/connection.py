@@ -105,7 +105,7 @@ class Connection:
             try:
                 return act()
             except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                if _code(error) not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                     raise
                 moment = time.monotonic()
                 deadline = deadline or moment + PATIENCE
@@ -127,7 +127,14 @@ def _prepare(path: str) -> None:
             )
         if facts.st_mode & 0o077:
             os.chmod(folder, 0o700)
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+        handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        empty = os.fstat(handle).st_size == 0
+        os.close(handle)
+        if empty and _has_entries(f"{folder}/runs"):
+            raise StoreUnreadable(
+                f"the store {path} is empty, but {folder}/runs has runs of an earlier one; nothing was changed: put "
+                "the store back from a backup, or move the runs away to begin anew"
+            )
     except OSError as error:
         raise StoreUnwritable(
             f"cannot use {folder} for the store: {error.strerror}; "
@@ -135,11 +142,23 @@ def _prepare(path: str) -> None:
         ) from error
 
 
+def _has_entries(folder: str) -> bool:
+    try:
+        return bool(os.listdir(folder))
+    except OSError:
+        return False
+
+
+def _code(error: sqlite3.Error) -> int | None:
+    """Give SQLite's primary code; the module's own errors, such as text that is no UTF-8, have none."""
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else code & 0xFF
+
+
 def _told(error: sqlite3.Error, path: str) -> StoreError:
     """Say what an SQLite error means for a person, and what to do."""
-    code = getattr(error, "sqlite_errorcode", None)
-    match code & 0xFF if code is not None else None:
-        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+    match _code(error):
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB | None:
             return StoreUnreadable(
                 f"the store {path} is damaged ({error}); nothing was changed: run `errands doctor --repair`, "
                 "which sets the damaged file aside and keeps every record that can still be read"

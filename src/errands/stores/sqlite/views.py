@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from errands.model.errors import Ambiguous, NotFound
+from errands.model.errors import Ambiguous, NotFound, StoreUnreadable
 from errands.model.event import Event
 from errands.model.view import RunView, View
 from errands.stores.sqlite.rows import maybe_moment, micros, moment
@@ -64,12 +64,20 @@ class ViewRows(Table):
             """,
             (*values, -1 if query.limit is None else query.limit),
         )
-        return [self._view(row) for row in rows]
+        return [view for row in rows if (view := self._readable(row)) is not None]
 
     def view(self, task_id: str) -> View:
-        return self._view(
+        view = self._readable(
             self.one(f"SELECT {_TASK}, {_RUN} FROM tasks JOIN runs ON runs.seq = tasks.run WHERE tasks.id = ?", task_id)
         )
+        if view is None:
+            raise StoreUnreadable(f"the record of task {task_id} is damaged; see `errands doctor`")
+        return view
+
+    def damaged(self) -> list[str]:
+        """Name the tasks whose records cannot be understood. It reads everything: for `doctor` alone."""
+        rows = self.db.read(f"SELECT {_TASK}, {_RUN} FROM tasks LEFT JOIN runs ON runs.seq = tasks.run")
+        return [str(row[0]) for row in rows if row[_WIDTH] is None or self._readable(row) is None]
 
     def history(self, task_id: str) -> tuple[RunView, ...]:
         """All runs of a task, oldest first."""
@@ -143,6 +151,13 @@ class ViewRows(Table):
             (micros(before), limit),
         )
         return [row[0] for row in rows]
+
+    def _readable(self, row: tuple[Any, ...]) -> View | None:
+        """A damaged row is left out, so that it cannot hide the others; `doctor` names it."""
+        try:
+            return self._view(row)
+        except (TypeError, ValueError, IndexError, OverflowError):
+            return None
 
     def _view(self, row: tuple[Any, ...]) -> View:
         (

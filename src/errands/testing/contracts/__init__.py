@@ -1,0 +1,1 @@
+"""Contracts: one suite per port, which every implementation passes."""

@@ -1,0 +1,281 @@
+"""The contract of a store. Subclass it and give it a `store` fixture."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from errands.model.errors import AlreadyActive, Ambiguous, IllegalMove, NotFound
+from errands.model.notice import Address
+from errands.model.rollup import rollup
+from errands.model.run import Run
+from errands.model.task import Task
+from errands.ports.store import Query
+from errands.testing.clock import START
+from errands.testing.samples import sample_ending, sample_task
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.store import Store
+
+SECOND = timedelta(seconds=1)
+
+
+def add(store: Store, task: Task) -> Run:
+    with store:
+        assert store.add_task(task)
+        return store.add_run(task.id, cause="submit", now=task.created_at)
+
+
+def claim(store: Store, lane: str = "shell", limit: int = 10) -> list[tuple[Task, Run]]:
+    with store:
+        return store.claim(lane, limit=limit, now=START)
+
+
+class StoreContract:
+    def test_a_task_is_read_back_as_it_was_written(self, store: Store) -> None:
+        task = sample_task(batch="b", key="k", parent="chat", message="m1", priority="high")
+        add(store, task)
+        assert store.task(task.id) == task
+
+    def test_a_taken_id_is_refused_and_nothing_is_overwritten(self, store: Store) -> None:
+        add(store, sample_task(description="first"))
+        with store:
+            assert not store.add_task(sample_task(description="second"))
+        assert store.task("true-222222").description == "first"
+
+    def test_an_error_inside_a_transaction_undoes_all_of_it(self, store: Store) -> None:
+        with pytest.raises(ZeroDivisionError), store:
+            store.add_task(sample_task())
+            store.add_run("true-222222", cause="submit", now=START)
+            raise ZeroDivisionError
+        with pytest.raises(NotFound):
+            store.task("true-222222")
+        assert store.counts()["pending"] == 0
+
+    def test_an_inner_transaction_joins_the_outer_one(self, store: Store) -> None:
+        with pytest.raises(ZeroDivisionError), store:
+            with store:
+                store.add_task(sample_task())
+            raise ZeroDivisionError
+        with pytest.raises(NotFound):
+            store.task("true-222222")
+
+    @pytest.mark.spec("L6")
+    def test_runs_are_claimed_by_priority_and_then_in_the_order_they_came(self, store: Store) -> None:
+        for name, priority in (("a", "low"), ("b", "normal"), ("c", "high"), ("d", "normal"), ("e", "high")):
+            add(store, sample_task(f"{name}-222222", priority=priority))
+        assert [task.id[0] for task, _ in claim(store)] == ["c", "e", "b", "d", "a"]
+
+    @pytest.mark.spec("L5")
+    def test_a_lane_gives_no_more_runs_than_asked_for_and_only_its_own(self, store: Store) -> None:
+        for name in "abc":
+            add(store, sample_task(f"{name}-222222"))
+        add(store, sample_task("x-222222", lane="local"))
+        assert [task.id[0] for task, _ in claim(store, limit=2)] == ["a", "b"]
+        assert [task.id[0] for task, _ in claim(store)] == ["c"]
+
+    def test_a_run_is_claimed_once(self, store: Store) -> None:
+        add(store, sample_task())
+        assert len(claim(store)) == 1
+        assert claim(store) == []
+
+    def test_a_task_has_at_most_one_live_run(self, store: Store) -> None:
+        add(store, sample_task())
+        with pytest.raises(AlreadyActive), store:
+            store.add_run("true-222222", cause="restart", now=START)
+
+    @pytest.mark.spec("L7")
+    def test_the_first_terminal_state_wins(self, store: Store) -> None:
+        add(store, sample_task())
+        [(task, run)] = claim(store)
+        good, bad = sample_ending(), sample_ending(code=3)
+        with store:
+            assert store.end(run, rollup(task, run, good), good, summary=None, now=START)
+            assert not store.end(run, rollup(task, run, bad), bad, summary=None, now=START)
+        assert store.view(task.id).latest.state == "completed"
+        assert store.view(task.id).latest.exit_code == 0
+
+    def test_a_running_run_can_be_neither_withdrawn_nor_skipped(self, store: Store) -> None:
+        run = add(store, sample_task())
+        claim(store)
+        with store:
+            assert not store.withdraw(run.id, by="tester", now=START)
+            assert not store.skip(run.id, reason="dependency", error="x", now=START)
+        assert store.view(run.task_id).latest.state == "running"
+
+    def test_a_stop_is_requested_once(self, store: Store) -> None:
+        run = add(store, sample_task())
+        claim(store)
+        with store:
+            assert store.request_stop(run.id, by="a", now=START)
+            assert not store.request_stop(run.id, by="b", now=START)
+        [stopping] = store.stopping()
+        assert (stopping.id, stopping.stop_by) == (run.id, "a")
+
+    @pytest.mark.spec("L18")
+    def test_a_delayed_run_is_ready_when_its_time_has_come(self, store: Store) -> None:
+        with store:
+            store.add_task(sample_task())
+            store.add_run("true-222222", cause="submit", now=START, not_before=START + SECOND)
+            assert store.release_due(now=START) == START + SECOND
+        assert claim(store) == []
+        with store:
+            assert store.release_due(now=START + SECOND) is None
+        assert len(claim(store)) == 1
+
+    @pytest.mark.spec("L14")
+    def test_a_run_waits_for_all_it_depends_on(self, store: Store) -> None:
+        for name in "ab":
+            add(store, sample_task(f"{name}-222222", lane="local"))
+        run = add(store, sample_task())
+        with store:
+            store.add_waits(run.id, ["a-222222", "b-222222"])
+        assert claim(store) == []
+        assert store.dependents("a-222222") == [run.id]
+        with store:
+            store.release_dependents("a-222222")
+        assert claim(store) == []
+        with store:
+            store.release_dependents("b-222222")
+        assert len(claim(store)) == 1
+
+    def test_only_an_ended_task_is_opened_again(self, store: Store) -> None:
+        run = add(store, sample_task())
+        with pytest.raises(IllegalMove), store:
+            store.reopen(run.task_id, now=START)
+        with store:
+            store.withdraw(run.id, by="tester", now=START)
+            store.reopen(run.task_id, now=START)
+            again = store.add_run(run.task_id, cause="restart", now=START)
+        assert again.number == 2
+        assert store.view(run.task_id).latest.id == again.id
+
+    @pytest.mark.spec("L4")
+    def test_a_unique_prefix_is_enough_and_an_ambiguous_one_is_refused(self, store: Store) -> None:
+        add(store, sample_task("make-222222"))
+        add(store, sample_task("make-233333"))
+        assert store.resolve("make-23") == "make-233333"
+        with pytest.raises(Ambiguous, match="make-222222, make-233333"):
+            store.resolve("make-2")
+        with pytest.raises(NotFound):
+            store.resolve("nothing")
+
+    @pytest.mark.spec("L13")
+    def test_lists_are_newest_first_and_filtered(self, store: Store) -> None:
+        for name in "abcd":
+            add(store, sample_task(f"{name}-222222", batch="even" if name in "bd" else None))
+        claim(store, limit=2)
+
+        def names(**wanted: object) -> str:
+            return "".join(view.id[0] for view in store.views(Query(**wanted)))  # type: ignore[arg-type]
+
+        assert names() == "dcba"
+        assert names(limit=2) == "dc"
+        assert names(batch="even") == "db"
+        assert names(states=("running",)) == "ba"
+        assert names(states=("pending",)) == "dc"
+        assert names(states=("pending",), batch="even") == "d"
+        assert names(ids=("a-222222", "c-222222")) == "ca"
+        assert names(before="c-222222") == "ba"
+
+    def test_counts_follow_every_move(self, store: Store) -> None:
+        for name in "abc":
+            add(store, sample_task(f"{name}-222222"))
+        [(task, run)] = claim(store, limit=1)
+        with store:
+            store.end(run, rollup(task, run, sample_ending()), sample_ending(), summary=None, now=START)
+        counts = store.counts()
+        assert (counts["pending"], counts["running"], counts["completed"]) == (2, 0, 1)
+        with store:
+            store.remove(["a-222222"])
+        assert store.counts()["completed"] == 0
+
+    @pytest.mark.spec("O13")
+    def test_live_tasks_are_never_removed_or_expired(self, store: Store) -> None:
+        run = add(store, sample_task())
+        with store:
+            assert store.remove([run.task_id]) == []
+        assert store.expired(before=START + timedelta(days=400), limit=9) == []
+
+    @pytest.mark.spec("O13")
+    def test_a_task_of_a_parent_session_does_not_expire(self, store: Store) -> None:
+        for task in (sample_task("a-222222"), sample_task("b-222222", parent="chat")):
+            with store:
+                store.withdraw(add(store, task).id, by="tester", now=START)
+        assert store.expired(before=START + SECOND, limit=9) == ["a-222222"]
+
+    @pytest.mark.trap(3)
+    def test_a_notice_is_unique_per_run_event_and_address(self, store: Store) -> None:
+        for _ in range(2):
+            with store:
+                store.add_notice("x-222222.1", "completed", Address(channel="inbox", target="me"), body="1", now=START)
+        assert len(store.due_notices("inbox", now=START, limit=9)) == 1
+
+    @pytest.mark.fault("F7")
+    def test_a_notice_delivered_twice_is_told_once(self, store: Store) -> None:
+        with store:
+            store.add_notice("x-222222.1", "completed", Address(channel="inbox", target="me"), body="1", now=START)
+        notices = store.due_notices("inbox", now=START, limit=9)
+        for _ in range(2):  # as after a crash between sending and noting that it was sent
+            with store:
+                store.put_inbox(notices)
+        with store:
+            assert [each.body for each in store.take_inbox("me", reader="r", now=START, limit=9)] == ["1"]
+        with store:
+            store.put_inbox(notices)
+            assert store.take_inbox("me", reader="r", now=START, limit=9) == []
+
+    @pytest.mark.trap(5)
+    def test_a_notice_is_told_to_its_owner_alone(self, store: Store) -> None:
+        with store:
+            store.add_notice("x-222222.1", "completed", Address(channel="inbox", target="me"), body="1", now=START)
+            store.put_inbox(store.due_notices("inbox", now=START, limit=9))
+            assert store.take_inbox("you", reader="r", now=START, limit=9) == []
+            assert len(store.unread("me")) == 1
+
+    def test_a_deferred_notice_waits_and_is_given_up_visibly(self, store: Store) -> None:
+        with store:
+            store.add_notice("x-222222.1", "completed", Address(channel="mail", target="me"), body="1", now=START)
+        [notice] = store.due_notices("mail", now=START, limit=9)
+        with store:
+            store.deferred([notice.id], error="down", next_at=START + SECOND, dead_after=2)
+        assert store.due_notices("mail", now=START, limit=9) == []
+        assert store.next_notice_at("mail") == START + SECOND
+        with store:
+            store.deferred([notice.id], error="still down", next_at=START + SECOND, dead_after=2)
+        assert store.due_notices("mail", now=START + SECOND, limit=9) == []
+        [dead] = store.undelivered()
+        assert (dead.state, dead.attempts, dead.error) == ("dead", 2, "still down")
+
+    def test_environments_are_kept_while_a_task_needs_them(self, store: Store) -> None:
+        task = sample_task()
+        with store:
+            store.add_environment("none", '{"A": "1"}')
+            store.add_environment("other", '{"B": "2"}')
+            store.add_task(task)
+            store.forget_environments()
+        assert store.environment("none") == {"A": "1"}
+        assert store.environment("other") == {}
+
+    @pytest.mark.spec("L15")
+    def test_templates_are_kept_by_name(self, store: Store) -> None:
+        with store:
+            store.save_template("b", "2", now=START)
+            store.save_template("a", "1", now=START)
+            store.save_template("a", "3", now=START)
+        assert store.templates() == {"a": "3", "b": "2"}
+        with store:
+            store.remove_template("a")
+        with pytest.raises(NotFound, match="'a'"):
+            store.template("a")
+
+    def test_events_tell_the_story_of_a_task(self, store: Store) -> None:
+        add(store, sample_task())
+        [(task, run)] = claim(store)
+        with store:
+            store.request_stop(run.id, by="tester", now=START)
+            ending = sample_ending(code=None, signal=15, stop="cancel")
+            store.end(run, rollup(task, run, ending), ending, summary=None, now=START)
+        assert [event.name for event in store.events(task.id)] == ["queued", "started", "stop requested", "cancelled"]

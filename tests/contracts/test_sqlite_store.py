@@ -1,0 +1,106 @@
+"""The SQLite store keeps the contract, and its file is handled with care."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from errands.model.errors import HomeError, StoreTooNew, StoreUnreadable, StoreUnwritable
+from errands.stores.sqlite.connection import Connection
+from errands.stores.sqlite.migrations import MIGRATIONS
+from errands.stores.sqlite.store import SqliteStore
+from errands.testing.contracts.store import StoreContract, add, claim
+from errands.testing.samples import sample_task
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "home" / "errands.db")
+
+
+@pytest.fixture
+def store(path: str) -> Iterator[SqliteStore]:
+    opened = SqliteStore(Connection(path), "/runs")
+    yield opened
+    opened.close()
+
+
+class TestSqliteStore(StoreContract):
+    pass
+
+
+def test_nobody_else_can_read_the_store(store: SqliteStore, path: str) -> None:
+    assert os.stat(path).st_mode & 0o777 == 0o600
+    assert os.stat(os.path.dirname(path)).st_mode & 0o777 == 0o700
+
+
+@pytest.mark.fault("F19")
+@pytest.mark.trap(72)
+def test_a_newer_schema_is_refused_and_left_alone(store: SqliteStore, path: str) -> None:
+    store.close()
+    with sqlite3.connect(path) as db:
+        db.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+    before = Path(path).read_bytes()
+    with pytest.raises(StoreTooNew, match="upgrade Errands"):
+        Connection(path)
+    assert Path(path).read_bytes() == before
+
+
+@pytest.mark.trap(52)
+@pytest.mark.fault("F18")
+def test_a_file_that_is_no_database_is_refused_and_left_alone(path: str) -> None:
+    os.makedirs(os.path.dirname(path))
+    Path(path).write_bytes(b"this is not a database, but somebody's file" * 100)
+    before = Path(path).read_bytes()
+    with pytest.raises(StoreUnreadable, match="doctor --repair"):
+        Connection(path)
+    assert Path(path).read_bytes() == before
+
+
+@pytest.mark.fault("F11")
+@pytest.mark.fault("F18")
+def test_one_damaged_record_fails_alone(store: SqliteStore) -> None:
+    add(store, sample_task("a-222222"))
+    add(store, sample_task("b-222222"))
+    with store:
+        store.db.write("UPDATE tasks SET action = '{broken' WHERE id = 'a-222222'")
+    assert [task.id for task, _ in claim(store)] == ["b-222222"]
+    latest = store.view("a-222222").latest
+    assert latest.state == "failed"
+    assert "damaged" in (latest.error or "")
+
+
+@pytest.mark.fault("F20")
+def test_a_directory_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a directory")
+    with pytest.raises(StoreUnwritable, match="ERRANDS_HOME"):
+        Connection(str(blocked / "home" / "errands.db"))
+
+
+@pytest.mark.fault("F55")
+def test_a_home_of_another_user_is_refused(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs root to give a directory away")
+    foreign = tmp_path / "foreign"
+    foreign.mkdir(mode=0o755)
+    os.chown(foreign, 65534, 65534)
+    with pytest.raises(HomeError, match="another user"):
+        Connection(str(foreign / "errands.db"))
+
+
+def test_two_processes_may_create_the_store_at_once(path: str) -> None:
+    first, second = Connection(path), Connection(path)
+    assert first.version() == second.version() == len(MIGRATIONS)
+
+
+def test_the_states_of_the_schema_are_those_of_the_model(store: SqliteStore) -> None:
+    from errands.model.states import RUN_MOVES, TASK_MOVES
+
+    tables = dict(store.db.read("SELECT name, sql FROM sqlite_master WHERE type = 'table'"))
+    for states, table in ((TASK_MOVES, "tasks"), (RUN_MOVES, "runs")):
+        assert all(f"'{state}'" in tables[table] for state in states)
