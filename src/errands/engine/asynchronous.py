@@ -80,13 +80,14 @@ class AsyncEngine:
         if seconds is not None and seconds < 0:
             raise BadValue(f"a time-out cannot be negative: {seconds}")
         deadline = None if seconds is None else time.monotonic() + seconds
-        live = ids
+        live = suspects = set(ids)
         async with _Line(self.engine, ids, self._unheld) as line:
-            while live := [each for each in live if not self.engine.store.ended(each)]:
+            while live := live - {each for each in suspects if self.engine.store.ended(each)}:
                 left = LOOK if deadline is None else min(LOOK, deadline - time.monotonic())
                 if left <= 0:
                     break
-                await line.news(left)
+                # Only what changed is worth a look; without news everything is, because a ring may get lost.
+                suspects = live.intersection(await line.news(left)) or live
         return [self.engine.get(each) for each in ids]
 
     async def watch(self, *task_ids: str) -> AsyncIterator[View]:

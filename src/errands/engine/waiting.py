@@ -29,7 +29,7 @@ def wait(
     `unheld` is called when nobody runs the loops, so that the caller can see to it that somebody does.
     """
     deadline = None if timeout is None else time.monotonic() + timeout
-    live = list(task_ids)
+    live = suspects = set(task_ids)
     line = type(engine.bell)(engine.home.bell)  # a line of our own: its news are for these tasks alone
     try:
         watching = False
@@ -38,11 +38,14 @@ def wait(
                 watching = line.watch(live)
                 if not watching and unheld is not None:
                     unheld()
-            live = [each for each in live if not engine.store.ended(each)]
+            live = live - {each for each in suspects if engine.store.ended(each)}
             left = LOOK if deadline is None else min(LOOK, deadline - time.monotonic())
             if not live or left <= 0:
-                return live
+                return [each for each in task_ids if each in live]
             select.select([line.fileno()] if watching else [], [], [], left)
-            watching = watching and line.heard() is not None
+            words = line.heard() if watching else None
+            watching = words is not None
+            # Only what changed is worth a look; without news everything is, because a ring may get lost.
+            suspects = live.intersection(each for said in words or () for each in said.split()) or live
     finally:
         line.close()
