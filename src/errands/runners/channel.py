@@ -6,7 +6,7 @@ import socket
 from array import array
 from typing import TYPE_CHECKING, Any
 
-from errands.runners.wire import Frames, frame
+from errands.runners.wire import FORK, Frames, frame
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -36,9 +36,16 @@ class Channel:
         self._waiting: list[tuple[bytes, socket.socket | None]] = []
         loop.add_reader(end.fileno(), self._receive)
 
-    def send(self, message: Any, *, passing: socket.socket | None = None) -> None:
-        """Send a message, now or as soon as there is room; a socket passed along is closed here."""
-        self._waiting.append((frame(message), passing))
+    def send(self, message: Any) -> None:
+        """Send a message, now or as soon as there is room."""
+        self._send(frame(message), None)
+
+    def pass_on(self, end: socket.socket) -> None:
+        """Ask the zygote for a shim that has this end of a channel; here it is closed."""
+        self._send(FORK, end)
+
+    def _send(self, packed: bytes, passing: socket.socket | None) -> None:
+        self._waiting.append((packed, passing))
         if len(self._waiting) == 1:
             self._send_waiting()
 

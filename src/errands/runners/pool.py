@@ -139,7 +139,7 @@ class ShimPool:
         if self._zygote is None:
             self._start_zygote()
         assert self._zygote is not None
-        self._zygote.send(("fork",), passing=theirs)
+        self._zygote.pass_on(theirs)
         return shim
 
     def _hear(self, shim: _Shim, message: tuple[Any, ...]) -> None:

@@ -113,7 +113,6 @@ class Run:
             {
                 "attempt": order["attempt"],
                 "shim": self._shim.pid,
-                "start": self._shim.started,
                 "boot": self._shim.boot,
                 "v": 1,
                 "header": len(order["header"]),
@@ -186,6 +185,7 @@ class Run:
         is_one_of_many = len(self._order["steps"]) > 1
         if is_one_of_many:
             self._say(f"$ {label}\n")
+        since = self._system.clock()
         try:
             self._spawn(argv)
         except OSError as error:
@@ -193,7 +193,8 @@ class Run:
                 self._say(f"{error.strerror}\n")
             return {"error": error.strerror or str(error), "errno": error.errno or 0}
         pid = self._leader
-        os.write(self._record, line(f"pid {pid}", {"start": self._system.start_time(pid), "step": index}))
+        until = self._system.clock()
+        os.write(self._record, b"pid %d since=%.2f until=%.2f step=%d\n" % (pid, since, until, index))
         if not self.was_started:
             self.was_started = True
             self._shim.report(("started", self.id, pid, self._facts["started"]))

@@ -26,7 +26,6 @@ class Shim:
         self.system = system
         self.boot = boot
         self.pid = os.getpid()
-        self.started = system.start_time(self.pid)
         self.poll = select.poll()
         self.is_alone = True
         self._channel = channel

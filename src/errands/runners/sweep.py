@@ -44,13 +44,13 @@ def sweep(
         lines = os.pread(record, 1 << 20, 0).decode("utf-8", "replace").split("\n")
         if any(text.startswith("exit ") for text in lines):
             return
-        leaders = [(int(text.split()[1]), fields(text)["start"]) for text in lines if text.startswith("pid ")]
+        leaders = [(int(text.split()[1]), fields(text)) for text in lines if text.startswith("pid ")]
         mine = {os.getpid(), *system.ancestors(os.getpid())}
 
         def find() -> list[int]:
             found = dict.fromkeys(system.marked("ERRANDS_RUN_ID", run) + orphans())
-            for leader, start in leaders:
-                if start and system.start_time(leader) == start:
+            for leader, times in leaders:
+                if _fits(system, leader, since=float(times["since"]), until=float(times["until"])):
                     found.update(dict.fromkeys(system.session(leader)))
             for pid in list(found):
                 found.update(dict.fromkeys(system.descendants(pid)))
@@ -66,3 +66,9 @@ def sweep(
         return
     finally:
         os.close(record)
+
+
+def _fits(system: System, pid: int, *, since: float, until: float) -> bool:
+    """Tell whether a process was started when the record says: then it is no other of that number."""
+    started = system.start_time(pid)
+    return started is not None and since - system.CLOCK_STEP <= started <= until + system.CLOCK_STEP

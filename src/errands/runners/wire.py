@@ -21,6 +21,10 @@ def frame(message: Any) -> bytes:
     return len(body).to_bytes(4, "big") + body
 
 
+# Asks the zygote for a shim; the channel of the new shim comes with it.
+FORK = frame(("fork",))
+
+
 class Frames:
     """Cut a stream of bytes back into messages."""
 

@@ -33,7 +33,7 @@ from errands.runners.signals import (
     signal,
 )
 from errands.runners.sweep import sweep
-from errands.runners.wire import Frames, frame
+from errands.runners.wire import FORK, Frames, frame
 
 
 class Zygote:
@@ -66,23 +66,31 @@ class Zygote:
                     os.read(self._wake, 64)
                     self._reap()
                     continue
-                received, channels = self._receive()
+                received, channel = self._receive()
                 if not received:
                     return
-                for channel in channels:
-                    if self._is_forked(channel):
-                        return Shim(self._system, channel, boot=self._boot).serve()
-                for request, *words in self._frames.feed(received):
-                    if request == "sweep":
-                        sweep(self._system, *words, orphans=self._orphans, spared=self._shims)
-                        self._answer(("swept", words[0]))
+                if channel >= 0 and self._is_forked(channel):
+                    return Shim(self._system, channel, boot=self._boot).serve()
+                if (
+                    received != FORK
+                ):  # what comes with a channel; a look inside would cost every shim its pages
+                    self._obey(self._frames.feed(received))
 
-    def _receive(self) -> tuple[bytes, list[int]]:
+    def _obey(self, requests: list[tuple[str, ...]]) -> None:
+        for request, *words in requests:
+            if request == "sweep":
+                run, path = words
+                sweep(self._system, run, path, orphans=self._orphans, spared=self._shims)
+                self._answer(("swept", run))
+
+    def _receive(self) -> tuple[bytes, int]:
         try:
-            received, ancillary, _, _ = self._pool.recvmsg(65536, _socket.CMSG_SPACE(64))
+            received, ancillary, _, _ = self._pool.recvmsg(65536, _socket.CMSG_SPACE(4))
         except OSError:
-            return b"", []
-        return received, [number for _, _, packed in ancillary for number in memoryview(packed).cast("i")]
+            return b"", -1
+        if not ancillary:
+            return received, -1
+        return received, int.from_bytes(ancillary[0][2], sys.byteorder)
 
     def _answer(self, message: tuple[str, ...]) -> None:
         try:
