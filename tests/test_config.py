@@ -165,8 +165,17 @@ def test_a_variable_that_is_no_key_at_all_only_deserves_a_warning() -> None:
 def test_a_project_cannot_choose_the_program_that_reads_commands(places: Places) -> None:
     places.project.write_text('[runs]\nshell = "./evil"\n')
 
-    with pytest.raises(BadConfig, match="a project cannot choose this"):
+    with pytest.raises(BadConfig, match="a project cannot decide this"):
         places.load()
+
+
+@pytest.mark.parametrize("text", ["[lanes]\nshell = 9", '[retention]\nkeep = "1s"', '[daemon]\ntick = "1s"'])
+def test_a_project_cannot_decide_for_the_daemon_that_serves_all_of_them(places: Places, text: str) -> None:
+    places.project.write_text(text)
+
+    with pytest.raises(BadConfig, match=f"set it in your own file, {places.user}, or ERRANDS_"):
+        places.load()
+    assert check_file(str(places.project))
 
 
 def test_an_optional_limit_can_be_taken_back(places: Places) -> None:

@@ -10,7 +10,6 @@ from errands.text import (
     Cell,
     Column,
     Look,
-    bar,
     box,
     clip,
     facts,
@@ -112,16 +111,9 @@ def test_a_box_frames_its_lines_and_clips_what_does_not_fit() -> None:
 
 def test_a_terminal_without_unicode_gets_ascii_alone() -> None:
     look = Look(unicode=False, columns=20)
-    everything = [*box(["x"], look, title="t"), rule("t", look), bar(0.5, 10, look)]
+    everything = [*box(["x"], look, title="t"), rule("t", look)]
 
     assert all(line.isascii() for line in everything)
-
-
-@pytest.mark.parametrize(
-    ("fraction", "shown"), [(0, "░░░░"), (0.5, "██░░"), (1, "████"), (7, "████"), (-1, "░░░░")]
-)
-def test_a_bar_fills_with_its_fraction(fraction: float, shown: str) -> None:
-    assert bar(fraction, 4, PLAIN) == shown
 
 
 def test_words_are_wrapped_and_paragraphs_kept() -> None:

@@ -101,7 +101,8 @@ SECTIONS = {
 class Key:
     """What a key means and which values it takes.
 
-    `project` is False where a cloned repository must not decide, such as which program reads commands.
+    `project` is False where a project cannot decide: a cloned repository must not choose the program that
+    reads commands, and the daemon serves all projects.
     """
 
     section: str
@@ -125,7 +126,8 @@ class Key:
 
 def _key(path: str, kind: Kind, meaning: str, **more: Any) -> Key:
     section, _, name = path.partition(".")
-    return Key(section=section, name=name, kind=kind, help=meaning, **more)
+    project = path != "runs.shell" and section not in ("daemon", "lanes", "retention", "store")
+    return Key(section=section, name=name, kind=kind, help=meaning, project=project, **more)
 
 
 KEYS = (
@@ -134,7 +136,6 @@ KEYS = (
         "runs.shell",
         "text",
         "the program that reads a command given as one line",
-        project=False,
         default_text="bash, or sh where there is none",
     ),
     _key("runs.grace", "duration", "how long a run may take to end after SIGTERM before it gets SIGKILL"),
@@ -258,8 +259,8 @@ def inspect(
     overrides: Mapping[str, str] = {},
 ) -> tuple[Config, tuple[Problem, ...]]:
     """Read the configuration as far as it can be read, with the problems found on the way."""
-    reading = _Reading()
     user = user_file(environ)
+    reading = _Reading(user)
     if os.path.isfile(user):
         reading.file(user, project=False)
     project = project_file(cwd if cwd is not None else _here())
@@ -272,9 +273,10 @@ def inspect(
     return reading.config(), tuple(reading.problems)
 
 
-def check_file(path: str, *, project: bool = False) -> tuple[Problem, ...]:
-    """Find everything wrong in one file."""
-    reading = _Reading()
+def check_file(path: str) -> tuple[Problem, ...]:
+    """Find everything wrong in one file; one called errands.toml is a project's."""
+    project = os.path.basename(path) == "errands.toml"
+    reading = _Reading(user_file())
     reading.file(path, project=project)
     return tuple(reading.problems)
 
@@ -326,7 +328,8 @@ def _written_length(length: timedelta) -> str:
 class _Reading:
     """The sources read so far: values, where they came from, and what was wrong."""
 
-    def __init__(self) -> None:
+    def __init__(self, user: str) -> None:
+        self.user = user
         self.values: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
         self.values["lanes"] = dict(LANES)
         self.origin: dict[str, str] = {}
@@ -374,7 +377,7 @@ class _Reading:
             known = [k.name for k in KEYS if k.section == section]
             return self.problem(source, path, "no such key" + did_you_mean(name, known))
         if project and not key.project:
-            advice = f"a project cannot choose this; set it in your own file, {user_file()}"
+            advice = f"a project cannot decide this; set it in your own file, {self.user}, or {key.variable}"
             return self.problem(source, path, advice)
         try:
             self.values[section][name] = _value(key, raw)

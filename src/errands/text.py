@@ -1,4 +1,4 @@
-"""Text for people: tables, rules, bars, sizes and colours, shared by everything that prints.
+"""Text for people: tables, rules, boxes, sizes and colours, shared by everything that prints.
 
 Nothing here prints or looks at the terminal: a `Look` says what the terminal can show, and comes in
 as an argument.
@@ -224,13 +224,6 @@ def box(lines: Sequence[str], look: Look, *, title: str = "") -> list[str]:
     top = corners[0] + across + head + across * (inner + 1 - width(head)) + corners[1]
     body = [f"{down} {pad(line, inner)} {down}" for line in clipped]
     return [top, *body, corners[2] + across * (inner + 2) + corners[3]]
-
-
-def bar(fraction: float, columns: int, look: Look) -> str:
-    """A progress bar of so many columns."""
-    fraction = min(max(fraction, 0.0), 1.0)
-    full = int(fraction * columns + 0.5)
-    return look.sign("█", "#") * full + look.sign("░", ".") * (columns - full)
 
 
 # --- amounts -------------------------------------------------------------------------------------

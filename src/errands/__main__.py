@@ -1,0 +1,105 @@
+"""The command `errands`: find the verb, run it, and turn what goes wrong into a sentence and an exit code.
+
+Only what the verb at hand needs is imported, because people wait for every command.
+"""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.frontends.cli.context import Bootstrap
+
+
+def main(words: list[str] | None = None) -> int:
+    """Run one command line; give its exit code."""
+    from errands.model.errors import ErrandsError
+
+    try:
+        code = _answer(sys.argv[1:] if words is None else words)
+        sys.stdout.flush()
+        return code
+    except ErrandsError as error:
+        return _complain(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        return _silenced()
+    except OSError as error:
+        return _complain(f"cannot go on: {error}", 1)
+
+
+def _answer(words: list[str]) -> int:
+    import os
+
+    from errands.frontends.cli import verbs
+    from errands.frontends.cli.context import Context
+
+    for stream in (sys.stdout, sys.stderr):
+        # A name in another encoding is shown with replacement characters; it is no reason to stop.
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    context = Context(_bootstrap, os.environ)
+    match words:
+        case []:
+            from errands.frontends.cli.help import overview
+
+            context.note(overview(context.error_look))
+            return 2
+        case ["--version" | "-V"]:
+            from errands import __version__
+
+            context.say(f"errands {__version__}")
+            return 0
+        case ["--help" | "-h" | "help"]:
+            from errands.frontends.cli.help import overview
+
+            context.say(overview(context.look))
+            return 0
+        case ["help", *rest]:
+            words = [*rest, "--help"]
+    name, rest = verbs.find(words)
+    if name in verbs.FAMILIES:
+        from errands.frontends.cli.help import family
+
+        asked = rest[:1] in (["--help"], ["-h"])
+        (context.say if asked else context.note)(family(name, context.look))
+        return 0 if asked else 2
+    verb = verbs.load(name)
+    from errands.frontends.cli.options import parse
+
+    arguments = parse(verb, rest)
+    if arguments.help:
+        from errands.frontends.cli.help import verb_help
+
+        context.say(verb_help(verb, context.look))
+        return 0
+    return verb.run(context, arguments)
+
+
+def _bootstrap() -> Bootstrap:
+    from errands import bootstrap
+
+    return bootstrap
+
+
+def _complain(message: str, code: int) -> int:
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _silenced()
+    sys.stderr.write(f"errands: {message}\n")
+    return code
+
+
+def _silenced() -> int:
+    """Whoever read our output has gone, which is no error of theirs or ours."""
+    import os
+
+    # The interpreter flushes once more at its end, and would complain then.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 141
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,155 @@
+"""The context of a command: where it was typed, what the terminal can show, and the engine behind it.
+
+Everything that costs time is made when it is first asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from errands import config
+from errands.text import Look, wants_colour
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any, Protocol
+
+    from errands.config import Config
+    from errands.engine.engine import Engine
+    from errands.engine.home import Home
+    from errands.frontends.cli.options import Completes
+
+    class Bootstrap(Protocol):
+        """What puts the parts together; it stands above the command line, so it is handed in."""
+
+        def open_home(self, path: str | None = None) -> Home: ...
+        def open_engine(self, home: Home | None = None, config: Config | None = None) -> Engine: ...
+        def ensure_held(self, engine: Engine) -> None: ...
+        def start_daemon(self, home: Home) -> None: ...
+        def run_daemon(self, home: Home | None = None) -> int: ...
+        def store_damage(self, home: Home) -> list[str]: ...
+        def repair_store(self, home: Home) -> Repaired: ...
+        def platform(self) -> tuple[str, tuple[str, ...]]: ...
+
+    class Repaired(Protocol):
+        """What a repair of the store saved and lost, by table, and where the damaged file is."""
+
+        @property
+        def set_aside(self) -> str: ...
+        @property
+        def saved(self) -> dict[str, int]: ...
+        @property
+        def lost(self) -> dict[str, int]: ...
+
+
+# A pipe has no right edge: whoever reads it gets whole lines.
+ENDLESS = 100_000
+
+
+class Context:
+    def __init__(self, load_bootstrap: Callable[[], Bootstrap], environ: Mapping[str, str]) -> None:
+        self.environ = environ
+        self._load_bootstrap = load_bootstrap
+        self._config: Config | None = None
+        self._engine: Engine | None = None
+        self._look: Look | None = None
+
+    @property
+    def bootstrap(self) -> Bootstrap:
+        return self._load_bootstrap()
+
+    @property
+    def cwd(self) -> str:
+        try:
+            return os.getcwd()
+        except FileNotFoundError:
+            return "/"
+
+    @property
+    def home(self) -> Home:
+        return self.bootstrap.open_home(config.home(self.environ))
+
+    @property
+    def config(self) -> Config:
+        if self._config is None:
+            self._config = config.load(self.cwd, self.environ)
+        return self._config
+
+    @property
+    def engine(self) -> Engine:
+        if self._engine is None:
+            self._engine = self.bootstrap.open_engine(self.home, self.config)
+        return self._engine
+
+    def ensure_daemon(self) -> None:
+        """See to it that somebody runs the loops."""
+        self.bootstrap.ensure_held(self.engine)
+
+    @property
+    def look(self) -> Look:
+        if self._look is None:
+            self._look = look_of(sys.stdout, self.config.ui.colour, self.environ)
+        return self._look
+
+    @property
+    def error_look(self) -> Look:
+        return look_of(sys.stderr, self.config.ui.colour, self.environ)
+
+    def in_spite_of_problems(self) -> None:
+        """Go on with what can be read of the configuration; for those who look for what is wrong."""
+        self._config, _ = config.inspect(self.cwd, self.environ)
+
+    def say(self, *lines: str) -> None:
+        """Print lines on standard output."""
+        sys.stdout.write("".join(f"{line}\n" for line in lines))
+
+    def note(self, *lines: str) -> None:
+        """Print lines on standard error: what is about the command and no part of its answer."""
+        sys.stdout.flush()
+        sys.stderr.write("".join(f"{line}\n" for line in lines))
+        sys.stderr.flush()
+
+    def tell_json(self, thing: Mapping[str, Any]) -> None:
+        """Print an object on one line of standard output."""
+        import json
+
+        sys.stdout.write(json.dumps(thing, ensure_ascii=False) + "\n")
+
+    def known(self, what: Completes) -> Iterator[tuple[str, str]]:
+        """What there is of a kind, newest first, with a few words about each, for completion."""
+        from errands.model.sanitise import line
+        from errands.model.states import ENDED, LIVE
+        from errands.ports.store import Query
+
+        if what == "lanes":
+            yield from ((name, f"{wide} at a time") for name, wide in self.config.lanes.items())
+        elif what == "templates":
+            yield from ((name, "") for name in self.engine.templates())
+        elif what == "batches":
+            batches = (view.batch for view in self.engine.list(Query(limit=1000)))
+            yield from ((batch, "") for batch in dict.fromkeys(batches) if batch)
+        else:
+            states = {"live": LIVE, "ended": ENDED}.get(what, ())
+            for view in self.engine.list(Query(states=states, limit=200)):
+                yield view.id, f"{view.state}: {line(view.description)}"
+
+
+def look_of(stream: Any, setting: str, environ: Mapping[str, str]) -> Look:
+    """Find out what can be shown on a stream."""
+    columns = ENDLESS
+    if stream.isatty():
+        given = environ.get("COLUMNS", "")
+        if given.isdecimal() and int(given):
+            columns = int(given)
+        else:
+            try:
+                columns = os.get_terminal_size(stream.fileno()).columns or 80
+            except OSError:
+                columns = 80
+    return Look(
+        colour=wants_colour(stream, setting=setting, environ=environ),
+        unicode=(stream.encoding or "").lower().startswith("utf"),
+        columns=columns,
+    )

@@ -1,0 +1,260 @@
+"""Examining: everything an engine stands on, looked at piece by piece, without changing anything.
+
+What cannot be looked at is a finding too, never the end of the examination.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import select
+import time
+from datetime import timedelta
+
+from errands import __version__, config
+from errands.engine.doorbell import Bell
+from errands.engine.holder import holder
+from errands.frontends.cli.showing import ago, now
+from errands.model.errors import ErrandsError
+from errands.model.record import record
+from errands.text import plural, size
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any, Literal
+
+    from errands.frontends.cli.context import Context
+
+    Level = Literal["ok", "warn", "fail"]
+
+LITTLE_SPACE = 200 << 20
+NO_SPACE = 20 << 20
+FEW_FILES = 1000
+ANSWERS_WITHIN = 2.0
+LATE = timedelta(minutes=1)
+
+
+@record
+class Finding:
+    """One thing that was looked at; `advice` says what to do when it is not well."""
+
+    level: Level
+    text: str
+    advice: str = ""
+
+
+def examine(context: Context) -> Iterator[tuple[str, Finding]]:
+    """Look at everything; give the findings with their sections."""
+    for section, look in SECTIONS:
+        try:
+            for finding in look(context):
+                yield section, finding
+        except (ErrandsError, OSError) as error:
+            yield section, Finding(level="fail", text=str(error))
+
+
+def _configuration(context: Context) -> Iterator[Finding]:
+    _, problems = config.inspect(context.cwd, context.environ)
+    for problem in problems:
+        yield Finding(level="fail", text=str(problem), advice="correct it, then: errands config check")
+    for problem in config.strangers(context.environ):
+        yield Finding(level="warn", text=str(problem))
+    if not problems:
+        yield Finding(level="ok", text="every key and value is understood")
+
+
+def _permissions(context: Context) -> Iterator[Finding]:
+    home = context.home
+    if not os.path.isdir(home.path):
+        yield Finding(level="ok", text=f"{home.path} does not exist yet; the first task makes it")
+        return
+    found = [
+        finding
+        for path, most in ((home.path, 0o700), (home.runs, 0o700), (home.store, 0o600), (home.log, 0o600))
+        for finding in _permission(path, most)
+    ]
+    yield from found or [Finding(level="ok", text=f"{home.path} is yours alone")]
+
+
+def _permission(path: str, most: int) -> Iterator[Finding]:
+    try:
+        facts = os.stat(path)
+    except FileNotFoundError:
+        return
+    mode = facts.st_mode & 0o777
+    if facts.st_uid != os.geteuid():
+        advice = "set ERRANDS_HOME to a directory of yours"
+        yield Finding(level="fail", text=f"{path} belongs to uid {facts.st_uid}, not to you", advice=advice)
+    elif mode & ~most:
+        text = f"{path} has mode {mode:o}: others can see what tasks print"
+        yield Finding(level="fail", text=text, advice=f"chmod {most:o} {path}")
+    elif not os.access(path, os.W_OK):
+        yield Finding(level="fail", text=f"{path} cannot be written", advice=f"chmod u+w {path}")
+
+
+def _disk(context: Context) -> Iterator[Finding]:
+    place = context.home.path
+    while not os.path.exists(place):
+        place = os.path.dirname(place)
+    facts = os.statvfs(place)
+    free = facts.f_bavail * facts.f_frsize
+    advice = "free some space: running tasks go on, but new ones and their output need room"
+    if free < NO_SPACE:
+        yield Finding(level="fail", text=f"only {size(free)} free at {place}", advice=advice)
+    elif free < LITTLE_SPACE:
+        yield Finding(level="warn", text=f"only {size(free)} free at {place}", advice=advice)
+    else:
+        yield Finding(level="ok", text=f"{size(free)} free at {place}")
+    if facts.f_files and facts.f_favail < FEW_FILES:
+        yield Finding(
+            level="warn", text=f"only {facts.f_favail} more files fit at {place}", advice="remove some"
+        )
+
+
+def _store(context: Context) -> Iterator[Finding]:
+    home = context.home
+    if not os.path.exists(home.store):
+        yield Finding(level="ok", text="no task was ever started here")
+        return
+    wrong = context.bootstrap.store_damage(home)
+    for each in wrong:
+        advice = (
+            "errands daemon stop, then errands doctor --repair: what can be read is kept, nothing is deleted"
+        )
+        yield Finding(level="fail", text=f"{home.store}: {each}", advice=advice)
+    if not wrong:
+        counts = context.engine.store.counts()
+        told = ", ".join(f"{count:,} {state}" for state, count in counts.items() if count) or "no runs"
+        yield Finding(level="ok", text=f"{home.store} is sound ({size(os.path.getsize(home.store))}): {told}")
+    for name in sorted(os.listdir(home.path)):
+        if ".damaged-" in name and not name.endswith(("-wal", "-shm")):
+            text = f"{home.path}/{name} was set aside by a repair"
+            yield Finding(level="warn", text=text, advice="look at it, then remove it")
+
+
+def _daemon(context: Context) -> Iterator[Finding]:
+    facts = holder(context.home)
+    if facts is None:
+        live = _live(context)
+        if live:
+            text = f"no daemon runs, and {plural(live, 'run')} are live or queued"
+            yield Finding(level="warn", text=text, advice="errands daemon start; nothing is lost meanwhile")
+        else:
+            yield Finding(level="ok", text="no daemon runs; it starts with the next task")
+        return
+    what = "daemon" if facts.get("role") == "daemon" else "program that embeds Errands, process"
+    if not _answers(context):
+        yield Finding(
+            level="fail",
+            text=f"the {what} {facts.get('pid')} does not answer; it may be stopped (SIGSTOP) or stuck",
+            advice=f"kill -CONT {facts.get('pid')}, or kill -9 it: what runs goes on and is found again",
+        )
+        return
+    yield Finding(level="ok", text=f"the {what} {facts.get('pid')} answers")
+    yield from _differences(context, facts)
+
+
+def _differences(context: Context, facts: Mapping[str, Any]) -> Iterator[Finding]:
+    """What the daemon would do otherwise, were it started now."""
+    advice = "errands daemon stop; the next command starts a new one, and what runs goes on"
+    if facts.get("version") != __version__:
+        text = f"it is version {facts.get('version')}, this command is {__version__}"
+        yield Finding(level="warn", text=text, advice=advice)
+    lanes = facts.get("lanes", {})
+    for name in sorted({*lanes, *context.config.lanes}):
+        there, here = lanes.get(name), context.config.lanes.get(name)
+        if there != here:
+            text = f"its lane {name} has width {there or 'none'}, your configuration says {here or 'none'}"
+            yield Finding(level="warn", text=text, advice=advice)
+
+
+def _live(context: Context) -> int:
+    if not os.path.exists(context.home.store):
+        return 0
+    counts = context.engine.store.counts()
+    return counts.get("pending", 0) + counts.get("running", 0)
+
+
+def _answers(context: Context) -> bool:
+    """Ask the holder for a sign of life."""
+    bell = Bell(context.home.bell)
+    try:
+        if not bell.ping():
+            return False
+        deadline = time.monotonic() + ANSWERS_WITHIN
+        while (left := deadline - time.monotonic()) > 0:
+            if select.select([bell], [], [], left)[0]:
+                return bool(bell.heard())
+        return False
+    finally:
+        bell.close()
+
+
+def _platform(context: Context) -> Iterator[Finding]:
+    name, weaknesses = context.bootstrap.platform()
+    for each in weaknesses:
+        yield Finding(level="warn", text=f"supervision by {name}: {each}")
+    if not weaknesses:
+        yield Finding(level="ok", text=f"supervision by {name}: every guarantee holds")
+
+
+def _runs(context: Context) -> Iterator[Finding]:
+    if not os.path.exists(context.home.store):
+        return
+    stale = [
+        Finding(
+            level="warn",
+            text=f"{task.id} started {ago(run.started_at, at=now()) if run.started_at else 'once'}, "
+            "and whoever supervised it is gone",
+            advice="the daemon settles it; if none runs: errands daemon start",
+        )
+        for task, run in context.engine.store.running()
+        if _is_forsaken(f"{context.home.run(run.id)}/record.{run.attempt}")
+    ]
+    yield from stale or [Finding(level="ok", text="every running task is supervised")]
+
+
+def _is_forsaken(path: str) -> bool:
+    """Tell whether nobody holds the lock of a run's record; one without a record is about to start."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return True
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(handle)
+
+
+def _notices(context: Context) -> Iterator[Finding]:
+    if not os.path.exists(context.home.store):
+        return
+    found = context.engine.store.undelivered()
+    dead = [notice for notice in found if notice.state != "waiting"]
+    late = [notice for notice in found if notice.state == "waiting" and now() - notice.created_at > LATE]
+    advice = "errands notices --undelivered tells which and why"
+    if dead:
+        yield Finding(
+            level="fail", text=f"{plural(len(dead), 'notice')} could not be delivered", advice=advice
+        )
+    if late:
+        text = f"{plural(len(late), 'notice')} not delivered for more than a minute"
+        yield Finding(level="warn", text=text, advice=advice)
+    if not dead and not late:
+        yield Finding(level="ok", text="every notice was delivered")
+
+
+SECTIONS: tuple[tuple[str, Callable[[Context], Iterator[Finding]]], ...] = (
+    ("configuration", _configuration),
+    ("permissions", _permissions),
+    ("disk", _disk),
+    ("store", _store),
+    ("daemon", _daemon),
+    ("platform", _platform),
+    ("runs", _runs),
+    ("notices", _notices),
+)

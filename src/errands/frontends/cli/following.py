@@ -1,0 +1,135 @@
+"""Following: live output and live waiting, until the end, a time-out or a key.
+
+Whoever follows only reads. Leaving, by a key, a signal or a time-out, leaves the task as it is.
+"""
+
+from __future__ import annotations
+
+import select
+import time
+
+from errands.engine.doorbell import Bell
+from errands.engine.waiting import LOOK
+from errands.model.run import task_of
+from errands.ports.store import Query
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from errands.frontends.cli.context import Context
+    from errands.frontends.cli.lens import Lens
+    from errands.frontends.cli.presses import Presses
+    from errands.model.view import View
+
+# Output rings no bell, so a log is looked at again after at least and at most so long.
+SOONEST, LATEST = 0.01, 0.2
+CHUNK = 1 << 20
+
+
+class Watch:
+    """A wait for news of some tasks, woken by the doorbell."""
+
+    def __init__(self, context: Context, task_ids: Sequence[str]) -> None:
+        self._context = context
+        self._ids = task_ids
+        self._line = Bell(context.engine.home.bell)
+        self._watching = self._line.watch(task_ids)
+
+    def news(self, timeout: float, presses: Presses | None = None) -> None:
+        """Wait for a change, a key or for the time to pass."""
+        if not self._watching:
+            # Nobody runs the loops, and whoever waits wants the task to end.
+            self._context.ensure_daemon()
+            self._watching = self._line.watch(self._ids)
+            timeout = min(timeout, SOONEST)
+        select.select(
+            [*([self._line] if self._watching else ()), *([presses] if presses else ())], [], [], timeout
+        )
+        self._watching = self._watching and self._line.heard() is not None
+
+    def close(self) -> None:
+        self._line.close()
+
+
+def wait_for(
+    context: Context,
+    task_ids: Sequence[str],
+    *,
+    timeout: float | None = None,
+    glance: Callable[[list[View]], None] | None = None,
+    every: float = LOOK,
+) -> list[View]:
+    """Wait until all tasks have ended or the time has passed; `glance` sees them at every turn."""
+    deadline = None if timeout is None else time.monotonic() + timeout
+    watch = Watch(context, task_ids)
+    known: dict[str, View] = {}
+    live = list(task_ids)
+    try:
+        while True:
+            for view in context.engine.list(Query(ids=tuple(live))):
+                known[view.id] = view
+            views = [known[each] for each in task_ids if each in known]
+            live = [view.id for view in views if view.is_live]
+            if glance is not None:
+                glance(views)
+            left = every if deadline is None else min(every, deadline - time.monotonic())
+            if not live or left <= 0:
+                return views
+            watch.news(left)
+    finally:
+        watch.close()
+
+
+def follow(
+    context: Context, run_id: str, lens: Lens, *, offset: int = 0, presses: Presses | None = None
+) -> int:
+    """Show a run's output as it comes, up to its end or to a key; give the offset after what was shown."""
+    task_id, number = task_of(run_id)
+    watch = Watch(context, [task_id])
+    pause = SOONEST
+    try:
+        while True:
+            # The state is read before the output: what a run wrote before its end is then never missed.
+            latest = context.engine.store.view(task_id).latest
+            is_live = latest.number == number and latest.state in ("pending", "running")
+            went_on = show_from(context, run_id, lens, offset)
+            if went_on > offset:
+                pause, offset = SOONEST, went_on
+            else:
+                pause = min(pause * 1.5, LATEST)
+                if pause == LATEST:
+                    lens.pause()
+            if not is_live or (presses is not None and presses.is_waiting()):
+                return offset
+            watch.news(LOOK if latest.state == "pending" else pause, presses)
+    finally:
+        watch.close()
+
+
+def show_from(context: Context, run_id: str, lens: Lens, offset: int) -> int:
+    """Show what there is of a run's output from an offset; give the offset after it."""
+    while True:
+        piece = context.engine.output(run_id, offset=offset, limit=CHUNK)
+        if piece.missing:
+            lens.gap(piece.missing)
+        if not piece.content:
+            return max(offset, piece.next_offset)
+        lens.show(piece.content)
+        offset = piece.next_offset
+
+
+def wait_for_start(context: Context, view: View, timeout: float) -> View:
+    """Look for a moment whether a task starts at once."""
+    deadline = time.monotonic() + timeout
+    watch = Watch(context, [view.id])
+    try:
+        while view.latest.state == "pending" and not view.waits and view.due_at is None:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                break
+            watch.news(left)
+            view = context.engine.list(Query(ids=(view.id,)))[0]
+    finally:
+        watch.close()
+    return view

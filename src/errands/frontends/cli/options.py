@@ -1,0 +1,220 @@
+"""Options: the table of what a verb takes, and the parser that reads it.
+
+One table per verb feeds the parser, the help, the shell completion and the reference, so they cannot
+disagree. What a table does not list is an error; nothing is accepted and ignored.
+"""
+
+from __future__ import annotations
+
+from errands.model.errors import BadValue
+from errands.model.record import record
+from errands.text import did_you_mean
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, Literal
+
+    from errands.frontends.cli.context import Context
+
+    # What completes a value in a shell.
+    Completes = Literal[
+        "", "tasks", "live", "ended", "batches", "lanes", "templates", "files", "directories", "command"
+    ]
+
+
+class Usage(BadValue):
+    """A command line that cannot be understood."""
+
+
+@record
+class Option:
+    """A flag, or with a metavar an option that takes a value. `--no-such-thing` becomes `no_such_thing`."""
+
+    flags: tuple[str, ...]
+    help: str
+    metavar: str = ""
+    convert: Callable[[str], Any] = str
+    choices: tuple[str, ...] = ()
+    repeat: bool = False
+    default: Any = None
+    completes: Completes = ""
+
+    @property
+    def name(self) -> str:
+        return self.flags[-1].lstrip("-").replace("-", "_")
+
+    @property
+    def values(self) -> str:
+        """What to write for the value, in help and reference."""
+        return "|".join(self.choices) if self.choices else self.metavar
+
+
+@record
+class Operand:
+    """A word that is no option."""
+
+    metavar: str
+    help: str
+    optional: bool = False
+    repeat: bool = False
+    choices: tuple[str, ...] = ()
+    completes: Completes = ""
+
+    @property
+    def name(self) -> str:
+        return self.metavar.lower().replace("-", "_")
+
+    def __str__(self) -> str:
+        shown = f"{self.metavar}..." if self.repeat else self.metavar
+        return f"[{shown}]" if self.optional else shown
+
+
+@record
+class Verb:
+    """A command of the command line; `usage` replaces the usual line where that says too little."""
+
+    name: str
+    summary: str
+    run: Callable[[Context, Arguments], int]
+    options: tuple[Option, ...] = ()
+    operands: tuple[Operand, ...] = ()
+    usage: tuple[str, ...] = ()
+    details: str = ""
+    examples: tuple[tuple[str, str], ...] = ()
+    hidden: bool = False
+
+
+class Arguments:
+    """The values of a command line, by the names of options and operands.
+
+    `dashed` tells how many operands stood before `--`, None without one; `trailing` names the options that
+    followed operands, each with the number of those.
+    """
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self.__dict__.update(values)
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+
+HELP = Option(flags=("-h", "--help"), help="show this help")
+JSON = Option(flags=("--json",), help="print JSON: one object, or one object per line")
+
+
+def parse(verb: Verb, words: Sequence[str]) -> Arguments:
+    """Read the words that follow a verb. When help is asked for, nothing else is checked."""
+    values: dict[str, Any] = {
+        o.name: () if o.repeat else o.default if o.metavar else False for o in verb.options
+    }
+    values.update(help=False, dashed=None, trailing=())
+    flags = {flag: option for option in (*verb.options, HELP) for flag in option.flags}
+    operands: list[str] = []
+    given: set[str] = set()
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if word == "--":
+            values["dashed"] = len(operands)
+            operands.extend(rest)
+            break
+        if not word.startswith("-") or word == "-":
+            operands.append(word)
+            continue
+        flag, option, value = _split(verb, flags, word, rest)
+        if operands:
+            values["trailing"] += ((flag, len(operands)),)
+        if option is HELP:
+            values["help"] = True
+            return Arguments(values)
+        if not option.metavar:
+            values[option.name] = True
+        elif option.repeat:
+            values[option.name] += (_converted(option, flag, value),)
+        elif option.name in given:
+            raise Usage(f"{flag} was given twice; give it once")
+        else:
+            values[option.name] = _converted(option, flag, value)
+        given.add(option.name)
+    values.update(_placed(verb, operands))
+    return Arguments(values)
+
+
+def _split(verb: Verb, flags: dict[str, Option], word: str, rest: list[str]) -> tuple[str, Option, str]:
+    """Take an option, and its value, off the front of the words."""
+    flag, equals, value = word.partition("=")
+    if not word.startswith("--"):
+        # `-n5` and `-fq`: what follows a letter is its value, or more letters.
+        flag, equals, value = word[:2], word[2:3], word[2:].removeprefix("=")
+    option = flags.get(flag)
+    if option is None:
+        raise Usage(f"{verb.name} has no option {flag}{did_you_mean(flag, flags)}{_advice(verb, flag)}")
+    if not option.metavar:
+        if equals and word.startswith("--"):
+            raise Usage(f"{flag} takes no value; write {flag} alone")
+        if equals:
+            rest.insert(0, "-" + word[2:])
+        return flag, option, ""
+    if equals:
+        return flag, option, value
+    if not rest or rest[0] == "--" or rest[0].partition("=")[0] in flags:
+        raise Usage(f"{flag} needs a value; write {flag} {option.values}")
+    return flag, option, rest.pop(0)
+
+
+def _advice(verb: Verb, flag: str) -> str:
+    if any(operand.completes == "command" for operand in verb.operands):
+        return f"; if {flag} belongs to the command, put -- before the command"
+    return f"; see errands {verb.name} --help"
+
+
+def _converted(option: Option, flag: str, text: str) -> Any:
+    _check_choice(flag, text, option.choices)
+    try:
+        return option.convert(text)
+    except (ValueError, BadValue) as error:
+        raise Usage(f"{flag}: {error}") from None
+
+
+def _check_choice(what: str, text: str, choices: tuple[str, ...]) -> None:
+    if choices and text not in choices:
+        raise Usage(
+            f"{what} cannot be {text!r}; choose one of: {', '.join(choices)}{did_you_mean(text, choices)}"
+        )
+
+
+def _placed(verb: Verb, words: list[str]) -> dict[str, Any]:
+    """Give the words that are no options to the operands, in order."""
+    values: dict[str, Any] = {}
+    left = list(words)
+    for operand in verb.operands:
+        if not left and not operand.optional:
+            raise Usage(
+                f"{verb.name} needs {operand.metavar}, {operand.help}; see errands {verb.name} --help"
+            )
+        if operand.repeat:
+            values[operand.name], left = tuple(left), []
+            continue
+        values[operand.name] = word = left.pop(0) if left else None
+        if word is not None:
+            _check_choice(operand.metavar, word, operand.choices)
+    if left:
+        raise Usage(f"{verb.name} does not take {left[0]!r}; see errands {verb.name} --help")
+    return values
+
+
+def whole(text: str) -> int:
+    """Read a whole number that is not negative."""
+    if not text.isdecimal() or not text.isascii():
+        raise ValueError(f"{text!r} is not a whole number")
+    return int(text)
+
+
+def whole_from_one(text: str) -> int:
+    """Read a whole number that is at least 1."""
+    number = whole(text)
+    if not number:
+        raise ValueError("0 is too little; the least is 1")
+    return number

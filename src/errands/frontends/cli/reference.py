@@ -1,0 +1,100 @@
+"""The reference of the command line, docs/cli.md, written from the option tables.
+
+`python -m errands.frontends.cli.reference` writes it, `--check` fails when it is not up to date.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from errands.frontends.cli.help import explained, spelled, usage_lines
+from errands.frontends.cli.options import HELP
+from errands.frontends.cli.verbs import GROUPS, load
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from errands.frontends.cli.options import Verb
+
+PLACE = Path("docs/cli.md")
+
+HEAD = """\
+# The command line
+
+<!-- Written by `make docs` from the option tables; changes made here are lost. -->
+
+A task has an id such as `pytest-7k2m4x`; a unique beginning of it is enough everywhere. Options can stand
+before and after the other words; what follows `--` is no option. Durations are written `500ms`, `30s`, `5m`,
+`1h30m`, `7d`, sizes `512K`, `10MiB`, `2G`. `--json` gives one object, or one object per line.
+
+## Exit codes
+
+| code | meaning |
+|---|---|
+| 0 | it worked; the task completed |
+| 1 | it failed |
+| 2 | the command line or the configuration is wrong |
+| 3 | there is no such task or template |
+| 4 | the task waits for approval, or was rejected |
+| 124 | the task had not ended when the waiting did |
+| 125 | the run was lost, interrupted or skipped |
+| 128+n | it died by signal n; 130 after Ctrl-C |
+
+`wait` and `run --wait` end with the task's own exit code.
+"""
+
+
+def reference() -> str:
+    """Write the whole reference."""
+    parts = [HEAD]
+    for title, names in GROUPS:
+        parts.append(f"## {title}\n")
+        parts += ["\n".join(_section(load(name))) + "\n" for name in names]
+    return "\n".join(parts)
+
+
+def _section(verb: Verb) -> Iterator[str]:
+    yield f"### errands {verb.name}"
+    yield ""
+    yield "```"
+    yield from (f"errands {usage}" for usage in usage_lines(verb))
+    yield "```"
+    yield ""
+    yield f"{verb.summary[0].upper()}{verb.summary[1:]}."
+    if verb.details:
+        yield ""
+        yield verb.details
+    yield ""
+    yield "| option | meaning |"
+    yield "|---|---|"
+    for operand in verb.operands:
+        yield f"| `{operand}` | {_cell(operand.help)} |"
+    for option in (*verb.options, HELP):
+        yield f"| `{_cell(spelled(option))}` | {_cell(explained(option))} |"
+    if verb.examples:
+        yield ""
+        yield "```sh"
+        left = max(len(command) for command, _ in verb.examples)
+        yield from (f"{command:<{left}}  # {meaning}" for command, meaning in verb.examples)
+        yield "```"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def main() -> int:
+    wanted = reference()
+    if "--check" in sys.argv[1:]:
+        if PLACE.is_file() and PLACE.read_text(encoding="utf-8") == wanted:
+            return 0
+        print(f"{PLACE} is not up to date: run 'make docs'", file=sys.stderr)
+        return 1
+    PLACE.write_text(wanted, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

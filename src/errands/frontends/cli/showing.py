@@ -1,0 +1,117 @@
+"""Showing: a task in the words of a person."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from errands.model.duration import spoken
+from errands.model.progress import bar, eta
+from errands.model.sanitise import line
+from errands.text import plural, state_cell
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.model.view import RunView, View
+    from errands.text import Look
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def ago(moment: datetime, *, at: datetime) -> str:
+    """How long ago, or how long until."""
+    gap = at - moment
+    if gap.total_seconds() < -1:
+        return f"in {spoken(-gap)}"
+    return f"{spoken(gap)} ago" if gap.total_seconds() >= 1 else "just now"
+
+
+def local(moment: datetime) -> str:
+    """A time on the clock of whoever reads it."""
+    return moment.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def took(run: RunView, *, at: datetime) -> timedelta | None:
+    """How long a run took, or takes so far."""
+    if run.started_at is None:
+        return None
+    return (run.completed_at or at) - run.started_at
+
+
+def took_text(run: RunView, *, at: datetime) -> str:
+    length = took(run, at=at)
+    return "" if length is None else spoken(length)
+
+
+def state_word(view: View) -> str:
+    return "cancelling" if view.is_cancelling else view.state
+
+
+def ending_line(view: View, look: Look, *, at: datetime) -> str:
+    """A task and what became of it, on one line."""
+    state = state_cell(state_word(view), look)
+    length = took_text(view.latest, at=at)
+    words = [f"{look.paint(view.id, 'bold')}  {look.paint(state.text, state.colour)}"]
+    if length:
+        words.append(f"{'for' if view.is_live else 'in'} {length}")
+    more = outcome(view, look, at=at)
+    return " ".join(words) + (f" · {more}" if more else "")
+
+
+def outcome(view: View, look: Look, *, at: datetime) -> str:
+    """What there is to say about a task beside its state: progress, result, reason, or what it waits for."""
+    run = view.latest
+    if run.state == "running":
+        return progress_text(view, look, at=at)
+    if run.state == "pending":
+        return waits_for(view, at=at)
+    return result(run)
+
+
+def result(run: RunView) -> str:
+    """How a run ended, in a few words."""
+    words = []
+    if run.state == "failed" and run.failure == "exit":
+        words.append(f"exit {run.exit_code}")
+    elif run.error and run.state in ("failed", "skipped"):
+        words.append(line(run.error))
+    elif run.failure == "signal" or (run.signal is not None and run.state == "failed"):
+        words.append(f"killed by {signal_name(run.signal)}")
+    if run.summary:
+        words.append(line(run.summary))
+    return " · ".join(words)
+
+
+def signal_name(number: int | None) -> str:
+    import signal
+
+    try:
+        return signal.Signals(number or 0).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def waits_for(view: View, *, at: datetime) -> str:
+    """Why a pending run has not started."""
+    if view.due_at is not None and view.due_at > at:
+        return f"starts {ago(view.due_at, at=at)}"
+    if view.waits:
+        return f"waits for {plural(view.waits, 'task')}"
+    return f"waits for room in lane {view.lane}"
+
+
+def progress_text(view: View, look: Look, *, at: datetime, columns: int = 10) -> str:
+    """A bar, the percentage and the time left, as far as the task tells."""
+    progress = view.progress
+    if progress is None:
+        return ""
+    words = [f"{bar(progress, columns, plain=not look.unicode)} {int(progress.percent):3d}%"]
+    if progress.total is not None:
+        words.append(f"{progress.done}/{progress.total}")
+    left = eta(progress, took(view.latest, at=at) or timedelta())
+    if left is not None and progress.percent < 100:
+        words.append(f"{spoken(left)} left")
+    if progress.text:
+        words.append(line(progress.text))
+    return " · ".join(words)

@@ -1,0 +1,216 @@
+"""Starting: the options that describe a task, and what is said when it has started."""
+
+from __future__ import annotations
+
+from errands.frontends.cli.options import JSON, Option, Usage, whole_from_one
+from errands.frontends.cli.showing import now, waits_for
+from errands.model.draft import Draft
+from errands.model.duration import parse_duration, parse_size
+from errands.model.notice import POLICIES
+from errands.model.task import PRIORITIES
+from errands.model.view import as_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.frontends.cli.context import Context
+    from errands.frontends.cli.options import Arguments
+    from errands.model.action import Command, Input
+    from errands.model.view import View
+
+# How long to look whether a task starts at once, before saying that it waits.
+AT_ONCE = 0.1
+
+
+def variable(text: str) -> tuple[str, str]:
+    """Read NAME=VALUE."""
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise ValueError(f"{text!r} is no variable; write NAME=VALUE")
+    return name, value
+
+
+NAME = Option(flags=("--name",), metavar="NAME", help="the readable part of the id")
+
+# What makes a task, in `run` and in a template alike.
+TRAITS = (
+    NAME,
+    Option(flags=("--description",), metavar="TEXT", help="what it is for"),
+    Option(flags=("--cwd",), metavar="DIR", help="run there instead of here", completes="directories"),
+    Option(
+        flags=("--env",),
+        metavar="NAME=VALUE",
+        convert=variable,
+        repeat=True,
+        help="add a variable to the environment",
+    ),
+    Option(flags=("--lane",), metavar="LANE", help="the lane to queue in (default shell)", completes="lanes"),
+    Option(
+        flags=("--priority",),
+        metavar="PRIORITY",
+        choices=PRIORITIES,
+        help="its place in the lane's queue (default normal)",
+    ),
+    Option(flags=("--batch",), metavar="NAME", help="a label shared with other tasks", completes="batches"),
+    Option(
+        flags=("--then",), metavar="LINE", repeat=True, help="a command to run next, if all before it succeed"
+    ),
+    Option(flags=("--before",), metavar="LINE", repeat=True, help="a hook: a command to run first"),
+    Option(
+        flags=("--finally",), metavar="LINE", repeat=True, help="a hook: a command to run last, in any case"
+    ),
+    Option(
+        flags=("--timeout",),
+        metavar="DURATION",
+        convert=parse_duration,
+        help="stop a run that takes longer",
+    ),
+    Option(
+        flags=("--idle-timeout",),
+        metavar="DURATION",
+        convert=parse_duration,
+        help="stop a run that prints nothing for so long",
+    ),
+    Option(
+        flags=("--on-idle",),
+        metavar="WHAT",
+        choices=("stop", "report"),
+        help="what happens at the idle time-out (default stop)",
+    ),
+    Option(
+        flags=("--grace",),
+        metavar="DURATION",
+        convert=parse_duration,
+        help="how long it may take to end after SIGTERM",
+    ),
+    Option(flags=("--memory",), metavar="SIZE", convert=parse_size, help="stop a run that uses more"),
+    Option(
+        flags=("--cpu",), metavar="DURATION", convert=parse_duration, help="stop a run that computes longer"
+    ),
+    Option(
+        flags=("--processes",), metavar="N", convert=whole_from_one, help="stop a run with more processes"
+    ),
+    Option(flags=("--output-cap",), metavar="SIZE", convert=parse_size, help="how much output is kept"),
+    Option(flags=("--stdin",), help="keep its input open for errands send"),
+    Option(flags=("--pty",), help="give it a pseudo-terminal, with input as above"),
+    Option(
+        flags=("--notify",),
+        metavar="WHEN",
+        choices=POLICIES,
+        help="which endings are told (default always, or notices.policy)",
+    ),
+)
+
+# What belongs to one start.
+START = (
+    Option(
+        flags=("--after",),
+        metavar="ID",
+        repeat=True,
+        help="start when this task has completed; skip it if that fails",
+        completes="tasks",
+    ),
+    Option(flags=("--at",), metavar="TIME", help="start then: 18:30, 'tomorrow 9:00', 2026-12-24T18:00, +2h"),
+    Option(flags=("--key",), metavar="KEY", help="a second start with this key gives the first task"),
+)
+
+# What whoever starts a task does then.
+REPLY = (
+    Option(flags=("-w", "--wait"), help="show its output and leave with its exit code"),
+    Option(flags=("--raw",), help="with --wait: the bytes as they are, nothing masked or taken out"),
+    Option(flags=("-q", "--quiet"), help="print the id alone; with --wait the output alone"),
+    JSON,
+)
+
+
+def command_of(arguments: Arguments, words: tuple[str, ...], *, place: int = 0) -> Command:
+    """Take the operands from `place` on for a command: one word is a shell line, several are words."""
+    if arguments.dashed is not None or len(words) > 1:
+        for flag, operands in arguments.trailing:
+            if operands > place:
+                raise Usage(
+                    f"is {flag} for errands or for {words[0]}? Put errands' options first, "
+                    f"then -- and the command: errands run {flag} ... -- {words[0]} ..."
+                )
+        return words
+    return words[0]
+
+
+def draft_of(context: Context, arguments: Arguments, command: Command) -> Draft:
+    """Make a draft of what was asked for; what was not said is left to the configuration."""
+    if arguments.stdin and arguments.pty:
+        raise Usage("--pty includes --stdin; give one of them")
+    kind: Input = "pty" if arguments.pty else "pipe" if arguments.stdin else "none"
+    return Draft(
+        command=command,
+        then=arguments.then,
+        before=arguments.before,
+        lastly=arguments.__dict__["finally"],
+        name=arguments.name,
+        description=arguments.description,
+        cwd=_directory(arguments.cwd),
+        env=dict(arguments.env),
+        lane=arguments.lane or "shell",
+        priority=arguments.priority or "normal",
+        batch=arguments.batch,
+        notify=arguments.notify or context.config.notices.policy,
+        timeout=arguments.timeout,
+        idle=arguments.idle_timeout,
+        on_idle=arguments.on_idle,
+        grace=arguments.grace,
+        memory=arguments.memory,
+        cpu=arguments.cpu,
+        processes=arguments.processes,
+        output=arguments.output_cap,
+        input=kind,
+    )
+
+
+def start_of(context: Context, arguments: Arguments) -> dict[str, object]:
+    """The fields of a draft that belong to one start."""
+    from errands.model.duration import parse_time
+
+    return {
+        "after": arguments.after,
+        "at": None if arguments.at is None else parse_time(arguments.at, now=now()),
+        "key": arguments.key,
+    }
+
+
+def reply(context: Context, arguments: Arguments, view: View, *, is_new: bool = True) -> int:
+    """Say that a task has started, or stay with it until it ends."""
+    if arguments.wait:
+        from errands.frontends.cli.attending import attend
+
+        return attend(context, arguments, view)
+    if arguments.raw:
+        raise Usage("--raw is about the output; give it with --wait, or to errands logs")
+    if arguments.json:
+        context.tell_json(as_json(view))
+    elif arguments.quiet:
+        context.say(view.id)
+    elif not is_new:
+        context.say(f"{view.id} is there already, {view.state}  (errands show {view.id})")
+    else:
+        _say_started(context, view)
+    return 0
+
+
+def _say_started(context: Context, view: View) -> None:
+    from errands.frontends.cli.following import wait_for_start
+
+    view = wait_for_start(context, view, AT_ONCE)
+    look = context.look
+    name = look.paint(view.id, "bold")
+    if view.latest.state == "pending":
+        context.say(f"queued {name}: {waits_for(view, at=now())}  (errands show {view.id})")
+    elif view.latest.state == "skipped":
+        context.say(f"skipped {name}: {view.latest.error}  (errands show {view.id})")
+    else:
+        context.say(f"started {name}  (errands logs -f {view.id})")
+    context.say(look.paint(f"its end is told to: {view.wake}", "dim"))
+
+
+def _directory(given: str | None) -> str | None:
+    import os
+
+    return None if given is None else os.path.abspath(os.path.expanduser(given))

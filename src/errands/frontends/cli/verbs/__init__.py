@@ -1,0 +1,80 @@
+"""The verbs, by name: which module holds each, and how help groups them.
+
+A module is imported when one of its verbs is called, so that each command pays for itself alone.
+"""
+
+from __future__ import annotations
+
+from errands.frontends.cli.options import Usage
+from errands.text import did_you_mean
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.frontends.cli.options import Verb
+
+GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (
+        "Start work",
+        (
+            "run",
+            "restart",
+            "template save",
+            "template run",
+            "template ls",
+            "template show",
+            "template rm",
+        ),
+    ),
+    ("Look at it", ("ls", "show", "logs", "wait", "notices")),
+    ("Steer it", ("cancel", "stop", "send", "clear")),
+    (
+        "Keep house",
+        (
+            "daemon start",
+            "daemon stop",
+            "daemon status",
+            "daemon run",
+            "config show",
+            "config check",
+            "doctor",
+            "completion",
+        ),
+    ),
+)
+
+HIDDEN = ("complete",)
+
+# Modules that hold more than the one verb they are named after.
+MODULES = {"stop": "cancel", "complete": "completion"}
+
+NAMES = (*(name for _, names in GROUPS for name in names), *HIDDEN)
+FAMILIES = {
+    first: tuple(name for name in NAMES if name.startswith(f"{first} "))
+    for first in ("template", "daemon", "config")
+}
+
+
+def load(name: str) -> Verb:
+    """Import the module of a verb and give its table."""
+    module = MODULES.get(name, name.partition(" ")[0])
+    table = __import__(f"{__name__}.{module}", fromlist=["VERBS"]).VERBS
+    verb: Verb = next(verb for verb in table if verb.name == name)
+    return verb
+
+
+def find(words: list[str]) -> tuple[str, list[str]]:
+    """Split the name of a verb off a command line; a family without a member is given as it is."""
+    name = words[0]
+    if name in FAMILIES:
+        both = f"{name} {words[1]}" if len(words) > 1 else name
+        if both in NAMES:
+            return both, words[2:]
+        if len(words) > 1 and not words[1].startswith("-"):
+            members = [member.partition(" ")[2] for member in FAMILIES[name]]
+            raise Usage(
+                f"there is no {both!r}{did_you_mean(words[1], members)}; there is: {', '.join(members)}"
+            )
+        return name, words[1:]
+    if name in NAMES:
+        return name, words[1:]
+    raise Usage(f"there is no verb {name!r}{did_you_mean(name, NAMES)}; see errands --help")

@@ -1,0 +1,81 @@
+"""cancel and stop: end tasks, or only the run that is going on."""
+
+from __future__ import annotations
+
+from errands.frontends.cli.following import wait_for
+from errands.frontends.cli.options import JSON, Operand, Option, Verb
+from errands.frontends.cli.showing import ending_line, now
+from errands.frontends.cli.targets import BATCH, chosen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from errands.frontends.cli.context import Context
+    from errands.frontends.cli.options import Arguments
+    from errands.model.view import View
+
+
+def cancel(context: Context, arguments: Arguments) -> int:
+    ids = chosen(context, arguments, "cancel")
+    before = {each: context.engine.store.view(each).is_live for each in ids}
+    if arguments.batch is not None:
+        # Of a batch only what is still live is meant.
+        ids = [each for each in ids if before[each]] or ids
+    views = context.engine.cancel(ids)
+    return _told(context, arguments, views, before)
+
+
+def stop(context: Context, arguments: Arguments) -> int:
+    ids = [context.engine.resolve(each) for each in arguments.id]
+    before = {each: context.engine.store.view(each).is_live for each in ids}
+    views = [context.engine.stop(each) for each in ids]
+    return _told(context, arguments, views, before)
+
+
+def _told(context: Context, arguments: Arguments, views: Sequence[View], before: dict[str, bool]) -> int:
+    """Wait until nothing of the tasks is left, unless told otherwise, and say so."""
+    if any(view.is_live for view in views) and not arguments.no_wait:
+        views = wait_for(context, [view.id for view in views])
+    code = 0
+    for view in views:
+        if arguments.json:
+            from errands.model.view import as_json
+
+            context.tell_json(as_json(view))
+        elif before[view.id]:
+            context.say(ending_line(view, context.look, at=now()))
+        elif view.state == "cancelled":
+            context.say(f"{view.id} is cancelled already")
+        else:
+            context.note(f"errands: {view.id} is {view.state}; there is nothing to end")
+        if not before[view.id] and view.state != "cancelled":
+            code = 1
+    return code
+
+
+NO_WAIT = Option(flags=("--no-wait",), help="do not wait until its processes have ended")
+IDS = Operand(metavar="ID", help="the tasks", repeat=True, optional=True, completes="live")
+
+VERBS = (
+    Verb(
+        name="cancel",
+        summary="end tasks: SIGTERM to all their processes, SIGKILL after a grace period",
+        run=cancel,
+        details="A task that has not started never will. Returns when no process of the task is left.",
+        options=(BATCH, NO_WAIT, JSON),
+        operands=(IDS,),
+        examples=(
+            ("errands cancel pytest-7k", ""),
+            ("errands cancel --batch nightly", "all that is left of a batch"),
+        ),
+    ),
+    Verb(
+        name="stop",
+        summary="end the run that is going on, and leave the task as it is",
+        run=stop,
+        details="For a task that runs once this is the same as cancel.",
+        options=(NO_WAIT, JSON),
+        operands=(Operand(metavar="ID", help="the tasks", repeat=True, completes="live"),),
+    ),
+)

@@ -1,0 +1,73 @@
+"""clear: remove ended tasks, with their output and files."""
+
+from __future__ import annotations
+
+from errands.frontends.cli.options import JSON, Operand, Option, Usage, Verb
+from errands.frontends.cli.targets import BATCH, chosen
+from errands.model.duration import parse_duration
+from errands.model.states import ENDED
+from errands.ports.store import Query
+from errands.text import plural
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.frontends.cli.context import Context
+    from errands.frontends.cli.options import Arguments
+
+
+def clear(context: Context, arguments: Arguments) -> int:
+    sweeping = arguments.all or arguments.state or arguments.owner or arguments.older
+    if sweeping and arguments.id:
+        raise Usage("give ids, or say which ended tasks are meant, not both")
+    ids = _swept(context, arguments) if sweeping else chosen(context, arguments, "clear")
+    removed = context.engine.clear(ids) if ids else []
+    if arguments.json:
+        for each in removed:
+            context.tell_json({"id": each, "cleared": True})
+    else:
+        context.say(f"cleared {plural(len(removed), 'task')}")
+    return 0
+
+
+def _swept(context: Context, arguments: Arguments) -> list[str]:
+    states = arguments.state or ENDED
+    views = context.engine.list(Query(states=states, batch=arguments.batch, owner=arguments.owner))
+    if arguments.older is not None:
+        limit = context.engine.clock.now() - arguments.older
+        views = [view for view in views if view.latest.completed_at and view.latest.completed_at < limit]
+    return [view.id for view in views]
+
+
+VERBS = (
+    Verb(
+        name="clear",
+        summary="remove ended tasks with their output and files",
+        run=clear,
+        details="A task that has not ended is refused, and then nothing is removed; --all, --state, --owner "
+        "and --older leave live tasks alone.",
+        options=(
+            BATCH,
+            Option(flags=("--all",), help="every ended task"),
+            Option(
+                flags=("--state",),
+                metavar="STATE",
+                choices=ENDED,
+                repeat=True,
+                help="every ended task in this state",
+            ),
+            Option(flags=("--owner",), metavar="SESSION", help="every ended task of this session"),
+            Option(
+                flags=("--older",),
+                metavar="DURATION",
+                convert=parse_duration,
+                help="every task that ended longer ago",
+            ),
+            JSON,
+        ),
+        operands=(Operand(metavar="ID", help="the tasks", repeat=True, optional=True, completes="ended"),),
+        examples=(
+            ("errands clear --state completed --older 1d", "keep what failed"),
+            ("errands clear --batch nightly", "a whole batch"),
+        ),
+    ),
+)

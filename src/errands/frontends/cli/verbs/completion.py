@@ -1,0 +1,211 @@
+"""completion: scripts that make shells complete verbs, options, values and ids.
+
+The scripts ask `errands complete` at every TAB, so they never grow stale; it answers from the option
+tables and the store, one `value TAB meaning` per line, or with `:files`, `:directories` or `:command`
+where the shell itself knows better.
+"""
+
+from __future__ import annotations
+
+from errands.frontends.cli.options import HELP, Operand, Verb
+from errands.frontends.cli.verbs import FAMILIES, GROUPS, NAMES, load
+from errands.model.errors import ErrandsError
+from errands.text import one_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from errands.frontends.cli.context import Context
+    from errands.frontends.cli.options import Arguments, Completes, Option
+
+BASH = r"""
+_errands() {
+    local value meaning cur=${COMP_WORDS[COMP_CWORD]}
+    COMPREPLY=()
+    while IFS=$'\t' read -r value meaning; do
+        case $value in
+            :files) compopt -o default; return ;;
+            :directories) compopt -o dirnames; return ;;
+            :command) mapfile -t COMPREPLY < <(compgen -c -- "$cur"); return ;;
+            *) COMPREPLY+=("$value") ;;
+        esac
+    done < <(errands complete bash -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+}
+complete -F _errands errands
+"""
+
+ZSH = r"""
+#compdef errands
+_errands() {
+    local line
+    local -a lines found
+    lines=("${(@f)$(errands complete zsh -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+    case $lines[1] in
+        :files) _files ;;
+        :directories) _files -/ ;;
+        :command) _command_names -e ;;
+        '') ;;
+        *)
+            for line in $lines; do
+                found+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}")
+            done
+            _describe -V errands found ;;
+    esac
+}
+compdef _errands errands
+"""
+
+FISH = r"""
+function __errands_complete
+    set -l words (commandline -opc) (commandline -ct)
+    set -l lines (errands complete fish -- $words[2..-1] 2>/dev/null)
+    switch "$lines[1]"
+        case :files
+            __fish_complete_path (commandline -ct)
+        case :directories
+            __fish_complete_directories (commandline -ct)
+        case :command
+            __fish_complete_command
+        case '*'
+            printf '%s\n' $lines
+    end
+end
+complete -c errands -f -a '(__errands_complete)'
+"""
+
+SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
+
+
+def completion(context: Context, arguments: Arguments) -> int:
+    context.say(SCRIPTS[arguments.shell].strip())
+    return 0
+
+
+def complete(context: Context, arguments: Arguments) -> int:
+    for value, meaning in candidates(context, arguments.shell, list(arguments.words) or [""]):
+        context.say(f"{value}\t{one_line(meaning)}" if meaning else value)
+    return 0
+
+
+def candidates(context: Context, shell: str, words: list[str]) -> Iterator[tuple[str, str]]:
+    """Complete the last of the words that follow the program's name."""
+    *before, current = words
+    if shell == "bash":
+        before, current = _joined(before, current)
+    prefix = ""
+    if current.startswith("--") and "=" in current:
+        flag, _, current = current.partition("=")
+        before, prefix = [*before, flag], f"{flag}="
+    for value, meaning in _possible(context, before, current):
+        if value.startswith((current, ":")):
+            # Bash takes `=` for a word of its own and wants what follows it alone.
+            yield (value if shell == "bash" or value.startswith(":") else prefix + value), meaning
+
+
+def _joined(before: list[str], current: str) -> tuple[list[str], str]:
+    """Undo bash's habit of making `=` a word of its own."""
+    if current == "=" and before:
+        return before[:-1], f"{before[-1]}="
+    if len(before) > 1 and before[-1] == "=":
+        return before[:-2], f"{before[-2]}={current}"
+    return before, current
+
+
+def _possible(context: Context, before: list[str], current: str) -> Iterator[tuple[str, str]]:
+    if not before:
+        yield from _verbs(current)
+        return
+    if len(before) == 1 and before[0] in FAMILIES:
+        yield from ((name.partition(" ")[2], load(name).summary) for name in FAMILIES[before[0]])
+        return
+    name = " ".join(before[:2]) if before[0] in FAMILIES else before[0]
+    if name not in NAMES:
+        return
+    verb, rest = load(name), before[len(name.split()) :]
+    flags = {flag: option for option in (*verb.options, HELP) for flag in option.flags}
+    operands: list[str] = []
+    given: list[Option] = []
+    while rest:
+        word = rest.pop(0)
+        if word == "--":
+            yield from _operand(context, verb, [*operands, *rest])
+            return
+        option = flags.get(word.partition("=")[0])
+        if option is None:
+            operands.append(word)
+            continue
+        given.append(option)
+        if option.metavar and "=" not in word:
+            if not rest:
+                yield from ((choice, "") for choice in option.choices)
+                yield from _known(context, option.completes)
+                return
+            rest.pop(0)
+    if current.startswith("-"):
+        yield from ((o.flags[-1], o.help) for o in (*verb.options, HELP) if o.repeat or o not in given)
+    else:
+        yield from _operand(context, verb, operands)
+
+
+def _verbs(current: str) -> Iterator[tuple[str, str]]:
+    if current.startswith("-"):
+        yield "--help", "list the verbs"
+        yield "--version", "tell the version"
+    for _, names in GROUPS:
+        for name in names:
+            first, _, member = name.partition(" ")
+            if not member:
+                yield name, load(name).summary
+            elif name == FAMILIES[first][0]:
+                yield first, ", ".join(each.partition(" ")[2] for each in FAMILIES[first])
+
+
+def _operand(context: Context, verb: Verb, earlier: list[str]) -> Iterator[tuple[str, str]]:
+    at = len(earlier)
+    last = verb.operands[-1] if verb.operands else None
+    operand = verb.operands[at] if at < len(verb.operands) else last if last and last.repeat else None
+    if operand is None:
+        return
+    if operand.completes == "command":
+        yield (":files" if earlier else ":command"), ""
+        return
+    yield from ((choice, "") for choice in operand.choices)
+    for value, meaning in _known(context, operand.completes):
+        if value not in earlier:
+            yield value, meaning
+
+
+def _known(context: Context, what: Completes) -> Iterator[tuple[str, str]]:
+    """What exists of a kind; a store that cannot be read completes nothing."""
+    if what in ("files", "directories"):
+        yield f":{what}", ""
+    elif what:
+        try:
+            yield from context.known(what)
+        except ErrandsError:
+            return
+
+
+SHELL = Operand(metavar="SHELL", help="bash, zsh or fish", choices=tuple(SCRIPTS))
+
+VERBS = (
+    Verb(
+        name="completion",
+        summary="print the script that makes a shell complete verbs, options and ids",
+        run=completion,
+        operands=(SHELL,),
+        examples=(
+            ("source <(errands completion bash)", "in ~/.bashrc"),
+            ("source <(errands completion zsh)", "in ~/.zshrc, after compinit"),
+            ("errands completion fish | source", "in ~/.config/fish/config.fish"),
+        ),
+    ),
+    Verb(
+        name="complete",
+        summary="answer a shell that completes a command line",
+        run=complete,
+        operands=(SHELL, Operand(metavar="WORDS", help="the words so far", optional=True, repeat=True)),
+        hidden=True,
+    ),
+)

@@ -1,0 +1,103 @@
+"""config: what the configuration is, where each value came from, and what is wrong with it."""
+
+from __future__ import annotations
+
+from errands import config
+from errands.frontends.cli.options import JSON, Operand, Verb
+from errands.text import Cell, Column, plural, table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from errands.frontends.cli.context import Context
+    from errands.frontends.cli.options import Arguments
+
+
+def show(context: Context, arguments: Arguments) -> int:
+    entries = list(config.entries(context.config))
+    if arguments.json:
+        tree: dict[str, Any] = {}
+        for key, value, origin in entries:
+            tree[key.path] = {"value": _plain(value), "from": origin}
+        context.tell_json({"home": context.home.path, "keys": tree})
+        return 0
+    rows = [
+        (key.path, config.written(value), Cell(text=origin, colour="grey" if origin == "default" else "cyan"))
+        for key, value, origin in entries
+    ]
+    columns = (Column(title="KEY"), Column(title="VALUE"), Column(title="FROM"))
+    context.say(*table(columns, rows, context.look))
+    context.say("", f"state lives in {context.home.path}", f"your file: {config.user_file(context.environ)}")
+    return 0
+
+
+def check(context: Context, arguments: Arguments) -> int:
+    context.in_spite_of_problems()
+    if arguments.file is not None:
+        found = list(config.check_file(arguments.file))
+        checked = arguments.file
+    else:
+        _, problems = config.inspect(context.cwd, context.environ)
+        found = list(problems)
+        checked = ", ".join(_sources(context))
+    warnings = [] if arguments.file is not None else list(config.strangers(context.environ))
+    if arguments.json:
+        for problem in found:
+            context.tell_json(_problem(problem, "error"))
+        for problem in warnings:
+            context.tell_json(_problem(problem, "warning"))
+        return 1 if found else 0
+    for problem in found:
+        context.say(f"{context.look.paint(context.look.sign('✗', 'x'), 'red')} {problem}")
+    for problem in warnings:
+        context.say(f"{context.look.paint('!', 'yellow')} {problem}")
+    if found:
+        context.say(f"{plural(len(found), 'problem')} in {checked}")
+        return 1
+    context.say(f"{context.look.paint(context.look.sign('✓', 'ok'), 'green')} {checked}: nothing is wrong")
+    return 0
+
+
+def _sources(context: Context) -> Iterator[str]:
+    import os
+
+    user, project = config.user_file(context.environ), config.project_file(context.cwd)
+    if os.path.isfile(user):
+        yield user
+    if project is not None:
+        yield project
+    yield "environment"
+
+
+def _problem(problem: config.Problem, level: str) -> dict[str, str]:
+    return {"level": level, "source": problem.source, "key": problem.key, "advice": problem.advice}
+
+
+def _plain(value: Any) -> Any:
+    return value if value is None or isinstance(value, bool | int | str) else config.written(value)
+
+
+VERBS = (
+    Verb(
+        name="config show",
+        summary="print every setting, its value and where it came from",
+        run=show,
+        options=(JSON,),
+    ),
+    Verb(
+        name="config check",
+        summary="name every wrong key and value; the exit code is 1 when there is one",
+        run=check,
+        options=(JSON,),
+        operands=(
+            Operand(
+                metavar="FILE",
+                help="a file to check instead of all that is in force here",
+                optional=True,
+                completes="files",
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,127 @@
+"""daemon: the process that runs the tasks. It starts by itself; stopping it stops no task."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from errands.engine.holder import holder, is_held
+from errands.frontends.cli.options import JSON, Verb
+from errands.model.errors import DaemonError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from errands.frontends.cli.context import Context
+    from errands.frontends.cli.options import Arguments
+
+
+STOPPED_WITHIN = 15.0
+
+
+def start(context: Context, arguments: Arguments) -> int:
+    home = context.home
+    if is_held(home):
+        context.say(f"the daemon runs already{_as_pid(holder(home))}")
+        return 0
+    context.bootstrap.start_daemon(home)
+    context.say(f"the daemon runs{_as_pid(holder(home))}")
+    return 0
+
+
+def stop(context: Context, arguments: Arguments) -> int:
+    home = context.home
+    facts = holder(home)
+    if facts is None:
+        context.say("no daemon runs")
+        return 0
+    if facts.get("role") != "daemon":
+        raise DaemonError(
+            f"the tasks here are run by a program that embeds Errands{_as_pid(facts)}; end that program"
+        )
+    _terminate(context, int(facts["pid"]))
+    deadline = time.monotonic() + STOPPED_WITHIN
+    while is_held(home):
+        if time.monotonic() > deadline:
+            raise DaemonError(
+                f"the daemon{_as_pid(facts)} has not stopped after {STOPPED_WITHIN:g} s; see {home.log}, "
+                f"or kill -9 {facts['pid']}: no task is lost"
+            )
+        time.sleep(0.01)
+    context.say("the daemon has stopped; running tasks go on, and the next command finds them again")
+    return 0
+
+
+def _terminate(context: Context, pid: int) -> None:
+    """Signal the holder and nobody else: its pid is pinned before it is checked to be the holder's."""
+    import signal
+
+    try:
+        pinned = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else None
+    except OSError:
+        return
+    try:
+        facts = holder(context.home)
+        if facts is None or facts.get("pid") != pid:
+            return
+        if pinned is None:
+            os.kill(pid, signal.SIGTERM)
+        else:
+            signal.pidfd_send_signal(pinned, signal.SIGTERM)
+    except ProcessLookupError:
+        return
+    finally:
+        if pinned is not None:
+            os.close(pinned)
+
+
+def status(context: Context, arguments: Arguments) -> int:
+    from errands import __version__
+
+    home = context.home
+    facts = holder(home)
+    if arguments.json:
+        found: dict[str, Any] = {
+            "running": facts is not None,
+            "pid": None,
+            "version": __version__,
+            **(facts or {}),
+        }
+        found["home"] = home.path
+        context.tell_json(found)
+    elif facts is None:
+        context.say(f"no daemon runs for {home.path}; it starts with the next task")
+    else:
+        what = "daemon" if facts.get("role") == "daemon" else "program that embeds Errands"
+        context.say(f"a {what} runs{_as_pid(facts)}, version {facts.get('version')}, home {home.path}")
+        if facts.get("version") != __version__:
+            context.say(f"this command is version {__version__}: restart the daemon with errands daemon stop")
+    return 0 if facts is not None else 1
+
+
+def run(context: Context, arguments: Arguments) -> int:
+    return context.bootstrap.run_daemon(context.home)
+
+
+def _as_pid(facts: dict[str, Any] | None) -> str:
+    return f" (process {facts['pid']})" if facts and facts.get("pid") else ""
+
+
+VERBS = (
+    Verb(
+        name="daemon start",
+        summary="start the daemon; every command that needs it does so by itself",
+        run=start,
+    ),
+    Verb(
+        name="daemon stop", summary="stop the daemon; running tasks go on and are found again later", run=stop
+    ),
+    Verb(
+        name="daemon status",
+        summary="tell whether the daemon runs; the exit code is 1 when it does not",
+        run=status,
+        options=(JSON,),
+    ),
+    Verb(name="daemon run", summary="be the daemon, in the foreground", run=run),
+)

@@ -1,0 +1,73 @@
+"""doctor: what is well, what is not, and what to do about it."""
+
+from __future__ import annotations
+
+from errands.frontends.cli.examining import examine
+from errands.frontends.cli.options import JSON, Option, Verb
+from errands.model.sanitise import line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.frontends.cli.context import Context
+    from errands.frontends.cli.examining import Finding
+    from errands.frontends.cli.options import Arguments
+    from errands.text import Colour
+
+SIGNS: dict[str, tuple[str, str, Colour]] = {
+    "ok": ("✓", "ok  ", "green"),
+    "warn": ("!", "warn", "yellow"),
+    "fail": ("✗", "FAIL", "red"),
+}
+VERDICTS = {"ok": "all is well", "warn": "it works, with warnings", "fail": "something is wrong"}
+
+
+def doctor(context: Context, arguments: Arguments) -> int:
+    # A wrong configuration is one of the findings and must not hide the others.
+    context.in_spite_of_problems()
+    if arguments.repair:
+        _repair(context)
+    worst, shown = "ok", ""
+    for section, finding in examine(context):
+        worst = max(worst, finding.level, key=list(SIGNS).index)
+        if arguments.json:
+            facts = {"level": finding.level, "text": finding.text, "advice": finding.advice}
+            context.tell_json({"section": section, **facts})
+            continue
+        if section != shown:
+            shown = section
+            context.say(context.look.paint(section, "bold"))
+        _say(context, finding)
+    if not arguments.json:
+        context.say("", VERDICTS[worst])
+    return 1 if worst == "fail" else 0
+
+
+def _say(context: Context, finding: Finding) -> None:
+    look = context.look
+    fancy, plain, colour = SIGNS[finding.level]
+    context.say(f"  {look.paint(look.sign(fancy, plain), colour)} {line(finding.text)}")
+    if finding.advice:
+        context.say(look.paint(f"      {line(finding.advice)}", "dim"))
+
+
+def _repair(context: Context) -> None:
+    if not context.bootstrap.store_damage(context.home):
+        context.note("the store is sound; there is nothing to repair")
+        return
+    done = context.bootstrap.repair_store(context.home)
+    saved = ", ".join(f"{count:,} {name}" for name, count in done.saved.items() if count) or "nothing"
+    lost = ", ".join(f"{count:,} {name}" for name, count in done.lost.items() if count) or "nothing"
+    context.note(f"saved {saved}; could not read {lost}; the damaged file is {done.set_aside}")
+
+
+VERBS = (
+    Verb(
+        name="doctor",
+        summary="check everything and say what to do; the exit code is 1 when something is wrong",
+        run=doctor,
+        options=(
+            Option(flags=("--repair",), help="set a damaged store aside and keep all that can be read of it"),
+            JSON,
+        ),
+    ),
+)

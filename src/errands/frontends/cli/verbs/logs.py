@@ -1,0 +1,106 @@
+"""logs: what a task printed, from its beginning, its end or an offset."""
+
+from __future__ import annotations
+
+from errands.frontends.cli.following import follow, show_from
+from errands.frontends.cli.lens import Bare, Lens
+from errands.frontends.cli.options import JSON, Operand, Option, Usage, Verb, whole
+from errands.frontends.cli.showing import now, waits_for
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.frontends.cli.context import Context
+    from errands.frontends.cli.options import Arguments
+    from errands.model.view import RunView, View
+
+
+def logs(context: Context, arguments: Arguments) -> int:
+    if arguments.tail is not None and arguments.offset is not None:
+        raise Usage("--tail and --offset exclude each other; give one of them")
+    if arguments.json and (arguments.follow or arguments.raw):
+        raise Usage("--json gives one object; leave out --follow and --raw")
+    view = context.engine.get(arguments.id.partition(".")[0])
+    run = _run(view, arguments.id)
+    if arguments.json:
+        return _as_json(context, view, run, arguments)
+    lens = Bare() if arguments.raw else Lens(context, view)
+    try:
+        offset = arguments.offset or 0
+        if arguments.tail is not None:
+            piece = context.engine.tail(run.id, arguments.tail)
+            lens.show(piece.content)
+            offset = piece.next_offset
+        if arguments.follow:
+            if run.state == "pending":
+                context.note(f"{view.id} has not started: {waits_for(view, at=now())}")
+            follow(context, run.id, lens, offset=offset)
+        elif arguments.tail is None:
+            show_from(context, run.id, lens, offset)
+    finally:
+        lens.close()
+    context.engine.mark_retrieved(context.engine.get(view.id))
+    return 0
+
+
+def _run(view: View, given: str) -> RunView:
+    """The run that was asked for, `pytest-7k2m4x.2`, or the latest."""
+    number = given.partition(".")[2]
+    if not number:
+        return view.latest
+    for run in view.history:
+        if str(run.number) == number:
+            return run
+    raise Usage(f"{view.id} has no run {number}; it has {view.runs}")
+
+
+def _as_json(context: Context, view: View, run: RunView, arguments: Arguments) -> int:
+    """One piece, and where to go on, so that a poll repeats nothing."""
+    from errands.frontends.cli.lens import clean
+
+    engine = context.engine
+    if arguments.tail is not None:
+        piece = engine.tail(run.id, arguments.tail)
+    else:
+        piece = engine.output(run.id, offset=arguments.offset or 0)
+    context.tell_json(
+        {
+            "id": view.id,
+            "run_id": run.id,
+            "state": run.state,
+            "output": clean(context, view, piece.content, colour=False),
+            "offset": piece.offset,
+            "next_offset": piece.next_offset,
+            "missing": piece.missing,
+        }
+    )
+    return 0
+
+
+VERBS = (
+    Verb(
+        name="logs",
+        summary="print what a task has printed",
+        run=logs,
+        details="Secrets are masked and control sequences other than colour are taken out; --raw prints the "
+        "very bytes. Following ends when the run ends, or with Ctrl-C; the task does not notice.",
+        options=(
+            Option(flags=("-f", "--follow"), help="go on until the run ends"),
+            Option(flags=("-n", "--tail"), metavar="N", convert=whole, help="begin with the last N lines"),
+            Option(
+                flags=("--offset",),
+                metavar="BYTE",
+                convert=whole,
+                help="begin here; --json tells where to go on",
+            ),
+            Option(flags=("--raw",), help="the bytes as they are, nothing masked or taken out"),
+            JSON,
+        ),
+        operands=(
+            Operand(metavar="ID", help="the task, or one run of it: pytest-7k2m4x.2", completes="tasks"),
+        ),
+        examples=(
+            ("errands logs -f pytest-7k", "watch it live"),
+            ("errands logs --tail 50 pytest-7k", "the last 50 lines"),
+        ),
+    ),
+)

@@ -1,0 +1,144 @@
+"""ls: the tasks, newest first."""
+
+from __future__ import annotations
+
+from errands.frontends.cli.options import JSON, Option, Usage, Verb, whole_from_one
+from errands.frontends.cli.showing import ago, now, outcome, state_word, took_text
+from errands.model.sanitise import line
+from errands.model.states import ENDED, LIVE
+from errands.ports.store import Query
+from errands.text import Cell, Column, state_cell, table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from errands.frontends.cli.context import Context
+    from errands.frontends.cli.options import Arguments
+    from errands.model.view import View
+
+USUAL = 20
+COLUMNS = (
+    Column(title="ID"),
+    Column(title="STATE"),
+    Column(title="CREATED", right=True),
+    Column(title="TOOK", right=True),
+    Column(title="DETAIL", flex=True, least=12),
+    Column(title="BATCH", flex=True),
+    Column(title="DESCRIPTION", flex=True, least=12),
+)
+
+
+def ls(context: Context, arguments: Arguments) -> int:
+    if arguments.all and arguments.number:
+        raise Usage("--all and --number exclude each other; give one of them")
+    if arguments.json and arguments.watch:
+        raise Usage("--watch draws a table and --json does not; give one of them")
+    if arguments.json:
+        from errands.model.view import as_json
+
+        for view in context.engine.list(_query(arguments, arguments.number)):
+            context.tell_json(as_json(view))
+        return 0
+    if arguments.watch:
+        return _watch(context, arguments)
+    context.say(*_lines(context, arguments))
+    return 0
+
+
+def _query(arguments: Arguments, limit: int | None) -> Query:
+    return Query(states=arguments.state, batch=arguments.batch, limit=limit)
+
+
+def _lines(context: Context, arguments: Arguments) -> list[str]:
+    views, more = _selection(context, arguments)
+    if not views:
+        return [_nothing(arguments)]
+    lines = table(COLUMNS, _rows(context, views), context.look)
+    if more:
+        lines.append(context.look.paint("there are older ones: errands ls --all", "dim"))
+    return lines
+
+
+def _selection(context: Context, arguments: Arguments) -> tuple[list[View], bool]:
+    """The newest tasks and every live one, however old; and whether something was left out."""
+    if arguments.all or arguments.number:
+        return context.engine.list(_query(arguments, arguments.number)), False
+    views = context.engine.list(_query(arguments, USUAL + 1))
+    if len(views) <= USUAL:
+        return views, False
+    shown = {view.id for view in views[:USUAL]}
+    wanted = tuple(state for state in LIVE if not arguments.state or state in arguments.state)
+    old = context.engine.list(Query(states=wanted, batch=arguments.batch)) if wanted else []
+    return views[:USUAL] + [view for view in old if view.id not in shown], True
+
+
+def _rows(context: Context, views: Sequence[View]) -> list[tuple[str | Cell, ...]]:
+    at, look = now(), context.look
+    return [
+        (
+            Cell(text=view.id, colour="bold"),
+            state_cell(state_word(view), look),
+            ago(view.created_at, at=at),
+            took_text(view.latest, at=at),
+            outcome(view, look, at=at),
+            line(view.batch or ""),
+            line(view.description),
+        )
+        for view in views
+    ]
+
+
+def _nothing(arguments: Arguments) -> str:
+    if arguments.state or arguments.batch:
+        return "no task fits; errands ls --all shows every one"
+    return "no tasks yet; start one: errands run 'make test'"
+
+
+def _watch(context: Context, arguments: Arguments) -> int:
+    """Draw the table anew whenever something changes, until Ctrl-C."""
+    import os
+    import sys
+
+    from errands.frontends.cli.following import Watch
+
+    if not sys.stdout.isatty():
+        raise Usage("--watch needs a terminal; read `errands ls --json` instead")
+    watch = Watch(context, ["*"])
+    try:
+        while True:
+            lines = _lines(context, arguments)[: max(os.get_terminal_size().lines - 1, 1)]
+            hint = context.look.paint("Ctrl-C ends this", "dim")
+            sys.stdout.write("\x1b[H\x1b[2J" + "\n".join([*lines, hint]))
+            sys.stdout.flush()
+            watch.news(1.0)
+    except KeyboardInterrupt:
+        sys.stdout.write("\n")
+        return 0
+
+
+VERBS = (
+    Verb(
+        name="ls",
+        summary="list tasks, newest first",
+        run=ls,
+        options=(
+            Option(
+                flags=("--state",),
+                metavar="STATE",
+                choices=(*LIVE, *ENDED),
+                repeat=True,
+                help="only tasks in this state",
+            ),
+            Option(flags=("--batch",), metavar="NAME", help="only tasks of this batch", completes="batches"),
+            Option(flags=("-a", "--all"), help="every task, not only live ones and the newest 20"),
+            Option(flags=("-n", "--number"), metavar="N", convert=whole_from_one, help="at most so many"),
+            Option(flags=("-w", "--watch"), help="stay and show changes as they happen"),
+            JSON,
+        ),
+        examples=(
+            ("errands ls --state running", "what runs now"),
+            ("errands ls --batch nightly --json", "one object per line, for scripts"),
+        ),
+    ),
+)

@@ -1,0 +1,27 @@
+"""restart: run an ended task again, as a new run of the same task."""
+
+from __future__ import annotations
+
+from errands.frontends.cli.options import Operand, Verb
+from errands.frontends.cli.starting import REPLY, reply
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.frontends.cli.context import Context
+    from errands.frontends.cli.options import Arguments
+
+
+def restart(context: Context, arguments: Arguments) -> int:
+    context.ensure_daemon()
+    return reply(context, arguments, context.engine.restart(arguments.id))
+
+
+VERBS = (
+    Verb(
+        name="restart",
+        summary="run an ended task again, with the same command, directory and environment",
+        run=restart,
+        options=REPLY,
+        operands=(Operand(metavar="ID", help="the task", completes="ended"),),
+    ),
+)

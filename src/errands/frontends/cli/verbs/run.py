@@ -1,0 +1,43 @@
+"""run: start a command in the background."""
+
+from __future__ import annotations
+
+from errands.frontends.cli.options import Operand, Verb
+from errands.frontends.cli.starting import REPLY, START, TRAITS, command_of, draft_of, reply, start_of
+from errands.model.record import evolve
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.frontends.cli.context import Context
+    from errands.frontends.cli.options import Arguments
+
+
+def run(context: Context, arguments: Arguments) -> int:
+    command = command_of(arguments, arguments.command)
+    draft = evolve(draft_of(context, arguments, command), **start_of(context, arguments))
+    context.ensure_daemon()
+    before = context.engine.clock.now()
+    view = context.engine.submit(draft)
+    return reply(context, arguments, view, is_new=view.created_at >= before)
+
+
+VERBS = (
+    Verb(
+        name="run",
+        summary="start a command in the background",
+        run=run,
+        usage=("run [options] 'SHELL LINE'", "run [options] -- COMMAND WORD..."),
+        details="One word is a line that a shell reads; several words are run as they are. The task has the "
+        "environment and the directory of whoever starts it. With --wait, Ctrl-Z leaves it to the background "
+        "and Ctrl-C twice cancels it.",
+        options=(*TRAITS, *START, *REPLY),
+        operands=(Operand(metavar="COMMAND", help="what to run", repeat=True, completes="command"),),
+        examples=(
+            ("errands run 'make test 2>&1 | tail'", "a shell line"),
+            ("errands run --name nightly -- pytest -x tests", "a command with options of its own"),
+            ("errands run --wait --timeout 10m 'make'", "stay, but not for ever"),
+            ("errands run --after build-4k2 ./deploy", "when another task has completed"),
+            ("id=$(errands run -q make)", "for scripts"),
+        ),
+    ),
+)

@@ -1,0 +1,204 @@
+"""show: everything about one task, with the end of its output."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from errands.frontends.cli.lens import clean
+from errands.frontends.cli.options import JSON, Operand, Option, Verb, whole
+from errands.frontends.cli.showing import (
+    ago,
+    local,
+    now,
+    progress_text,
+    result,
+    signal_name,
+    state_word,
+    took_text,
+    waits_for,
+)
+from errands.model.duration import spoken
+from errands.model.sanitise import line
+from errands.text import Cell, Column, facts, plural, rule, size, state_cell, table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from datetime import datetime
+    from typing import Any
+
+    from errands.frontends.cli.context import Context
+    from errands.frontends.cli.options import Arguments
+    from errands.model.view import RunView, View
+
+# A run that takes input and has been silent for so long probably waits for some.
+QUIET = timedelta(seconds=10)
+
+
+def show(context: Context, arguments: Arguments) -> int:
+    view = context.engine.get(arguments.id)
+    piece = context.engine.tail(view.id, arguments.lines)
+    output = clean(context, view, piece.content, colour=context.look.colour and not arguments.json)
+    context.engine.mark_retrieved(view)
+    if arguments.json:
+        from errands.model.view import as_json
+
+        context.tell_json({**as_json(view), "output_tail": output})
+        return 0
+    look, at = context.look, now()
+    state = state_cell(state_word(view), look)
+    context.say(f"{look.paint(view.id, 'bold')}  {look.paint(state.text, state.colour)}")
+    context.say(*facts(_facts(context, view, at), look))
+    if len(view.history) > 1:
+        context.say("", *_runs(context, view, at))
+    if output or arguments.lines != 0:
+        _show_output(context, view, output, at)
+    return 0
+
+
+def _facts(context: Context, view: View, at: datetime) -> Iterator[tuple[str, str]]:
+    run, details = view.latest, view.details or {}
+    if view.description != view.command:
+        yield "description", line(view.description)
+    yield "command", _commands(details) or line(view.command)
+    yield "before", _hook_lines(details.get("before", ()))
+    yield "finally", _hook_lines(details.get("finally", ()))
+    yield "directory", line(view.cwd)
+    yield "environment", "\n".join(f"{line(k)}={_masked(k, v)}" for k, v in details.get("env", {}).items())
+    yield "created", f"{local(view.created_at)} ({ago(view.created_at, at=at)}) by {line(view.created_by)}"
+    if run.state == "pending":
+        yield "waiting", waits_for(view, at=at)
+    if details.get("after"):
+        yield "after", ", ".join(details["after"])
+    if run.started_at is not None:
+        yield "started", f"{local(run.started_at)} ({ago(run.started_at, at=at)})"
+    if run.completed_at is not None:
+        yield "ended", f"{local(run.completed_at)} ({ago(run.completed_at, at=at)})"
+    yield "took" if run.completed_at else "runs for", took_text(run, at=at)
+    yield "progress", progress_text(view, context.look, at=at, columns=24) if run.state == "running" else ""
+    yield "result", result(run)
+    yield from _process(run)
+    yield "hooks", line(run.hooks or "")
+    yield "lane", f"{view.lane}, {view.priority} priority"
+    yield "limits", _limits(details.get("limits", {}))
+    yield "batch", line(view.batch or "")
+    yield "key", line(view.key or "")
+    yield "template", line(view.template or "")
+    yield "parent", line(view.parent or "")
+    if view.is_live and view.wake:
+        yield "its end", view.wake
+    yield "output", _output_fact(run)
+    yield "files", "\n".join(line(name) for name in details.get("files", ()))
+
+
+def _process(run: RunView) -> Iterator[tuple[str, str]]:
+    if run.state == "running" and run.pid is not None:
+        yield "process", str(run.pid)
+    if run.exit_code is not None:
+        yield "exit code", str(run.exit_code)
+    if run.signal is not None:
+        yield "signal", f"{run.signal} ({signal_name(run.signal)})"
+    if run.error:
+        yield "error", line(run.error)
+    if run.leftovers:
+        yield "left over", f"{plural(run.leftovers, 'process', 'processes')} ended with the run"
+
+
+def _output_fact(run: RunView) -> str:
+    words = run.output_file
+    if run.completed_at is not None:
+        words += f" ({plural(run.lines, 'line')}, {size(run.bytes)}"
+        words += ", the middle was not kept)" if run.truncated else ")"
+    if run.output_failed:
+        words += f"\nnot all of it could be written: {line(run.output_failed)}"
+    return words
+
+
+def _commands(details: Mapping[str, Any]) -> str:
+    return "\n".join(_written(command) for command in details.get("commands", ()))
+
+
+def _hook_lines(commands: Any) -> str:
+    return "\n".join(_written(command) for command in commands)
+
+
+def _written(command: Any) -> str:
+    from errands.model.action import written
+
+    return line(written(command if isinstance(command, str) else tuple(command)))
+
+
+def _masked(name: str, value: str) -> str:
+    from errands.model.mask import is_credential
+
+    return f"[masked: {line(name)}]" if is_credential(name, value) else line(value)
+
+
+def _limits(limits: Mapping[str, Any]) -> str:
+    words = []
+    silence = "silence (only reported)" if limits.get("on_idle") == "report" else "silence"
+    for name, label in (("timeout", "time"), ("idle", silence), ("cpu", "CPU time")):
+        if limits.get(name):
+            words.append(f"{label} {spoken(timedelta(seconds=limits[name]))}")
+    if limits.get("memory"):
+        words.append(f"memory {size(limits['memory'])}")
+    if limits.get("processes"):
+        words.append(plural(limits["processes"], "process", "processes"))
+    return ", ".join(words)
+
+
+def _runs(context: Context, view: View, at: datetime) -> list[str]:
+    columns = (
+        Column(title="RUN", right=True),
+        Column(title="STATE"),
+        Column(title="CAUSE"),
+        Column(title="STARTED"),
+        Column(title="TOOK", right=True),
+        Column(title="RESULT", flex=True),
+    )
+    rows: list[tuple[str | Cell, ...]] = [
+        (
+            str(run.number),
+            state_cell(run.state, context.look),
+            run.cause,
+            local(run.started_at) if run.started_at else "",
+            took_text(run, at=at),
+            result(run),
+        )
+        for run in view.history
+    ]
+    return table(columns, rows, context.look)
+
+
+def _show_output(context: Context, view: View, output: str, at: datetime) -> None:
+    run, look = view.latest, context.look
+    lines = output.rstrip("\n").split("\n") if output.strip("\n") else []
+    title = f"last {plural(len(lines), 'line')} of output" if lines else "no output"
+    context.say("", rule(title, look), *lines)
+    if lines:
+        context.say(rule("", look))
+    takes_input = (view.details or {}).get("input", "none") != "none"
+    if takes_input and run.state == "running" and view.activity_at and at - view.activity_at > QUIET:
+        silence = spoken(at - view.activity_at)
+        context.say(f"silent for {silence}; it may wait for input: errands send {view.id}")
+    more = "errands logs -f" if run.state == "running" else "errands logs"
+    context.say(look.paint(f"all of it: {more} {view.id}", "dim"))
+
+
+VERBS = (
+    Verb(
+        name="show",
+        summary="show everything about a task and the end of its output",
+        run=show,
+        options=(
+            Option(
+                flags=("-n", "--lines"),
+                metavar="N",
+                convert=whole,
+                help="how many last lines of output (default 20, or runs.tail_lines)",
+            ),
+            JSON,
+        ),
+        operands=(Operand(metavar="ID", help="the task", completes="tasks"),),
+    ),
+)

@@ -1,0 +1,155 @@
+"""template: saved tasks with parameters, started by name."""
+
+from __future__ import annotations
+
+from errands.frontends.cli.options import JSON, Operand, Verb
+from errands.frontends.cli.starting import (
+    NAME,
+    REPLY,
+    START,
+    TRAITS,
+    command_of,
+    draft_of,
+    reply,
+    start_of,
+    variable,
+)
+from errands.model.action import written
+from errands.model.record import evolve, fields
+from errands.model.sanitise import line
+from errands.model.template import from_text, parameters
+from errands.text import Cell, Column, facts, table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from errands.frontends.cli.context import Context
+    from errands.frontends.cli.options import Arguments
+    from errands.model.draft import Draft
+
+
+def save(context: Context, arguments: Arguments) -> int:
+    draft = draft_of(context, arguments, command_of(arguments, arguments.command, place=1))
+    # A template means the directory it was saved in, wherever it is started.
+    context.engine.save_template(arguments.template, evolve(draft, cwd=draft.cwd or context.cwd))
+    takes = ", ".join(parameters(draft)) or "no parameters"
+    context.say(
+        f"saved {arguments.template}, which takes {takes}  (errands template run {arguments.template})"
+    )
+    return 0
+
+
+def run(context: Context, arguments: Arguments) -> int:
+    changes: dict[str, Any] = {key: value for key, value in start_of(context, arguments).items() if value}
+    if arguments.name is not None:
+        changes["name"] = arguments.name
+    context.ensure_daemon()
+    before = context.engine.clock.now()
+    view = context.engine.submit_template(
+        arguments.template, dict(map(variable, arguments.parameter)), **changes
+    )
+    return reply(context, arguments, view, is_new=view.created_at >= before)
+
+
+def ls(context: Context, arguments: Arguments) -> int:
+    drafts = context.engine.templates()
+    if arguments.json:
+        for name, draft in drafts.items():
+            context.tell_json(_plain(name, draft))
+        return 0
+    if not drafts:
+        context.say("no templates yet; save one: errands template save NAME 'make {{target}}'")
+        return 0
+    columns = (
+        Column(title="TEMPLATE"),
+        Column(title="PARAMETERS", flex=True),
+        Column(title="COMMAND", flex=True),
+    )
+    rows = [
+        (Cell(text=name, colour="bold"), _takes(draft), line(written(draft.command)))
+        for name, draft in drafts.items()
+    ]
+    context.say(*table(columns, rows, context.look))
+    return 0
+
+
+def show(context: Context, arguments: Arguments) -> int:
+    draft = from_text(context.engine.store.template(arguments.template))
+    if arguments.json:
+        context.tell_json(_plain(arguments.template, draft))
+        return 0
+    pairs = [("parameters", _takes(draft))]
+    for name, value in _plain(arguments.template, draft).items():
+        if name not in ("template", "parameters") and value not in (None, [], {}, ""):
+            pairs.append((name, line(_shown(value))))
+    context.say(context.look.paint(arguments.template, "bold"), *facts(pairs, context.look))
+    return 0
+
+
+def remove(context: Context, arguments: Arguments) -> int:
+    context.engine.remove_template(arguments.template)
+    context.say(f"removed {arguments.template}")
+    return 0
+
+
+def _takes(draft: Draft) -> str:
+    return ", ".join(
+        name if default is None else f"{name}={line(default)}" for name, default in parameters(draft).items()
+    )
+
+
+def _plain(name: str, draft: Draft) -> dict[str, Any]:
+    blank = type(draft)(command=draft.command)
+    values: dict[str, Any] = {"template": name, "parameters": parameters(draft), "command": draft.command}
+    for field in fields(draft):
+        value = getattr(draft, field)
+        if value != getattr(blank, field):
+            values[field] = value.total_seconds() if hasattr(value, "total_seconds") else value
+    return values
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key}={each}" for key, each in value.items())
+    if isinstance(value, list | tuple):
+        return written(tuple(str(each) for each in value))
+    return str(value)
+
+
+TEMPLATE = Operand(metavar="TEMPLATE", help="the template's name", completes="templates")
+
+VERBS = (
+    Verb(
+        name="template save",
+        summary="save a task under a name, to start it again and again",
+        run=save,
+        usage=(
+            "template save TEMPLATE [options] 'SHELL LINE'",
+            "template save TEMPLATE [options] -- COMMAND WORD...",
+        ),
+        details="{{name}} in the command, the description, the directory or a variable is a parameter, "
+        "{{name=default}} one with a default; in a shell line its value is quoted. An older template of that "
+        "name is replaced.",
+        options=TRAITS,
+        operands=(
+            Operand(metavar="TEMPLATE", help="the template's name"),
+            Operand(metavar="COMMAND", help="what to run", repeat=True, completes="command"),
+        ),
+        examples=(("errands template save test 'pytest {{where=tests}}'", "with a parameter"),),
+    ),
+    Verb(
+        name="template run",
+        summary="start a saved task",
+        run=run,
+        options=(NAME, *START, *REPLY),
+        operands=(
+            TEMPLATE,
+            Operand(metavar="PARAMETER", help="NAME=VALUE for each parameter", optional=True, repeat=True),
+        ),
+        examples=(("errands template run test where=tests/unit", ""),),
+    ),
+    Verb(name="template ls", summary="list the saved tasks", run=ls, options=(JSON,)),
+    Verb(name="template show", summary="show a saved task", run=show, options=(JSON,), operands=(TEMPLATE,)),
+    Verb(name="template rm", summary="remove a saved task", run=remove, operands=(TEMPLATE,)),
+)

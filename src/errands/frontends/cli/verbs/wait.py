@@ -1,0 +1,132 @@
+"""wait: until tasks end; the exit code is the task's own."""
+
+from __future__ import annotations
+
+import sys
+
+from errands.frontends.cli.following import wait_for
+from errands.frontends.cli.lens import clean
+from errands.frontends.cli.options import JSON, Operand, Option, Verb
+from errands.frontends.cli.showing import ending_line, now, progress_text, state_word, took_text
+from errands.frontends.cli.targets import BATCH, chosen
+from errands.model.duration import parse_duration
+from errands.model.view import exit_code
+from errands.text import clip, plural, rule, state_cell
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.frontends.cli.context import Context
+    from errands.frontends.cli.options import Arguments
+    from errands.model.view import View
+
+
+def wait(context: Context, arguments: Arguments) -> int:
+    ids = chosen(context, arguments, "wait for")
+    timeout = None if arguments.timeout is None else arguments.timeout.total_seconds()
+    # A line that redraws itself is for people; a script reads one line per task at the end.
+    live_line = (
+        LiveLine(context) if sys.stderr.isatty() and not arguments.json and not arguments.quiet else None
+    )
+    try:
+        if live_line is None:
+            views = wait_for(context, ids, timeout=timeout)
+        else:
+            views = wait_for(context, ids, timeout=timeout, glance=live_line.draw, every=0.5)
+    except KeyboardInterrupt:
+        if live_line is not None:
+            live_line.clear()
+        context.note(
+            "stopped waiting; " + ("it goes on" if len(ids) == 1 else "they go on") + " in the background"
+        )
+        return 130
+    if live_line is not None:
+        live_line.clear()
+    return report(context, views, as_objects=arguments.json, quiet=arguments.quiet)
+
+
+def report(context: Context, views: list[View], *, as_objects: bool, quiet: bool) -> int:
+    """Tell how tasks ended, and how far those have come that did not; give the exit code."""
+    for view in views:
+        if as_objects:
+            _tell_json(context, view)
+        elif not quiet:
+            context.say(ending_line(view, context.look, at=now()))
+            if view.is_live:
+                _partial_output(context, view)
+        context.engine.mark_retrieved(view)
+    codes = [exit_code(view) for view in views]
+    # One that is still live means that the waiting ended first, whatever became of the others.
+    return 124 if 124 in codes else next((code for code in codes if code), 0)
+
+
+def _tell_json(context: Context, view: View) -> None:
+    from errands.model.view import as_json
+
+    piece = context.engine.tail(view.id)
+    output = clean(context, view, piece.content, colour=False)
+    context.tell_json({**as_json(view), "output_tail": output, "next_offset": piece.next_offset})
+
+
+def _partial_output(context: Context, view: View) -> None:
+    output = clean(context, view, context.engine.tail(view.id).content, colour=context.look.colour)
+    if output.strip():
+        context.say(rule("output so far", context.look), output.rstrip("\n"), rule("", context.look))
+
+
+class LiveLine:
+    """One line at the bottom of the terminal that tells how far the tasks are."""
+
+    def __init__(self, context: Context) -> None:
+        from errands.frontends.cli.context import look_of
+
+        self._look = look_of(sys.stderr, context.config.ui.colour, context.environ)
+
+    def draw(self, views: list[View]) -> None:
+        live = [view for view in views if view.is_live]
+        if not live:
+            return
+        at = now()
+        if len(views) == 1:
+            view = live[0]
+            words = [state_cell(state_word(view), self._look).text, took_text(view.latest, at=at)]
+            words.append(progress_text(view, self._look, at=at, columns=20))
+            text = f"{view.id}  " + "  ".join(word for word in words if word)
+        else:
+            text = f"{len(views) - len(live)} of {plural(len(views), 'task')} ended; live: "
+            text += ", ".join(view.id for view in live)
+        room = self._look.columns - 1
+        hint = "   Ctrl-C stops waiting"
+        line = clip(text, room) if len(text) + len(hint) > room else text + self._look.paint(hint, "dim")
+        sys.stderr.write(f"\r\x1b[K{line}")
+        sys.stderr.flush()
+
+    def clear(self) -> None:
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()
+
+
+VERBS = (
+    Verb(
+        name="wait",
+        summary="wait until tasks end; the exit code is the task's own",
+        run=wait,
+        details="With several tasks the exit code is that of the first, in the order given, that did not "
+        "complete. Ctrl-C stops waiting; the tasks go on.",
+        options=(
+            Option(
+                flags=("-t", "--timeout"),
+                metavar="DURATION",
+                convert=parse_duration,
+                help="wait at most so long, then leave with 124 (default: without limit)",
+            ),
+            BATCH,
+            Option(flags=("-q", "--quiet"), help="print nothing; the exit code tells"),
+            JSON,
+        ),
+        operands=(Operand(metavar="ID", help="the tasks", repeat=True, optional=True, completes="live"),),
+        examples=(
+            ("errands wait pytest-7k && echo passed", "the task's own exit code"),
+            ("errands wait --batch nightly --timeout 1h", "all of a batch, for an hour at most"),
+        ),
+    ),
+)
