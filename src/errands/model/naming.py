@@ -106,8 +106,8 @@ def is_run_id(text: str) -> bool:
     )
 
 
-def is_prefix(text: str) -> bool:
-    """Say whether an id of a task can begin with this; the empty text fits all and so is none."""
+def is_id(text: str) -> bool:
+    """Say whether this can name a task: an id or the beginning of one. Nothing at all names none."""
     return 0 < len(text) <= LONGEST_TASK_ID and _SLUG_LETTERS.issuperset(text) and text[0] != "-"
 
 

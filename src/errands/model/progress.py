@@ -35,7 +35,7 @@ class Progress:
     text: str = ""
 
 
-def reported(text: str) -> Progress | None:
+def parse(text: str) -> Progress | None:
     """Read what a task reports on purpose: `3/10 text` or `42% text`, with or without the marker."""
     line = text.strip().removeprefix(MARKER).strip()
     amount, _, words = line.partition(" ")
@@ -63,7 +63,7 @@ def latest(output: str) -> Progress | None:
     """Say what the end of a task's output tells: its last report, or else its last line."""
     lines = [line for line in output.replace("\r", "\n").split("\n") if line.strip()]
     for line in reversed(lines):
-        if line.startswith(MARKER) and (progress := reported(line)) is not None:
+        if line.startswith(MARKER) and (progress := parse(line)) is not None:
             return progress
     return recognised(lines[-1]) if lines else None
 

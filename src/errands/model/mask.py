@@ -1,0 +1,243 @@
+"""Masking: credentials never reach a screen, a notice or an agent.
+
+What counts as one: the value of a variable whose name says so, as it is, quoted or encoded, and every
+shape in `secret`. Masking errs on the side of hiding; the raw log is its owner's alone.
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+
+from errands.model.secret import LABELLED, SHAPES, WORDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    Span = tuple[int, int, str]
+
+SHORTEST_VALUE = 8
+
+_LONGEST_LEAD = 256
+_BLOCK = 32_768
+_LONGEST_WORD = 65_536
+_OVERLAP = 8192
+
+_TELLING_PARTS = ("TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "APIKEY", "CREDENTIAL", "PRIVATEKEY")
+_TELLING_WORDS = frozenset(("AUTH", "COOKIE", "DSN", "KEY", "PASS", "PAT", "PWD"))
+# `SSH_AUTH_SOCK`, `TOKEN_LIMIT`, `KEY_FILE`: the last word says that it is about a credential and is none.
+_HARMLESS_ENDS = frozenset((
+    "ALGORITHM", "COUNT", "DIR", "EXPIRY", "FILE", "HOST", "ID", "LENGTH", "LIMIT", "METHOD", "MODE", "NAME",
+    "PARALLELISM", "PATH", "PORT", "PROVIDER", "SIZE", "SOCK", "TTL", "TYPE", "USER",
+))  # fmt: skip
+
+_BLANKS = " \t\n\r\f\v"
+_BLANK = re.compile(r"\s", re.ASCII)
+_COLOUR_END = re.compile(r"[\d\[;]m", re.ASCII)
+_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_TEXT = re.compile(r"[A-Za-z0-9+/=]{16,}|^[ \t]*[A-Za-z0-9+/=]{1,15}[ \t]*$|(?<=\\n)[A-Za-z0-9+/=]+")
+_KEY_HEADERS = ("Proc-Type:", "DEK-Info:", "Version:", "Comment:")
+
+
+class Mask:
+    """The secrets of one environment, and all well-known shapes besides."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.values = dict(_values(environment))
+
+    def text(self, text: str) -> str:
+        """Mask a whole text."""
+        stream = self.stream()
+        return stream.feed(text) + stream.close()
+
+    def stream(self) -> Stream:
+        """Begin to mask text that comes in pieces."""
+        return Stream(self.values)
+
+
+class Stream:
+    """Mask text piece by piece, wherever the pieces are cut.
+
+    Only the last word is held back, because no shape contains a blank; longer if it may be the beginning
+    of a value that does.
+    """
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self._values = values
+        self._with_blanks = [value for value in values if _BLANK.search(value)]
+        self._held = ""
+        self._before = ""  # what was given back last of the current line, unmasked
+        self._in_key = False
+        self._swallowing = False
+
+    def feed(self, text: str) -> str:
+        """Take the next piece and give back what is surely masked of all so far."""
+        masked = []
+        for start in range(0, len(text), _BLOCK):
+            self._held += text[start : start + _BLOCK]
+            masked += [self._pass_on(self._cut()), self._shorten()]
+        return "".join(masked)
+
+    def close(self) -> str:
+        """Give back the rest."""
+        return self._pass_on(len(self._held))
+
+    def _cut(self) -> int:
+        """Find the place up to which nothing can be part of a secret that is still to come."""
+        text = self._held
+        if self._in_key or "-----BEGIN" in text:
+            return text.rfind("\n") + 1
+        cut = 1 + max(map(text.rfind, _BLANKS))
+        moved = True
+        while moved:
+            moved = False
+            for value in self._with_blanks:
+                for start in range(max(0, cut - len(value) + 1), cut):
+                    if text.startswith(value, start) or value.startswith(text[start:]):
+                        cut, moved = start, True
+                        break
+        return cut
+
+    def _shorten(self) -> str:
+        """Let go of the beginning of a word too long to be held."""
+        if len(self._held) <= _LONGEST_WORD:
+            return ""
+        edge = len(self._held) - _OVERLAP
+        offset = len(self._before)
+        for start, end, kind in self._spans(self._before + self._held, offset):
+            if start - offset < edge < end - offset:
+                edge = start - offset
+                if edge == 0:
+                    self._held, self._swallowing = "", True
+                    return _label(kind)
+        return self._pass_on(edge)
+
+    def _pass_on(self, cut: int) -> str:
+        text, self._held = self._held[:cut], self._held[cut:]
+        if self._swallowing:
+            blank = _BLANK.search(text)
+            self._swallowing = blank is None
+            text = text[blank.start() :] if blank else ""
+        masked = []
+        while text:
+            if self._in_key:
+                line, text = self._key_line(text)
+                masked.append(line)
+            else:
+                begin = _BEGIN.search(text)
+                end = begin.end() if begin else len(text)
+                self._in_key = begin is not None
+                masked.append(self._masked(text[:end]))
+                text = text[end:]
+        return "".join(masked)
+
+    def _key_line(self, text: str) -> tuple[str, str]:
+        """Mask the first line as one of a private key, and give back the rest; other lines end the key."""
+        line, newline, rest = text.partition("\n")
+        end = _END.search(line)
+        body = line[: end.start()] if end else line
+        clean, found = _KEY_TEXT.subn(_label("private key"), body)
+        if end is not None:
+            self._in_key = False
+            return clean, text[end.start() :]
+        if not found and body.strip() and not body.strip().startswith(_KEY_HEADERS):
+            self._in_key = False
+            return "", text
+        self._before = ""
+        return clean + newline, rest
+
+    def _masked(self, text: str) -> str:
+        whole = self._before + text
+        offset = len(self._before)
+        self._before = whole.rpartition("\n")[2][-_LONGEST_LEAD:]
+        parts = []
+        place = offset
+        for start, end, kind in self._spans(whole, offset):
+            parts += [whole[place:start], _label(kind)]
+            place = end
+        return "".join(parts) + whole[place:]
+
+    def _spans(self, text: str, offset: int) -> list[Span]:
+        """Find what must be masked from `offset` on, in order; what overlaps is one."""
+        merged: list[Span] = []
+        for span in sorted(_found(text, offset, self._values), key=lambda span: (span[0], -span[1])):
+            if merged and span[0] < merged[-1][1]:
+                start, end, kind = merged[-1]
+                merged[-1] = (start, max(end, span[1]), kind)
+            else:
+                merged.append(span)
+        return merged
+
+
+def _label(kind: str) -> str:
+    return f"[masked: {kind}]"
+
+
+def _found(text: str, offset: int, values: Mapping[str, str]) -> Iterator[Span]:
+    for value, name in values.items():
+        start = text.find(value, offset)
+        while start >= 0:
+            yield start, start + len(value), name
+            start = text.find(value, start + len(value))
+    for kind, anchor, pattern in SHAPES:
+        if anchor in text:
+            for match in re.compile(pattern, re.ASCII).finditer(text, offset):
+                yield *match.span(), kind
+    for kind, anchor, pattern in WORDS:
+        word = re.compile(pattern, re.ASCII).search(text, offset) if anchor in text else None
+        while word:
+            begins = _begins_word(text, word.start())
+            if begins:
+                yield *word.span(), kind
+            word = word.re.search(text, word.end() if begins else word.start() + 1)
+    lowered = text.lower() if text.isascii() else "".join(c.lower() if c.isascii() else c for c in text)
+    for kind, anchors, lead, pattern in LABELLED:
+        if any(anchor in lowered for anchor in anchors):
+            covered = offset
+            secret = re.compile(pattern, re.ASCII)
+            for before in re.compile(lead, re.ASCII).finditer(lowered):
+                # A lead inside a secret that was found already leads nowhere new.
+                if before.end() >= covered and (found := secret.match(text, before.end())):
+                    covered = found.end()
+                    yield *found.span(), kind
+
+
+def _begins_word(text: str, place: int) -> bool:
+    """Say whether a word begins here: after no letter or digit, an escaped newline, or a colour."""
+    before = text[max(0, place - 2) : place]
+    return (
+        not before[-1:].isalnum()
+        or before in ("\\n", "\\r", "\\t")
+        or _COLOUR_END.fullmatch(before) is not None
+    )
+
+
+def _values(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for name, value in environment.items():
+        if is_credential(name, value):
+            for spelling in _spellings(value.strip()):
+                yield spelling, name
+
+
+def is_credential(name: str, value: str) -> bool:
+    """Say whether a variable holds a credential, by its name and by what could be one at all."""
+    words = name.upper().replace("-", "_").strip("_").split("_")
+    telling = any(part in name.upper() for part in _TELLING_PARTS) or not _TELLING_WORDS.isdisjoint(words)
+    if not telling or words[-1] in _HARMLESS_ENDS or name in ("PWD", "OLDPWD"):
+        return False
+    value = value.strip()
+    is_path = "CREDENTIAL" in name.upper() and value.startswith(("/", "~", "."))
+    is_number = value.isdecimal() and len(value) < 12
+    return len(value) >= SHORTEST_VALUE and not is_path and not is_number and len(set(value)) > 2
+
+
+def _spellings(value: str) -> Iterator[str]:
+    """Say a value in all the ways in which it may be printed."""
+    yield value
+    raw = value.encode("utf-8", "replace")
+    yield binascii.b2a_base64(raw, newline=False).decode().rstrip("=")
+    yield "".join(chr(b) if b < 128 and (chr(b).isalnum() or chr(b) in "-._~") else f"%{b:02X}" for b in raw)
+    yield value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    yield from (line.strip() for line in value.splitlines() if len(line.strip()) >= 16)
