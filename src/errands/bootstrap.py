@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from errands.config import Config
     from errands.engine.connected import Connected
     from errands.engine.loops import Loops
+    from errands.model.finding import Finding
+    from errands.stores.sqlite.repair import Repaired
 
 READY_WITHIN = 10.0  # seconds
 
@@ -88,7 +90,7 @@ def run_daemon(home: Home | None = None) -> int:
     home = home or open_home()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     config = configuration.load(cwd="/")
-    return serve(home, lambda: make_loops(home, config))
+    return serve(home, config, lambda: make_loops(home, config))
 
 
 def start_daemon(home: Home) -> None:
@@ -103,7 +105,9 @@ def start_daemon(home: Home) -> None:
                 return
             ended, code = os.waitpid(child, os.WNOHANG)
             if ended and os.waitstatus_to_exitcode(code):
-                raise DaemonError(f"the daemon could not start:\n{_last_words(home)}\nThe whole log: {home.log}")
+                raise DaemonError(
+                    f"the daemon could not start:\n{_last_words(home)}\nThe whole log: {home.log}"
+                )
             time.sleep(0.005)
     except ChildProcessError:
         return  # it was another process's daemon that answered for ours
@@ -121,11 +125,96 @@ def ensure_held(engine: Engine) -> None:
         start_daemon(engine.home)
 
 
+def stop_daemon(home: Home, *, patience: float = 10.0) -> bool:
+    """Ask the daemon to stop and wait until it has; False when none was running. What runs goes on."""
+    import signal
+
+    from errands.engine.holder import holder, is_held
+
+    facts = holder(home)
+    if facts is None:
+        return False
+    if facts["role"] != "daemon":
+        raise DaemonError(
+            f"process {facts['pid']} runs the loops inside a program of its own; end that program instead"
+        )
+    # The lock says that its holder lives, so this pid is the holder's and nobody else's.
+    os.kill(facts["pid"], signal.SIGTERM)
+    deadline = time.monotonic() + patience
+    while is_held(home):
+        if time.monotonic() > deadline:
+            raise DaemonError(
+                f"daemon {facts['pid']} has not stopped after {patience:g} s; "
+                f"`kill -9 {facts['pid']}` loses nothing"
+            )
+        time.sleep(0.01)
+    return True
+
+
+def examine(home: Home) -> list[Finding]:
+    """Look at everything the engine stands on; what cannot be looked at is a finding too."""
+    from errands.engine.doctor import examine_daemon, examine_home, examine_store
+    from errands.model.errors import ErrandsError
+    from errands.model.finding import Finding
+    from errands.runners.system import choose
+    from errands.stores.sqlite.repair import damage
+
+    config, problems = configuration.inspect(_where(), os.environ)
+    findings = [
+        Finding(section="configuration", level="fail", text=str(each), advice="errands config check")
+        for each in problems
+    ] or [Finding(section="configuration", level="ok", text="every key and value is understood")]
+    findings += [
+        Finding(section="configuration", level="warn", text=str(each))
+        for each in configuration.strangers(os.environ)
+    ]
+    findings += examine_home(home)
+    system = choose()
+    findings += [
+        Finding(section="platform", level="warn", text=f"supervision by {system.NAME}: {each}")
+        for each in system.WEAKNESSES
+    ] or [Finding(section="platform", level="ok", text=f"supervision by {system.NAME}: all guarantees hold")]
+    if not os.path.exists(home.store):
+        return findings
+    try:
+        engine = open_engine(home, config)
+        try:
+            findings += examine_store(engine, damage(home.store))
+            counts = engine.store.counts()
+            findings += examine_daemon(home, live=counts["pending"] + counts["running"])
+        finally:
+            engine.close()
+    except ErrandsError as error:
+        findings.append(Finding(section="store", level="fail", text=str(error)))
+    return findings
+
+
+def _where() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return "/"
+
+
+def repair_store(home: Home) -> Repaired:
+    """Set a damaged store aside and keep every record that can be read; only while nobody runs the loops."""
+    from errands.engine.holder import HolderLock
+    from errands.stores.sqlite.repair import repair
+
+    lock = HolderLock(home)
+    if not lock.take("daemon", {}):
+        raise DaemonError("the store is in use; `errands daemon stop` first, then repair it")
+    try:
+        return repair(home.store, datetime.now(UTC).strftime("%Y%m%d-%H%M%S"))
+    finally:
+        lock.release()
+
+
 def connect(home: str | None = None, *, embedded: bool = True, **overrides: Any) -> Connected:
     """Open the engine for an async program: `async with errands.connect() as engine: ...`.
 
-    If nobody runs the loops of this home, this process does, for as long as it is connected (`embedded`); work that
-    is still live then is handed to the daemon. With `embedded=False` the daemon is started instead.
+    If nobody runs the loops of this home, this process does, for as long as it is connected (`embedded`);
+    work that is still live then is handed to the daemon. With `embedded=False` the daemon is started instead.
     `overrides` are configuration keys such as `{"runs.grace": "2s"}`.
     """
     from errands.engine.connected import Connected

@@ -1,4 +1,4 @@
-"""The inbox: a channel that keeps notices for the next reader of their owner, who is told each of them once."""
+"""The inbox: keeps notices for the next reader of their owner, who is told each of them once."""
 
 from __future__ import annotations
 

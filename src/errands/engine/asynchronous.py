@@ -35,7 +35,7 @@ class AsyncEngine:
         self._unheld = unheld
 
     async def submit(self, command: Command | Sequence[str] | Draft, **options: Any) -> View:
-        """Create a task; `options` are the fields of `Draft`, such as name, cwd, env, after, timeout, batch."""
+        """Create a task; `options` are the fields of `Draft`: name, cwd, env, after, timeout, batch ..."""
         return self.engine.submit(drafted(command, options))
 
     async def submit_all(self, drafts: Sequence[Draft]) -> list[View]:
@@ -74,7 +74,9 @@ class AsyncEngine:
         """Wait until a task ends, or the time-out passes; the view tells which."""
         return (await self.wait_all([task_id], timeout=timeout))[0]
 
-    async def wait_all(self, task_ids: Sequence[str], *, timeout: float | timedelta | None = None) -> list[View]:
+    async def wait_all(
+        self, task_ids: Sequence[str], *, timeout: float | timedelta | None = None
+    ) -> list[View]:
         ids = [self.engine.resolve(each) for each in task_ids]
         seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
         if seconds is not None and seconds < 0:
@@ -113,7 +115,9 @@ class AsyncEngine:
                     return
                 await line.news(0.1)
 
-    async def list(self, *, states: Iterable[str] = (), batch: str | None = None, limit: int | None = None) -> list[View]:
+    async def list(
+        self, *, states: Iterable[str] = (), batch: str | None = None, limit: int | None = None
+    ) -> list[View]:
         return self.engine.list(Query(states=tuple(states), batch=batch, limit=limit))
 
 

@@ -130,9 +130,8 @@ class Belfry:
 
 
 def _is_ours(line: socket.socket) -> bool:
-    """Tell whether the other end belongs to us or to root; where the system cannot say, the file mode does."""
+    """Tell whether the other end is ours or root's; where the system cannot say, the file's mode does."""
     if not hasattr(socket, "SO_PEERCRED"):
         return True
     _pid, uid, _gid = struct.unpack("3i", line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
     return uid in (0, os.geteuid())
-

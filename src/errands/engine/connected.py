@@ -1,4 +1,4 @@
-"""A connection of a program to the engine: a client where somebody runs the loops, the holder where nobody does."""
+"""A program's connection: a client where somebody runs the loops, the holder where nobody does."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ class Connected:
     """An async context manager; what is live or queued when it ends goes on under the daemon."""
 
     def __init__(
-        self, *, engine: Callable[[], Engine], loops: Callable[[], Loops] | None, start_daemon: Callable[[], None]
+        self,
+        *,
+        engine: Callable[[], Engine],
+        loops: Callable[[], Loops] | None,
+        start_daemon: Callable[[], None],
     ) -> None:
         self._open_engine = engine
         self._make_loops = loops
@@ -32,7 +36,7 @@ class Connected:
                 self._start_daemon()
         else:
             lock = HolderLock(engine.home)
-            if lock.take("embedded"):
+            if lock.take("embedded", engine.config.lanes):
                 self._lock = lock
                 self._loops = self._make_loops()
                 await self._loops.open()
@@ -46,10 +50,9 @@ class Connected:
             if self._lock is not None:
                 self._lock.release()
             counts = self._engine.store.counts()
-            self._engine.bell.close()
+            self._engine.close()
             if self._lock is not None and (counts["pending"] or counts["running"]):
                 self._start_daemon()
-            self._engine.store.close()
 
     def _unheld(self) -> None:
         """Nobody answers the bell: the holder died, and its work is waiting."""

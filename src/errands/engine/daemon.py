@@ -9,6 +9,7 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
+from errands.config import Config
 from errands.engine.holder import HolderLock
 from errands.engine.home import Home
 from errands.engine.loops import Loops
@@ -17,11 +18,11 @@ from errands.model.errors import ErrandsError
 _LOG = logging.getLogger("errands.daemon")
 
 
-def serve(home: Home, make_loops: Callable[[], Loops]) -> int:
+def serve(home: Home, config: Config, make_loops: Callable[[], Loops]) -> int:
     """Run the daemon in this process until it is told to stop; 0 also when another one is there already."""
     os.makedirs(home.path, mode=0o700, exist_ok=True)
     lock = HolderLock(home)
-    if not lock.take("daemon"):
+    if not lock.take("daemon", config.lanes):
         _LOG.info("another process holds %s; nothing to do", home.path)
         return 0
     try:

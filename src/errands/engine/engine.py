@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from errands.engine.home import Home
     from errands.model.draft import Draft
     from errands.model.event import Event
+    from errands.model.mask import Mask
     from errands.model.notice import Notice
     from errands.model.view import View
     from errands.ports.clock import Clock
@@ -46,6 +47,10 @@ class Engine:
         self.bell = bell
         self._output = output
         self._launching = Launching(store, config)
+
+    def close(self) -> None:
+        self.bell.close()
+        self.store.close()
 
     # Verbs.
 
@@ -66,7 +71,7 @@ class Engine:
         return views
 
     def cancel(self, task_ids: Iterable[str], *, by: str | None = None) -> list[View]:
-        """End tasks: pending ones now, running ones by a request the holder carries out. Repeating is harmless."""
+        """End tasks: pending ones now, running ones by a request to the holder. Repeating is harmless."""
         ids = [self.resolve(each) for each in task_ids]
         now, who = self.clock.now(), by or launcher()
         with self.store:
@@ -78,6 +83,16 @@ class Engine:
                     self.store.request_stop(run.id, by=who, now=now)
         self.bell.ring()
         return [self.get(each) for each in ids]
+
+    def stop(self, task_id: str, *, by: str | None = None) -> View:
+        """End a task's running run; a pending one is not stopped but cancelled."""
+        view, who = self.get(task_id), by or launcher()
+        if view.latest.state != "running":
+            raise IllegalMove(f"task {view.id} is {view.state}; only a running one can be stopped")
+        with self.store:
+            self.store.request_stop(view.latest.id, by=who, now=self.clock.now())
+        self.bell.ring()
+        return self.get(view.id)
 
     def restart(self, task_id: str) -> View:
         """Run an ended task again, as a new run."""
@@ -96,7 +111,9 @@ class Engine:
         with self.store:
             live = [view.id for view in self.store.views(Query(ids=tuple(ids))) if view.is_live]
             if live:
-                raise StillLive(f"still live: {', '.join(live)}; cancel first, or leave out what is not finished")
+                raise StillLive(
+                    f"still live: {', '.join(live)}; cancel first, or leave out what is not finished"
+                )
             # The rows go first: what is left of a directory without a row is swept by the janitor.
             runs = self.store.remove(ids)
         for run_id in runs:
@@ -166,6 +183,7 @@ class Engine:
             "finally": [_plain(each) for each in task.action.lastly],
             "env": dict(task.action.env),
             "after": list(task.after),
+            "waiting_for": [each for each in task.after if view.waits and not self.store.ended(each)],
             "input": task.action.input,
             "message": task.message,
             "limits": _limits(task.limits),
@@ -191,6 +209,13 @@ class Engine:
         except OSError:
             return []
         return [name for name in names if not _is_own(name)]
+
+    def mask(self, task_id: str) -> Mask:
+        """Make what hides a task's secrets, and well-known tokens, wherever its output is shown."""
+        from errands.model.mask import Mask
+
+        task = self.store.task(self.resolve(task_id))
+        return Mask({**self.store.environment(task.action.environment), **task.action.env})
 
     def events(self, task_id: str) -> list[Event]:
         return self.store.events(self.resolve(task_id))
@@ -222,7 +247,9 @@ class Engine:
 def launcher() -> str:
     """Name whoever runs this process: the run it belongs to, or the person."""
     run = os.environ.get("ERRANDS_RUN_ID")
-    return f"run {run}" if run else os.environ.get("USER") or os.environ.get("LOGNAME") or f"uid {os.getuid()}"
+    return (
+        f"run {run}" if run else os.environ.get("USER") or os.environ.get("LOGNAME") or f"uid {os.getuid()}"
+    )
 
 
 def remove_tree(directory: str) -> None:

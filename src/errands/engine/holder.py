@@ -15,6 +15,7 @@ from errands.model.errors import StoreUnwritable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any, Literal
 
     from errands.engine.home import Home
@@ -27,21 +28,29 @@ class HolderLock:
         self._home = home
         self._handle: int | None = None
 
-    def take(self, role: Role) -> bool:
+    def take(self, role: Role, lanes: Mapping[str, int]) -> bool:
         """Become the holder; False when another process is."""
         import json
 
         try:
             handle = os.open(self._home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError as error:
-            raise StoreUnwritable(f"cannot open {self._home.lock}: {error.strerror}; check its permissions") from error
+            raise StoreUnwritable(
+                f"cannot open {self._home.lock}: {error.strerror}; check its permissions"
+            ) from error
         if not _locked(handle):
             os.close(handle)
             return False
         self._handle = handle
         # A forked child would otherwise go on holding the lock after we are gone.
         os.register_at_fork(after_in_child=self._forget)
-        facts = {"pid": os.getpid(), "version": __version__, "role": role, "home": self._home.path}
+        facts = {
+            "pid": os.getpid(),
+            "version": __version__,
+            "role": role,
+            "home": self._home.path,
+            "lanes": dict(lanes),
+        }
         temporary = f"{self._home.holder}.{os.getpid()}"
         with open(temporary, "w") as file:
             json.dump(facts, file)

@@ -6,14 +6,14 @@ import os
 
 from errands.engine.settle import settle
 from errands.model.action import Shell, written
-from errands.model.draft import check
+from errands.model.draft import UNLIMITED, check
 from errands.model.errors import BadValue
 from errands.model.limits import Limits
 from errands.model.naming import command_slug, new_id, slug
 from errands.model.order import ordered
 from errands.model.task import Task
 from errands.model.trigger import At, Now
-from errands.text import nearest
+from errands.text import did_you_mean
 
 try:
     from _blake2 import blake2b  # hashlib would load OpenSSL, 3 ms for every command
@@ -23,7 +23,7 @@ except ImportError:  # pragma: no cover
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from datetime import datetime
+    from datetime import datetime, timedelta
 
     from errands.config import Config
     from errands.model.draft import Draft
@@ -108,18 +108,18 @@ class Launching:
             ),
             trigger=Now() if draft.at is None else At(time=draft.at),
             limits=Limits(
-                timeout=draft.timeout or runs.timeout,
-                idle=draft.idle or runs.idle,
+                timeout=_span(draft.timeout, runs.timeout),
+                idle=_span(draft.idle, runs.idle),
                 on_idle=draft.on_idle or runs.on_idle,
-                memory=draft.memory or runs.memory,
-                cpu=draft.cpu or runs.cpu,
-                processes=draft.processes or runs.processes,
+                memory=_amount(draft.memory, runs.memory),
+                cpu=_span(draft.cpu, runs.cpu),
+                processes=_amount(draft.processes, runs.processes),
                 output=draft.output or runs.output_cap,
                 grace=runs.grace if draft.grace is None else draft.grace,
             ),
             lane=draft.lane,
             priority=draft.priority,
-            notify=draft.notify,
+            notify=draft.notify or self._config.notices.policy,
             owner=draft.owner or environ.get("ERRANDS_SESSION") or "user",
             parent=draft.parent,
             message=draft.message,
@@ -136,8 +136,8 @@ class Launching:
         if lane not in lanes:
             known = ", ".join(f"{name} ({width})" for name, width in lanes.items())
             raise BadValue(
-                f"there is no lane {lane!r}{nearest(lane, lanes)} There are: {known}; "
-                f"a new one is a line in the configuration, [lanes] {lane} = 2"
+                f"there is no lane {lane!r}{did_you_mean(lane, lanes)}. There are: {known}; "
+                f"a new one is a line in the configuration: [lanes] {lane} = 2"
             )
 
     def _environment(self, environ: Mapping[str, str]) -> str:
@@ -150,6 +150,14 @@ class Launching:
             self._variables = json.dumps(variables, sort_keys=True)
             self._digest = blake2b(self._variables.encode(), digest_size=16).hexdigest()
         return self._digest
+
+
+def _span(asked: timedelta | None, default: timedelta | None) -> timedelta | None:
+    return default if asked is None else None if asked == UNLIMITED else asked
+
+
+def _amount(asked: int | None, default: int | None) -> int | None:
+    return default if asked is None else asked or None
 
 
 def _creator(environ: Mapping[str, str]) -> str:

@@ -122,7 +122,7 @@ class Loops:
             # The reports stay where they are: the turn is taken again when the store can be written.
             _LOG.error("%s", error)
             asyncio.get_running_loop().call_later(RETRY, self.wake)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  # the loop's edge: whatever it is ends the loops, visibly
             self._fail(error)
 
     def _act(self, now: datetime) -> None:
@@ -184,7 +184,9 @@ class Loops:
 
     def _check_home(self) -> None:
         if _identity(self._home) != self._identity:
-            raise HomeError(f"{self._home.store} was removed or replaced while it was in use; nothing more is started")
+            raise HomeError(
+                f"{self._home.store} was removed or replaced while it was in use; nothing more is started"
+            )
 
     def _fail(self, error: Exception) -> None:
         _LOG.error("the loops stop: %s", error, exc_info=not isinstance(error, HomeError))

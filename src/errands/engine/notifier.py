@@ -47,7 +47,7 @@ class Notifier:
             ids = [each.id for each in notices]
             try:
                 await self._channels[name].deliver(notices)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001  # a channel may fail in any way, and delays no other
                 _LOG.warning("channel %s did not take %d notices: %s", name, len(ids), error)
                 delay = timedelta(seconds=min(2.0 ** notices[0].attempts, 900))
                 with self._store:
@@ -69,7 +69,7 @@ class Notifier:
                 due = self._store.next_notice_at(name)
                 if due is not None:
                     wait = max(0.05, (due - self._clock.now()).total_seconds())
-            except Exception:
+            except Exception:  # noqa: BLE001  # the loop's edge
                 _LOG.exception("the outbox cannot be read; trying again soon")
                 wait = 2.0
             try:

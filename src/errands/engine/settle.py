@@ -32,7 +32,9 @@ def settle(store: Store, run_id: str, state: RunState, *, now: datetime) -> list
             store.release_dependents(task_id)
             continue
         for each in waiting:
-            if store.skip(each, reason="dependency", error=f"it waited for {task_id}, which is {state}", now=now):
+            if store.skip(
+                each, reason="dependency", error=f"it waited for {task_id}, which is {state}", now=now
+            ):
                 queue.append((each, "skipped"))
     return changed
 

@@ -145,7 +145,7 @@ class Supervisor:
                 self._ended[report.run_id] = report
             case Refused():
                 # Its record exists: this attempt was started or given up by another holder.
-                task, run = self._live[report.run_id]
+                _, run = self._live[report.run_id]
                 found = self._runner.recover(run.id, attempt=run.attempt)
                 if isinstance(found, Ended):
                     self._ended[run.id] = found

@@ -5,6 +5,8 @@ Everything has the default a person expects, so `Draft(command="make test")` is 
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from errands.model.errors import BadValue
 from errands.model.notice import POLICIES
 from errands.model.record import record
@@ -13,17 +15,22 @@ from errands.model.task import PRIORITIES
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import datetime, timedelta
+    from datetime import datetime
 
     from errands.model.action import Command, Input
     from errands.model.limits import OnIdle
     from errands.model.notice import Policy
     from errands.model.task import Priority
 
+UNLIMITED = timedelta.max
+
 
 @record
 class Draft:
-    """`environ` and `cwd` are the launcher's; the engine fills in its own process's when they are None."""
+    """None means the default: of the configuration, or, for `environ` and `cwd`, of the launching process.
+
+    `UNLIMITED` (for memory and processes: 0) means no limit although the configuration has one.
+    """
 
     command: Command
     then: tuple[Command, ...] = ()
@@ -45,7 +52,7 @@ class Draft:
     message: str | None = None
     created_by: str | None = None
     template: str | None = None
-    notify: Policy = "always"
+    notify: Policy | None = None
     timeout: timedelta | None = None
     idle: timedelta | None = None
     on_idle: OnIdle | None = None
@@ -71,15 +78,15 @@ def check(draft: Draft) -> None:
     if draft.cwd is not None:
         _no_nul((draft.cwd,), "the directory")
     _one_of("priority", draft.priority, PRIORITIES)
-    _one_of("notify", draft.notify, POLICIES)
+    _one_of("notify", draft.notify or "always", POLICIES)
     _one_of("input", draft.input, ("none", "pipe", "pty"))
     _one_of("on_idle", draft.on_idle or "stop", ("stop", "report"))
     for label, span in (("timeout", draft.timeout), ("idle", draft.idle), ("cpu", draft.cpu)):
         if span is not None and span.total_seconds() <= 0:
             raise BadValue(f"{label} must be longer than nothing; leave it out for no limit")
     for label, amount in (("memory", draft.memory), ("processes", draft.processes)):
-        if amount is not None and amount <= 0:
-            raise BadValue(f"{label} must be more than 0; leave it out for no limit")
+        if amount is not None and amount < 0:
+            raise BadValue(f"{label} cannot be less than 0; leave it out for no limit")
     if draft.output is not None and draft.output < 4096:
         raise BadValue(f"an output cap of {draft.output} bytes is too small; the least is 4096")
 

@@ -5,6 +5,8 @@ A failing command is never one of these; it is an Ending. `exit_code` is what th
 
 from __future__ import annotations
 
+# ruff: noqa: N818  # NotFound says what it is; NotFoundError would say it twice
+
 
 class ErrandsError(Exception):
     """Something the caller asked for cannot be done."""

@@ -20,9 +20,13 @@ else:
 
     def record(cls):
         """Turn an annotated class into a record; every annotated name is a field."""
-        names = tuple(cls.__dict__.get("__annotations__", ()))
+        names = tuple(cls.__dict__.get("__annotations__", ()))  # noqa: RUF063  # inspect is what we avoid
         defaults = {name: cls.__dict__[name] for name in names if name in cls.__dict__}
-        body = {k: v for k, v in cls.__dict__.items() if k not in defaults and k not in ("__dict__", "__weakref__")}
+        body = {
+            k: v
+            for k, v in cls.__dict__.items()
+            if k not in defaults and k not in ("__dict__", "__weakref__")
+        }
         body["__slots__"] = names
         body["__init__"] = _initialiser(names, defaults)
         body["__setattr__"] = body["__delattr__"] = _refuse

@@ -71,15 +71,23 @@ def _failure(task: Task, ending: Ending) -> tuple[Failure | None, str | None]:
         return "spawn", ending.error
     match ending.stop:
         case "timeout":
-            return "timeout", _stopped(f"ran longer than its time-out of {_seconds(task.limits.timeout)}", ending)
+            return "timeout", _stopped(
+                f"ran longer than its time-out of {_seconds(task.limits.timeout)}", ending
+            )
         case "idle":
             return "idle", _stopped(f"no output for {_seconds(task.limits.idle)} (idle time-out)", ending)
         case "memory":
-            return "limit", _stopped(f"memory limit of {task.limits.memory} bytes exceeded: {ending.peak}", ending)
+            return "limit", _stopped(
+                f"memory limit of {task.limits.memory} bytes exceeded: {ending.peak}", ending
+            )
         case "cpu":
-            return "limit", _stopped(f"CPU time limit of {_seconds(task.limits.cpu)} exceeded: {ending.peak}", ending)
+            return "limit", _stopped(
+                f"CPU time limit of {_seconds(task.limits.cpu)} exceeded: {ending.peak}", ending
+            )
         case "processes":
-            return "limit", _stopped(f"limit of {task.limits.processes} processes exceeded: {ending.peak}", ending)
+            return "limit", _stopped(
+                f"limit of {task.limits.processes} processes exceeded: {ending.peak}", ending
+            )
         case "cancel" | None:
             pass
     if ending.signal is not None:

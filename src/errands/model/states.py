@@ -72,6 +72,8 @@ def run_after(state: RunState, move: str) -> RunState:
         raise IllegalMove(_refusal("run", state, move, RUN_MOVES)) from None
 
 
-def _refusal(what: str, state: str, move: str, moves: dict[str, dict[str, TaskState]] | dict[str, dict[str, RunState]]) -> str:
+def _refusal(
+    what: str, state: str, move: str, moves: dict[str, dict[str, TaskState]] | dict[str, dict[str, RunState]]
+) -> str:
     possible = ", ".join(moves.get(state, ())) or "nothing: this state is final"
     return f"a {what} that is {state} cannot {move}; it can: {possible}"

@@ -28,7 +28,9 @@ _SPANS = ("timeout", "idle", "cpu", "grace")
 def check_name(name: str) -> None:
     """Refuse a name that would be awkward to type."""
     if name != slug(name):
-        raise BadValue(f"a template cannot be called {name!r}; use lower-case letters, digits and hyphens: {slug(name)}")
+        raise BadValue(
+            f"a template cannot be called {name!r}; use lower-case letters, digits and hyphens: {slug(name)}"
+        )
 
 
 def parameters(draft: Draft) -> dict[str, str | None]:
@@ -62,7 +64,9 @@ def to_text(draft: Draft) -> str:
     import json
 
     if draft.at is not None or draft.key is not None:
-        raise BadValue("a template cannot have a start time or an idempotency key; give them when you start it")
+        raise BadValue(
+            "a template cannot have a start time or an idempotency key; give them when you start it"
+        )
     blank = Draft(command=draft.command)
     kept: dict[str, Any] = {"command": draft.command}
     for name in fields(draft):

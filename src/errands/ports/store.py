@@ -32,8 +32,10 @@ if TYPE_CHECKING:
         def add_task(self, task: Task) -> bool:
             """Add a task; False when its id is taken."""
 
-        def add_run(self, task_id: str, *, cause: Cause, now: datetime, not_before: datetime | None = None) -> Run:
-            """Queue a new run of a task, waiting for what the task waits for; AlreadyActive if one is live."""
+        def add_run(
+            self, task_id: str, *, cause: Cause, now: datetime, not_before: datetime | None = None
+        ) -> Run:
+            """Queue a new run of a task; AlreadyActive if one is live."""
 
         def reopen(self, task_id: str, *, now: datetime) -> None:
             """Make an ended task active again."""
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
 
         # What moves a run.
         def claim(self, lane: str, *, limit: int, now: datetime) -> list[tuple[Task, Run]]:
-            """Take the next ready runs of a lane, best priority first, oldest first, and make them running."""
+            """Take the next ready runs of a lane, best priority and oldest first, and make them running."""
 
         def add_waits(self, run_id: str, on: Sequence[str]) -> None:
             """Make a pending run wait for tasks that have not completed yet."""
@@ -61,8 +63,10 @@ if TYPE_CHECKING:
         def request_stop(self, run_id: str, *, by: str, now: datetime) -> bool:
             """Ask for a running run's end; False when there is nothing to stop or it was asked before."""
 
-        def end(self, run: Run, outcome: Outcome, ending: Ending, *, summary: str | None, now: datetime) -> bool:
-            """Write how a run ended, with its task's new state and its event; False if it had ended already."""
+        def end(
+            self, run: Run, outcome: Outcome, ending: Ending, *, summary: str | None, now: datetime
+        ) -> bool:
+            """Write how a run ended, its task's new state, its event; False if it had ended already."""
 
         def withdraw(self, run_id: str, *, by: str, now: datetime) -> bool:
             """Cancel a pending run; False when it is no longer pending."""
@@ -80,7 +84,9 @@ if TYPE_CHECKING:
             """Tell the pending runs that wait for a task that it has completed."""
 
         def mark_retrieved(self, run_id: str, *, now: datetime) -> None: ...
-        def add_event(self, task_id: str, name: str, *, run: int | None, now: datetime, detail: str = "") -> None: ...
+        def add_event(
+            self, task_id: str, name: str, *, run: int | None, now: datetime, detail: str = ""
+        ) -> None: ...
         def note_idle(self, run_id: str) -> bool:
             """Note that a run's silence was reported; False when it was before."""
 
@@ -108,7 +114,9 @@ if TYPE_CHECKING:
         def expired(self, *, before: datetime, limit: int) -> list[str]: ...
 
         # Notices.
-        def add_notice(self, run_id: str, event: str, address: Address, *, body: str, now: datetime) -> None: ...
+        def add_notice(
+            self, run_id: str, event: str, address: Address, *, body: str, now: datetime
+        ) -> None: ...
         def due_notices(self, channel: str, *, now: datetime, limit: int) -> list[Notice]: ...
         def next_notice_at(self, channel: str) -> datetime | None: ...
         def delivered(self, notice_ids: Sequence[int], *, now: datetime) -> None: ...

@@ -1,2 +1,4 @@
-"""For tests, ours and those of whoever writes an adapter: a clock turned by hand, an engine on a temporary home,
-and a contract suite for every port."""
+"""For tests, ours and those of whoever writes an adapter.
+
+A clock turned by hand, an engine on a temporary home, and a contract suite for every port.
+"""

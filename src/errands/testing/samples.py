@@ -42,7 +42,13 @@ def sample_task(id: str = "true-222222", **changes: Any) -> Task:
 
 def sample_run(task_id: str = "true-222222", **changes: Any) -> Run:
     run = Run(
-        task_id=task_id, number=1, cause="submit", state="running", attempt=1, created_at=START, started_at=START
+        task_id=task_id,
+        number=1,
+        cause="submit",
+        state="running",
+        attempt=1,
+        created_at=START,
+        started_at=START,
     )
     return evolve(run, **changes)
 

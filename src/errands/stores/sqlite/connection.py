@@ -123,7 +123,8 @@ def _prepare(path: str) -> None:
         facts = os.stat(folder)
         if facts.st_uid != os.geteuid():
             raise HomeError(
-                f"{folder} belongs to another user (uid {facts.st_uid}); set ERRANDS_HOME to a directory of yours"
+                f"{folder} belongs to another user (uid {facts.st_uid}); "
+                "set ERRANDS_HOME to a directory of yours"
             )
         if facts.st_mode & 0o077:
             os.chmod(folder, 0o700)
@@ -132,8 +133,8 @@ def _prepare(path: str) -> None:
         os.close(handle)
         if empty and _has_entries(f"{folder}/runs"):
             raise StoreUnreadable(
-                f"the store {path} is empty, but {folder}/runs has runs of an earlier one; nothing was changed: put "
-                "the store back from a backup, or move the runs away to begin anew"
+                f"the store {path} is empty, but {folder}/runs has runs of an earlier one; nothing was changed: "
+                "put the store back from a backup, or move the runs away to begin anew"
             )
     except OSError as error:
         raise StoreUnwritable(
@@ -164,11 +165,17 @@ def _told(error: sqlite3.Error, path: str) -> StoreError:
                 "which sets the damaged file aside and keeps every record that can still be read"
             )
         case sqlite3.SQLITE_FULL:
-            return StoreUnwritable(f"the disk of {path} is full; nothing was changed: free some space and try again")
+            return StoreUnwritable(
+                f"the disk of {path} is full; nothing was changed: free some space and try again"
+            )
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
-            return StoreUnwritable(f"the store {path} cannot be written ({error}); check its permissions and its disk")
+            return StoreUnwritable(
+                f"the store {path} cannot be written ({error}); check its permissions and its disk"
+            )
         case sqlite3.SQLITE_IOERR:
-            return StoreUnwritable(f"reading or writing {path} failed ({error}); check the disk: `errands doctor`")
+            return StoreUnwritable(
+                f"reading or writing {path} failed ({error}); check the disk: `errands doctor`"
+            )
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return StoreError(
                 f"the store {path} was locked by another process for {PATIENCE:g} s; "

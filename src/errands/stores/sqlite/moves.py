@@ -45,7 +45,10 @@ class MoveRows(Table):
         at, claimed = micros(now), []
         for seq, task_seq, *columns in rows:
             self.db.write(
-                "UPDATE runs SET state = 'running', attempt = 1, started_at = ? WHERE seq = ? AND state = 'pending'",
+                """
+                UPDATE runs SET state = 'running', attempt = 1, started_at = ?
+                WHERE seq = ? AND state = 'pending'
+                """,
                 (at, seq),
             )
             run = evolve(
@@ -93,20 +96,24 @@ class MoveRows(Table):
             RETURNING task
             """,
             (
-                outcome.run_state, maybe_micros(ending.ended_at) or at, maybe_micros(ending.started_at), ending.pid,
-                ending.code, ending.signal, outcome.failure, outcome.error, ending.elapsed, ending.cpu, ending.rss,
-                ending.bytes, ending.lines, ending.truncated, ending.leftovers, ",".join(ending.hooks) or None,
-                ending.disk, summary, run.task_id, run.number,
+                outcome.run_state, maybe_micros(ending.ended_at) or at, maybe_micros(ending.started_at),
+                ending.pid, ending.code, ending.signal, outcome.failure, outcome.error, ending.elapsed,
+                ending.cpu, ending.rss, ending.bytes, ending.lines, ending.truncated, ending.leftovers,
+                ",".join(ending.hooks) or None, ending.disk, summary, run.task_id, run.number,
             ),
         ).fetchall()  # fmt: skip
         if not rows:
             return False
-        self.db.write("UPDATE tasks SET state = ?, updated_at = ? WHERE seq = ?", (outcome.task_state, at, rows[0][0]))
+        self.db.write(
+            "UPDATE tasks SET state = ?, updated_at = ? WHERE seq = ?", (outcome.task_state, at, rows[0][0])
+        )
         self._event(rows[0][0], run.number, outcome.run_state, at, outcome.error or "")
         return True
 
     def withdraw(self, run_id: str, *, by: str, now: datetime) -> bool:
-        return self._end_pending(run_id, "cancelled", "cancelled", None, f"cancelled by {by} before it started", now)
+        return self._end_pending(
+            run_id, "cancelled", "cancelled", None, f"cancelled by {by} before it started", now
+        )
 
     def skip(self, run_id: str, *, reason: Skip, error: str, now: datetime) -> bool:
         return self._end_pending(run_id, "skipped", "failed", reason, error, now)
@@ -171,7 +178,10 @@ class MoveRows(Table):
 
     def run(self, run_id: str) -> Run:
         task_id, number = task_of(run_id)
-        sql = f"SELECT {_RUN} FROM tasks JOIN runs ON runs.task = tasks.seq WHERE tasks.id = ? AND runs.number = ?"
+        sql = f"""
+            SELECT {_RUN} FROM tasks JOIN runs ON runs.task = tasks.seq
+            WHERE tasks.id = ? AND runs.number = ?
+        """
         return run_from(task_id, self.one(sql, task_id, number))
 
     def running(self) -> list[tuple[Task, Run]]:
@@ -210,7 +220,8 @@ class MoveRows(Table):
         task_seq, seq = rows[0]
         self.db.write("DELETE FROM waits WHERE run = ?", (seq,))
         self.db.write(
-            "UPDATE tasks SET state = ?, updated_at = ? WHERE seq = ? AND state = 'active'", (task_state, at, task_seq)
+            "UPDATE tasks SET state = ?, updated_at = ? WHERE seq = ? AND state = 'active'",
+            (task_state, at, task_seq),
         )
         self._event(task_seq, number, run_state, at, error)
         return True
@@ -228,5 +239,6 @@ class MoveRows(Table):
 
     def _event(self, task_seq: int, run: int | None, name: str, at: int, detail: str = "") -> None:
         self.db.write(
-            "INSERT INTO events (task, run, name, at, detail) VALUES (?, ?, ?, ?, ?)", (task_seq, run, name, at, detail)
+            "INSERT INTO events (task, run, name, at, detail) VALUES (?, ?, ?, ?, ?)",
+            (task_seq, run, name, at, detail),
         )

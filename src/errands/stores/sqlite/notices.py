@@ -28,13 +28,17 @@ class NoticeRows(Table):
 
     def due_notices(self, channel: str, *, now: datetime, limit: int) -> list[Notice]:
         return self._outbox(
-            "WHERE state = 'waiting' AND channel = ? AND next_at <= ? ORDER BY id LIMIT ?", channel, micros(now), limit
+            "WHERE state = 'waiting' AND channel = ? AND next_at <= ? ORDER BY id LIMIT ?",
+            channel,
+            micros(now),
+            limit,
         )
 
     def next_notice_at(self, channel: str) -> datetime | None:
         """Tell when the next waiting notice of a channel is due."""
         rows = self.db.read(
-            "SELECT next_at FROM outbox WHERE state = 'waiting' AND channel = ? ORDER BY next_at LIMIT 1", (channel,)
+            "SELECT next_at FROM outbox WHERE state = 'waiting' AND channel = ? ORDER BY next_at LIMIT 1",
+            (channel,),
         )
         return moment(rows[0][0]) if rows else None
 
@@ -125,5 +129,3 @@ class NoticeRows(Table):
                 f"SELECT notice, owner, run_id, event, body, created_at FROM inbox {where}", values
             )
         ]
-
-

@@ -38,7 +38,9 @@ def damage(path: str) -> list[str]:
             db.close()
     except sqlite3.Error as error:
         return [str(error)]
-    return [each for each in found if each != "ok"] + [f"{row[0]} {row[1]} belongs to nothing" for row in broken]
+    return [each for each in found if each != "ok"] + [
+        f"{row[0]} {row[1]} belongs to nothing" for row in broken
+    ]
 
 
 def repair(path: str, stamp: str) -> Repaired:
@@ -97,7 +99,9 @@ def _readable(source: sqlite3.Connection, table: str, columns: list[str]) -> Ite
     for order in ("ASC", "DESC") if key else ("",):
         last = None
         try:
-            for row in source.execute(f"SELECT {names} FROM {table}" + (f" ORDER BY {key} {order}" if key else "")):
+            for row in source.execute(
+                f"SELECT {names} FROM {table}" + (f" ORDER BY {key} {order}" if key else "")
+            ):
                 if row[0] in seen and key:
                     break
                 last = row[0]

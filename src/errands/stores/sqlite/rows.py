@@ -42,7 +42,7 @@ def maybe_moment(value: int | None) -> datetime | None:
 
 
 def storable(text: str) -> str:
-    """Make text from outside fit for a UTF-8 column: bytes that are no UTF-8 become replacement characters."""
+    """Make text from outside fit for a UTF-8 column; bytes that are no UTF-8 become replacement marks."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -115,7 +115,9 @@ def task_from(row: tuple[Any, ...]) -> Task:
             created_by=created_by,
         )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise StoreUnreadable(f"the record of task {id_} is damaged ({error}); see `errands doctor`") from error
+        raise StoreUnreadable(
+            f"the record of task {id_} is damaged ({error}); see `errands doctor`"
+        ) from error
 
 
 RUN_COLUMNS = "number, cause, state, attempt, created_at, started_at, stop_requested_at, stop_by, pid"

@@ -98,10 +98,14 @@ class SqliteStore(MoveRows, ViewRows, NoticeRows, TemplateRows):
         seq = self.run_seq(run_id)
         for task_id in on:
             self.db.write(
-                "INSERT OR IGNORE INTO waits (run, on_task) SELECT ?, seq FROM tasks WHERE id = ?", (seq, task_id)
+                "INSERT OR IGNORE INTO waits (run, on_task) SELECT ?, seq FROM tasks WHERE id = ?",
+                (seq, task_id),
             )
         self.db.write(
-            "UPDATE runs SET waits = (SELECT count(*) FROM waits WHERE run = seq) WHERE seq = ? AND state = 'pending'",
+            """
+            UPDATE runs SET waits = (SELECT count(*) FROM waits WHERE run = runs.seq)
+            WHERE seq = ? AND state = 'pending'
+            """,
             (seq,),
         )
 

@@ -28,7 +28,10 @@ class Table:
 
     def run_seq(self, run_id: str) -> int:
         task_id, number = task_of(run_id)
-        sql = "SELECT runs.seq FROM tasks JOIN runs ON runs.task = tasks.seq WHERE tasks.id = ? AND runs.number = ?"
+        sql = """
+            SELECT runs.seq FROM tasks JOIN runs ON runs.task = tasks.seq
+            WHERE tasks.id = ? AND runs.number = ?
+        """
         return int(self.one(sql, task_id, number)[0])
 
 

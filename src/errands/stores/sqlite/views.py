@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 _PRIORITY = ("high", "normal", "low")
 _TASK = (
     "tasks.id, tasks.kind, tasks.state, tasks.name, tasks.description, tasks.command, tasks.cwd, tasks.lane, "
-    "tasks.priority, tasks.batch, tasks.key, tasks.template, tasks.owner, tasks.notify, tasks.parent, tasks.created_at, "
-    "tasks.created_by, tasks.updated_at, tasks.due_at, runs.waits"
+    "tasks.priority, tasks.batch, tasks.key, tasks.template, tasks.owner, tasks.notify, tasks.parent, "
+    "tasks.created_at, tasks.created_by, tasks.updated_at, tasks.due_at, runs.waits"
 )
 _RUN = (
     "runs.number, runs.cause, runs.state, runs.attempt, runs.created_at, runs.started_at, runs.completed_at, "
@@ -27,6 +27,7 @@ _RUN = (
     "runs.bytes, runs.lines, runs.truncated, runs.leftovers, runs.summary, runs.hooks, runs.output_failed, "
     "runs.retrieved_at"
 )
+_LATEST = "FROM tasks JOIN runs ON runs.seq = tasks.run"
 _WIDTH = _TASK.count(",") + 1
 # How a list of run states is searched: each has an index that stays small, but for the ended ones.
 _LIVE_STATES = ("pending", "running")
@@ -67,9 +68,7 @@ class ViewRows(Table):
         return [view for row in rows if (view := self._readable(row)) is not None]
 
     def view(self, task_id: str) -> View:
-        view = self._readable(
-            self.one(f"SELECT {_TASK}, {_RUN} FROM tasks JOIN runs ON runs.seq = tasks.run WHERE tasks.id = ?", task_id)
-        )
+        view = self._readable(self.one(f"SELECT {_TASK}, {_RUN} {_LATEST} WHERE tasks.id = ?", task_id))
         if view is None:
             raise StoreUnreadable(f"the record of task {task_id} is damaged; see `errands doctor`")
         return view
@@ -82,14 +81,18 @@ class ViewRows(Table):
     def history(self, task_id: str) -> tuple[RunView, ...]:
         """All runs of a task, oldest first."""
         rows = self.db.read(
-            f"SELECT {_RUN} FROM tasks JOIN runs ON runs.task = tasks.seq WHERE tasks.id = ? ORDER BY runs.number",
+            f"""
+            SELECT {_RUN} FROM tasks JOIN runs ON runs.task = tasks.seq
+            WHERE tasks.id = ? ORDER BY runs.number
+            """,
             (task_id,),
         )
         return tuple(self._run_view(task_id, row) for row in rows)
 
     def resolve(self, prefix: str) -> str:
         rows = self.db.read(
-            "SELECT id FROM tasks WHERE id >= ? AND id < ? ORDER BY id LIMIT 6", (prefix, prefix + "\U0010ffff")
+            "SELECT id FROM tasks WHERE id >= ? AND id < ? ORDER BY id LIMIT 6",
+            (prefix, prefix + "\U0010ffff"),
         )
         ids = [row[0] for row in rows]
         if prefix in ids:
@@ -108,7 +111,8 @@ class ViewRows(Table):
     def ended(self, task_id: str) -> bool:
         """Tell whether a task has no live run, as cheaply as a waiter can ask."""
         rows = self.db.read(
-            "SELECT runs.completed_at FROM tasks JOIN runs ON runs.seq = tasks.run WHERE tasks.id = ?", (task_id,)
+            "SELECT runs.completed_at FROM tasks JOIN runs ON runs.seq = tasks.run WHERE tasks.id = ?",
+            (task_id,),
         )
         if not rows:
             raise NotFound(f"task {task_id!r} is gone; it was cleared")
@@ -161,8 +165,8 @@ class ViewRows(Table):
 
     def _view(self, row: tuple[Any, ...]) -> View:
         (
-            id_, kind, state, name, description, command, cwd, lane, priority, batch, key, template, owner, notify,
-            parent, created_at, created_by, updated_at, due_at, waits,
+            id_, kind, state, name, description, command, cwd, lane, priority, batch, key, template,
+            owner, notify, parent, created_at, created_by, updated_at, due_at, waits,
         ) = row[:_WIDTH]  # fmt: skip
         latest = self._run_view(id_, row[_WIDTH:])
         return View(
@@ -193,9 +197,9 @@ class ViewRows(Table):
 
     def _run_view(self, task_id: str, row: tuple[Any, ...]) -> RunView:
         (
-            number, cause, state, attempt, created_at, started_at, completed_at, stop_requested_at, pid, exit_code,
-            signal, failure, error, elapsed, bytes_, lines, truncated, leftovers, summary, hooks, output_failed,
-            retrieved_at,
+            number, cause, state, attempt, created_at, started_at, completed_at, stop_requested_at, pid,
+            exit_code, signal, failure, error, elapsed, bytes_, lines, truncated, leftovers, summary,
+            hooks, output_failed, retrieved_at,
         ) = row  # fmt: skip
         return RunView(
             id=f"{task_id}.{number}",
