@@ -90,7 +90,8 @@ class AsyncEngine:
                     break
                 # Only what changed is worth a look; without news everything is, because a ring may get lost.
                 suspects = live.intersection(await line.news(left)) or live
-        return [self.engine.get(each) for each in ids]
+        views = {view.id: view for view in self.engine.list(Query(ids=tuple(ids)))}
+        return [views[each] for each in ids]
 
     async def watch(self, *task_ids: str) -> AsyncIterator[View]:
         """Yield a task's view whenever it changed; all tasks if none is named. It never ends by itself."""

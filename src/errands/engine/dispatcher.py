@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from errands.ports.runner import Role
     from errands.ports.store import Store
 
+# The width of a lane that only the launcher's configuration knows: its runs must not wait for ever.
+UNKNOWN_LANE = 1
 _CACHED_ENVIRONMENTS = 16
 
 
@@ -40,8 +42,8 @@ class Dispatcher:
         used: dict[str, int] = {}
         for lane in self.live.values():
             used[lane] = used.get(lane, 0) + 1
-        for lane, width in self._config.lanes.items():
-            room = width - used.get(lane, 0)
+        for lane in self._store.ready_lanes():
+            room = self._config.lanes.get(lane, UNKNOWN_LANE) - used.get(lane, 0)
             if room > 0:
                 claimed += self._store.claim(lane, limit=room, now=now)
         return claimed

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 BATCH = 200
+GATHER = 0.03  # seconds: what ends in a burst is sent in one go
 GIVE_UP = 12  # tries, over about an hour and a half
 _LOG = logging.getLogger("errands.notifier")
 
@@ -76,4 +77,5 @@ class Notifier:
                 await asyncio.wait_for(rung.wait(), timeout=min(wait, 60.0))
             except TimeoutError:
                 pass
+            await asyncio.sleep(GATHER)
             rung.clear()

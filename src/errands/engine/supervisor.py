@@ -73,6 +73,8 @@ class Supervisor:
         self._dispatcher.hold(task, run)
         self._live[run.id] = (task, run)
         match self._runner.recover(run.id, attempt=run.attempt):
+            case NotStarted() if run.stop_requested_at is not None:
+                self._ended[run.id] = Ended(run_id=run.id, ending=Ending(stop="cancel"))
             case NotStarted():
                 again = evolve(run, attempt=run.attempt + 1)
                 self._store.again(run.id, attempt=again.attempt)

@@ -50,6 +50,9 @@ if TYPE_CHECKING:
         def environment(self, digest: str) -> Mapping[str, str]: ...
 
         # What moves a run.
+        def ready_lanes(self) -> list[str]:
+            """Name the lanes in which runs are ready."""
+
         def claim(self, lane: str, *, limit: int, now: datetime) -> list[tuple[Task, Run]]:
             """Take the next ready runs of a lane, best priority and oldest first, and make them running."""
 

@@ -133,8 +133,8 @@ def _prepare(path: str) -> None:
         os.close(handle)
         if empty and _has_entries(f"{folder}/runs"):
             raise StoreUnreadable(
-                f"the store {path} is empty, but {folder}/runs has runs of an earlier one; nothing was changed: "
-                "put the store back from a backup, or move the runs away to begin anew"
+                f"the store {path} is empty, but {folder}/runs has runs of an earlier one; "
+                "nothing was changed: put the store back from a backup, or move the runs away to begin anew"
             )
     except OSError as error:
         raise StoreUnwritable(

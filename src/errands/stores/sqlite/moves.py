@@ -32,6 +32,22 @@ _WIDTH = TASK_COLUMNS.count(",") + 1
 
 
 class MoveRows(Table):
+    def ready_lanes(self) -> list[str]:
+        # One step of the index per lane, however many runs are ready in each.
+        ready = "state = 'pending' AND waits = 0 AND not_before IS NULL"
+        rows = self.db.read(
+            f"""
+            WITH RECURSIVE ready (lane) AS (
+                SELECT min(lane) FROM runs WHERE {ready}
+                UNION ALL
+                SELECT (SELECT min(lane) FROM runs WHERE {ready} AND runs.lane > ready.lane)
+                FROM ready WHERE ready.lane IS NOT NULL
+            )
+            SELECT lane FROM ready WHERE lane IS NOT NULL
+            """
+        )
+        return [row[0] for row in rows]
+
     def claim(self, lane: str, *, limit: int, now: datetime) -> list[tuple[Task, Run]]:
         rows = self.db.read(
             f"""
@@ -119,15 +135,16 @@ class MoveRows(Table):
         return self._end_pending(run_id, "skipped", "failed", reason, error, now)
 
     def release_due(self, *, now: datetime) -> datetime | None:
-        self.db.write(
-            "UPDATE runs SET not_before = NULL WHERE state = 'pending' AND not_before <= ?", (micros(now),)
-        )
-        rows = self.db.read(
-            """
+        first = """
             SELECT not_before FROM runs WHERE state = 'pending' AND not_before IS NOT NULL
             ORDER BY not_before LIMIT 1
-            """
-        )
+        """
+        rows = self.db.read(first)
+        if rows and rows[0][0] <= micros(now):
+            self.db.write(
+                "UPDATE runs SET not_before = NULL WHERE state = 'pending' AND not_before <= ?", (micros(now),)
+            )
+            rows = self.db.read(first)
         return moment(rows[0][0]) if rows else None
 
     def dependents(self, task_id: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from errands.model.action import written
-from errands.model.errors import AlreadyActive, IllegalMove
+from errands.model.errors import AlreadyActive, IllegalMove, NotFound
 from errands.model.run import Run
 from errands.model.states import TASK_MOVES
 from errands.model.task import PRIORITIES
@@ -68,24 +68,23 @@ class SqliteStore(MoveRows, ViewRows, NoticeRows, TemplateRows):
     def add_run(
         self, task_id: str, *, cause: Cause, now: datetime, not_before: datetime | None = None
     ) -> Run:
-        seq, lane, priority, latest = self.one(
-            """
-            SELECT seq, lane, priority, (SELECT max(number) FROM runs WHERE runs.task = tasks.seq)
-            FROM tasks WHERE id = ?
-            """,
-            task_id,
-        )
-        number, at = (latest or 0) + 1, micros(now)
+        at = micros(now)
         try:
-            run_seq = self.db.write(
+            rows = self.db.write(
                 """
                 INSERT INTO runs (task, number, cause, state, lane, priority, not_before, created_at)
-                VALUES (?, ?, ?, 'pending', ?, ?, ?, ?)
+                SELECT seq, (SELECT coalesce(max(number), 0) + 1 FROM runs WHERE runs.task = tasks.seq),
+                       ?, 'pending', lane, priority, ?, ?
+                FROM tasks WHERE id = ?
+                RETURNING seq, task, number
                 """,
-                (seq, number, cause, lane, priority, maybe_micros(not_before), at),
-            ).lastrowid
+                (cause, maybe_micros(not_before), at, task_id),
+            ).fetchall()
         except sqlite3.IntegrityError:
             raise AlreadyActive(f"task {task_id} has a live run already; wait for it or cancel it") from None
+        if not rows:
+            raise NotFound(f"there is no task {task_id!r}; `errands ls` shows those there are")
+        run_seq, seq, number = rows[0]
         self.db.write("UPDATE tasks SET run = ?, updated_at = ? WHERE seq = ?", (run_seq, at, seq))
         self.db.write(
             "INSERT INTO events (task, run, name, at, detail) VALUES (?, ?, 'queued', ?, ?)",

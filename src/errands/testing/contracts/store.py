@@ -80,6 +80,13 @@ class StoreContract:
         assert [task.id[0] for task, _ in claim(store, limit=2)] == ["a", "b"]
         assert [task.id[0] for task, _ in claim(store)] == ["c"]
 
+    def test_the_lanes_with_ready_runs_are_named(self, store: Store) -> None:
+        assert store.ready_lanes() == []
+        for name, lane in (("a", "shell"), ("b", "local"), ("c", "shell"), ("d", "agent")):
+            add(store, sample_task(f"{name}-222222", lane=lane))
+        claim(store, "agent")
+        assert store.ready_lanes() == ["local", "shell"]
+
     def test_a_run_is_claimed_once(self, store: Store) -> None:
         add(store, sample_task())
         assert len(claim(store)) == 1
