@@ -14,20 +14,19 @@ def ordered(after: Mapping[str, Sequence[str]]) -> list[str]:
 
     Names that are waited for but not in the mapping stand outside it and are left out.
     """
-    done: list[str] = []
-    settled: set[str] = set()
-
-    def visit(name: str, path: tuple[str, ...]) -> None:
-        if name in path:
-            circle = " -> ".join((*path[path.index(name) :], name))
-            raise Cycle(f"these tasks wait for each other: {circle}; remove one `after` of the circle")
-        if name in settled or name not in after:
-            return
-        for other in after[name]:
-            visit(other, (*path, name))
-        settled.add(name)
-        done.append(name)
-
-    for name in after:
-        visit(name, ())
-    return done
+    done: dict[str, None] = {}
+    for first in after:
+        path = {} if first in done else {first: iter(after[first])}
+        while path:
+            name = next(reversed(path))
+            other = next(path[name], None)
+            if other is None:
+                del path[name]
+                done[name] = None
+            elif other in path:
+                names = list(path)
+                circle = " -> ".join((*names[names.index(other) :], other))
+                raise Cycle(f"these tasks wait for each other: {circle}; remove one `after` of the circle")
+            elif other in after and other not in done:
+                path[other] = iter(after[other])
+    return list(done)

@@ -95,6 +95,8 @@ def _failure(task: Task, ending: Ending) -> tuple[Failure | None, str | None]:
         return "signal", _step(task, ending, f"killed by {name}")
     if ending.code:
         return "exit", _step(task, ending, f"exit code {ending.code}")
+    if ending.code is None:
+        return "lost", _stopped("its record does not say how it ended", ending)
     return None, None
 
 
