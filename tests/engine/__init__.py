@@ -1,0 +1,1 @@
+"""The engine as it is: real processes, a real store, real crashes."""
