@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from errands.config import Config
     from errands.engine.connected import Connected
     from errands.engine.loops import Loops
-    from errands.model.finding import Finding
     from errands.stores.sqlite.repair import Repaired
 
 READY_WITHIN = 10.0  # seconds
@@ -125,75 +124,26 @@ def ensure_held(engine: Engine) -> None:
         start_daemon(engine.home)
 
 
-def stop_daemon(home: Home, *, patience: float = 10.0) -> bool:
-    """Ask the daemon to stop and wait until it has; False when none was running. What runs goes on."""
-    import signal
-
-    from errands.engine.holder import holder, is_held
-
-    facts = holder(home)
-    if facts is None:
-        return False
-    if facts["role"] != "daemon":
-        raise DaemonError(
-            f"process {facts['pid']} runs the loops inside a program of its own; end that program instead"
-        )
-    # The lock says that its holder lives, so this pid is the holder's and nobody else's.
-    os.kill(facts["pid"], signal.SIGTERM)
-    deadline = time.monotonic() + patience
-    while is_held(home):
-        if time.monotonic() > deadline:
-            raise DaemonError(
-                f"daemon {facts['pid']} has not stopped after {patience:g} s; "
-                f"`kill -9 {facts['pid']}` loses nothing"
-            )
-        time.sleep(0.01)
-    return True
-
-
-def examine(home: Home) -> list[Finding]:
-    """Look at everything the engine stands on; what cannot be looked at is a finding too."""
-    from errands.engine.doctor import examine_daemon, examine_home, examine_store
-    from errands.model.errors import ErrandsError
-    from errands.model.finding import Finding
-    from errands.runners.system import choose
+def store_damage(home: Home) -> list[str]:
+    """Say what is wrong with the store, as a whole and record by record; nothing when it is sound."""
     from errands.stores.sqlite.repair import damage
 
-    config, problems = configuration.inspect(_where(), os.environ)
-    findings = [
-        Finding(section="configuration", level="fail", text=str(each), advice="errands config check")
-        for each in problems
-    ] or [Finding(section="configuration", level="ok", text="every key and value is understood")]
-    findings += [
-        Finding(section="configuration", level="warn", text=str(each))
-        for each in configuration.strangers(os.environ)
-    ]
-    findings += examine_home(home)
+    found = damage(home.store)
+    if found:
+        return found
+    store = open_store(home, configuration.Config())
+    try:
+        return [f"the record of task {each} cannot be understood" for each in store.damaged()]
+    finally:
+        store.close()
+
+
+def platform() -> tuple[str, tuple[str, ...]]:
+    """Name the way runs are supervised here, and what it cannot promise."""
+    from errands.runners.system import choose
+
     system = choose()
-    findings += [
-        Finding(section="platform", level="warn", text=f"supervision by {system.NAME}: {each}")
-        for each in system.WEAKNESSES
-    ] or [Finding(section="platform", level="ok", text=f"supervision by {system.NAME}: all guarantees hold")]
-    if not os.path.exists(home.store):
-        return findings
-    try:
-        engine = open_engine(home, config)
-        try:
-            findings += examine_store(engine, damage(home.store))
-            counts = engine.store.counts()
-            findings += examine_daemon(home, live=counts["pending"] + counts["running"])
-        finally:
-            engine.close()
-    except ErrandsError as error:
-        findings.append(Finding(section="store", level="fail", text=str(error)))
-    return findings
-
-
-def _where() -> str:
-    try:
-        return os.getcwd()
-    except FileNotFoundError:
-        return "/"
+    return system.NAME, system.WEAKNESSES
 
 
 def repair_store(home: Home) -> Repaired:

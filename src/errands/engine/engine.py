@@ -134,9 +134,16 @@ class Engine:
                 self.store.mark_retrieved(view.latest.id, now=self.clock.now())
 
     def take_notices(self, owner: str, *, reader: str, limit: int = 1000) -> list[Notice]:
-        """Hand over what an owner was not told yet; each notice once, whoever asks."""
+        """Hand over what an owner was not told yet; each notice once, whoever asks.
+
+        What the notifier has not put into the inbox yet is put there first, so that nobody has to wait for it.
+        """
+        now = self.clock.now()
         with self.store:
-            return self.store.take_inbox(owner, reader=reader, now=self.clock.now(), limit=limit)
+            waiting = self.store.due_notices("inbox", now=now, limit=limit)
+            self.store.put_inbox(waiting)
+            self.store.delivered([each.id for each in waiting], now=now)
+            return self.store.take_inbox(owner, reader=reader, now=now, limit=limit)
 
     def save_template(self, name: str, draft: Draft) -> None:
         """Save a draft under a name; a template of that name is replaced."""
