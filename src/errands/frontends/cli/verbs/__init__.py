@@ -38,6 +38,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "config check",
             "doctor",
             "completion",
+            "demo",
         ),
     ),
 )

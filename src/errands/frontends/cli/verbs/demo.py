@@ -1,0 +1,134 @@
+"""demo: the main work end to end, on a home of its own that is removed afterwards."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from errands.engine.holder import holder
+from errands.frontends.cli.options import Option, Verb
+from errands.model.errors import ErrandsError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from errands.frontends.cli.context import Context
+    from errands.frontends.cli.options import Arguments
+
+
+def demo(context: Context, arguments: Arguments) -> int:
+    import shutil
+    import tempfile
+
+    home = tempfile.mkdtemp(prefix="errands-demo-")
+    stage = Stage(context, home)
+    try:
+        play(stage)
+    finally:
+        stage.quietly("cancel", "--batch", "demo")
+        stage.quietly("daemon", "stop")
+        if arguments.keep:
+            context.say("", f"the home of this demo is kept: ERRANDS_HOME={home} errands ls")
+        else:
+            shutil.rmtree(home, ignore_errors=True)
+    return 0
+
+
+class Stage:
+    """Types commands for everybody to see, and runs them for real."""
+
+    def __init__(self, context: Context, home: str) -> None:
+        self._context = context
+        self.home = home
+        # Nothing of the caller's own configuration shows here: everybody sees the same demo.
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("ERRANDS_")}
+        self._environ = {**kept, "ERRANDS_HOME": home, "XDG_CONFIG_HOME": f"{home}/none"}
+        if context.look.colour:
+            self._environ["CLICOLOR_FORCE"] = "1"
+
+    def tell(self, text: str) -> None:
+        look = self._context.look
+        self._context.say("", look.paint(f"{look.sign('▌', '|')} {text}", "bold"))
+
+    def type(self, *words: str, expect: int = 0) -> None:
+        """Show a command and run it; a demo that fails says so instead of going on."""
+        from errands.model.action import quoted
+
+        shown = " ".join(map(quoted, words))
+        self._context.say(self._context.look.paint(f"$ errands {shown}", "cyan"))
+        sys.stdout.flush()
+        code = self._run(words, quiet=False)
+        if code != expect:
+            raise ErrandsError(f"`errands {shown}` gave exit code {code}, not {expect}; the demo stops here")
+
+    def quietly(self, *words: str) -> None:
+        self._run(words, quiet=True)
+
+    def kill_daemon(self) -> None:
+        import signal
+
+        facts = holder(self._context.bootstrap.open_home(self.home))
+        if facts is None:
+            raise ErrandsError("the demo found no daemon to kill")
+        self._context.say(self._context.look.paint(f"$ kill -9 {facts['pid']}", "cyan"))
+        os.kill(facts["pid"], signal.SIGKILL)
+
+    def _run(self, words: Sequence[str], *, quiet: bool) -> int:
+        import subprocess
+
+        stream = subprocess.DEVNULL if quiet else None
+        command = [sys.executable, "-m", "errands", *words]
+        return subprocess.run(
+            command, env=self._environ, cwd=self.home, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream
+        ).returncode
+
+
+def play(stage: Stage) -> None:
+    stage.tell("Start slow work; each launch returns at once with an id.")
+    count = 'for i in 1 2 3 4 5 6 7 8; do echo "::progress $i/8 compiling part $i"; sleep 0.5; done'
+    stage.type("run", "--name", "build", "--batch", "demo", "--key", "build", count)
+    stage.type("run", "--name", "lint", "--batch", "demo", "echo 'src/app.py:3: unused import'; exit 3")
+    stage.type("run", "--name", "server", "--batch", "demo", "--", "sleep", "600")
+
+    stage.tell("Work that waits for other work, and is skipped when that fails.")
+    stage.type("run", "--name", "tests", "--batch", "demo", "--after", "build", "echo '89 passed in 2.1s'")
+    stage.type("run", "--name", "deploy", "--batch", "demo", "--after", "lint", "echo never printed")
+
+    stage.tell("Everything at a glance: progress with time left, what failed, what waits.")
+    stage.type("wait", "lint", expect=3)
+    stage.type("ls")
+
+    stage.tell("Now the worst: the daemon is killed in the middle of the build.")
+    stage.kill_daemon()
+    stage.type("daemon", "status", expect=1)
+
+    stage.tell("The next command starts it again. The build never noticed: same process, every line, its exit code.")
+    stage.type("wait", "tests")
+    stage.type("logs", "build", "--tail", "3")
+    stage.type("ls")
+
+    stage.tell("Stop what is no longer wanted: the whole process tree ends, and that is checked.")
+    stage.type("cancel", "server")
+
+    stage.tell("What went wrong, with the facts and the last lines of output; then run it again.")
+    stage.type("show", "lint")
+    stage.type("restart", "lint")
+    stage.type("wait", "lint", expect=3)
+
+    stage.tell("Whoever asked is told of every end exactly once, the kill notwithstanding.")
+    stage.type("notices")
+    stage.type("notices")
+
+    stage.tell("Is all well? The doctor looks at store, daemon, runs, notices, permissions.")
+    stage.type("doctor")
+
+
+VERBS = (
+    Verb(
+        name="demo",
+        summary="see the main work end to end, in under a minute, on a home of its own",
+        run=demo,
+        options=(Option(flags=("--keep",), help="keep the home of the demo afterwards"),),
+    ),
+)
