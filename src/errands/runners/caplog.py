@@ -129,7 +129,7 @@ class Log:
             self.disk = _why(error)
 
     def _note(self, written: int, writing: int) -> None:
-        os.pwrite(self._ring, b"%-63s\n" % b"%d %d %d" % (written, writing, self._size), 0)
+        os.pwrite(self._ring, (b"%d %d %d" % (written, writing, self._size)).ljust(NOTE), 0)
 
     def _pwrite(self, piece: Bytes, at: int) -> None:
         while len(piece):

@@ -36,6 +36,9 @@ from errands.runners.sweep import sweep
 from errands.runners.wire import FORK, Frames, frame
 
 
+_MOST_FILES = 1 << 20
+
+
 class Zygote:
     """Fork a shim for every channel that the pool sends, and clean up behind those that were killed."""
 
@@ -105,6 +108,7 @@ class Zygote:
             self._shims.add(pid)
             os.close(channel)
             return False
+        os.set_inheritable(channel, False)
         self._pool.close()
         os.close(self._wake)
         os.close(self._wakes)
@@ -142,6 +146,7 @@ def main() -> None:
         os.setsid()
     except OSError:
         pass  # whoever started us made us a leader already
+    os.closerange(3, _MOST_FILES)  # whatever leaked into the pool's process, no task shall have it
     pool = _socket.socket(fileno=os.dup(0))
     nothing = os.open("/dev/null", os.O_RDWR)
     os.dup2(nothing, 0)
