@@ -3,6 +3,8 @@
 SHELL := /bin/bash
 BIN := .venv/bin
 VENV := .venv/installed
+# Where the requirements are written beside the project, its copy must be exact.
+SAME_REQUIREMENTS := [ ! -e ../shared/spec.md ] || cmp ../shared/spec.md docs/requirements.md
 # Without compiled files every start of the command line would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -22,8 +24,8 @@ check: $(VENV) ## Check style, types, layers and documents
 	@$(BIN)/ruff format --check --quiet . || { echo "*** The files above are not formatted: run 'make fmt'"; exit 1; }
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-timings
-	@$(BIN)/python -m tests.documents
-	@$(BIN)/python -m tests.spec --quiet
+	@$(BIN)/python -m errands.frontends.cli.reference --check
+	@$(SAME_REQUIREMENTS)
 
 bench: $(VENV) ## Measure speed, memory and scale against peers
 	@tools/apt task-spooler
@@ -32,13 +34,12 @@ bench: $(VENV) ## Measure speed, memory and scale against peers
 chaos: $(VENV) ## Kill, stop and starve a real engine, and count what was lost
 	@$(BIN)/python -m tests.chaos
 
-# The requirements are written beside this project, where that place exists; the copy must be exact.
 spec: $(VENV) ## Tell which requirements have no test
-	@if [ -e ../shared/spec.md ]; then cmp ../shared/spec.md docs/requirements.md; fi
-	@$(BIN)/python -m tests.spec
+	@$(SAME_REQUIREMENTS)
+	@$(BIN)/python -m tests.requirements
 
 docs: $(VENV) ## Write the generated documents anew
-	@$(BIN)/python -m tests.documents --write
+	@$(BIN)/python -m errands.frontends.cli.reference
 
 fmt: $(VENV) ## Format the code
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .

@@ -102,6 +102,8 @@ class Stream:
 
     def _shorten(self) -> str:
         """Let go of the beginning of a word too long to be held."""
+        if self._swallowing:
+            self._held = ""
         if len(self._held) <= _LONGEST_WORD:
             return ""
         edge = len(self._held) - _OVERLAP

@@ -1,0 +1,67 @@
+"""What holds for every test: a home of its own, requirements that exist, and no silent skips."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from requirements import PLACE, complaints, read
+
+# Deadlines measure the machine, not the code. In CI a failure must be the same for everyone.
+settings.register_profile("person", deadline=None, print_blob=True)
+settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True, database=None)
+settings.load_profile("ci" if os.environ.get("CI") == "true" else "person")
+
+_numbers = itertools.count()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--no-skips",
+        action="store_true",
+        default=os.environ.get("CI") == "true",
+        help="a skipped test fails the run (always so with CI=true)",
+    )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    wrong = complaints(items, read(PLACE.read_text()))
+    if wrong:
+        raise pytest.UsageError("\n".join(wrong))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    skipped = len(terminalreporter.stats.get("skipped", []))
+    if skipped:
+        verdict = "this fails the run" if config.getoption("no_skips") else "in CI this fails the run"
+        terminalreporter.section(f"{skipped} SKIPPED: {verdict}", sep="!", red=True, bold=True)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    skipped = reporter is not None and reporter.stats.get("skipped")
+    if skipped and session.config.getoption("no_skips") and session.exitstatus == 0:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.fixture(scope="session")
+def _homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("homes")
+
+
+@pytest.fixture(autouse=True)
+def own_home(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Keep every test away from the person's own tasks and configuration; nothing is created."""
+    for name in os.environ:
+        if name.startswith("ERRANDS_"):
+            monkeypatch.delenv(name)
+    home = _homes / str(next(_numbers))
+    monkeypatch.setenv("ERRANDS_HOME", str(home))
+    monkeypatch.setenv("XDG_CONFIG_HOME", f"{home}-config")
+    monkeypatch.setenv("XDG_STATE_HOME", f"{home}-state")
+    return home
