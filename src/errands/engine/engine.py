@@ -136,7 +136,7 @@ class Engine:
     def take_notices(self, owner: str, *, reader: str, limit: int = 1000) -> list[Notice]:
         """Hand over what an owner was not told yet; each notice once, whoever asks.
 
-        What the notifier has not put into the inbox yet is put there first, so that nobody has to wait for it.
+        What the notifier has not put into the inbox yet is put there first: nobody has to wait for it.
         """
         now = self.clock.now()
         with self.store:
@@ -148,10 +148,11 @@ class Engine:
     def save_template(self, name: str, draft: Draft) -> None:
         """Save a draft under a name; a template of that name is replaced."""
         from errands.model.draft import check
-        from errands.model.template import check_name, to_text
+        from errands.model.template import check_name, parameters, to_text
 
         check_name(name)
         check(draft)
+        parameters(draft)
         with self.store:
             self.store.save_template(name, to_text(draft), now=self.clock.now())
 

@@ -1,7 +1,8 @@
 """A template: a saved draft with parameters, started by name.
 
 A parameter is written `{{name}}` or `{{name=default}}` in a command, the directory, the description or the
-environment. In a command that a shell reads the value is quoted, so it stays one word whatever it contains.
+environment. In a command that a shell reads the value is quoted, so it stays text whatever it contains; a
+place where that cannot be promised is refused.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from errands.model.action import quoted
 from errands.model.draft import Draft
 from errands.model.errors import BadValue
 from errands.model.naming import slug
+from errands.model.quoting import open_quote
 from errands.model.record import evolve, fields
 
 TYPE_CHECKING = False
@@ -101,11 +103,11 @@ def _mapped(draft: Draft, value: Callable[[str, str | None], str]) -> Draft:
 
     def command(each: Command) -> Command:
         if isinstance(each, str):
-            return _replaced(each, lambda name, default: quoted(value(name, default)))
-        return tuple(_replaced(word, value) for word in each)
+            return _replaced(each, lambda name, default, before: _as_text(value(name, default), name, before))
+        return tuple(plain(word) for word in each)
 
-    def text(each: str | None) -> str | None:
-        return None if each is None else _replaced(each, value)
+    def plain(each: str) -> str:
+        return _replaced(each, lambda name, default, before: value(name, default))
 
     return evolve(
         draft,
@@ -113,24 +115,39 @@ def _mapped(draft: Draft, value: Callable[[str, str | None], str]) -> Draft:
         then=tuple(command(each) for each in draft.then),
         before=tuple(command(each) for each in draft.before),
         lastly=tuple(command(each) for each in draft.lastly),
-        cwd=text(draft.cwd),
-        description=text(draft.description),
-        env={name: _replaced(each, value) for name, each in draft.env.items()},
+        cwd=None if draft.cwd is None else plain(draft.cwd),
+        description=None if draft.description is None else plain(draft.description),
+        env={name: plain(each) for name, each in draft.env.items()},
     )
 
 
-def _replaced(text: str, value: Callable[[str, str | None], str]) -> str:
-    """Replace `{{name}}` and `{{name=default}}`; braces around anything else are left alone."""
-    pieces: list[str] = []
-    while True:
-        before, opening, rest = text.partition("{{")
-        inside, closing, after = rest.partition("}}")
-        if not opening or not closing:
-            return "".join((*pieces, text))
-        name, has_default, default = inside.partition("=")
+def _as_text(value: str, name: str, before: str) -> str:
+    """Quote a value for the place in a shell line that follows `before`."""
+    quote = open_quote(before)
+    if quote is None:
+        raise BadValue(
+            f"{{{{{name}}}}} stands where a shell could take its value for code; "
+            "write it outside of comments, here-documents, backquotes, arithmetic and nested quotes"
+        )
+    return f"{quote}{quoted(value)}{quote}"
+
+
+def _replaced(text: str, value: Callable[[str, str | None, str], str]) -> str:
+    """Replace `{{name}}` and `{{name=default}}`; braces around anything else are left alone.
+
+    `value(name, default, before)` also gets what stands before the placeholder, with a letter for each other.
+    """
+    result = before = ""
+    done = 0
+    at = text.find("{{")
+    while at >= 0 and (end := text.find("}}", at)) >= 0:
+        name, has_default, default = text[at + 2 : end].partition("=")
         if name.isidentifier():
-            pieces += [before, value(name, default if has_default else None)]
-            text = after
+            before += text[done:at]
+            result += text[done:at] + value(name, default if has_default else None, before)
+            before += "x"
+            done = at = end + 2
         else:
-            pieces += [before, opening]
-            text = rest
+            at += 2
+        at = text.find("{{", at)
+    return result + text[done:]
