@@ -70,13 +70,16 @@ def check(draft: Draft) -> None:
         words = (command,) if isinstance(command, str) else command
         if not words or not words[0].strip():
             raise BadValue("there is no command to run; give one, for example: errands run -- make test")
-        _no_nul(words, "a command")
+        _check_text(words, "a command")
     for key, value in draft.env.items():
         if not key or "=" in key:
             raise BadValue(f"{key!r} is no name for an environment variable; write NAME=VALUE")
-        _no_nul((key, value), "the environment")
-    if draft.cwd is not None:
-        _no_nul((draft.cwd,), "the directory")
+        _check_text((key, value), "the environment")
+    _check_text(
+        (draft.cwd or "", draft.name or "", draft.description or ""), "directory, name and description"
+    )
+    for label in ("batch", "key", "owner", "parent", "message", "created_by"):
+        _check_label(label, getattr(draft, label))
     _one_of("priority", draft.priority, PRIORITIES)
     _one_of("notify", draft.notify or "always", POLICIES)
     _one_of("input", draft.input, ("none", "pipe", "pty"))
@@ -84,16 +87,33 @@ def check(draft: Draft) -> None:
     for label, span in (("timeout", draft.timeout), ("idle", draft.idle), ("cpu", draft.cpu)):
         if span is not None and span.total_seconds() <= 0:
             raise BadValue(f"{label} must be longer than nothing; leave it out for no limit")
+    if draft.grace is not None and draft.grace.total_seconds() < 0:
+        raise BadValue("grace cannot be less than nothing; 0 kills at once")
     for label, amount in (("memory", draft.memory), ("processes", draft.processes)):
         if amount is not None and amount < 0:
             raise BadValue(f"{label} cannot be less than 0; leave it out for no limit")
     if draft.output is not None and draft.output < 4096:
         raise BadValue(f"an output cap of {draft.output} bytes is too small; the least is 4096")
+    if draft.at is not None and draft.at.tzinfo is None:
+        raise BadValue(f"the start time {draft.at} has no time zone; give it one, such as datetime.now(UTC)")
 
 
-def _no_nul(words: tuple[str, ...], where: str) -> None:
-    if any("\0" in word for word in words):
-        raise BadValue(f"{where} cannot contain a NUL character; remove it")
+def _check_text(words: tuple[str, ...], where: str) -> None:
+    """Refuse what no system call takes; bytes that are no UTF-8 come as escapes and are fine."""
+    for word in words:
+        if "\0" in word:
+            raise BadValue(f"{where} cannot contain a NUL character; remove it")
+        try:
+            word.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:
+            raise BadValue(f"{where} contains half a character, which is no text: {word[:80]!r}") from None
+
+
+def _check_label(label: str, value: str | None) -> None:
+    try:
+        (value or "").encode()
+    except UnicodeEncodeError:
+        raise BadValue(f"{label} cannot be {value!r}; it must be text in UTF-8") from None
 
 
 def _one_of(label: str, value: str, allowed: tuple[str, ...]) -> None:
