@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from requirements import PLACE, complaints, read
+from tests.requirements import PLACE, complaints, read
 
 # Deadlines measure the machine, not the code. In CI a failure must be the same for everyone.
 settings.register_profile("person", deadline=None, print_blob=True)

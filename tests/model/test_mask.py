@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from errands.model.mask import Mask, is_credential
 from errands.model.secret import LABELLED, SHAPES, WORDS
-from model.credentials import PRIVATE_KEY, SHAPED, SPOKEN, letters
+from tests.model.credentials import PRIVATE_KEY, SHAPED, SPOKEN, letters
 
 pytestmark = [pytest.mark.spec("O12"), pytest.mark.fault("F57")]
 

@@ -37,7 +37,9 @@ _BLANK = re.compile(r"\s", re.ASCII)
 _COLOUR_END = re.compile(r"[\d\[;]m", re.ASCII)
 _BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-_KEY_TEXT = re.compile(r"[A-Za-z0-9+/=]{16,}|^[ \t]*[A-Za-z0-9+/=]{1,15}[ \t]*$|(?<=\\n)[A-Za-z0-9+/=]+")
+_KEY_TEXT = re.compile(
+    r"[A-Za-z0-9+/=]{16,}|^[ \t]*[A-Za-z0-9+/=]{1,15}[ \t]*$|(?<=\\n)[A-Za-z0-9+/=]+", re.M
+)
 _KEY_HEADERS = ("Proc-Type:", "DEK-Info:", "Version:", "Comment:")
 
 
@@ -87,16 +89,16 @@ class Stream:
     def _cut(self) -> int:
         """Find the place up to which nothing can be part of a secret that is still to come."""
         text = self._held
-        if self._in_key or "-----BEGIN" in text:
-            return text.rfind("\n") + 1
-        cut = 1 + max(map(text.rfind, _BLANKS))
+        # The lines of a private key are judged whole.
+        ends = "\n" if self._in_key or "-----BEGIN" in text else _BLANKS
+        cut = _after_last(ends, text, len(text))
         moved = True
         while moved:
             moved = False
             for value in self._with_blanks:
                 for start in range(max(0, cut - len(value) + 1), cut):
                     if text.startswith(value, start) or value.startswith(text[start:]):
-                        cut, moved = start, True
+                        cut, moved = _after_last(ends, text, start), True
                         break
         return cut
 
@@ -140,37 +142,42 @@ class Stream:
         line, newline, rest = text.partition("\n")
         end = _END.search(line)
         body = line[: end.start()] if end else line
-        clean, found = _KEY_TEXT.subn(_label("private key"), body)
-        if end is not None:
-            self._in_key = False
-            return clean, text[end.start() :]
-        if not found and body.strip() and not body.strip().startswith(_KEY_HEADERS):
-            self._in_key = False
+        is_key = _KEY_TEXT.search(body) or not body.strip() or body.strip().startswith(_KEY_HEADERS)
+        self._in_key = end is None and bool(is_key)
+        if end is None and not is_key:
             return "", text
-        self._before = ""
-        return clean + newline, rest
+        if end is None:
+            body += newline
+        return self._masked(body, in_key=True), text[end.start() :] if end else rest
 
-    def _masked(self, text: str) -> str:
+    def _masked(self, text: str, *, in_key: bool = False) -> str:
         whole = self._before + text
         offset = len(self._before)
         self._before = whole.rpartition("\n")[2][-_LONGEST_LEAD:]
         parts = []
         place = offset
-        for start, end, kind in self._spans(whole, offset):
+        for start, end, kind in self._spans(whole, offset, in_key=in_key):
             parts += [whole[place:start], _label(kind)]
             place = end
         return "".join(parts) + whole[place:]
 
-    def _spans(self, text: str, offset: int) -> list[Span]:
+    def _spans(self, text: str, offset: int, *, in_key: bool = False) -> list[Span]:
         """Find what must be masked from `offset` on, in order; what overlaps is one."""
+        found = [*_found(text, offset, self._values)]
+        if in_key:
+            found += [(*match.span(), "private key") for match in _KEY_TEXT.finditer(text, offset)]
         merged: list[Span] = []
-        for span in sorted(_found(text, offset, self._values), key=lambda span: (span[0], -span[1])):
+        for span in sorted(found, key=lambda span: (span[0], -span[1])):
             if merged and span[0] < merged[-1][1]:
                 start, end, kind = merged[-1]
                 merged[-1] = (start, max(end, span[1]), kind)
             else:
                 merged.append(span)
         return merged
+
+
+def _after_last(ends: str, text: str, place: int) -> int:
+    return 1 + max(text.rfind(end, 0, place) for end in ends)
 
 
 def _label(kind: str) -> str:
