@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from processes.stage import Stage
+from tests.processes.stage import Stage
 
 
 @pytest.fixture
@@ -17,6 +17,7 @@ async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
     stage = Stage(tmp_path)
     await stage.pool.open()
     yield stage
+    await stage.clear()
     await stage.pool.close()
 
 

@@ -115,7 +115,16 @@ class Stage:
 
     def living(self, run_id: str) -> list[int]:
         """The processes that carry the run's mark."""
-        return [pid for pid in linux.marked("ERRANDS_RUN_ID", run_id) if linux.is_alive(pid)]
+        marked = linux.marked("ERRANDS_RUN_DIR", str(self.directory(run_id)))
+        return [pid for pid in marked if linux.is_alive(pid)]
+
+    async def clear(self) -> None:
+        """End whatever a test left running."""
+        for run_id in list(self.pool._running):
+            self.pool.stop(run_id, grace=0)
+        await until(lambda: not self.pool._running, "the end of what a test left")
 
     def _find(self, run_id: str, *kinds: type[Any]) -> Report | None:
-        return next((each for each in self.reports if each.run_id == run_id and isinstance(each, kinds)), None)
+        return next(
+            (each for each in self.reports if each.run_id == run_id and isinstance(each, kinds)), None
+        )

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from errands.runners.system import System
 
-PERIOD = 0.05
+PERIOD = 0.02
 
 
 class Limits:
@@ -25,13 +27,19 @@ class Limits:
         self._cpu = cpu
         self._processes = processes
 
-    def exceeded(self, pids: list[int], *, cpu_before: float, now: float) -> tuple[str, str] | None:
-        """Name the limit that these processes exceed, with what was seen of it."""
+    def exceeded(
+        self, living: Callable[..., list[int]], *, cpu_before: float, now: float
+    ) -> tuple[str, str] | None:
+        """Name the limit that the living processes exceed, with what was seen of it."""
         self.due = now + PERIOD
-        if self._processes is not None and len(pids) > self._processes:
-            return "processes", f"{len(pids)} processes, limit {self._processes}"
+        if self._processes is not None:
+            # A fork bomb grows faster than it can be counted, so nobody counts to the end of it.
+            count = len(living(most=self._processes * 2 + 50))
+            if count > self._processes:
+                return "processes", f"at least {count} processes, limit {self._processes}"
         if self._memory is None and self._cpu is None:
             return None
+        pids = living()
         memory, cpu = self._system.usage(pids)
         if self._cpu is not None and cpu + cpu_before > self._cpu:
             return "cpu", f"{cpu + cpu_before:.2f} s of CPU time, limit {self._cpu:g} s"

@@ -73,11 +73,11 @@ def children(pid: int) -> list[int]:
     return [int(child) for known in lists for child in known.split()]
 
 
-def descendants(root: int) -> list[int]:
-    """List the processes below one, parents before their children, zombies included."""
+def descendants(root: int, *, most: int = 1 << 22) -> list[int]:
+    """List the processes below one, parents first, zombies included; the search ends when it has `most`."""
     found: dict[int, None] = {}
     level = [root]
-    while level:
+    while level and len(found) < most:
         level = [child for pid in level for child in children(pid) if child not in found]
         found.update(dict.fromkeys(level))
     return list(found)

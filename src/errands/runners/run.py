@@ -19,6 +19,7 @@ from errands.runners.outlet import Outlet
 from errands.runners.program import explain_directory, explain_start, resolve
 from errands.runners.progress import Progress
 from errands.runners.signals import SIGCONT, SIGKILL, SIGSTOP, SIGTERM, valid_signals
+from errands.runners.sweep import MARK
 from errands.runners.wire import line
 
 TYPE_CHECKING = False
@@ -146,7 +147,7 @@ class Run:
             self._ends_at = began + order["timeout"]
         if order["idle"] is not None:
             self._idle_for = order["idle"]
-        self._env["ERRANDS_RUN_ID"] = self.id  # the mark by which a sweep finds the run's processes
+        self._env[MARK] = self._directory
         if order["input"] != "none":
             self._open_feed(order["input"])
         outcome: dict[str, Word] = {}
@@ -292,7 +293,7 @@ class Run:
         if now >= self._outlet.last + self._idle_for:
             return "idle"
         if now >= self._limits.due:
-            found = self._limits.exceeded(self._tree(), cpu_before=self._cpu, now=now)
+            found = self._limits.exceeded(self._tree, cpu_before=self._cpu, now=now)
             if found:
                 self._facts["peak"] = found[1]
                 return found[0]
@@ -318,14 +319,13 @@ class Run:
 
     def _kill(self) -> None:
         if not self._shim.is_alone:
-            self.survivors = tree.kill(self._tree)
+            self.survivors = tree.kill(self._tree, by_group=True, leader=self._leader)
         if self._leader:
             self._leader, self._status = 0, int(SIGKILL)
 
-    def _tree(self) -> list[int]:
+    def _tree(self, *, most: int = 1 << 22) -> list[int]:
         """List the living processes of the run."""
-        self._shim.reap()
-        return [pid for pid in self._system.descendants(self._shim.pid) if self._system.is_alive(pid)]
+        return self._shim.living(most=most)
 
     def _finish(self) -> bytes:
         """Leave nothing behind but the log and the record."""

@@ -47,7 +47,7 @@ class Shim:
             if self._run is not None:
                 self._supervise(self._run)
                 if self._run.survivors:
-                    return  # they are still ours, so the next run would be blamed for them
+                    os._exit(1)  # the next run would be blamed for them; the zygote has another try
                 self._run = None
             elif self._channel >= 0:
                 self.turn(None)
@@ -77,6 +77,11 @@ class Shim:
             if self._run is not None:
                 self._run.reaped(pid, status, usage)
 
+    def living(self, *, most: int = 1 << 22) -> list[int]:
+        """List the processes below us that are alive; `most` ends the search."""
+        self.reap()
+        return [pid for pid in self.system.descendants(self.pid, most=most) if self.system.is_alive(pid)]
+
     def report(self, message: tuple[object, ...]) -> None:
         """Tell the pool; if it is gone, the record tells the next one."""
         if self._channel < 0:
@@ -98,15 +103,11 @@ class Shim:
 
     def _give_up(self, run: Run, reason: str) -> None:
         """End a run that cannot be supervised; a fault of ours must not leave processes behind."""
-        run.survivors = tree.kill(self._living)
+        run.survivors = tree.kill(self.living, by_group=True)
         if run.was_started:
             self.report(("ended", run.id, line("exit", {"lost": f"its supervisor failed: {reason}"})))
         else:
             self.report(("ended", run.id, line("exit", {"error": f"the run could not be set up: {reason}"})))
-
-    def _living(self) -> list[int]:
-        self.reap()
-        return [pid for pid in self.system.descendants(self.pid) if self.system.is_alive(pid)]
 
     def _hear_signals(self) -> None:
         heard = os.read(self._wake, 64)

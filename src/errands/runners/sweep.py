@@ -1,7 +1,7 @@
 """The sweep: find and end what a killed shim left behind, and say so in the run's record.
 
-Nobody is trusted by number alone. A process belongs to the run when it carries the run's id in its
-environment, when it is in the session of a command whose start time still fits the record, when it
+Nobody is trusted by number alone. A process belongs to the run when it carries the run's directory
+in its environment, when it is in the session of a command whose start time still fits the record, when it
 came to the zygote as an orphan, or when it descends from one of these.
 """
 
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from errands.runners.system import System
     from errands.runners.wire import Word
 
+# Stands in the environment of all processes of a run; its value is the run directory.
+MARK = "ERRANDS_RUN_DIR"
 REASON = "its supervisor (shim) was killed"
 
 
 def sweep(
     system: System,
-    run: str,
     path: str,
     *,
     orphans: Callable[[], list[int]],
@@ -48,7 +49,7 @@ def sweep(
         mine = {os.getpid(), *system.ancestors(os.getpid())}
 
         def find() -> list[int]:
-            found = dict.fromkeys(system.marked("ERRANDS_RUN_ID", run) + orphans())
+            found = dict.fromkeys(system.marked(MARK, os.path.dirname(path)) + orphans())
             for leader, times in leaders:
                 if _fits(system, leader, since=float(times["since"]), until=float(times["until"])):
                     found.update(dict.fromkeys(system.session(leader)))
@@ -57,7 +58,7 @@ def sweep(
             return [pid for pid in found if pid not in mine and pid not in spared and system.is_alive(pid)]
 
         leftovers = len(find())
-        survivors = tree.kill(find)
+        survivors = tree.kill(find, by_group=False)
         facts: dict[str, Word] = {"lost": REASON, "leftovers": leftovers}
         if survivors:
             facts["survivors"] = ",".join(map(str, survivors))

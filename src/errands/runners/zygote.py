@@ -35,7 +35,6 @@ from errands.runners.signals import (
 from errands.runners.sweep import sweep
 from errands.runners.wire import FORK, Frames, frame
 
-
 _MOST_FILES = 1 << 20
 
 
@@ -83,7 +82,7 @@ class Zygote:
         for request, *words in requests:
             if request == "sweep":
                 run, path = words
-                sweep(self._system, run, path, orphans=self._orphans, spared=self._shims)
+                sweep(self._system, path, orphans=self._orphans, spared=self._shims)
                 self._answer(("swept", run))
 
     def _receive(self) -> tuple[bytes, int]:
@@ -127,7 +126,7 @@ class Zygote:
                 self._shims.discard(pid)
                 one_was_killed = one_was_killed or status != 0
         if one_was_killed:
-            tree.kill(self._orphans)
+            tree.kill(self._orphans, by_group=True)
 
     def _orphans(self) -> list[int]:
         """List the living processes that came to us from shims that are no more."""
