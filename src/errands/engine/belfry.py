@@ -106,6 +106,8 @@ class Belfry:
             case [b"watch", *task_ids]:
                 for each in task_ids:
                     self._watchers.setdefault(each.decode("ascii", "replace"), set()).add(line)
+                # What changed before this moment was told to nobody, so whoever watches looks once more.
+                self._say(line, b"watching\n")
             case [b"ping"]:
                 self._say(line, b"pong %d\n" % os.getpid())
             case _:
