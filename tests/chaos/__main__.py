@@ -1,0 +1,78 @@
+"""Strike an engine with seeded faults and count what it loses.
+
+A round is one seed: a home, a daemon, a hundred tasks, three clients, two readers, some thirty faults.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from tests.chaos import scenarios
+from tests.chaos.plan import Plan, make_plan
+from tests.chaos.processes import become_subreaper
+from tests.chaos.report import Report
+from tests.chaos.round import play
+from tests.chaos.subject import can_have_small_disk
+
+SEEDS, TASKS, KILLS = 50, 5000, 1000
+SMOKE = (3, 180, 30)
+
+
+def main() -> int:
+    arguments = _arguments()
+    become_subreaper()
+    report = Report()
+    if not can_have_small_disk():
+        report.skipped.append("disk full: only root can mount a small disk")
+    began = time.monotonic()
+    if arguments.scenario:
+        plan = scenarios.PLANS[arguments.scenario]()
+        report.add(
+            play(plan, mutant=arguments.mutant, settled_within=scenarios.SETTLED_WITHIN, keep=arguments.keep)
+        )
+    else:
+        for plan in _plans(arguments):
+            played = play(plan, mutant=arguments.mutant, keep=arguments.keep)
+            print(played.line(), *(f"  {each}" for each in played.breaks[:20]), sep="\n", flush=True)
+            report.add(played)
+    report.seconds = time.monotonic() - began
+    print(report.text(), flush=True)
+    return 1 if report.breaks else 0
+
+
+def _plans(arguments: argparse.Namespace) -> list[Plan]:
+    seeds = [arguments.seed] if arguments.seed is not None else list(range(1, arguments.seeds + 1))
+    rounds = arguments.seeds
+    tasks, kills = round(arguments.tasks / rounds), round(arguments.kills / rounds)
+    return [make_plan(seed, tasks=tasks, kills=kills, small_disk=can_have_small_disk()) for seed in seeds]
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
+    parser.add_argument("--seeds", type=int, help=f"how many rounds, seeds 1 to N (default {SEEDS})")
+    parser.add_argument("--seed", type=int, help="play the round of this seed alone")
+    parser.add_argument("--tasks", type=int, help=f"tasks over all rounds (default {TASKS})")
+    parser.add_argument("--kills", type=int, help=f"kills over all rounds (default {KILLS})")
+    parser.add_argument(
+        "--smoke", action="store_true", help="a short run: {} seeds, {} tasks, {} kills".format(*SMOKE)
+    )
+    parser.add_argument(
+        "--scenario", choices=scenarios.PLANS, help="play one small plan instead of seeded ones"
+    )
+    parser.add_argument("--mutant", default="", help="break the engine: a module of tests/chaos/mutants")
+    parser.add_argument(
+        "--no-keep", dest="keep", action="store_false", help="remove the homes of failed rounds, too"
+    )
+    arguments = parser.parse_args()
+    for name, usual in zip(
+        ("seeds", "tasks", "kills"), SMOKE if arguments.smoke else (SEEDS, TASKS, KILLS), strict=True
+    ):
+        if getattr(arguments, name) is None:
+            setattr(arguments, name, usual)
+    return arguments
+
+
+if __name__ == "__main__":
+    sys.exit(main())

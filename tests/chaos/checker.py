@@ -1,0 +1,254 @@
+"""The checker: compares what clients were told, what the tasks witnessed and what the engine says in the end.
+
+One function per invariant; each gives the breaks it finds. What nobody can know is not judged: an ask without
+an answer may have had its effect or not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from errands.model.view import RunView, View
+from tests.chaos.breaks import Break
+from tests.chaos.deed import Deed
+from tests.chaos.evidence import Evidence
+from tests.chaos.plan import LANES
+from tests.chaos.points import SAFE_SHIM_POINT
+
+_ENDED = ("completed", "failed", "cancelled", "skipped")
+_RANK = {"high": 0, "normal": 1, "low": 2}
+
+
+def check(evidence: Evidence) -> list[Break]:
+    """Check every invariant that can be judged from the evidence alone."""
+    found: list[Break] = []
+    for judge in (existence, starts, results, dependencies, notices, lanes, order, output):
+        found += judge(evidence)
+    return found
+
+
+def lost_runs(evidence: Evidence) -> set[str]:
+    """Name the runs whose own shim was killed before it had recorded their end."""
+    died = {run_id for run_id, point in evidence.witness.shims.items() if point != SAFE_SHIM_POINT}
+    return evidence.lost | died
+
+
+def existence(evidence: Evidence) -> Iterator[Break]:
+    """I1: an acknowledged task exists, and a key stands for one task."""
+    there = {view.id for view in evidence.views}
+    cleared = evidence.acts("clear")
+    for token, ids in evidence.told.ids.items():
+        if len(ids) > 1:
+            yield Break("I1", f"{token} was acknowledged under several ids: {sorted(ids)}")
+        for task_id in ids - there:
+            if token not in cleared:
+                yield Break("I1", f"{task_id} was acknowledged and is gone")
+    asked = evidence.acts("submit")
+    for name, count in Counter(view.name for view in evidence.views).items():
+        if name not in asked:
+            yield Break("I1", f"nobody asked for {name}")
+        if count > 1:
+            yield Break("I1", f"{name} was launched with one key and is there {count} times")
+        if name in evidence.acts("clear", answered=True):
+            yield Break("I1", f"{name} was cleared and is still there")
+
+
+def starts(evidence: Evidence) -> Iterator[Break]:
+    """I2: nothing starts twice, and nothing runs that the store does not know."""
+    cleared = evidence.acts("clear")
+    for run_id, count in Counter(evidence.witness.starts).items():
+        token = evidence.witness.tokens[run_id]
+        if count > 1:
+            yield Break("I2", f"{run_id} was started {count} times")
+        if run_id not in evidence.runs and token not in cleared:
+            yield Break("I2", f"{run_id} was started, but there is no such run")
+    restarts = evidence.acts("restart")
+    for view in evidence.views:
+        allowed = 1 + restarts.get(view.name, 0)
+        if view.runs > allowed:
+            yield Break("I2", f"{view.id} has {view.runs} runs, {allowed} at most were asked for")
+
+
+def results(evidence: Evidence) -> Iterator[Break]:
+    """I3, I4: the reported result is the witnessed one; a run ends once."""
+    cancelled = evidence.acts("cancel")
+    started = Counter(evidence.witness.starts)
+    must_be_lost = lost_runs(evidence)
+    for view, run, deed in _runs(evidence):
+        said = evidence.witness.ends.get(run.id, [])
+        what = f"{run.id} ({' '.join(deed.steps)}) is {run.state} {run.failure or ''}".rstrip()
+        ends = [
+            event.name
+            for event in evidence.events[view.id]
+            if event.run == run.number and event.name in _ENDED
+        ]
+        if run.state not in _ENDED:
+            yield Break("I17", f"{what} and does not end")
+            continue
+        if ends != [run.state]:
+            yield Break("I4", f"{what}, but its events say {ends}")
+        if len(said) > 1:
+            yield Break("I2", f"{what}; it ended {len(said)} times")
+        if run.id in must_be_lost and run.failure != "lost":
+            yield Break("I3", f"{what}, but its shim was killed before its end was recorded")
+        expected = 0 if run.state == "skipped" or run.failure == "spawn" else 1
+        if run.state == "cancelled" or run.failure == "lost":
+            expected = started[run.id]  # it may have been ended before or after it began
+        if started[run.id] != expected:
+            yield Break("I3", f"{what}, and was started {started[run.id]} times")
+        yield from _result(evidence, run, deed, said, what, is_cancelled=view.name in cancelled)
+    for run_id in evidence.witness.inputs:
+        yield Break("I3", f"{run_id} was given input that nobody sent")
+
+
+def _result(
+    evidence: Evidence, run: RunView, deed: Deed, said: list[int], what: str, *, is_cancelled: bool
+) -> Iterator[Break]:
+    match run.state, run.failure:
+        case "completed", None:
+            good = said == [0] and run.exit_code == 0 and run.signal is None
+        case "failed", "exit":
+            good = said == [run.exit_code] and run.signal is None
+        case "failed", "signal":
+            good = run.signal is not None and said == [-run.signal]
+        case "failed", "timeout":
+            good = deed.timeout is not None and not said
+        case "failed", "lost":
+            may_be = lost_runs(evidence) | evidence.perhaps_lost
+            good = run.id in may_be and bool(run.error) and run.exit_code is None
+        case "failed", "spawn":
+            good = evidence.filled_disk and "space" in (run.error or "")
+        case "cancelled", None:
+            good = is_cancelled
+        case "skipped", "dependency":
+            good = bool(deed.after)
+        case _:
+            good = False
+    if not good:
+        yield Break("I3", f"{what} (code {run.exit_code}, signal {run.signal}, {run.error}); it said {said}")
+
+
+def dependencies(evidence: Evidence) -> Iterator[Break]:
+    """I3: what waits for others starts after they have completed, and is skipped when they do not."""
+    when = {(word, run_id): number for number, (word, run_id) in enumerate(evidence.witness.lines)}
+    tasks = {view.name: view for view in evidence.views}
+    for _, run, deed in _runs(evidence):
+        others = [tasks[token] for token in deed.after if token in tasks]
+        firsts = [evidence.runs[f"{other.id}.1"] for other in others if other.runs == 1]
+        failed = [first.id for first in firsts if first.state != "completed"]
+        if run.state == "skipped" and len(firsts) == len(deed.after) and not failed:
+            yield Break("I3", f"{run.id} was skipped, though all it waits for has completed")
+        if ("start", run.id) not in when:
+            continue
+        if failed:
+            yield Break("I3", f"{run.id} was started, though {failed} did not complete")
+        for first in firsts:
+            if when.get(("end", first.id), 0) > when["start", run.id]:
+                yield Break("I3", f"{run.id} was started before {first.id}, which it waits for, had ended")
+
+
+def notices(evidence: Evidence) -> Iterator[Break]:
+    """I5: every end is told once, truly, to its owner."""
+    told = Counter(notice["run"] for notice in evidence.notices)
+    for notice_id, count in Counter(notice["id"] for notice in evidence.notices).items():
+        if count > 1:
+            yield Break("I5", f"notice {notice_id} was handed over {count} times")
+    for _, run, deed in _runs(evidence):
+        wanted = deed.notify == "always" or (
+            deed.notify == "on_failure" and run.state in ("failed", "skipped")
+        )
+        if told[run.id] != wanted:
+            yield Break("I5", f"{run.id}, {run.state}, was told {told[run.id]} times, not {int(wanted)}")
+    for notice in evidence.notices:
+        found, body = evidence.runs.get(notice["run"]), notice["body"]
+        if found is None:
+            if told[notice["run"]] > 1:
+                yield Break("I5", f"{notice['run']}, cleared since, was told {told[notice['run']]} times")
+            continue
+        deed = evidence.deeds[_token(evidence, found)]
+        if notice["owner"] != deed.owner:
+            yield Break("I5", f"the end of {found.id} was told to {notice['owner']}, not to {deed.owner}")
+        said = body["state"], body["exit_code"], body["signal"]
+        if said != (found.state, found.exit_code, found.signal) or notice["event"] != found.state:
+            yield Break("I5", f"{found.id} is {found.state}, but {said} was told")
+
+
+def lanes(evidence: Evidence) -> Iterator[Break]:
+    """I6: no lane has more tasks between their first and last act than it is wide."""
+    busy: dict[str, set[str]] = {lane: set() for lane in LANES}
+    over: set[str] = set()
+    for word, run_id in evidence.witness.lines:
+        if run_id not in evidence.witness.ends:
+            continue  # it was ended by others, so nobody witnessed when
+        lane = evidence.deeds[evidence.witness.tokens[run_id]].lane
+        if word == "start":
+            busy[lane].add(run_id)
+        elif word == "end":
+            busy[lane].discard(run_id)
+        if len(busy[lane]) > LANES[lane] and lane not in over:
+            over.add(lane)
+            yield Break("I6", f"{len(busy[lane])} tasks at once in lane {lane}, which is {LANES[lane]} wide")
+
+
+def order(evidence: Evidence) -> Iterator[Break]:
+    """I7: whatever leaves a lane's queue was its best and oldest; the narrow lane starts in that order."""
+    queues: dict[str, list[tuple[tuple[int, int], int, int, str]]] = {lane: [] for lane in LANES}
+    for view in evidence.views:
+        deed = evidence.deeds[view.name]
+        if deed.after or deed.delay:
+            continue  # when it was ready is known to the engine alone
+        for number in range(1, view.runs + 1):
+            moves = {e.name: e.seq for e in evidence.events[view.id] if e.run == number}
+            left = min((moves[name] for name in ("started", *_ENDED) if name in moves), default=None)
+            if left is not None:
+                rank = _RANK[deed.priority], moves["queued"]
+                queues[deed.lane].append((rank, moves.get("started", 0), left, f"{view.id}.{number}"))
+    for lane, queue in queues.items():
+        for rank, started, _, run_id in queue:
+            for better, _, left, other in queue:
+                if better < rank and better[1] < started < left:
+                    yield Break("I7", f"{run_id} was started before {other}, which stood before it in {lane}")
+    place = {run_id: number for number, run_id in enumerate(evidence.witness.starts)}
+    claimed = sorted((started, run_id) for _, started, _, run_id in queues["narrow"] if run_id in place)
+    places = [place[run_id] for _, run_id in claimed]
+    if places != sorted(places):
+        yield Break("I7", f"the narrow lane was started in another order than claimed: {claimed}, {places}")
+
+
+def output(evidence: Evidence) -> Iterator[Break]:
+    """I9: what is kept is what was printed, and all of it is counted."""
+    for _, run, deed in _runs(evidence):
+        printed = deed.output(evidence.blob)
+        pieces = evidence.pieces[run.id]
+        for piece in pieces:
+            if printed[piece.offset : piece.next_offset] != piece.content:
+                yield Break("I9", f"{run.id} never printed what its log has at {piece.offset}")
+        if run.failure == "lost" or run.state == "skipped":
+            continue
+        kept = sum(len(piece.content) for piece in pieces)
+        is_whole = run.state == "completed" or run.failure in ("exit", "signal")
+        if is_whole and run.bytes != len(printed):
+            yield Break("I9", f"{run.id} printed {len(printed)} bytes, {run.bytes} were counted")
+        if run.output_failed is not None:
+            if not evidence.filled_disk:
+                yield Break("I9", f"the output of {run.id} was not written: {run.output_failed}")
+            continue
+        if run.truncated != (run.bytes > deed.cap):
+            yield Break(
+                "I9", f"{run.id}: {run.bytes} bytes under a cap of {deed.cap}, truncated: {run.truncated}"
+            )
+        if not run.truncated and kept != run.bytes:
+            yield Break("I9", f"{run.id}: {run.bytes} bytes were counted, {kept} are there")
+        if run.truncated and (kept > deed.cap or kept < deed.cap // 2 or pieces[-1].next_offset != run.bytes):
+            yield Break("I9", f"{run.id}: {kept} bytes are kept of {run.bytes}, the cap is {deed.cap}")
+
+
+def _runs(evidence: Evidence) -> Iterator[tuple[View, RunView, Deed]]:
+    for view in evidence.views:
+        for number in range(1, view.runs + 1):
+            yield view, evidence.runs[f"{view.id}.{number}"], evidence.deeds[view.name]
+
+
+def _token(evidence: Evidence, run: RunView) -> str:
+    return next(view.name for view in evidence.views if run.id.startswith(f"{view.id}."))

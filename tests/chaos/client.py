@@ -1,0 +1,127 @@
+"""A client: a process that launches, cancels, restarts and clears tasks, as its part of the plan says.
+
+It may be killed at any time; started again, it goes on with the acts that were not answered. Launches are
+safe to repeat because they have keys; a restart that was not answered is left alone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from errands import bootstrap, config
+from errands.engine.engine import Engine
+from errands.model.draft import Draft
+from errands.model.errors import DaemonError, IllegalMove, NotFound, StillLive, StoreError
+from tests.chaos import history, mutants, plan, points
+from tests.chaos.deed import Deed
+from tests.chaos.zygote import DIES_AT
+
+if TYPE_CHECKING:
+    from errands.model.notice import Policy
+    from errands.model.task import Priority
+
+PAUSE = 0.05
+PATIENCE = 20.0
+
+
+class Client:
+    def __init__(self, base: str, number: int, began: float) -> None:
+        with open(f"{base}/plan.json") as file:
+            self._plan = plan.read(file.read())
+        self._deeds = {deed.token: deed for deed in self._plan.deeds}
+        self._told = history.read(base)
+        self._history = history.History(f"{base}/history.{number}")
+        self._number = number
+        self._began = began
+        self._base = base
+        self._environ = {name: value for name, value in os.environ.items() if name != points.VARIABLE}
+
+    def run(self) -> None:
+        self._engine: Engine = bootstrap.open_engine(config=config.load(cwd="/"))
+        for number, act in enumerate(self._plan.acts):
+            if act.client != self._number or number in self._told.answered:
+                continue
+            time.sleep(max(0.0, self._began + act.at - time.monotonic()))
+            self._do(number, act)
+
+    def _do(self, number: int, act: plan.Act) -> None:
+        again = number in self._told.asked
+        if act.verb == "ensure":
+            self._ensure()
+            return
+        if act.verb == "restart" and again:
+            return  # it may have been restarted; asking again could be once too often
+        give_up = time.monotonic() + PATIENCE
+        self._history.write("ask", number)
+        while True:
+            try:
+                ids = self._carry_out(act)
+                self._history.write("answer", number, ids=ids)
+                for token, task_id in ids.items():
+                    self._told.ids.setdefault(token, set()).add(task_id)
+                return
+            except (StoreError, StillLive, IllegalMove, NotFound) as error:
+                self._history.write("refusal", number, error=str(error))
+                if time.monotonic() > give_up or isinstance(error, NotFound):
+                    return
+                time.sleep(PAUSE)
+
+    def _carry_out(self, act: plan.Act) -> dict[str, str]:
+        if act.verb == "submit":
+            views = self._engine.submit_all([self._draft(self._deeds[token]) for token in act.tokens])
+            return dict(zip(act.tokens, (view.id for view in views), strict=True))
+        ids = [self._id(token) for token in act.tokens]
+        match act.verb:
+            case "cancel":
+                self._engine.cancel(ids)
+            case "restart":
+                if not self._engine.store.ended(ids[0]):
+                    raise StillLive("not yet")
+                self._engine.restart(ids[0])
+            case "clear":
+                self._engine.clear(ids)
+        return {}
+
+    def _id(self, token: str) -> str:
+        for task_id in self._told.ids.get(token, ()):
+            return task_id
+        raise NotFound(f"the launch of {token} was never answered")
+
+    def _draft(self, deed: Deed) -> Draft:
+        priority: Priority = deed.priority  # type: ignore[assignment]  # the plan writes it as text
+        notify: Policy = deed.notify  # type: ignore[assignment]
+        dies = {DIES_AT: deed.dies_at} if deed.dies_at else {}
+        return Draft(
+            command=deed.words,
+            name=deed.token,
+            cwd="/",
+            environ=self._environ,
+            env={"CHAOS_TOKEN": deed.token, **dies},
+            lane=deed.lane,
+            priority=priority,
+            after=tuple(self._id(token) for token in deed.after),
+            at=datetime.now(UTC) + timedelta(seconds=deed.delay) if deed.delay else None,
+            key=deed.key,
+            owner=deed.owner,
+            notify=notify,
+            timeout=None if deed.timeout is None else timedelta(seconds=deed.timeout),
+            output=deed.cap,
+            grace=timedelta(seconds=deed.grace),
+        )
+
+    def _ensure(self) -> None:
+        """See to it that there is a daemon, as every command does."""
+        try:
+            bootstrap.ensure_held(self._engine)
+        except DaemonError as error:
+            print(f"no daemon: {error}", flush=True)
+
+
+if __name__ == "__main__":
+    mutants.break_engine()
+    points.arm(points.CLIENT_POINTS)
+    Client(sys.argv[1], int(sys.argv[2]), float(sys.argv[3])).run()

@@ -1,0 +1,25 @@
+"""A decoy: a process that looks a little like a task and writes down every signal that reaches it.
+
+It belongs to nobody, so none ever should.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+
+def main(path: str) -> None:
+    every = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
+    signal.pthread_sigmask(signal.SIG_BLOCK, every)
+    while True:
+        number = signal.sigwait(every)
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        os.write(file, f"{number}\n".encode())
+        if number == signal.SIGUSR2:  # how the harness says that the round is over
+            return
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,78 @@
+"""Evidence: everything that is known about a round once it is over, gathered before anybody judges."""
+
+from __future__ import annotations
+
+import glob
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from errands.engine.engine import Engine
+from errands.model.event import Event
+from errands.model.view import RunView, View
+from errands.ports.output import Piece
+from errands.ports.store import Query
+from tests.chaos import history, witness
+from tests.chaos.deed import Deed
+from tests.chaos.plan import Plan
+from tests.chaos.subject import Subject
+
+
+@dataclass
+class Evidence:
+    """`lost` are the runs whose shim was killed before it had recorded their end."""
+
+    plan: Plan
+    blob: bytes
+    told: history.Told
+    witness: witness.Witness
+    views: list[View]
+    runs: dict[str, RunView] = field(default_factory=dict)
+    events: dict[str, list[Event]] = field(default_factory=dict)
+    pieces: dict[str, list[Piece]] = field(default_factory=dict)
+    notices: list[dict[str, Any]] = field(default_factory=list)
+    lost: set[str] = field(default_factory=set)
+    perhaps_lost: set[str] = field(default_factory=set)
+    filled_disk: bool = False
+
+    def __post_init__(self) -> None:
+        self.deeds: dict[str, Deed] = {deed.token: deed for deed in self.plan.deeds}
+
+    def acts(self, verb: str, *, answered: bool = False) -> dict[str, int]:
+        """Count, by token, the acts that were asked for, or only those that were answered."""
+        counted: dict[str, int] = {}
+        for number in self.told.answered if answered else self.told.asked:
+            act = self.plan.acts[number]
+            if act.verb == verb:
+                for token in act.tokens:
+                    counted[token] = counted.get(token, 0) + 1
+        return counted
+
+
+def gather(subject: Subject, plan: Plan, engine: Engine) -> Evidence:
+    """Read everything there is: histories, witness, notices, and the engine's own final word."""
+    evidence = Evidence(
+        plan=plan,
+        blob=subject.blob,
+        told=history.read(subject.base),
+        witness=witness.read(subject.witness),
+        views=engine.list(Query()),
+    )
+    for view in evidence.views:
+        evidence.events[view.id] = engine.events(view.id)
+        for run in engine.get(view.id).history:
+            evidence.runs[run.id] = run
+            evidence.pieces[run.id] = _pieces(engine, run.id)
+    for path in glob.glob(f"{subject.base}/told.*"):
+        with open(path) as file:
+            evidence.notices += map(json.loads, file)
+    return evidence
+
+
+def _pieces(engine: Engine, run_id: str) -> list[Piece]:
+    pieces = []
+    offset = 0
+    while (piece := engine.output(run_id, offset=offset)).content:
+        pieces.append(piece)
+        offset = piece.next_offset
+    return pieces

@@ -1,0 +1,67 @@
+"""Faults: the seeded plan of what strikes the engine, and when."""
+
+from __future__ import annotations
+
+from random import Random
+
+from tests.chaos.plan import Fault
+from tests.chaos.points import CLIENT_POINTS, DAEMON_POINTS
+
+# What counts as a kill, and how often each kind is drawn.
+KILLS = {"daemon": 55, "zygote": 15, "shim": 15, "daemon and zygote": 9, "all three": 6}
+# What is done beside the kills, for every hundred of them.
+OTHERS = {
+    "stop daemon": 10,
+    "stop shim": 6,
+    "stop zygote": 4,
+    "second daemon": 8,
+    "clock": 10,
+    "client": 10,
+    "disk full": 6,
+}
+STEPS = (-86_400.0, -3_600.0, -5.0, 5.0, 3_600.0, 86_400.0)
+
+
+def plan_faults(dice: Random, *, kills: int, span: float, small_disk: bool = True) -> tuple[Fault, ...]:
+    """Plan so many kills and what goes with them, over a span of seconds."""
+    faults = [_kill(dice, dice.uniform(0.2, span)) for _ in range(kills)]
+    for kind, share in OTHERS.items():
+        count = int(kills * share / 100 + dice.random())
+        if kind != "disk full" or small_disk:
+            faults += [_other(dice, kind, dice.uniform(0.2, span)) for _ in range(count)]
+    return tuple(sorted(faults, key=lambda fault: fault.at))
+
+
+def _kill(dice: Random, at: float) -> Fault:
+    kind = dice.choices(tuple(KILLS), tuple(KILLS.values()))[0]
+    point, nth = "", 1
+    if kind == "daemon" and dice.random() < 0.6:
+        point = dice.choice(tuple(DAEMON_POINTS))
+        nth = dice.choice((1, 1, 2, 4))
+    # Mostly at once; sometimes long enough that tasks end meanwhile, or too short to get ready.
+    span = dice.choice((0.0, 0.0, dice.uniform(0, 0.1), dice.uniform(0, 0.6)))
+    return Fault(
+        at=at,
+        kind=kind,
+        point=point,
+        nth=nth,
+        span=span,
+        pick=dice.randrange(1000),
+        plain=dice.random() < 0.3,
+    )
+
+
+def _other(dice: Random, kind: str, at: float) -> Fault:
+    pick = dice.randrange(1000)
+    match kind:
+        case "stop daemon" | "stop shim" | "stop zygote":
+            return Fault(at=at, kind=kind, span=dice.choice((0.1, 0.3, dice.uniform(0.1, 3.0))), pick=pick)
+        case "disk full":
+            return Fault(at=at, kind=kind, span=dice.uniform(0.2, 1.5))
+        case "clock":
+            return Fault(at=at, kind=kind, span=dice.choice(STEPS))
+        case "client":
+            point = dice.choice(("", *CLIENT_POINTS))
+            return Fault(at=at, kind=kind, point=point, nth=dice.randint(1, 3), pick=pick)
+        case _:
+            return Fault(at=at, kind=kind, pick=dice.randint(1, 3))

@@ -1,0 +1,42 @@
+"""The daemon as the harness starts it: its clock can be stepped, its points armed, one part of it broken.
+
+It is the real daemon in a process of its own; without a mutant its code is the engine's, unchanged.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import UTC, datetime, timedelta
+
+from errands import bootstrap
+from errands.runners import pool
+from tests.chaos import mutants, points, zygote
+
+CLOCK = "CHAOS_CLOCK"  # the file with the seconds by which the clock was stepped
+
+
+class SteppedClock(bootstrap.SystemClock):
+    def now(self) -> datetime:
+        return datetime.now(UTC) + timedelta(seconds=_step())
+
+
+def _step() -> float:
+    try:
+        with open(os.environ[CLOCK]) as file:
+            return float(file.read() or 0)
+    except OSError:
+        return 0.0
+
+
+def main() -> int:
+    mutants.break_engine()
+    points.arm(points.DAEMON_POINTS)
+    setattr(bootstrap, "SystemClock", SteppedClock)  # noqa: B010 - a type may not be assigned to
+    setattr(pool, "_ZYGOTE", zygote.__file__)  # noqa: B010
+    setattr(pool, "_PASSED_ON", (*pool._PASSED_ON, mutants.VARIABLE))  # noqa: B010
+    return bootstrap.run_daemon()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

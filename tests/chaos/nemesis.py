@@ -1,0 +1,282 @@
+"""The nemesis: carries out the planned faults, one after the other, and keeps a list of what it did.
+
+It brings back what it strikes down: a dead daemon gets a successor, a stopped one goes on, a full disk is
+freed, a killed client is started again.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import signal
+import time
+from collections import Counter
+from contextlib import suppress
+
+from tests.chaos import points
+from tests.chaos.breaks import Break
+from tests.chaos.plan import Fault, Plan
+from tests.chaos.processes import Process, below, strike, wait_until
+from tests.chaos.subject import READY_WITHIN, Subject
+
+POINT_WITHIN = 1.0  # seconds in which an armed point must be reached, or the daemon is killed anyway
+VICTIM_WITHIN = 1.0
+
+
+class Nemesis:
+    def __init__(self, subject: Subject, plan: Plan, began: float) -> None:
+        self.counts: Counter[str] = Counter()
+        self.kills = 0
+        self.recoveries: list[float] = []
+        self.breaks: list[Break] = []
+        self.lost: set[str] = set()  # runs whose shim was killed before their end was recorded
+        self.perhaps_lost: set[str] = set()
+        self.filled_disk = False
+        self.clients: dict[int, int] = {}
+        self._subject = subject
+        self._plan = plan
+        self._began = began
+        self._done: set[int] = set()
+        self._armed: tuple[int, int] | None = None
+
+    def run(self) -> None:
+        """Carry out the whole plan."""
+        for client in range(self._plan.clients):
+            self._start_client(client)
+        self._start_daemon(0, plain=False, wait=True)
+        for index, fault in enumerate(self._plan.faults):
+            while (left := self._began + fault.at - time.monotonic()) > 0:
+                time.sleep(min(left, 0.02))
+                self._tend(index)
+            self._tend(index)
+            if index not in self._done:
+                self._strike(index, fault)
+
+    def heal(self) -> None:
+        """Undo everything that can be undone, and leave a daemon as people start it."""
+        self._write_clock(0.0)
+        self._free_disk()
+        for each in [*self._subject.shims(), *self._subject.zygotes(), *self._subject.daemons()]:
+            strike(each.pid, signal.SIGCONT)
+        for each in self._subject.daemons():  # one of them may have a point armed
+            self._kill("daemon at the end", each.pid)
+        self._start_daemon(len(self._plan.faults), plain=True, wait=True)
+
+    def tend_clients(self) -> bool:
+        """Start killed clients again; tell whether all have done their part."""
+        self._subject.reap()
+        over = True
+        for client, pid in list(self.clients.items()):
+            code = self._subject.codes.get(pid)
+            if code == -signal.SIGKILL:
+                self._start_client(client)
+                over = False
+            elif code is None:
+                over = False
+            elif code:
+                self.breaks.append(
+                    Break("I14", f"client {client} failed with {code}: see client.{client}.log")
+                )
+                del self.clients[client]
+        return over
+
+    def _strike(self, index: int, fault: Fault) -> None:
+        match fault.kind:
+            case "daemon":
+                self._kill_daemon(index, fault)
+            case "zygote":
+                self._kill_zygote(fault)
+            case "shim":
+                self._kill_shim(fault)
+            case "daemon and zygote":
+                self._kill_zygote(fault)
+                self._kill_daemon(index, fault)
+            case "all three":
+                self._kill_shim(fault)
+                self._kill_zygote(fault)
+                self._kill_daemon(index, fault)
+            case "stop daemon":
+                self._pause(fault, self._subject.daemons())
+            case "stop zygote":
+                self._pause(fault, self._subject.zygotes())
+            case "stop shim":
+                self._pause(fault, self._subject.shims())
+            case "second daemon":
+                self._start_others(fault)
+            case "clock":
+                self.counts["clock step"] += 1
+                self._write_clock(fault.span)
+            case "client":
+                self._kill_client(fault)
+            case "disk full":
+                self._fill_disk(fault)
+
+    # Daemons.
+
+    def _tend(self, index: int) -> None:
+        """Give a daemon that reached its point a successor."""
+        if not self._subject.daemons():
+            self._note_point()
+            self._start_daemon(index, plain=False, wait=False)
+
+    def _note_point(self) -> None:
+        if self._armed is None:
+            return
+        pid, index = self._armed
+        if self._subject.codes.get(pid) == -signal.SIGKILL and index not in self._done:
+            self._done.add(index)
+            self.kills += 1
+            self.counts[f"kill daemon at {self._plan.faults[index].point}"] += 1
+        self._armed = None
+
+    def _kill_daemon(self, index: int, fault: Fault) -> None:
+        if self._armed is not None and self._armed[1] == index:
+            pid = self._armed[0]
+            wait_until(lambda: self._subject.is_over(pid), within=POINT_WITHIN)
+            self._note_point()
+        if index not in self._done:
+            wait_until(lambda: bool(self._subject.daemons()), within=VICTIM_WITHIN)
+            victim = self._subject.daemon_pid()
+            if victim is not None:
+                self._kill("daemon", victim)
+        time.sleep(fault.span)
+        self._start_daemon(index + 1, plain=fault.plain, wait=fault.pick % 3 > 0)
+
+    def _start_daemon(self, index: int, *, plain: bool, wait: bool) -> None:
+        """Start a daemon, with the next planned point armed."""
+        self._note_point()
+        following = range(index, len(self._plan.faults))
+        armed = next(
+            (n for n in following if self._plan.faults[n].kind == "daemon" and n not in self._done), None
+        )
+        began = time.monotonic()
+        if armed is not None and self._plan.faults[armed].point and not plain:
+            fault = self._plan.faults[armed]
+            self._armed = self._subject.spawn_daemon(point=fault.point, nth=fault.nth), armed
+        else:
+            self._subject.spawn_daemon(plain=plain)
+        if not wait:
+            return
+        ready = wait_until(
+            lambda: self._subject.is_ready() or not self._subject.daemons(), within=READY_WITHIN
+        )
+        if self._subject.is_ready():
+            self.recoveries.append(time.monotonic() - began)
+        elif not ready:
+            self.breaks.append(Break("I17", f"no daemon answers after {READY_WITHIN} s"))
+
+    def _start_others(self, fault: Fault) -> None:
+        """Start more daemons at once: one must be left, and the others must leave without complaint."""
+        self.counts["second daemon"] += 1
+        others = [self._subject.spawn_daemon(plain=True) for _ in range(fault.pick)]
+        if not wait_until(lambda: len(self._subject.daemons()) <= 1, within=READY_WITHIN, every=0.02):
+            pids = [each.pid for each in self._subject.daemons()]
+            self.breaks.append(Break("I16", f"several daemons live: {pids}"))
+        for pid in others:
+            if self._subject.codes.get(pid, 0) not in (0, -signal.SIGKILL):
+                self.breaks.append(
+                    Break("I16", f"a daemon that was not needed left with {self._subject.codes[pid]}")
+                )
+
+    # Zygotes and shims.
+
+    def _kill_zygote(self, fault: Fault) -> None:
+        if wait_until(lambda: bool(self._subject.zygotes()), within=VICTIM_WITHIN):
+            zygotes = self._subject.zygotes()
+            if zygotes:
+                self._kill("zygote", zygotes[fault.pick % len(zygotes)].pid)
+
+    def _kill_shim(self, fault: Fault) -> None:
+        """Stop a busy shim, see which run it has, and kill it."""
+        if not wait_until(lambda: bool(self._busy_shims()), within=VICTIM_WITHIN):
+            self.counts["no shim to kill"] += 1
+            return
+        shims = self._busy_shims()
+        if not shims:
+            return
+        victim = shims[fault.pick % len(shims)].pid
+        if not strike(victim, signal.SIGSTOP):
+            return
+        wait_until(lambda: _state(victim) in "TZ", within=VICTIM_WITHIN, every=0.0005)
+        lost, perhaps = self._runs_of(victim)
+        self.lost |= lost
+        self.perhaps_lost |= perhaps
+        self._kill("shim", victim)
+
+    def _busy_shims(self) -> list[Process]:
+        parents = {each.parent for each in self._subject.processes()}
+        return [each for each in self._subject.shims() if each.pid in parents]
+
+    def _runs_of(self, shim: int) -> tuple[set[str], set[str]]:
+        """Read from the records which runs a shim has, and which ones it may have."""
+        lost, perhaps = set(), set()
+        for path in glob.glob(f"{self._subject.home.runs}/*/record.*"):
+            run_id = path.split("/")[-2]
+            try:
+                with open(path) as file:
+                    text = file.read()
+            except OSError:
+                continue
+            if not text:
+                perhaps.add(run_id)
+            elif re.search(rf"\bshim={shim}\b", text) and "\nexit " not in text:
+                lost.add(run_id)
+        return lost, perhaps
+
+    # Others.
+
+    def _kill(self, what: str, pid: int) -> None:
+        if strike(pid, signal.SIGKILL):
+            self.kills += 1
+            self.counts[f"kill {what}"] += 1
+            wait_until(lambda: _state(pid) in "Z", within=VICTIM_WITHIN, every=0.0005)
+
+    def _pause(self, fault: Fault, among: list[Process]) -> None:
+        if among and strike(victim := among[fault.pick % len(among)].pid, signal.SIGSTOP):
+            self.counts[fault.kind] += 1
+            time.sleep(fault.span)
+            strike(victim, signal.SIGCONT)
+
+    def _kill_client(self, fault: Fault) -> None:
+        client = fault.pick % self._plan.clients
+        pid = self.clients.get(client)
+        if pid is not None and strike(pid, signal.SIGKILL):
+            self.counts["kill client"] += 1
+            wait_until(lambda: self._subject.is_over(pid), within=VICTIM_WITHIN)
+            if fault.point:
+                self.counts[f"client armed at {fault.point}"] += 1
+            self._start_client(client, fault)
+
+    def _start_client(self, client: int, fault: Fault | None = None) -> None:
+        armed = {points.VARIABLE: f"{fault.point}:{fault.nth}"} if fault is not None and fault.point else {}
+        words = ("-m", "tests.chaos.client", self._subject.base, str(client), repr(self._began))
+        self.clients[client] = self._subject.spawn(*words, log=f"client.{client}.log", **armed)
+
+    def _write_clock(self, step: float) -> None:
+        with open(self._subject.clock + ".new", "w") as file:
+            file.write(str(step))
+        os.replace(self._subject.clock + ".new", self._subject.clock)
+
+    def _fill_disk(self, fault: Fault) -> None:
+        self.filled_disk = True
+        self.counts["disk full"] += 1
+        file = os.open(f"{self._subject.home.path}/ballast", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        deadline = time.monotonic() + fault.span
+        while time.monotonic() < deadline:
+            # Again and again: whatever is freed meanwhile is taken, too.
+            with suppress(OSError):
+                while os.write(file, bytes(1 << 16)):
+                    pass
+            time.sleep(0.02)
+        os.close(file)
+        self._free_disk()
+
+    def _free_disk(self) -> None:
+        with suppress(FileNotFoundError):
+            os.unlink(f"{self._subject.home.path}/ballast")
+
+
+def _state(pid: int) -> str:
+    """Give the state of a process below us; one that is gone counts as dead."""
+    return next((each.state for each in below(os.getpid()) if each.pid == pid), "Z")

@@ -1,0 +1,88 @@
+"""A plan: all that will be done in one round, fixed before the round begins.
+
+It is made from a seed and nothing else, so the same seed gives the same deeds, acts and faults.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from tests.chaos.deed import Deed
+
+# Lanes of the engine under test: one that keeps strict order, one that is crowded, one that is not.
+LANES = {"narrow": 1, "wide": 6, "broad": 12}
+OWNERS = ("ann", "bob")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """Something a client does to tasks, at a time counted from the beginning of the round."""
+
+    at: float
+    client: int
+    verb: str  # submit, cancel, restart, clear, ensure
+    tokens: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """Something the nemesis does, at a time counted from the beginning of the round.
+
+    `point` and `nth` name where a daemon or client kills itself; `span` is how long the fault lasts; `pick`
+    chooses among several victims; `plain` starts the next daemon as people do, without points and clock.
+    """
+
+    at: float
+    kind: str
+    point: str = ""
+    nth: int = 1
+    span: float = 0.0
+    pick: int = 0
+    plain: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    seed: int
+    deeds: tuple[Deed, ...]
+    acts: tuple[Act, ...]
+    faults: tuple[Fault, ...]
+    clients: int
+
+    @property
+    def needs_small_disk(self) -> bool:
+        return any(fault.kind == "disk full" for fault in self.faults)
+
+    def written(self) -> str:
+        return json.dumps(dataclasses.asdict(self))
+
+
+def read(text: str) -> Plan:
+    """Read a plan back as it was written."""
+    raw: dict[str, Any] = json.loads(text)
+    return Plan(
+        seed=raw["seed"],
+        deeds=tuple(
+            Deed(**{**each, "steps": tuple(each["steps"]), "after": tuple(each["after"])})
+            for each in raw["deeds"]
+        ),
+        acts=tuple(Act(**{**each, "tokens": tuple(each["tokens"])}) for each in raw["acts"]),
+        faults=tuple(Fault(**each) for each in raw["faults"]),
+        clients=raw["clients"],
+    )
+
+
+def make_plan(seed: int, *, tasks: int, kills: int, small_disk: bool = True) -> Plan:
+    """Plan a round: so many tasks, and so many kills among the faults."""
+    from tests.chaos.faults import plan_faults
+    from tests.chaos.workload import CLIENTS, plan_workload
+
+    dice = Random(seed)
+    span = kills * 0.32 + 1.0
+    deeds, acts = plan_workload(dice, tasks=tasks, span=span)
+    faults = plan_faults(dice, kills=kills, span=span, small_disk=small_disk)
+    return Plan(seed=seed, deeds=deeds, acts=acts, faults=faults, clients=CLIENTS)

@@ -1,0 +1,102 @@
+"""Points: the named moments of a task's life at which a process of the engine can be made to kill itself.
+
+Nothing in the engine knows of them. They are put around its functions from outside, in processes of the
+harness alone; a function that is renamed makes this fail at once, with its name.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+VARIABLE = "CHAOS_CRASH_AT"  # `P9:2` kills the process the second time it comes to P9
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """`before` or `after` a call of a function; with `filled`, only when it was given or gives something."""
+
+    where: str
+    function: str
+    when: str
+    filled: bool = False
+
+
+_SUPERVISOR = "errands.engine.supervisor"
+_RUN = "errands.runners.run"
+
+DAEMON_POINTS = {
+    "P1 in a transaction": Point("errands.stores.sqlite.connection", "Connection.__exit__", "before"),
+    "P2 after a commit": Point("errands.stores.sqlite.connection", "Connection.__exit__", "after"),
+    "P3 picked from the queue": Point("errands.engine.dispatcher", "Dispatcher.claim", "after", filled=True),
+    "P4 claimed, not started": Point(_SUPERVISOR, "Supervisor.start", "before"),
+    "P5 started, pid not recorded": Point("errands.runners.pool", "ShimPool.start", "after"),
+    "P6 running": Point("errands.stores.sqlite.store", "SqliteStore.note_start", "after"),
+    "P9 ended, not recorded": Point(_SUPERVISOR, "Supervisor._end", "before"),
+    "P10 recorded, not told": Point(_SUPERVISOR, "Supervisor.forget", "before", filled=True),
+    "P11 told, not acknowledged": Point("errands.stores.sqlite.store", "SqliteStore.delivered", "before"),
+    "P12 asked to stop": Point("errands.runners.pool", "ShimPool.stop", "after"),
+    "P16 in recovery": Point(_SUPERVISOR, "Supervisor.recover", "after"),
+}
+CLIENT_POINTS = {
+    "P0 asked": Point("errands.engine.engine", "Engine.submit_all", "before"),
+    "P1 not committed": Point("errands.engine.launching", "Launching.launch_all", "after"),
+    "P2 committed, not answered": Point("errands.engine.engine", "Engine.submit_all", "after"),
+    "P13 rows removed, files not": Point("errands.engine.engine", "remove_tree", "before"),
+}
+SHIM_POINTS = {
+    "P5 recorded, not spawned": Point(_RUN, "Run._take_steps", "before"),
+    "P5 spawned, pid not recorded": Point(_RUN, "Run._spawn", "after"),
+    "P7 in the output": Point("errands.runners.caplog", "Log.write", "after"),
+    "P8 exited, not recorded": Point(_RUN, "Run._write_exit", "before"),
+    "P9 recorded, not reported": Point(_RUN, "Run._write_exit", "after"),
+}
+# Only from here on does the record of a run know how it ended.
+SAFE_SHIM_POINT = "P9 recorded, not reported"
+
+
+def arm(points: dict[str, Point]) -> None:
+    """Arm the point that the environment names, if it is one of these."""
+    name, _, nth = os.environ.get(VARIABLE, "").rpartition(":")
+    if name in points:
+        wrap(points[name], _countdown(int(nth)))
+
+
+def wrap(point: Point, strike: Callable[[Any], None]) -> None:
+    """Call `strike` with a function's first argument whenever the point is reached."""
+    owner: Any = importlib.import_module(point.where)
+    *path, name = point.function.split(".")
+    for each in path:
+        owner = getattr(owner, each)
+    wrapped = getattr(owner, name)
+
+    @functools.wraps(wrapped)
+    def around(*words: Any, **named: Any) -> Any:
+        if point.when == "before" and (not point.filled or words[1]):
+            strike(words[0])
+        result = wrapped(*words, **named)
+        if point.when == "after" and (not point.filled or result):
+            strike(words[0])
+        return result
+
+    setattr(owner, name, around)
+
+
+def die() -> None:
+    """End this process the way the nemesis would."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _countdown(left: int) -> Callable[[Any], None]:
+    def strike(_: Any) -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            die()
+
+    return strike

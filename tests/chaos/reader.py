@@ -1,0 +1,51 @@
+"""A reader: a process that takes the notices of all owners as they come, beside others that do the same.
+
+What it was told stands in its file; nobody kills readers, because what a killed one was told nobody knows.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+
+from errands import bootstrap, config
+from errands.model.errors import StoreError
+from tests.chaos import mutants
+from tests.chaos.plan import OWNERS
+
+PAUSE = 0.03
+
+
+def main(base: str, name: str) -> None:
+    engine = bootstrap.open_engine(config=config.load(cwd="/"))
+    file = os.open(f"{base}/told.{name}", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    while True:
+        is_last = os.path.exists(f"{base}/over")
+        took = False
+        for owner in OWNERS:
+            try:
+                notices = engine.take_notices(owner, reader=name, limit=7)
+            except StoreError:
+                continue  # the disk is full or the store is held: nothing was handed over
+            for notice in notices:
+                took = True
+                facts = json.loads(notice.body)
+                line = {
+                    "id": notice.id,
+                    "run": notice.run_id,
+                    "event": notice.event,
+                    "owner": owner,
+                    "body": facts,
+                }
+                os.write(file, json.dumps(line).encode() + b"\n")
+        if not took:
+            if is_last:
+                return
+            time.sleep(PAUSE)
+
+
+if __name__ == "__main__":
+    mutants.break_engine()
+    main(sys.argv[1], sys.argv[2])

@@ -1,0 +1,209 @@
+"""The subject: an engine in a home of its own, and the only way the harness touches it.
+
+Daemon, zygote, shims, clients and readers are real processes, all of them below this one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+
+from errands import bootstrap, config
+from errands.engine.doorbell import Bell
+from errands.engine.engine import Engine
+from errands.engine.home import Home
+from tests.chaos import launch, mutants, points
+from tests.chaos.deed import BLOB_SIZE
+from tests.chaos.plan import LANES, Plan
+from tests.chaos.processes import Process, below, strike, wait_until
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SMALL_DISK = "32m"
+READY_WITHIN = 20.0
+_CONFIG = """\
+[daemon]
+tick = "5s"
+[lanes]
+"""
+
+
+class Subject:
+    def __init__(self, plan: Plan, *, mutant: str = "") -> None:
+        shared = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        self.base = tempfile.mkdtemp(prefix=f"errands-chaos-{plan.seed}-", dir=shared)
+        self.home = Home(path=f"{self.base}/home")
+        self.witness = f"{self.base}/witness"
+        self.clock = f"{self.base}/clock"
+        self.blob = random.Random(0).randbytes(BLOB_SIZE)
+        self.codes: dict[int, int] = {}
+        self._has_small_disk = plan.needs_small_disk
+        self._mutant = mutant
+        self._lay_out(plan)
+        self.config = config.load(cwd="/", environ=self.environ())
+
+    def environ(self, **more: str) -> dict[str, str]:
+        """The environment of every process of the harness; tasks get it, too."""
+        return {
+            "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
+            "HOME": self.base,
+            "USER": "chaos",
+            "PYTHONPATH": ROOT,
+            "ERRANDS_HOME": self.home.path,
+            "XDG_CONFIG_HOME": f"{self.base}/config",
+            "CHAOS_WITNESS": self.witness,
+            "CHAOS_BLOB": f"{self.base}/blob",
+            launch.CLOCK: self.clock,
+            **({mutants.VARIABLE: self._mutant} if self._mutant else {}),
+            **more,
+        }
+
+    def engine(self) -> Engine:
+        return bootstrap.open_engine(self.home, self.config)
+
+    # Processes.
+
+    def spawn(self, *words: str, log: str, **more: str) -> int:
+        """Start a Python process of the harness; its exit code will be in `codes`."""
+        output = os.open(f"{self.base}/{log}", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            return os.posix_spawn(
+                sys.executable,
+                [sys.executable, *words],
+                self.environ(**more),
+                file_actions=[
+                    (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                    (os.POSIX_SPAWN_DUP2, output, 1),
+                    (os.POSIX_SPAWN_DUP2, output, 2),
+                ],
+                setsid=True,
+            )
+        finally:
+            os.close(output)
+
+    def spawn_daemon(self, *, point: str = "", nth: int = 1, plain: bool = False) -> int:
+        """Start a daemon, the way people do or with a point armed; do not wait for it."""
+        if plain and not self._mutant:
+            return self.spawn("-m", "errands", "daemon", "run", log="daemon.log")
+        armed = {points.VARIABLE: f"{point}:{nth}"} if point else {}
+        return self.spawn("-m", "tests.chaos.launch", log="daemon.log", **armed)
+
+    def is_ready(self) -> bool:
+        """Tell whether a daemon answers."""
+        self.reap()
+        bell = Bell(self.home.bell)
+        try:
+            return bell.is_answered()
+        finally:
+            bell.close()
+
+    def is_over(self, pid: int) -> bool:
+        """Tell whether a process that was started here has ended."""
+        self.reap()
+        return pid in self.codes
+
+    def reap(self) -> None:
+        """Take note of every child that ended, and of the orphans that came to us."""
+        while True:
+            try:
+                pid, code = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if not pid:
+                return
+            self.codes[pid] = os.waitstatus_to_exitcode(code)
+
+    def daemons(self) -> list[Process]:
+        return [each for each in self.processes() if _is_daemon(each)]
+
+    def daemon_pid(self) -> int | None:
+        """Give the pid of the daemon that holds the home, as far as it can be told."""
+        daemons = [each.pid for each in self.daemons()]
+        try:
+            with open(self.home.holder) as file:
+                holder = json.load(file)["pid"]
+        except (OSError, ValueError):
+            holder = None
+        if holder in daemons:
+            return int(holder)
+        return daemons[0] if daemons else None
+
+    def zygotes(self) -> list[Process]:
+        return [each for each in self.processes() if _is_supervision(each) and each.session == each.pid]
+
+    def shims(self) -> list[Process]:
+        found = self.processes()
+        daemons = {each.pid for each in found if _is_daemon(each)}
+        return [
+            each
+            for each in found
+            if _is_supervision(each) and each.session != each.pid and each.parent not in daemons
+        ]
+
+    def processes(self) -> list[Process]:
+        """List what lives below the harness."""
+        self.reap()
+        return [each for each in below(os.getpid()) if not each.is_zombie]
+
+    # Round.
+
+    def stop(self) -> bool:
+        """Ask the daemons to leave; tell whether everything has gone with them."""
+        for each in self.daemons():
+            strike(each.pid, signal.SIGTERM)
+        return wait_until(lambda: not self.processes(), within=10)
+
+    def remove(self, *, files: bool) -> None:
+        """End whatever is left; remove every file, or leave them all for somebody to look at."""
+        for _ in range(50):
+            left = self.processes()
+            if not left:
+                break
+            for each in left:
+                strike(each.pid, signal.SIGKILL)
+            time.sleep(0.02)
+        if self._has_small_disk:
+            if not files:
+                shutil.copytree(self.home.path, f"{self.base}/kept", ignore=_sockets)
+            subprocess.run(["umount", "-l", self.home.path], check=False)
+        if files:
+            shutil.rmtree(self.base, ignore_errors=True)
+
+    def _lay_out(self, plan: Plan) -> None:
+        os.makedirs(self.home.path, mode=0o700)
+        if self._has_small_disk:
+            options = f"size={SMALL_DISK},mode=0700"
+            subprocess.run(["mount", "-t", "tmpfs", "-o", options, "chaos", self.home.path], check=True)
+        os.makedirs(f"{self.base}/config/errands")
+        with open(f"{self.base}/config/errands/config.toml", "w") as file:
+            file.write(_CONFIG + "".join(f"{name} = {width}\n" for name, width in LANES.items()))
+        with open(f"{self.base}/plan.json", "w") as file:
+            file.write(plan.written())
+        with open(f"{self.base}/blob", "wb") as binary:
+            binary.write(self.blob)
+        with open(self.witness, "w"), open(self.clock, "w"):
+            pass
+
+
+def can_have_small_disk() -> bool:
+    """Only root may mount a disk that is small enough to be filled."""
+    return os.geteuid() == 0 and shutil.which("mount") is not None
+
+
+def _sockets(folder: str, names: list[str]) -> list[str]:
+    return [name for name in names if stat.S_ISSOCK(os.lstat(f"{folder}/{name}").st_mode)]
+
+
+def _is_daemon(process: Process) -> bool:
+    return process.words[1:] in (("-m", "errands", "daemon", "run"), ("-m", "tests.chaos.launch"))
+
+
+def _is_supervision(process: Process) -> bool:
+    return bool(process.words) and process.words[-1].endswith("/zygote.py")

@@ -1,0 +1,145 @@
+"""The workload: a seeded mix of deeds, and what the clients do with them and when."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+from tests.chaos.deed import BLOB_SIZE, Deed
+from tests.chaos.plan import OWNERS, Act
+from tests.chaos.points import SHIM_POINTS
+
+CLIENTS = 3
+# Signals whose default is the end of a process, the uncatchable one among them.
+SIGNALS = (1, 2, 3, 6, 9, 10, 11, 12, 13, 14, 15)
+FOREVER = "sleep:120"
+
+
+def plan_workload(dice: Random, *, tasks: int, span: float) -> tuple[tuple[Deed, ...], tuple[Act, ...]]:
+    """Plan so many deeds and the acts on them, spread over a span of seconds."""
+    deeds: list[Deed] = []
+    acts: list[Act] = []
+    prefix = f"s{dice.getrandbits(24):06x}"
+    for number in range(tasks):
+        at = dice.uniform(0, span * 0.85)
+        client = dice.randrange(CLIENTS)
+        deed, more = _deed(dice, f"{prefix}t{number:03d}", at, client)
+        cleared = {token for act in acts if act.verb == "clear" for token in act.tokens}
+        earlier = [
+            act.tokens[0]
+            for act in acts
+            if act.verb == "submit" and act.client == client and act.at < at and act.tokens[0] not in cleared
+        ]
+        if earlier and not more and dice.random() < 0.15:
+            deed = replace(deed, after=tuple(dict.fromkeys(dice.choices(earlier, k=dice.randint(1, 2)))))
+        deeds.append(deed)
+        acts += [Act(at=at, client=client, verb="submit", tokens=(deed.token,)), *more]
+        if dice.random() < 0.12 and not any(act.verb == "clear" for act in more):
+            # The same key again: at the same moment from somebody else, or later.
+            late = dice.choice((0.0, 0.0, dice.uniform(0, 2)))
+            acts.append(
+                Act(at=at + late, client=dice.randrange(CLIENTS), verb="submit", tokens=(deed.token,))
+            )
+    acts = _grouped(dice, acts, {deed.token: deed for deed in deeds})
+    for _ in range(max(1, tasks // 12)):
+        acts.append(Act(at=dice.uniform(0, span), client=dice.randrange(CLIENTS), verb="ensure"))
+    return tuple(deeds), tuple(sorted(acts, key=lambda act: act.at))
+
+
+def _deed(dice: Random, token: str, at: float, client: int) -> tuple[Deed, list[Act]]:
+    """Draw one deed, with the acts that belong to it beyond its launch."""
+    deed = Deed(
+        token=token,
+        steps=(),
+        lane=dice.choices(("narrow", "wide", "broad"), (1, 5, 4))[0],
+        priority=dice.choices(("high", "normal", "low"), (2, 6, 2))[0],
+        owner=dice.choice(OWNERS),
+        notify=dice.choices(("always", "on_failure", "never"), (17, 2, 1))[0],
+        # A client that dies between asking and hearing asks again: only a key makes that safe.
+        key=f"key {token}",
+        delay=dice.uniform(0.1, 0.8) if dice.random() < 0.05 else 0.0,
+    )
+    kind = dice.choices(
+        (
+            "plain",
+            "sleeper",
+            "signal",
+            "family",
+            "stopped",
+            "raced",
+            "withdrawn",
+            "slow",
+            "large",
+            "odd",
+            "orphan",
+        ),
+        (22, 26, 8, 10, 12, 4, 3, 3, 7, 4, 3),
+    )[0]
+    acts: list[Act] = []
+    nap = f"sleep:{dice.uniform(0.05, 1.4):.2f}"
+    steps: tuple[str, ...]
+    match kind:
+        case "plain":
+            steps = (f"lines:{dice.randint(0, 30)}", _end(dice))
+        case "sleeper":
+            steps = (f"lines:{dice.randint(1, 9)}", nap, f"lines:{dice.randint(1, 9)}", _end(dice))
+        case "signal":
+            steps = ("lines:3", nap, f"signal:{dice.choice(SIGNALS)}")
+        case "family":
+            steps = (*_children(dice), "lines:5", nap, _end(dice))
+        case "stopped":
+            deaf = ("deaf",) if dice.random() < 0.3 else ()
+            steps = (*deaf, *(_children(dice) if dice.random() < 0.7 else ()), "lines:4", FOREVER, "exit:0")
+            acts.append(Act(at=at + dice.uniform(0.05, 2.5), client=client, verb="cancel", tokens=(token,)))
+        case "raced":
+            length = dice.uniform(0.1, 0.6)
+            steps = (f"sleep:{length:.2f}", _end(dice))
+            late = length + dice.uniform(-0.05, 0.15)
+            acts.append(Act(at=at + late, client=client, verb="cancel", tokens=(token,)))
+        case "withdrawn":
+            steps = ("lines:2", FOREVER, "exit:0")
+            acts.append(Act(at=at, client=client, verb="cancel", tokens=(token,)))
+        case "slow":
+            steps = ("lines:2", FOREVER, "exit:0")
+            deed = replace(deed, timeout=round(dice.uniform(0.1, 0.5), 2))
+        case "large":
+            deed = replace(deed, cap=dice.choice((4096, 20_000, 65_536)))
+            steps = (f"blob:{dice.randint(1, BLOB_SIZE)}", "lines:40", nap, "lines:40", _end(dice))
+        case "odd":
+            steps = (dice.choice(("stdin", "mute")), "lines:3", _end(dice))
+        case _:
+            deed = replace(deed, dies_at=dice.choice(tuple(SHIM_POINTS)))
+            steps = ("tree", "lines:9", nap, "lines:9", _end(dice))
+    if FOREVER in steps and deed.lane == "narrow":
+        deed = replace(deed, lane="wide")  # it would hold up the whole lane
+    if dice.random() < 0.05 and not acts:
+        acts.append(Act(at=at + dice.uniform(0.5, 3), client=client, verb="restart", tokens=(token,)))
+    elif dice.random() < 0.05:
+        acts.append(Act(at=at + dice.uniform(1, 4), client=client, verb="clear", tokens=(token,)))
+    return replace(deed, steps=steps), acts
+
+
+def _end(dice: Random) -> str:
+    return f"exit:{0 if dice.random() < 0.5 else dice.randint(1, 255)}"
+
+
+def _children(dice: Random) -> tuple[str, ...]:
+    return tuple(dice.sample(("tree", "session", "clean"), k=dice.randint(1, 2)))
+
+
+def _grouped(dice: Random, acts: list[Act], deeds: dict[str, Deed]) -> list[Act]:
+    """Join some neighbouring launches of a client into one call."""
+    joined: list[Act] = []
+    for act in sorted(acts, key=lambda act: act.at):
+        last = joined[-1] if joined else None
+        if (
+            last is not None
+            and last.verb == act.verb == "submit"
+            and last.client == act.client
+            and not set(last.tokens) & {*act.tokens, *deeds[act.tokens[0]].after}
+            and dice.random() < 0.4
+        ):
+            joined[-1] = replace(last, tokens=last.tokens + act.tokens)
+        else:
+            joined.append(act)
+    return joined

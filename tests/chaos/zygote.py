@@ -1,0 +1,58 @@
+"""The zygote as the harness starts it: its shims kill themselves where a task's environment says so.
+
+Like the real one it runs without site packages and sees nothing of `errands` but its runners.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+DIES_AT = "CHAOS_DIES_AT"
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def main() -> None:
+    sys.path.insert(0, _ROOT)
+    for name, path in ("errands", []), ("errands.runners", [f"{_ROOT}/src/errands/runners"]):
+        sys.modules[name] = type(sys)(name)
+        sys.modules[name].__path__ = path
+    from tests.chaos import mutants
+
+    _arm_shims()
+    mutants.break_shims()
+    from errands.runners import zygote
+
+    zygote.main()
+
+
+def _arm_shims() -> None:
+    """Let every shim look, at every point, whether the run it has is to lose it there."""
+    from errands.runners.run import Run
+    from tests.chaos import points
+
+    environ: dict[str, str] = {}
+    carry_out = Run.carry_out
+
+    def noted(run: Run) -> Any:
+        environ.clear()
+        environ.update(run._env, ERRANDS_RUN_ID=run.id)
+        return carry_out(run)
+
+    setattr(Run, "carry_out", noted)  # noqa: B010 - a method may not be assigned to
+    for name, point in points.SHIM_POINTS.items():
+
+        def strike(_: Any, name: str = name) -> None:
+            if environ.get(DIES_AT) == name:
+                said = f"shim {environ['ERRANDS_RUN_ID']} {environ['CHAOS_TOKEN']} {name}\n"
+                file = os.open(environ["CHAOS_WITNESS"], os.O_WRONLY | os.O_APPEND)
+                os.write(file, said.encode())
+                points.die()
+
+        points.wrap(point, strike)
+
+
+if __name__ == "__main__":
+    main()
+    os._exit(0)
