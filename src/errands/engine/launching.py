@@ -7,7 +7,7 @@ import os
 from errands.engine.settle import settle
 from errands.model.action import Shell, written
 from errands.model.draft import UNLIMITED, check
-from errands.model.errors import BadValue
+from errands.model.errors import BadValue, NotFound
 from errands.model.limits import Limits
 from errands.model.naming import command_slug, new_id, slug
 from errands.model.order import ordered
@@ -62,7 +62,10 @@ class Launching:
         run = self._store.add_run(task.id, cause=cause, now=now, not_before=due)
         waiting: list[str] = []
         for other in task.after:
-            state = self._store.view(other).latest.state
+            try:
+                state = self._store.view(other).latest.state
+            except NotFound:
+                continue  # cleared since the first run: there is nothing left to wait for
             if state in ("pending", "running"):
                 waiting.append(other)
             elif state != "completed":
