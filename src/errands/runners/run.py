@@ -48,7 +48,7 @@ class Run:
         self._shim = shim
         self._system = shim.system
         self._order = order
-        self._directory: str = order["dir"]
+        self.directory: str = order["dir"]
         self._env: dict[str, str] = order["env"]
         self._grace: float = order["grace"]
         self._ends_at = _NEVER
@@ -92,8 +92,8 @@ class Run:
         """Do it all and give the exit line, which is in the record by then."""
         self._record = self._claim()
         try:
-            self._log = Log(self._directory, header=self._order["header"], cap=self._order["cap"])
-            self._progress = Progress(self._directory)
+            self._log = Log(self.directory, header=self._order["header"], cap=self._order["cap"])
+            self._progress = Progress(self.directory)
             self._outlet = Outlet(self._system, self._shim.poll, self._log, self._progress)
             self._limits = Limits(self._system, **self._order["limits"])
             self._take_steps()
@@ -105,10 +105,10 @@ class Run:
         """Create the record, or learn that somebody else did: then nothing may be started."""
         order = self._order
         try:
-            os.mkdir(self._directory, 0o700)
+            os.mkdir(self.directory, 0o700)
         except FileExistsError:
             pass
-        self._path = f"{self._directory}/record.{order['attempt']}"
+        self._path = f"{self.directory}/record.{order['attempt']}"
         self._first = line(
             f"run {self.id}",
             {
@@ -136,7 +136,7 @@ class Run:
         os.write(record, self._first)
         if order["sync"]:
             os.fsync(record)
-            _sync_folder(self._directory)
+            _sync_folder(self.directory)
         return record
 
     def _take_steps(self) -> None:
@@ -147,7 +147,7 @@ class Run:
             self._ends_at = began + order["timeout"]
         if order["idle"] is not None:
             self._idle_for = order["idle"]
-        self._env[MARK] = self._directory
+        self._env[MARK] = self.directory
         if order["input"] != "none":
             self._open_feed(order["input"])
         outcome: dict[str, Word] = {}
@@ -262,7 +262,7 @@ class Run:
                 os.close(end)
 
     def _open_feed(self, kind: str) -> None:
-        self._feed = Feed(self._directory, self._shim.poll, is_terminal=kind == "pty")
+        self._feed = Feed(self.directory, self._shim.poll, is_terminal=kind == "pty")
         if kind == "pipe":
             self._stdin, into = os.pipe()
             self._feed.connect(into)
@@ -311,7 +311,7 @@ class Run:
         self._kill()
 
     def _ask_and_wait(self, grace: float) -> None:
-        tree.send(self._system.descendants(self._shim.pid), SIGTERM, SIGCONT)
+        tree.send(self._tree(), SIGTERM, SIGCONT)
         self._kill_at = min(self._kill_at, time.monotonic() + grace)
         while not self._shim.is_alone and (left := self._kill_at - time.monotonic()) > 0:
             self._shim.turn(left)
@@ -356,7 +356,7 @@ class Run:
         if os.fstat(self._record).st_nlink:
             os.write(self._record, text)
         else:  # the task removed it; how it ended must be known all the same
-            os.makedirs(self._directory, 0o700, exist_ok=True)
+            os.makedirs(self.directory, 0o700, exist_ok=True)
             os.close(self._record)
             flags = os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
             self._record = os.open(self._path, flags, 0o600)

@@ -10,6 +10,7 @@ import os
 import select
 
 from errands.runners import tree
+from errands.runners.holder import holder
 from errands.runners.run import RefusedError, Run
 from errands.runners.signals import SIGCHLD, SIGTERM, set_wakeup_fd, signal
 from errands.runners.wire import Frames, frame, line
@@ -48,6 +49,8 @@ class Shim:
                 self._supervise(self._run)
                 if self._run.survivors:
                     os._exit(1)  # the next run would be blamed for them; the zygote has another try
+                if not self.is_alone:
+                    return  # a daemon was started below us, which the next run would be blamed for
                 self._run = None
             elif self._channel >= 0:
                 self.turn(None)
@@ -78,9 +81,16 @@ class Shim:
                 self._run.reaped(pid, status, usage)
 
     def living(self, *, most: int = 1 << 22) -> list[int]:
-        """List the processes below us that are alive; `most` ends the search."""
+        """List the living processes of the run; `most` ends the search. A daemon below us is not the run's."""
         self.reap()
-        return [pid for pid in self.system.descendants(self.pid, most=most) if self.system.is_alive(pid)]
+        found = [pid for pid in self.system.descendants(self.pid, most=most) if self.system.is_alive(pid)]
+        if not found or self._run is None:
+            return found
+        daemon = holder(self._run.directory)
+        if daemon not in found:
+            return found
+        spared = {daemon, *self.system.descendants(daemon)}
+        return [pid for pid in found if pid not in spared]
 
     def report(self, message: tuple[object, ...]) -> None:
         """Tell the pool; if it is gone, the record tells the next one."""
