@@ -1,0 +1,159 @@
+"""What keeps the code small, pure and quick to start. The layers are checked by import-linter."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "errands"
+LONGEST_FILE = 400
+
+BANNED = {"job", "worker", "manager", "handler", "helper", "util", "data", "info"}
+BANNED |= {f"{word}s" for word in BANNED}
+
+FILES = sorted(
+    place
+    for folder in ("src", "tests", "benchmarks", "examples")
+    for place in (ROOT / folder).rglob("*.py")
+    if "__pycache__" not in place.parts
+)
+MODULES = [place for place in FILES if SOURCE in place.parents]
+
+
+def name_of(place: Path) -> str:
+    return str(place.relative_to(ROOT))
+
+
+def test_a_file_is_short_enough_to_be_read() -> None:
+    lengths = {name_of(place): len(place.read_text().splitlines()) for place in FILES}
+
+    assert {name: length for name, length in lengths.items() if length > LONGEST_FILE} == {}
+
+
+def test_a_file_says_what_it_is() -> None:
+    trees = {name_of(place): ast.parse(place.read_text()) for place in FILES}
+
+    assert [name for name, tree in trees.items() if tree.body and not ast.get_docstring(tree)] == []
+
+
+def names_made_in(tree: ast.AST) -> Iterator[str]:
+    """Name everything that a file gives a name to: what it only uses, others have named."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case ast.arg(arg=name):
+                yield name
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                yield name
+            case ast.alias(asname=str(name)):
+                yield name
+
+
+def words_of(name: str) -> set[str]:
+    """Take a name apart: `TaskManager` and `task_manager` are both a task and a manager."""
+    return {word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)}
+
+
+def banned_names(place: Path) -> set[str]:
+    """Name what is not called as the glossary has it."""
+    names = {*names_made_in(ast.parse(place.read_text())), *place.relative_to(SOURCE).with_suffix("").parts}
+    # A dialect speaks of a status, so do those who type `errands daemon status`; a runner gets one by wait().
+    has_status = {"dialects", "runners", "daemon.py"} & {*place.parts}
+    banned = BANNED if has_status else BANNED | {"status"}
+    return {name for name in names if words_of(name) & banned}
+
+
+def test_names_come_from_the_glossary() -> None:
+    assert {name_of(place): names for place in MODULES if (names := banned_names(place))} == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("TaskManager", {"task", "manager"}), ("_run_data2", {"run", "data"}), ("HTTPInfo", {"http", "info"})],
+)
+def test_a_name_is_taken_apart(name: str, words: set[str]) -> None:
+    assert words_of(name) == words
+
+
+def test_the_model_never_looks_at_the_clock() -> None:
+    trees = {name_of(place): ast.parse(place.read_text()) for place in MODULES if "model" in place.parts}
+    asked = {
+        name
+        for name, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        if node.func.attr in ("now", "utcnow", "today")
+    }
+
+    assert asked == set()
+
+
+# What a command must not import: each of these costs a person more than the whole answer.
+NEVER = {
+    "argparse", "asyncio", "concurrent.futures", "contextlib", "ctypes", "dataclasses", "importlib.metadata",
+    "inspect", "logging", "pathlib", "random", "shutil", "socket", "subprocess", "tempfile", "threading",
+    "tomllib", "typing",
+}  # fmt: skip
+SELDOM = {"enum", "json", "re"}
+
+HOT = {
+    "ls": NEVER | SELDOM,
+    "wait ID": NEVER | SELDOM,
+    "run --batch cold -- sleep 100": NEVER,
+    "show ID": NEVER,
+    "cancel ID": NEVER,
+}
+
+
+def errands(words: str, home: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    script = Path(sys.executable).with_name("errands")
+    env = {**os.environ, "ERRANDS_HOME": str(home)}
+    command = [sys.executable, *options, str(script), *words.split()]
+    return subprocess.run(
+        command, env=env, cwd=home.parent, text=True, capture_output=True, timeout=60, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Give the commands a home with a daemon, and leave nothing running in it."""
+    home = tmp_path_factory.mktemp("cold") / "home"
+    errands("daemon start", home)
+    yield home
+    errands("daemon stop", home)
+
+
+@pytest.mark.parametrize("words", HOT)
+def test_a_command_imports_nothing_heavy(words: str, home: Path) -> None:
+    command = "true" if words.startswith("wait") else "sleep 100"
+    task_id = json.loads(errands(f"run --json --batch cold -- {command}", home).stdout)["id"]
+
+    answer = errands(words.replace("ID", task_id), home, "-X", "importtime")
+    errands("cancel --batch cold", home)
+
+    assert answer.returncode == 0, answer.stderr
+    lines = [line for line in answer.stderr.splitlines() if line.startswith("import time:")]
+    imported = {line.rpartition("|")[2].strip() for line in lines}
+    assert "errands.engine.engine" in imported
+    assert sorted(imported & HOT[words]) == []
+
+
+def test_the_command_itself_starts_without_regular_expressions() -> None:
+    """An entry point would: the wrapper that pip writes for one imports `re`."""
+    script = Path(sys.executable).with_name("errands")
+    answer = subprocess.run(
+        [sys.executable, "-X", "importtime", script, "--version"], text=True, capture_output=True, check=True
+    )
+
+    assert answer.stdout.startswith("errands ")
+    assert not re.search(r"\| +re$", answer.stderr, re.MULTILINE)

@@ -1,0 +1,111 @@
+"""What holds the project together: its version, its install, and the rules of its tests."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import sysconfig
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+
+import errands
+from tests import requirements
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_version_is_written_once() -> None:
+    assert distribution("errands").version == errands.__version__
+    assert f"## {errands.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_base_install_needs_nothing_but_python() -> None:
+    needed = distribution("errands").requires or []
+
+    assert [each for each in needed if "extra ==" not in each] == []
+
+
+def test_an_editable_install_is_a_plain_path() -> None:
+    """An import hook would be run by every start of every program in the environment."""
+    hooks = [
+        place.name
+        for place in Path(sysconfig.get_path("purelib")).glob("*.pth")
+        if re.search(r"^import\b", place.read_text(), re.MULTILINE)
+    ]
+
+    assert hooks == []
+
+
+def test_every_make_target_says_what_it_does() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    promised = set(re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)[1].split())  # type: ignore[index]
+    helped = subprocess.run(["make", "help"], cwd=ROOT, text=True, capture_output=True, check=True).stdout
+
+    assert {"demo", "test", "check", "bench", "chaos", "spec"} <= promised
+    assert promised == set(re.findall(r"^make (\w+)", helped, re.MULTILINE))
+
+
+def test_two_requirements_never_share_an_id() -> None:
+    with pytest.raises(requirements.DuplicateError, match="L1"):
+        requirements.read("- L1 one\n- L2 two\n- L1 three\n")
+
+
+def test_the_requirements_are_read() -> None:
+    text = requirements.PLACE.read_text()
+
+    assert set(requirements.sections(text)) == {name[0] for name in requirements.read(text)}
+    assert {"L1", "L26", "O16", "X15"} <= set(requirements.read(text))
+
+
+def run_tests(folder: Path, body: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run a file of tests under the rules of this project."""
+    (folder / "pytest.ini").write_text(
+        "[pytest]\nmarkers = spec(*ids): x\nasyncio_default_fixture_loop_scope = function\n"
+    )
+    (folder / "test_it.py").write_text(f"import pytest\n{body}\n")
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "tests.conftest",
+        "-p",
+        "no:cacheprovider",
+        *options,
+        "--rootdir",
+    ]
+    return subprocess.run(
+        [*command, str(folder), "-c", str(folder / "pytest.ini"), str(folder / "test_it.py")],
+        cwd=ROOT,
+        env={"PATH": "/usr/bin:/bin"},
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+
+
+SKIPPED = "@pytest.mark.skip(reason='no')\ndef test_one(): pass"
+
+
+def test_a_skipped_test_fails_the_run_where_it_must_not_be_skipped(tmp_path: Path) -> None:
+    run = run_tests(tmp_path, SKIPPED, "--no-skips")
+
+    assert run.returncode == 1, run.stdout + run.stderr
+    assert "1 SKIPPED: this fails the run" in run.stdout
+
+
+def test_elsewhere_a_skipped_test_is_loud(tmp_path: Path) -> None:
+    run = run_tests(tmp_path, SKIPPED)
+
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "1 SKIPPED: in CI this fails the run" in run.stdout
+
+
+def test_a_test_that_proves_what_nobody_asked_for_stops_the_run(tmp_path: Path) -> None:
+    run = run_tests(tmp_path, "@pytest.mark.spec('Q99')\ndef test_one(): pass")
+
+    assert run.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "carries 'Q99', which docs/requirements.md does not have" in run.stderr
