@@ -1,0 +1,50 @@
+"""Errands: submitted one by one through the Python API to a separate daemon."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+
+import errands
+from benchmarks.contenders import SLOTS
+from errands import bootstrap
+from errands.engine.asynchronous import AsyncEngine
+from errands.engine.connected import Connected
+from errands.engine.holder import holder
+
+
+class Errands:
+    def __init__(self, directory: str, durability: str) -> None:
+        self._home = f"{directory}/home"
+        self._durability = durability
+        self._loop = asyncio.Runner()
+        self._connected: Connected
+        self._engine: AsyncEngine
+
+    def open(self) -> str:
+        os.environ["ERRANDS_LANES_SHELL"] = str(SLOTS)
+        os.environ["ERRANDS_STORE_DURABILITY"] = self._durability
+        self._connected = errands.connect(self._home, embedded=False)
+        self._engine = self._loop.run(self._connected.__aenter__())
+        return f"errands {errands.__version__}, durability {self._durability}"
+
+    def burst(self, count: int) -> list[int]:
+        return self._loop.run(self._burst(count))
+
+    def close(self) -> None:
+        self._loop.run(self._connected.__aexit__(None, None, None))
+        self._loop.close()
+        facts = holder(bootstrap.open_home(self._home))
+        assert facts is not None
+        os.kill(int(facts["pid"]), signal.SIGTERM)
+        os.waitpid(int(facts["pid"]), 0)
+
+    async def _burst(self, count: int) -> list[int]:
+        ids = [(await self._engine.submit(("true",))).id for _ in range(count)]
+        views = await self._engine.wait_all(ids)
+        return [-1 if view.latest.exit_code is None else view.latest.exit_code for view in views]
+
+
+def make(name: str, directory: str) -> Errands:
+    return Errands(directory, "full" if name.endswith("full") else "normal")

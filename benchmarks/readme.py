@@ -1,0 +1,18 @@
+"""The README of the benchmarks, whose results a run can write anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_README = Path(__file__).with_name("README.md")
+_BEGIN, _END = "<!-- results -->\n", "<!-- end of results -->\n"
+
+
+def write(results: str) -> None:
+    """Put the results of a run in place of the last ones."""
+    text = _README.read_text(encoding="utf-8")
+    before, found, rest = text.partition(_BEGIN)
+    _, ended, after = rest.partition(_END)
+    if not (found and ended):
+        raise SystemExit(f"{_README} has no place for results between {_BEGIN.strip()} and {_END.strip()}")
+    _README.write_text(f"{before}{_BEGIN}\n{results}\n{_END}{after}", encoding="utf-8")

@@ -1,0 +1,79 @@
+"""A stage: a home of its own in a temporary directory, with the daemon that belongs to it.
+
+Everything started from this process while the stage is set finds it through the environment.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import tempfile
+from collections.abc import Mapping
+from types import TracebackType
+
+from benchmarks import processes
+from errands import bootstrap
+from errands.engine.engine import Engine
+from errands.engine.holder import holder
+from errands.engine.home import Home
+
+
+class Stage:
+    """`with Stage(lanes_shell="4") as stage:`; the settings are ERRANDS_ variables."""
+
+    def __init__(self, **settings: str) -> None:
+        self.directory = tempfile.mkdtemp(prefix="errands-bench-")
+        self.home = Home(path=f"{self.directory}/home")
+        self._settings = {f"ERRANDS_{name.upper()}": value for name, value in settings.items()}
+        self._before: Mapping[str, str] = {}
+        self._daemon = 0
+
+    def __enter__(self) -> Stage:
+        self._before = dict(os.environ)
+        os.environ.update(self._settings, ERRANDS_HOME=self.home.path)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+        os.environ.clear()
+        os.environ.update(self._before)
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def set(self, **settings: str) -> None:
+        """Change settings; the daemon takes notice when it is started anew."""
+        os.environ.update({f"ERRANDS_{name.upper()}": value for name, value in settings.items()})
+
+    def start(self) -> int:
+        """Start the daemon, wait until it answers, and give its pid."""
+        bootstrap.start_daemon(self.home)
+        facts = holder(self.home)
+        assert facts is not None
+        self._daemon = int(facts["pid"])
+        return self._daemon
+
+    def stop(self, number: int = signal.SIGTERM) -> None:
+        """End the daemon, and wait for its end."""
+        if self._daemon:
+            os.kill(self._daemon, number)
+            os.waitpid(self._daemon, 0)
+            self._daemon = 0
+
+    def engine(self) -> Engine:
+        return bootstrap.open_engine(self.home)
+
+    def supervisors(self) -> list[int]:
+        """The daemon, its zygote and the shims: all that is ours, and none of the tasks' own processes."""
+        return [pid for pid in processes.tree(self._daemon) if _is_ours(pid)]
+
+
+def _is_ours(pid: int) -> bool:
+    """Tell a supervisor from a task by its program: shims are forks, so they have their zygote's words."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            words = file.read().split(b"\0")
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return any(word.endswith(b"/zygote.py") for word in words) or words[1:3] == [b"-m", b"errands"]

@@ -1,0 +1,16 @@
+"""Topics: what is measured, each giving its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from benchmarks.scale import Scale
+from benchmarks.table import Table
+
+NAMES = ("throughput", "latency", "memory", "capture", "start", "queries", "queue")
+
+
+def measure(name: str, scale: Scale) -> list[Table]:
+    """Measure one topic."""
+    act: Callable[[Scale], list[Table]] = __import__(f"{__name__}.{name}", fromlist=["measure"]).measure
+    return act(scale)

@@ -1,0 +1,48 @@
+"""Cold start: how long a person waits for a command, beside a Python that does nothing."""
+
+from __future__ import annotations
+
+from benchmarks.command import command, seconds
+from benchmarks.contenders import SLOTS
+from benchmarks.figure import Bar, Figure
+from benchmarks.scale import Scale
+from benchmarks.spread import Spread
+from benchmarks.stage import Stage
+from benchmarks.table import Table
+from benchmarks.units import milliseconds, times
+
+_NOTHING = "python -c pass"
+_BARS = {
+    "errands ls": Bar(limit=3, aim=2, at_most=True),
+    "errands run -- true": Bar(limit=3, at_most=True),
+}
+
+
+def measure(scale: Scale) -> list[Table]:
+    samples: dict[str, list[float]] = {line: [] for line in (_NOTHING, *_BARS)}
+    with Stage(lanes_shell=str(SLOTS)) as stage:
+        stage.start()
+        for _ in range(25):  # so that there is something to list
+            seconds(command("errands run -- true"))
+        for _ in range(scale.starts):
+            for line, taken in samples.items():
+                taken.append(seconds(command(line)))
+    spreads = {line: Spread(taken) for line, taken in samples.items()}
+    nothing = spreads[_NOTHING]
+    return [
+        Table(
+            title="Cold start of a command",
+            figures=tuple(
+                Figure(
+                    what=line,
+                    value=spreads[line].text(milliseconds),
+                    beside=f"{_NOTHING} {nothing.text(milliseconds)}",
+                    ratio=(ratios := spreads[line].over(nothing)).middle,
+                    ratio_text=ratios.text(times),
+                    bar=bar,
+                )
+                for line, bar in _BARS.items()
+            ),
+            notes=(f"Median of {scale.starts} interleaved starts, all from the same virtual environment.",),
+        )
+    ]
