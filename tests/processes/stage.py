@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -31,10 +32,10 @@ async def until(fact: Callable[[], object], what: str = "the fact") -> None:
 class Stage:
     """Start runs on a real pool and wait for what becomes of them."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, python: str = sys.executable) -> None:
         self.folder = folder
         self.runs = folder / "runs"
-        self.pool = ShimPool(str(self.runs))
+        self.pool = ShimPool(str(self.runs), python=python)
         self.reports: list[Report] = []
         self.pool.listener = self.reports.append
         self._number = 0

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 IDLE_TIME = 5.0
 MOST_IDLE = 8
 _TRIES = 3
+_BACK_OFF = 1.0
 _ZYGOTE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "zygote.py")
 _PASSED_ON = ("ERRANDS_PLATFORM", "ERRANDS_BOOT_ID_FILE", "PATH")
 
@@ -74,8 +75,6 @@ class ShimPool:
         os.makedirs(self._runs_dir, 0o700, exist_ok=True)
         self._loop = asyncio.get_running_loop()
         self._start_zygote()
-        for run_id in self._sweeping:
-            self._ask_for_sweep(run_id)
 
     async def close(self) -> None:
         """Let go of everything; shims with a run finish it by themselves."""
@@ -249,6 +248,8 @@ class ShimPool:
         )
         theirs.close()
         self._zygote = Channel(self._loop, ours, on_message=self._hear_zygote, on_end=self._zygote_ended)
+        for run_id in self._sweeping:
+            self._ask_for_sweep(run_id)
 
     def _hear_zygote(self, message: tuple[str, ...]) -> None:
         if message[0] == "ready":
@@ -263,11 +264,14 @@ class ShimPool:
         self._zygote = None
         os.waitpid(self._zygote_pid, 0)
         self._failures += 1
-        if self._is_closed or self._failures >= _TRIES:
-            return
-        self._start_zygote()
-        for run_id in self._sweeping:
-            self._ask_for_sweep(run_id)
+        if self._failures < _TRIES:
+            self._restart_zygote()
+        else:
+            self._loop.call_later(_BACK_OFF, self._restart_zygote)
+
+    def _restart_zygote(self) -> None:
+        if self._zygote is None and not self._is_closed:
+            self._start_zygote()
 
 
 def _order(launch: Launch) -> dict[str, Any]:
