@@ -46,8 +46,8 @@ VIEW = View(
 # What scripts may rely on.
 PROMISED = (
     "id kind state description command cwd created_at created_by updated_at started_at completed_at "
-    "exit_code signal error output_file truncated approved_by approved_at resume_count forked batch parent wake runs "
-    "task_state run_state"
+    "exit_code signal error output_file truncated approved_by approved_at resume_count forked batch "
+    "parent wake runs task_state run_state"
 ).split()
 
 

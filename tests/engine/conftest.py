@@ -1,0 +1,41 @@
+"""What engine tests stand on: a home, an engine embedded in the test, daemons that can be killed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from errands.bootstrap import open_engine
+from errands.engine.engine import Engine
+from errands.engine.home import Home
+from errands.testing.engines import TestEngine, embedded
+
+from .daemons import Daemons
+
+
+@pytest.fixture
+def home(own_home: Path) -> Home:
+    return Home(path=str(own_home))
+
+
+@pytest.fixture
+async def engine(home: Home) -> AsyncIterator[TestEngine]:
+    async with embedded(home.path) as engine:
+        yield engine
+
+
+@pytest.fixture
+def client(home: Home) -> Iterator[Engine]:
+    """The engine of a process that runs no loops, such as a command in a terminal."""
+    engine = open_engine(home)
+    yield engine
+    engine.close()
+
+
+@pytest.fixture
+def daemons(home: Home) -> Iterator[Daemons]:
+    daemons = Daemons(home)
+    yield daemons
+    daemons.end()

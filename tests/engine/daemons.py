@@ -1,0 +1,125 @@
+"""The daemons of one home: started for real, killed at chosen points, and none of them left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from errands.bootstrap import start_daemon
+from errands.engine.doorbell import Bell
+from errands.engine.engine import Engine
+from errands.engine.holder import holder
+from errands.engine.home import Home
+from errands.engine.waiting import wait
+from errands.model.view import View
+from errands.runners import linux
+from errands.testing.engines import WITHIN
+
+# A daemon that ends itself with SIGKILL when it comes to a place: before that is done, or right after it.
+_DOOMED = """
+import importlib, os, signal, sys
+place, when = sys.argv[1:]
+owner, _, name = place.rpartition(".")
+try:
+    owner = importlib.import_module(owner)
+except ModuleNotFoundError:
+    module, _, kind = owner.rpartition(".")
+    owner = getattr(importlib.import_module(module), kind)
+act = getattr(owner, name)
+def last_act(*values, **options):
+    if when == "after":
+        act(*values, **options)
+    os.kill(os.getpid(), signal.SIGKILL)
+setattr(owner, name, last_act)
+from errands.bootstrap import run_daemon
+sys.exit(run_daemon())
+"""
+
+
+class Daemons:
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self._doomed: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        """Name the daemon that runs now."""
+        facts = holder(self.home)
+        assert facts is not None, "no daemon runs"
+        return int(facts["pid"])
+
+    def start(self) -> int:
+        start_daemon(self.home)
+        return self.pid
+
+    def start_doomed(self, place: str, when: str = "before") -> None:
+        """Start a daemon that dies before, or right after, it calls the function of that name."""
+        os.makedirs(self.home.path, mode=0o700, exist_ok=True)
+        with open(self.home.log, "ab") as log:
+            self._doomed = subprocess.Popen(
+                [sys.executable, "-c", _DOOMED, place, when], stdout=log, stderr=log, start_new_session=True
+            )
+        bell = Bell(self.home.bell)
+        eventually(lambda: bell.is_answered() or self._is_over)
+        bell.close()
+
+    def wait_for_doom(self) -> None:
+        """Wait until the daemon has died where it should; nobody holds the home then."""
+        assert self._doomed is not None
+        assert self._doomed.wait(WITHIN) == -signal.SIGKILL, "it did not die where it should have"
+        self._doomed = None
+
+    def kill(self) -> None:
+        """Kill the daemon that runs now, without a warning."""
+        pid = self.pid
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+    def end(self) -> None:
+        """End everything that was started in this home, and only that."""
+        if self._doomed is not None:
+            self._doomed.kill()
+            self._doomed.wait()
+        for pid in linux.marked("ERRANDS_HOME", self.home.path):
+            if pid != os.getpid():
+                end(pid)
+
+    @property
+    def _is_over(self) -> bool:
+        return self._doomed is not None and self._doomed.poll() is not None
+
+
+def end(pid: int) -> None:
+    """Kill a process of ours, and take its leave if it is our child."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    except (ProcessLookupError, ChildProcessError):
+        pass
+
+
+def eventually(fact: object) -> None:
+    """Wait until a fact is true."""
+    assert callable(fact)
+    deadline = time.monotonic() + WITHIN
+    while not fact():
+        assert time.monotonic() < deadline, f"it did not come true within {WITHIN:g} s"
+        time.sleep(0.005)
+
+
+def finished(client: Engine, task_id: str) -> View:
+    """Wait for the end of a task, from a process that runs no loops."""
+    assert wait(client, [task_id], timeout=WITHIN) == [], client.get(task_id)
+    return client.get(task_id)
+
+
+def lines(path: object) -> list[str]:
+    """Read what tasks wrote down; nothing if no task has yet."""
+    try:
+        with open(str(path)) as file:
+            return file.read().splitlines()
+    except FileNotFoundError:
+        return []
