@@ -1,0 +1,221 @@
+"""What the documents say is true: commands run, options and keys are all there, links lead somewhere."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from errands import config
+from errands.frontends.cli import options, reference, verbs
+from errands.model.errors import BadValue
+from tests.documents import DOCUMENTS, ROOT, Block, anchors, blocks, commands, links, named_files
+
+README = ROOT / "README.md"
+CLI = ROOT / "docs" / "cli.md"
+CONFIGURATION = ROOT / "docs" / "configuration.md"
+PAGES = [place for place in DOCUMENTS if place.name not in ("requirements.md", "CHANGELOG.md")]
+
+
+def name_of(place: Path) -> str:
+    return str(place.relative_to(ROOT))
+
+
+@pytest.mark.spec("X7")
+def test_the_reference_of_the_command_line_is_up_to_date() -> None:
+    assert CLI.read_text() == reference.reference(), "run 'make docs'"
+
+
+@pytest.mark.spec("X7")
+@pytest.mark.parametrize("name", [name for name in verbs.NAMES if name not in verbs.HIDDEN])
+def test_every_verb_and_option_is_documented(name: str) -> None:
+    section = CLI.read_text().partition(f"\n### errands {name}\n")[2].partition("\n### ")[0]
+
+    assert [flag for option in verbs.load(name).options for flag in option.flags if flag not in section] == []
+    assert f"errands {name}" in section
+
+
+@pytest.mark.spec("X13")
+def test_every_setting_is_documented() -> None:
+    text = CONFIGURATION.read_text()
+    keys = [key.path for key in config.KEYS if key.path not in text and f"\n{key.name} = " not in text]
+    variables = [
+        name for name in (*(key.variable for key in config.KEYS), *config.VARIABLES) if name not in text
+    ]
+
+    assert (keys, variables) == ([], [])
+
+
+@pytest.mark.spec("X13")
+def test_no_document_names_a_variable_that_does_not_exist() -> None:
+    known = {key.variable for key in config.KEYS} | set(config.VARIABLES)
+    lanes = re.compile(r"ERRANDS_LANES_[A-Z]+")
+    named = {
+        (name_of(place), name)
+        for place in PAGES
+        for name in re.findall(r"\bERRANDS_[A-Z_]+\b", place.read_text())
+    }
+
+    assert [each for each in sorted(named) if each[1] not in known and not lanes.fullmatch(each[1])] == []
+
+
+@pytest.mark.spec("X14")
+def test_the_design_has_its_four_sections() -> None:
+    text = (ROOT / "docs" / "design.md").read_text()
+
+    assert re.findall(r"^## (.+)$", text, re.MULTILINE) == ["What & How", "Core Logic", "Config", "Files"]
+
+
+@pytest.mark.parametrize("place", PAGES, ids=name_of)
+def test_links_lead_somewhere(place: Path) -> None:
+    for link in links(place):
+        path, _, anchor = link.partition("#")
+        target = (place.parent / path).resolve() if path else place
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+@pytest.mark.parametrize("name", ["ARCHITECTURE.md", "docs/design.md", "README.md"])
+def test_the_files_that_a_document_names_exist(name: str) -> None:
+    made = {"errands.toml", "config.toml"}  # written by people
+    roots = (ROOT, ROOT / "docs", ROOT / "src" / "errands")
+    named = named_files(ROOT / name) - made
+
+    assert [file for file in sorted(named) if not any((root / file).exists() for root in roots)] == []
+    assert named
+
+
+def test_the_make_targets_that_documents_name_exist() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = {
+        (name_of(p), target) for p in PAGES for target in re.findall(r"`?\bmake ([a-z]+)\b`", p.read_text())
+    }
+
+    assert [each for each in sorted(named) if each[1] not in targets] == []
+
+
+def written_commands() -> Iterator[tuple[str, list[str]]]:
+    for block in blocks("sh", "console", places=PAGES):
+        for words in commands(block.text):
+            # A usage line shows what could be written, with brackets and dots.
+            if words and not any(sign in word for word in words for sign in ("...", "[", "]")):
+                yield name_of(block.place), words
+
+
+@pytest.mark.parametrize(("place", "words"), list(written_commands()), ids=lambda each: " ".join(each)[:60])
+def test_every_command_in_a_document_is_understood(place: str, words: list[str]) -> None:
+    if words[0] in ("--version", "--help", "help"):
+        return
+    try:
+        name, rest = verbs.find(words)
+        options.parse(verbs.load(name), rest)
+    except BadValue as error:
+        pytest.fail(f"{place}: errands {' '.join(words)}: {error}")
+
+
+# The programs that documents put to work, and what a person would see them do.
+STAND_IN = "#!/bin/sh\nfor part in 1 2 3; do echo $part/3; sleep 0.05; done; echo 12 passed in 0.30s\n"
+
+# A command that was not understood or found nothing is a mistake of the document; a failing task is not.
+SESSION = """
+errands() {
+    command errands "$@"; local code=$?
+    case $code in 2|3|126|127) echo "errands $* ended with $code" >> "$COMPLAINTS";; esac
+    return $code
+}
+"""
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[dict[str, str]]:
+    """Set up a home and programs of its own for a document; stop what it started."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in ("make", "npm", "pip", "git"):
+        (programs / name).write_text(STAND_IN)
+        (programs / name).chmod(0o755)
+    env = {
+        **os.environ,
+        "PATH": f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "ERRANDS_HOME": str(tmp_path / "home"),
+        "COMPLAINTS": str(tmp_path / "complaints"),
+    }
+    yield env
+    subprocess.run(["errands", "daemon", "stop"], env=env, capture_output=True, check=False)
+
+
+def session(place: Path) -> str:
+    """Put together what a document tells people to type."""
+    lines = [
+        line.removeprefix("$ ")
+        for block in blocks("sh", "console", places=[place])
+        for line in block.text.splitlines()
+        if block.language == "sh" or line.startswith("$ ")
+    ]
+    return SESSION + "\n".join(lines)
+
+
+@pytest.mark.spec("X7")
+def test_the_commands_of_the_readme_work_in_order(stage: dict[str, str], tmp_path: Path) -> None:
+    script = session(README)
+    assert "errands run" in script
+
+    run = subprocess.run(
+        ["bash", "-c", script],
+        cwd=tmp_path,
+        env=stage,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+    complaints = Path(stage["COMPLAINTS"])
+    assert not complaints.exists(), f"{complaints.read_text()}\n{run.stdout}\n{run.stderr}"
+    assert "command not found" not in run.stderr
+    assert "12 passed" in run.stdout
+
+
+def programs() -> Iterator[Block]:
+    for place in sorted(ROOT.glob("examples/*.py")):
+        yield Block(place, "python", place.read_text())
+    for block in blocks("python", places=PAGES):
+        if block.text.startswith("async with"):
+            body = textwrap.indent(block.text, "    ")
+            yield block._replace(
+                text=f"import asyncio\nimport errands\nasync def main():\n{body}\nasyncio.run(main())\n"
+            )
+        else:
+            yield block
+
+
+@pytest.mark.spec("X11")
+@pytest.mark.parametrize("block", list(programs()), ids=lambda block: name_of(block.place))
+def test_the_programs_of_the_documents_run(block: Block, stage: dict[str, str], tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(block.text)
+
+    run = subprocess.run(
+        [sys.executable, "-W", "error", program],
+        cwd=tmp_path,
+        env=stage,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert run.returncode == 0, run.stderr
+    assert run.stdout
+
+
+def test_there_is_something_to_try() -> None:
+    assert len(list(written_commands())) > 10
+    assert {block.place.suffix for block in programs()} == {".py", ".md"}
