@@ -1,7 +1,7 @@
 """The holder: the one process per home that runs the loops.
 
 It holds an OS lock for life, so a dead owner's lock is free the moment it dies and a living one's cannot be
-taken. The file beside it only says who that is.
+taken. The locked file says who that is; nobody believes it while it is not locked.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from errands.engine.home import Home
 
     Role = Literal["daemon", "embedded"]
+
+NOTE = 1024  # bytes
 
 
 class HolderLock:
@@ -51,10 +53,14 @@ class HolderLock:
             "home": self._home.path,
             "lanes": dict(lanes),
         }
-        temporary = f"{self._home.holder}.{os.getpid()}"
-        with open(temporary, "w") as file:
-            json.dump(facts, file)
-        os.replace(temporary, self._home.holder)
+        try:
+            # Overwritten in place and never shorter, so that a full disk has room for it.
+            os.pwrite(handle, json.dumps(facts).encode().ljust(NOTE), 0)
+        except OSError as error:
+            self.release()
+            raise StoreUnwritable(
+                f"cannot write {self._home.lock}: {error.strerror}; free some space"
+            ) from error
         return True
 
     def release(self) -> None:
@@ -99,8 +105,8 @@ def holder(home: Home) -> dict[str, Any] | None:
     if not is_held(home):
         return None
     try:
-        with open(home.holder) as file:
+        with open(home.lock) as file:
             facts: dict[str, Any] = json.load(file)
             return facts
     except (OSError, ValueError):
-        return {"pid": None, "version": None, "role": None, "home": home.path}
+        return {"pid": None, "version": None, "role": None, "home": home.path, "lanes": {}}

@@ -22,10 +22,6 @@ class Home:
         return f"{self.path}/lock"
 
     @property
-    def holder(self) -> str:
-        return f"{self.path}/holder"
-
-    @property
     def bell(self) -> str:
         return f"{self.path}/bell"
 

@@ -11,6 +11,8 @@ import logging
 from collections.abc import Mapping
 from datetime import timedelta
 
+from errands.model.notice import LONGEST_BACKOFF
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.channel import Channel
@@ -50,7 +52,7 @@ class Notifier:
                 await self._channels[name].deliver(notices)
             except Exception as error:  # noqa: BLE001  # a channel may fail in any way, and delays no other
                 _LOG.warning("channel %s did not take %d notices: %s", name, len(ids), error)
-                delay = timedelta(seconds=min(2.0 ** notices[0].attempts, 900))
+                delay = min(timedelta(seconds=2.0 ** notices[0].attempts), LONGEST_BACKOFF)
                 with self._store:
                     self._store.deferred(
                         ids, error=str(error), next_at=self._clock.now() + delay, dead_after=GIVE_UP

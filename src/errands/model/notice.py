@@ -6,6 +6,8 @@ this is what makes "told exactly once" provable.
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from errands.model.record import record
 
 TYPE_CHECKING = False
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 
     Policy = Literal["always", "on_change", "on_failure", "never"]
     NoticeState = Literal["waiting", "delivered", "unknown", "dead"]
+
+LONGEST_BACKOFF = timedelta(minutes=15)
 
 # The policies a one-shot task can have; `on_change` compares runs, which needs a standing task.
 POLICIES: tuple[Policy, ...] = ("always", "on_failure", "never")

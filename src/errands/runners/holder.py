@@ -20,21 +20,10 @@ def holder(run_directory: str) -> int | None:
         return None
     try:
         fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        return None  # it is free, so whatever the note beside it says is out of date
+        return None  # it is free, so whoever is named in it holds it no more
     except BlockingIOError:
-        return _named(f"{home}/holder")
+        _, _, rest = os.read(lock, 4096).partition(b'"pid": ')
+        digits = rest[: len(rest) - len(rest.lstrip(b"0123456789"))]
+        return int(digits) if digits else None
     finally:
         os.close(lock)
-
-
-def _named(path: str) -> int | None:
-    try:
-        note = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        _, _, rest = os.read(note, 4096).partition(b'"pid": ')
-    finally:
-        os.close(note)
-    digits = rest[: len(rest) - len(rest.lstrip(b"0123456789"))]
-    return int(digits) if digits else None

@@ -7,6 +7,7 @@ and the process around them can be killed at any time; the next pool finds every
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import socket
@@ -25,8 +26,10 @@ if TYPE_CHECKING:
     from errands.ports.runner import Found, Report
 
 IDLE_TIME = 5.0
+BUSY_TIME = 1.0  # seconds until a run that found no room to begin is tried again
 MOST_IDLE = 8
 _TRIES = 3
+_LOG = logging.getLogger("errands.pool")
 _BACK_OFF = 1.0
 _ZYGOTE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "zygote.py")
 _PASSED_ON = ("ERRANDS_PLATFORM", "ERRANDS_BOOT_ID_FILE", "PATH")
@@ -68,6 +71,7 @@ class ShimPool:
         self._idle: list[_Shim] = []
         self._expiry: asyncio.TimerHandle | None = None
         self._adopted: dict[str, _Adopted] = {}
+        self._delayed: dict[str, asyncio.TimerHandle] = {}
         self._sweeping: dict[str, tuple[str, int]] = {}
 
     async def open(self) -> None:
@@ -81,6 +85,9 @@ class ShimPool:
         self._is_closed = True
         if self._expiry is not None:
             self._expiry.cancel()
+        for timer in self._delayed.values():
+            timer.cancel()
+        self._delayed.clear()
         for shim in [*self._running.values(), *self._idle]:
             shim.channel.close()
         for adopted in self._adopted.values():
@@ -100,12 +107,15 @@ class ShimPool:
         """End the run's whole tree; its `Ended` follows."""
         if shim := self._running.get(run_id):
             shim.channel.send({"op": "cancel", "run": run_id, "grace": grace})
+        elif timer := self._delayed.pop(run_id, None):
+            timer.cancel()
+            self.listener(Ended(run_id=run_id, ending=Ending(stop="cancel")))
         elif (adopted := self._adopted.get(run_id)) and adopted.watched is not None:
             self._system.signal_watched(adopted.watched, signal.SIGTERM)
 
     def recover(self, run_id: str, *, attempt: int) -> Found:
         """Find out what became of a run that another pool started."""
-        if run_id in self._running or run_id in self._adopted or run_id in self._sweeping:
+        if any(run_id in known for known in (self._running, self._delayed, self._adopted, self._sweeping)):
             return Alive(run_id=run_id, pid=None)
         directory = os.path.join(self._runs_dir, run_id)
         if record.bury(directory, attempt):
@@ -119,6 +129,10 @@ class ShimPool:
                 self._sweep(run_id, directory, attempt)
                 return Alive(run_id=run_id, pid=found.pid)
         return Ended(run_id=run_id, ending=_ending(found))
+
+    def _start_delayed(self, launch: Launch) -> None:
+        del self._delayed[launch.run_id]
+        self._start(launch, tries=0)
 
     def _start(self, launch: Launch, *, tries: int) -> None:
         shim = self._idle.pop() if self._idle else self._new_shim()
@@ -148,10 +162,14 @@ class ShimPool:
             self.listener(Started(run_id=run_id, pid=pid, at=datetime.fromtimestamp(float(at), UTC)))
             return
         del self._running[run_id]
-        shim.launch = None
+        launch, shim.launch = shim.launch, None
         self._rest(shim)
         if what == "refused":
             self.listener(Refused(run_id=run_id))
+        elif what == "busy":
+            assert launch is not None
+            _LOG.warning("run %s cannot begin yet: %s", run_id, rest[0])
+            self._delayed[run_id] = self._loop.call_later(BUSY_TIME, self._start_delayed, launch)
         else:
             exit_line = rest[0].decode("utf-8", "replace")
             self.listener(Ended(run_id=run_id, ending=record.ending(wire.fields(exit_line.rstrip("\n")))))

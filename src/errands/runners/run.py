@@ -7,6 +7,7 @@ command is its exit, never the end of a pipe that somebody else may hold open.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import time
@@ -33,6 +34,14 @@ LEFTOVER_GRACE = 0.2
 FINALLY_TIME = 60.0
 _ALL_SIGNALS = sorted(valid_signals() - {SIGKILL, SIGSTOP})
 _NEVER = float("inf")
+
+
+# What passes when somebody else makes room; until there is a record the run has provably not begun.
+_SCARCE = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
+
+
+class BusyError(Exception):
+    """There is no room to begin now; nothing was started, so it can be tried again."""
 
 
 class RefusedError(Exception):
@@ -102,7 +111,15 @@ class Run:
             os.close(self._record)
 
     def _claim(self) -> int:
-        """Create the record, or learn that somebody else did: then nothing may be started."""
+        """Create the record, or learn that it cannot be done now or was done by somebody else."""
+        try:
+            return self._create_record()
+        except OSError as error:
+            if error.errno in _SCARCE:
+                raise BusyError(error.strerror) from None
+            raise
+
+    def _create_record(self) -> int:
         order = self._order
         try:
             os.mkdir(self.directory, 0o700)
@@ -133,10 +150,15 @@ class Run:
         if os.fstat(record).st_size:  # a recovering daemon took it between the creation and the lock
             os.close(record)
             raise RefusedError
-        os.write(record, self._first)
-        if order["sync"]:
-            os.fsync(record)
-            _sync_folder(self.directory)
+        try:
+            os.write(record, self._first)
+            if order["sync"]:
+                os.fsync(record)
+                _sync_folder(self.directory)
+        except OSError:
+            os.unlink(self._path)
+            os.close(record)
+            raise
         return record
 
     def _take_steps(self) -> None:
@@ -349,7 +371,10 @@ class Run:
         if self.survivors:
             facts["survivors"] = ",".join(map(str, self.survivors))
         text = line("exit", facts)
-        self._write_exit(text)
+        try:
+            self._write_exit(text)
+        except OSError:
+            pass  # a full disk; whoever listens hears it all the same
         return text
 
     def _write_exit(self, text: bytes) -> None:

@@ -11,7 +11,7 @@ import select
 
 from errands.runners import tree
 from errands.runners.holder import holder
-from errands.runners.run import RefusedError, Run
+from errands.runners.run import BusyError, RefusedError, Run
 from errands.runners.signals import SIGCHLD, SIGTERM, set_wakeup_fd, signal
 from errands.runners.wire import Frames, frame, line
 
@@ -81,7 +81,7 @@ class Shim:
                 self._run.reaped(pid, status, usage)
 
     def living(self, *, most: int = 1 << 22) -> list[int]:
-        """List the living processes of the run; `most` ends the search. A daemon below us is not the run's."""
+        """List the living processes of the run, `most` at most; a daemon below us is not one of them."""
         self.reap()
         found = [pid for pid in self.system.descendants(self.pid, most=most) if self.system.is_alive(pid)]
         if not found or self._run is None:
@@ -106,6 +106,8 @@ class Shim:
             self.report(("ended", run.id, run.carry_out()))
         except RefusedError:
             self.report(("refused", run.id))
+        except BusyError as error:
+            self.report(("busy", run.id, str(error)))
         except OSError as error:
             self._give_up(run, f"{error.strerror}: {error.filename}" if error.filename else str(error))
         except Exception as error:  # noqa: BLE001 - a fault of ours ends this run, said so, and no other

@@ -142,7 +142,8 @@ class MoveRows(Table):
         rows = self.db.read(first)
         if rows and rows[0][0] <= micros(now):
             self.db.write(
-                "UPDATE runs SET not_before = NULL WHERE state = 'pending' AND not_before <= ?", (micros(now),)
+                "UPDATE runs SET not_before = NULL WHERE state = 'pending' AND not_before <= ?",
+                (micros(now),),
             )
             rows = self.db.read(first)
         return moment(rows[0][0]) if rows else None

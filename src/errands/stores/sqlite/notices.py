@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from errands.model.notice import Address, Notice
+from errands.model.notice import LONGEST_BACKOFF, Address, Notice
 from errands.stores.sqlite.rows import micros, moment
 from errands.stores.sqlite.table import Table
 
@@ -23,14 +23,19 @@ class NoticeRows(Table):
             INSERT OR IGNORE INTO outbox (run_id, event, channel, target, body, created_at, next_at)
             VALUES (?, ?, ?, ?, ?, ?, ?)
             """,
-            (run_id, event, address.channel, address.target, body, at, at),
+            (run_id, event, address.channel, address.target, body, at, 0),
         )
 
     def due_notices(self, channel: str, *, now: datetime, limit: int) -> list[Notice]:
+        # A time further off than any back-off was set by a clock that has been put back since.
         return self._outbox(
-            "WHERE state = 'waiting' AND channel = ? AND next_at <= ? ORDER BY id LIMIT ?",
+            """
+            WHERE state = 'waiting' AND channel = ? AND (next_at <= ? OR next_at > ?)
+            ORDER BY id LIMIT ?
+            """,
             channel,
             micros(now),
+            micros(now + 2 * LONGEST_BACKOFF),
             limit,
         )
 
