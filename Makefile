@@ -23,7 +23,7 @@ check: $(VENV) ## Check style, types, layers and documents
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet . || { echo "*** The files above are not formatted: run 'make fmt'"; exit 1; }
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-timings
+	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python -m errands.frontends.cli.reference --check
 	@$(SAME_REQUIREMENTS)
 
