@@ -55,7 +55,9 @@ class HolderLock:
         }
         try:
             # Overwritten in place and never shorter, so that a full disk has room for it.
-            os.pwrite(handle, json.dumps(facts).encode().ljust(NOTE), 0)
+            note = json.dumps(facts).encode().ljust(NOTE)
+            os.pwrite(handle, note, 0)
+            os.ftruncate(handle, len(note))
         except OSError as error:
             self.release()
             raise StoreUnwritable(
