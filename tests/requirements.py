@@ -10,7 +10,10 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
+from textwrap import shorten
 
 import pytest
 
@@ -70,20 +73,21 @@ def main() -> int:
     text = PLACE.read_text()
     known = read(text)
     collector = _Collector()
-    code = pytest.main(["--collect-only", "-qq", "--no-summary"], plugins=[collector])
+    with redirect_stdout(StringIO()) as said:
+        code = pytest.main(["--collect-only", "-q"], plugins=[collector])
     if code != 0:
+        print(said.getvalue())
         return int(code)
     tests: dict[str, set[str]] = defaultdict(set)
     for item in collector.items:
         for name in proven(item):
             tests[name].add(item.nodeid)
-    print()
     for letter, title in sections(text).items():
         ids = [name for name in known if name[0] == letter]
         missing = [name for name in ids if name not in tests]
         print(f"{letter}. {title}: {len(ids) - len(missing)} of {len(ids)} have a test")
         for name in missing:
-            print(f"   {name:4} {known[name]}")
+            print(f"   {name:4} {shorten(known[name], 100, placeholder=' ...')}")
     print(f"\n{len(tests)} of {len(known)} requirements have a test")
     return 0
 
