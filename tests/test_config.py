@@ -102,8 +102,8 @@ def test_every_field_of_every_section_has_a_key_and_every_key_a_field() -> None:
 @pytest.mark.parametrize(
     ("text", "key", "advice"),
     [
-        ('[runs]\ngrase = "5s"', "runs.grase", "no such key; did you mean grace?"),
-        ("[lane]\nshell = 2", "lane", "no such section; did you mean lanes?"),
+        ('[runs]\ngrase = "5s"', "runs.grase", "no such key (did you mean grace?)"),
+        ("[lane]\nshell = 2", "lane", "no such section (did you mean lanes?)"),
         ("tick = 3", "tick", "no such key outside every section"),
         ("runs = 3", "runs", "is a section; write [runs]"),
         ("[runs]\ngrace = 5", "runs.grace", 'write a duration with its unit, in quotes, such as "5s"'),
@@ -113,7 +113,7 @@ def test_every_field_of_every_section_has_a_key_and_every_key_a_field() -> None:
         ('[runs]\noutput_cap = "1K"', "runs.output_cap", "the least is 4 KiB"),
         ("[runs]\noutput_cap = true", "runs.output_cap", "not a size"),
         ("[runs]\nmemory = 1.5", "runs.memory", "not a size"),
-        ('[runs]\non_idle = "sotp"', "runs.on_idle", "choose one of: stop, report; did you mean stop?"),
+        ('[runs]\non_idle = "sotp"', "runs.on_idle", "choose one of: stop, report (did you mean stop?)"),
         ("[lanes]\nshell = -1", "lanes.shell", "whole number from 0"),
         ("[lanes]\nshell = true", "lanes.shell", "whole number from 0"),
         ('[lanes]\n"two words" = 1', "lanes.two words", "no such key"),
@@ -150,7 +150,7 @@ def test_all_problems_are_told_at_once_and_the_rest_is_still_read(places: Places
 def test_a_wrong_variable_is_named(places: Places) -> None:
     places.environ["ERRANDS_RUNS_GRASE"] = "5s"
 
-    with pytest.raises(BadConfig, match=r"ERRANDS_RUNS_GRASE: runs\.grase: no such key; did you mean grace"):
+    with pytest.raises(BadConfig, match=r"ERRANDS_RUNS_GRASE: runs\.grase: no such key \(did you mean grace"):
         places.load()
 
 
@@ -158,7 +158,7 @@ def test_a_variable_that_is_no_key_at_all_only_deserves_a_warning() -> None:
     environ = {"ERRANDS_HOEM": "/x", "ERRANDS_HOME": "/y", "ERRANDS_LANES_GPU": "1", "OTHER": "z"}
 
     assert [str(problem) for problem in strangers(environ)] == [
-        "environment: ERRANDS_HOEM: means nothing; did you mean ERRANDS_HOME?"
+        "environment: ERRANDS_HOEM: means nothing (did you mean ERRANDS_HOME?)"
     ]
 
 

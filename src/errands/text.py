@@ -89,9 +89,13 @@ def state_cell(state: str, look: Look) -> Cell:
 # --- widths --------------------------------------------------------------------------------------
 
 
+# What we draw with takes one column each; asking `unicodedata` would cost every table its import.
+NARROW = frozenset("".join(map(chr, range(32, 127))) + "●○◐✓✗⊘»‖·…█░─│╭╮╰╯")
+
+
 def width(text: str) -> int:
     """Count the terminal columns a text takes (East Asian wide characters take two, marks none)."""
-    if text.isascii():
+    if text.isascii() or NARROW.issuperset(text):
         return len(text)
     from unicodedata import combining, east_asian_width
 
@@ -253,6 +257,6 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Ask whether something else was meant: `; did you mean X?`, or nothing."""
+    """Ask whether something else was meant: ` (did you mean X?)`, or nothing."""
     near = nearest(word, known)
-    return f"; did you mean {near}?" if near else ""
+    return f" (did you mean {near}?)" if near else ""

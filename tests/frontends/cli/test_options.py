@@ -89,7 +89,7 @@ def test_options_after_an_operand_are_named_so_that_a_verb_can_doubt_them() -> N
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["a", "--folow"], "no option --folow; did you mean --follow\\?"),
+        (["a", "--folow"], "no option --folow \\(did you mean --follow\\?\\)"),
         (["a", "-x"], "no option -x; see errands logs --help"),
         (["a", "--tail"], "--tail needs a value; write --tail N"),
         (["a", "--tail", "--follow"], "--tail needs a value"),
@@ -99,7 +99,7 @@ def test_options_after_an_operand_are_named_so_that_a_verb_can_doubt_them() -> N
         (["a", "--lane=x", "--lane=y"], "--lane was given twice"),
         (
             ["a", "--state", "runing"],
-            "cannot be 'runing'; choose one of: pending, running; did you mean running\\?",
+            "cannot be 'runing'; choose one of: pending, running \\(did you mean running\\?\\)",
         ),
         ([], "logs needs ID, a task"),
     ],

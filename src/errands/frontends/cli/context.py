@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from errands.engine.engine import Engine
     from errands.engine.home import Home
     from errands.frontends.cli.options import Completes
+    from errands.model.view import View
 
     class Bootstrap(Protocol):
         """What puts the parts together; it stands above the command line, so it is handed in."""
@@ -111,6 +112,15 @@ class Context:
         sys.stderr.write("".join(f"{line}\n" for line in lines))
         sys.stderr.flush()
 
+    def tell_view(self, view: View, **more: Any) -> None:
+        """Print a task as an object; of secrets among its variables only the names are told."""
+        from errands.model.view import as_json
+
+        flat = as_json(view)
+        if flat.get("env"):
+            flat["env"] = masked_variables(flat["env"])
+        self.tell_json({**flat, **more})
+
     def tell_json(self, thing: Mapping[str, Any]) -> None:
         """Print an object on one line of standard output."""
         import json
@@ -153,3 +163,13 @@ def look_of(stream: Any, setting: str, environ: Mapping[str, str]) -> Look:
         unicode=(stream.encoding or "").lower().startswith("utf"),
         columns=columns,
     )
+
+
+def masked_variables(variables: Mapping[str, str]) -> dict[str, str]:
+    """Put a mark in place of each variable that holds a secret."""
+    from errands.model.mask import is_credential
+
+    return {
+        name: f"[masked: {name}]" if is_credential(name, value) else value
+        for name, value in variables.items()
+    }

@@ -5,6 +5,7 @@ Whoever follows only reads. Leaving, by a key, a signal or a time-out, leaves th
 
 from __future__ import annotations
 
+import gc
 import select
 import time
 
@@ -31,6 +32,7 @@ class Watch:
     """A wait for news of some tasks, woken by the doorbell."""
 
     def __init__(self, context: Context, task_ids: Sequence[str]) -> None:
+        gc.enable()  # whoever waits is no short command
         self._context = context
         self._ids = task_ids
         self._line = Bell(context.engine.home.bell)

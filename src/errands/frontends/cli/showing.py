@@ -111,7 +111,7 @@ def progress_text(view: View, look: Look, *, at: datetime, columns: int = 10) ->
         words.append(f"{progress.done}/{progress.total}")
     left = eta(progress, took(view.latest, at=at) or timedelta())
     if left is not None and progress.percent < 100:
-        words.append(f"{spoken(left)} left")
+        words.append(f"{spoken(left) if left.seconds or left.days else '<1s'} left")
     if progress.text:
         words.append(line(progress.text))
     return " · ".join(words)

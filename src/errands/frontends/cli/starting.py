@@ -8,7 +8,6 @@ from errands.model.draft import Draft
 from errands.model.duration import parse_duration, parse_size
 from errands.model.notice import POLICIES
 from errands.model.task import PRIORITIES
-from errands.model.view import as_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ def variable(text: str) -> tuple[str, str]:
     """Read NAME=VALUE."""
     name, equals, value = text.partition("=")
     if not name or not equals:
-        raise ValueError(f"{text!r} is no variable; write NAME=VALUE")
+        raise Usage(f"{text!r} is no variable; write NAME=VALUE")
     return name, value
 
 
@@ -176,16 +175,22 @@ def start_of(context: Context, arguments: Arguments) -> dict[str, object]:
     }
 
 
+def check_reply(arguments: Arguments) -> None:
+    """Refuse what excludes each other, before anything has started."""
+    if arguments.raw and (arguments.json or not arguments.wait):
+        raise Usage("--raw is about the output that --wait shows; give it with --wait, without --json")
+    if arguments.json and arguments.quiet:
+        raise Usage("--json and --quiet exclude each other; give one of them")
+
+
 def reply(context: Context, arguments: Arguments, view: View, *, is_new: bool = True) -> int:
     """Say that a task has started, or stay with it until it ends."""
     if arguments.wait:
         from errands.frontends.cli.attending import attend
 
         return attend(context, arguments, view)
-    if arguments.raw:
-        raise Usage("--raw is about the output; give it with --wait, or to errands logs")
     if arguments.json:
-        context.tell_json(as_json(view))
+        context.tell_view(view)
     elif arguments.quiet:
         context.say(view.id)
     elif not is_new:
@@ -207,7 +212,7 @@ def _say_started(context: Context, view: View) -> None:
         context.say(f"skipped {name}: {view.latest.error}  (errands show {view.id})")
     else:
         context.say(f"started {name}  (errands logs -f {view.id})")
-    context.say(look.paint(f"its end is told to: {view.wake}", "dim"))
+    context.say(look.paint(f"when it ends: {view.wake}", "dim"))
 
 
 def _directory(given: str | None) -> str | None:

@@ -40,9 +40,7 @@ def _told(context: Context, arguments: Arguments, views: Sequence[View], before:
     code = 0
     for view in views:
         if arguments.json:
-            from errands.model.view import as_json
-
-            context.tell_json(as_json(view))
+            context.tell_view(view)
         elif before[view.id]:
             context.say(ending_line(view, context.look, at=now()))
         elif view.state == "cancelled":

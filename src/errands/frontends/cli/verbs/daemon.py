@@ -101,6 +101,9 @@ def status(context: Context, arguments: Arguments) -> int:
 
 
 def run(context: Context, arguments: Arguments) -> int:
+    import gc
+
+    gc.enable()  # a daemon is no short command
     return context.bootstrap.run_daemon(context.home)
 
 

@@ -6,6 +6,7 @@ from errands.frontends.cli.following import follow, show_from
 from errands.frontends.cli.lens import Bare, Lens
 from errands.frontends.cli.options import JSON, Operand, Option, Usage, Verb, whole
 from errands.frontends.cli.showing import now, waits_for
+from errands.model.errors import NotFound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def _run(view: View, given: str) -> RunView:
     for run in view.history:
         if str(run.number) == number:
             return run
-    raise Usage(f"{view.id} has no run {number}; it has {view.runs}")
+    raise NotFound(f"{view.id} has no run {number[:20]!r}; errands show {view.id} lists its runs")
 
 
 def _as_json(context: Context, view: View, run: RunView, arguments: Arguments) -> int:

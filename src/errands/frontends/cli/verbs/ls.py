@@ -35,10 +35,8 @@ def ls(context: Context, arguments: Arguments) -> int:
     if arguments.json and arguments.watch:
         raise Usage("--watch draws a table and --json does not; give one of them")
     if arguments.json:
-        from errands.model.view import as_json
-
         for view in context.engine.list(_query(arguments, arguments.number)):
-            context.tell_json(as_json(view))
+            context.tell_view(view)
         return 0
     if arguments.watch:
         return _watch(context, arguments)

@@ -77,9 +77,9 @@ def _line(context: Context, notice: Notice) -> str:
         from datetime import timedelta
 
         words.append(f"in {spoken(timedelta(seconds=body['elapsed']))}")
-    words.append(ago(notice.created_at, at=now()))
     more = body.get("summary") or body.get("error") or body.get("description") or ""
-    return " ".join(words) + (f" · {line(str(more))}" if more else "")
+    tail = [ago(notice.created_at, at=now()), line(str(more))]
+    return " · ".join([" ".join(words), *filter(None, tail)])
 
 
 VERBS = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.frontends.cli.options import Operand, Verb
-from errands.frontends.cli.starting import REPLY, reply
+from errands.frontends.cli.starting import REPLY, check_reply, reply
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 
 def restart(context: Context, arguments: Arguments) -> int:
+    check_reply(arguments)
     context.ensure_daemon()
     return reply(context, arguments, context.engine.restart(arguments.id))
 

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from errands.frontends.cli.options import Operand, Verb
-from errands.frontends.cli.starting import REPLY, START, TRAITS, command_of, draft_of, reply, start_of
+from errands.frontends.cli.starting import (
+    REPLY,
+    START,
+    TRAITS,
+    check_reply,
+    command_of,
+    draft_of,
+    reply,
+    start_of,
+)
 from errands.model.record import evolve
 
 TYPE_CHECKING = False
@@ -13,6 +22,7 @@ if TYPE_CHECKING:
 
 
 def run(context: Context, arguments: Arguments) -> int:
+    check_reply(arguments)
     command = command_of(arguments, arguments.command)
     draft = evolve(draft_of(context, arguments, command), **start_of(context, arguments))
     context.ensure_daemon()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from errands.frontends.cli.context import masked_variables
 from errands.frontends.cli.lens import clean
 from errands.frontends.cli.options import JSON, Operand, Option, Verb, whole
 from errands.frontends.cli.showing import (
@@ -41,9 +42,7 @@ def show(context: Context, arguments: Arguments) -> int:
     output = clean(context, view, piece.content, colour=context.look.colour and not arguments.json)
     context.engine.mark_retrieved(view)
     if arguments.json:
-        from errands.model.view import as_json
-
-        context.tell_json({**as_json(view), "output_tail": output})
+        context.tell_view(view, output_tail=output)
         return 0
     look, at = context.look, now()
     state = state_cell(state_word(view), look)
@@ -64,7 +63,8 @@ def _facts(context: Context, view: View, at: datetime) -> Iterator[tuple[str, st
     yield "before", _hook_lines(details.get("before", ()))
     yield "finally", _hook_lines(details.get("finally", ()))
     yield "directory", line(view.cwd)
-    yield "environment", "\n".join(f"{line(k)}={_masked(k, v)}" for k, v in details.get("env", {}).items())
+    added = masked_variables(details["env"]) if details.get("env") else {}
+    yield "environment", "\n".join(f"{line(name)}={line(value)}" for name, value in added.items())
     yield "created", f"{local(view.created_at)} ({ago(view.created_at, at=at)}) by {line(view.created_by)}"
     if run.state == "pending":
         yield "waiting", waits_for(view, at=at)
@@ -78,7 +78,7 @@ def _facts(context: Context, view: View, at: datetime) -> Iterator[tuple[str, st
     yield "progress", progress_text(view, context.look, at=at, columns=24) if run.state == "running" else ""
     yield "result", result(run)
     yield from _process(run)
-    yield "hooks", line(run.hooks or "")
+    yield "hooks", _hooks(run.hooks or "")
     yield "lane", f"{view.lane}, {view.priority} priority"
     yield "limits", _limits(details.get("limits", {}))
     yield "batch", line(view.batch or "")
@@ -86,9 +86,18 @@ def _facts(context: Context, view: View, at: datetime) -> Iterator[tuple[str, st
     yield "template", line(view.template or "")
     yield "parent", line(view.parent or "")
     if view.is_live and view.wake:
-        yield "its end", view.wake
+        yield "at its end", view.wake
     yield "output", _output_fact(run)
     yield "files", "\n".join(line(name) for name in details.get("files", ()))
+
+
+def _hooks(codes: str) -> str:
+    """Tell how the hooks went: `before ok, finally failed with 3`."""
+    words = []
+    for each in filter(None, codes.split(",")):
+        role, _, code = each.partition(":")
+        words.append(f"{role} ok" if code == "0" else f"{role} failed with {line(code)}")
+    return ", ".join(words)
 
 
 def _process(run: RunView) -> Iterator[tuple[str, str]]:
@@ -126,12 +135,6 @@ def _written(command: Any) -> str:
     from errands.model.action import written
 
     return line(written(command if isinstance(command, str) else tuple(command)))
-
-
-def _masked(name: str, value: str) -> str:
-    from errands.model.mask import is_credential
-
-    return f"[masked: {line(name)}]" if is_credential(name, value) else line(value)
 
 
 def _limits(limits: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ from errands.frontends.cli.starting import (
     REPLY,
     START,
     TRAITS,
+    check_reply,
     command_of,
     draft_of,
     reply,
@@ -41,6 +42,7 @@ def save(context: Context, arguments: Arguments) -> int:
 
 
 def run(context: Context, arguments: Arguments) -> int:
+    check_reply(arguments)
     changes: dict[str, Any] = {key: value for key, value in start_of(context, arguments).items() if value}
     if arguments.name is not None:
         changes["name"] = arguments.name

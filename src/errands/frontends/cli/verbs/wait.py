@@ -60,17 +60,18 @@ def report(context: Context, views: list[View], *, as_objects: bool, quiet: bool
 
 
 def _tell_json(context: Context, view: View) -> None:
-    from errands.model.view import as_json
-
     piece = context.engine.tail(view.id)
     output = clean(context, view, piece.content, colour=False)
-    context.tell_json({**as_json(view), "output_tail": output, "next_offset": piece.next_offset})
+    context.tell_view(view, output_tail=output, next_offset=piece.next_offset)
 
 
 def _partial_output(context: Context, view: View) -> None:
     output = clean(context, view, context.engine.tail(view.id).content, colour=context.look.colour)
     if output.strip():
         context.say(rule("output so far", context.look), output.rstrip("\n"), rule("", context.look))
+
+
+HINT = "  (Ctrl-C stops waiting)"
 
 
 class LiveLine:
@@ -95,8 +96,8 @@ class LiveLine:
             text = f"{len(views) - len(live)} of {plural(len(views), 'task')} ended; live: "
             text += ", ".join(view.id for view in live)
         room = self._look.columns - 1
-        hint = "   Ctrl-C stops waiting"
-        line = clip(text, room) if len(text) + len(hint) > room else text + self._look.paint(hint, "dim")
+        hint = HINT if room > 2 * len(HINT) else ""
+        line = clip(text, room - len(hint)) + self._look.paint(hint, "dim")
         sys.stderr.write(f"\r\x1b[K{line}")
         sys.stderr.flush()
 

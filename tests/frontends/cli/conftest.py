@@ -1,0 +1,25 @@
+"""People at the command line: `person` shares a home with the tests of a file, `newcomer` is alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from .person import Person
+
+
+@pytest.fixture(scope="module")
+def person(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
+    place = tmp_path_factory.mktemp("person")
+    somebody = Person(place / "home", place)
+    yield somebody
+    somebody.leaves()
+
+
+@pytest.fixture
+def newcomer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
+    place = tmp_path_factory.mktemp("newcomer")
+    somebody = Person(place / "home", place)
+    yield somebody
+    somebody.leaves()

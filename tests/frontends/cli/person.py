@@ -1,0 +1,115 @@
+"""A person who types commands: real processes of the installed program, on a home of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+COMMAND = [sys.executable, "-m", "errands"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command printed, and its exit code."""
+
+    out: str
+    err: str
+    code: int
+
+    @property
+    def objects(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    @property
+    def object(self) -> dict[str, Any]:
+        (only,) = self.objects
+        return only
+
+
+class Person:
+    def __init__(self, home: Path, cwd: Path) -> None:
+        self.home = home
+        self.cwd = cwd
+        kept = {
+            name: value for name, value in os.environ.items() if not name.startswith(("ERRANDS_", "XDG_"))
+        }
+        self.environ = {**kept, "ERRANDS_HOME": str(home), "XDG_CONFIG_HOME": f"{home}-config", "USER": "ada"}
+
+    def types(
+        self,
+        *words: str,
+        code: int | None = 0,
+        given: str | bytes = b"",
+        cwd: Path | None = None,
+        **environ: str,
+    ) -> Answer:
+        """Type a command and read its answer; a code that was not expected fails the test."""
+        done = subprocess.run(
+            [*COMMAND, *words],
+            input=given.encode() if isinstance(given, str) else given,
+            capture_output=True,
+            cwd=cwd or self.cwd,
+            env={**self.environ, **environ},
+            timeout=60,
+            check=False,
+        )
+        answer = Answer(
+            out=done.stdout.decode("utf-8", "surrogateescape"),
+            err=done.stderr.decode("utf-8", "surrogateescape"),
+            code=done.returncode,
+        )
+        assert code is None or answer.code == code, f"errands {' '.join(words)}: {answer}"
+        return answer
+
+    def starts(self, *words: str) -> str:
+        """Start a task; give its id."""
+        return self.types("run", "-q", *words).out.strip()
+
+    def finishes(self, *words: str) -> str:
+        """Start a task and wait until it has ended, however; give its id."""
+        task_id = self.starts(*words)
+        self.types("wait", "-q", task_id, code=None)
+        return task_id
+
+    def sees(self, task_id: str) -> dict[str, Any]:
+        return self.types("show", task_id, "--json").object
+
+    def waits_until(self, task_id: str, key: str, value: object) -> dict[str, Any]:
+        """Look at a task until one of its facts is as expected."""
+        for view in self._looks(task_id):
+            if view[key] == value:
+                return view
+        raise AssertionError(f"{task_id} never had {key} = {value!r}")
+
+    def waits_for_output(self, task_id: str, text: str) -> None:
+        for view in self._looks(task_id):
+            if text in view["output_tail"]:
+                return
+        raise AssertionError(f"{task_id} never printed {text!r}")
+
+    def waits_until_told(self, task_id: str, *, owner: str = "user") -> None:
+        """Wait until a notice about a task lies in its owner's inbox; looking does not take it out."""
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            if task_id in self.types("notices", "--peek", "--json", "--owner", owner).out:
+                return
+        raise AssertionError(f"nobody was told about {task_id}")
+
+    def leaves(self) -> None:
+        """Clean up: no task and no daemon outlives the test."""
+        live = self.types("ls", "--json", "--state", "running", "--state", "pending", code=None)
+        if live.code == 0 and live.out:
+            self.types("cancel", *(view["id"] for view in live.objects), code=None)
+        self.types("daemon", "stop", code=None)
+
+    def _looks(self, task_id: str) -> Iterator[dict[str, Any]]:
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            yield self.sees(task_id)

@@ -1,0 +1,204 @@
+"""Help, completion and reference come from the same tables as the parser."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from errands import __version__
+from errands.frontends.cli import reference
+from errands.frontends.cli.help import overview, verb_help
+from errands.frontends.cli.options import parse
+from errands.frontends.cli.verbs import GROUPS, HIDDEN, NAMES, load
+from errands.text import Look, width
+
+from .person import COMMAND, Person
+
+VISIBLE = [name for _, names in GROUPS for name in names]
+
+
+@pytest.mark.spec("X7")
+@pytest.mark.parametrize("name", VISIBLE)
+def test_every_option_of_a_verb_is_in_its_help_and_in_the_reference(name: str) -> None:
+    verb = load(name)
+    text = verb_help(verb, Look(columns=100))
+    section = reference.reference().partition(f"### errands {name}\n")[2].partition("\n### ")[0]
+
+    for option in verb.options:
+        assert option.help
+        for flag in option.flags:
+            assert flag in text
+            assert flag in section
+    assert max(width(line) for line in text.splitlines()) <= 110
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_verb_is_found_by_its_name_and_no_option_hides_another(name: str) -> None:
+    verb = load(name)
+    flags = [flag for option in verb.options for flag in option.flags]
+
+    assert verb.name == name
+    assert len(flags) == len(set(flags))
+    assert len({option.name for option in verb.options}) == len(verb.options)
+    assert parse(verb, ["--help"]).help
+
+
+def test_the_reference_is_up_to_date() -> None:
+    written = Path(__file__).parents[3] / reference.PLACE
+
+    assert written.read_text() == reference.reference(), "run 'make docs'"
+
+
+def test_the_overview_lists_every_verb_once_and_no_hidden_one() -> None:
+    text = overview(Look(columns=100))
+
+    assert [text.count(f"\n  {name} ") for name in VISIBLE] == [1] * len(VISIBLE)
+    assert not any(f"\n  {name} " in text for name in HIDDEN)
+
+
+@pytest.mark.spec("X7")
+def test_help_and_version_can_be_asked_for_in_every_usual_way(person: Person) -> None:
+    overview_text = person.types("--help").out
+
+    assert overview_text == person.types("help").out == person.types("-h").out
+    assert person.types("run", "--help").out == person.types("help", "run").out
+    assert person.types("daemon", "--help").out.count("\n  daemon ") == 4
+    assert person.types("--version").out == f"errands {__version__}\n"
+
+
+@pytest.mark.spec("X7")
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ([], "Usage: errands VERB"),
+        (["shwo"], "there is no verb 'shwo' (did you mean show?)"),
+        (["daemon"], "Usage: errands daemon VERB"),
+        (
+            ["daemon", "strat"],
+            "there is no 'daemon strat' (did you mean start?); there is: start, stop, status, run",
+        ),
+        (["config", "show", "--jsno"], "config show has no option --jsno (did you mean --json?)"),
+        (["completion", "tcsh"], "SHELL cannot be 'tcsh'; choose one of: bash, zsh, fish"),
+    ],
+)
+def test_a_wrong_verb_is_a_usage_error_that_helps(person: Person, words: list[str], complaint: str) -> None:
+    answer = person.types(*words, code=2)
+
+    assert complaint in answer.err
+    assert answer.out == ""
+
+
+def test_help_has_colours_where_they_are_wanted(person: Person) -> None:
+    assert "\x1b[" not in person.types("--help").out
+    assert "\x1b[1mUsage:\x1b[0m" in person.types("--help", CLICOLOR_FORCE="1").out
+    assert "\x1b[" not in person.types("--help", CLICOLOR_FORCE="1", NO_COLOR="1").out
+
+
+def candidates(person: Person, *words: str, shell: str = "zsh") -> list[str]:
+    return [
+        line.partition("\t")[0] for line in person.types("complete", shell, "--", *words).out.splitlines()
+    ]
+
+
+@pytest.mark.spec("X7")
+def test_completion_knows_verbs_options_values_ids_and_names(person: Person) -> None:
+    live = person.starts("--name", "alive", "--batch", "night", "--stdin", "read line")
+    dead = person.finishes("--name", "ended", "true")
+    person.types("template", "save", "cake", "true")
+
+    assert candidates(person, "re") == ["restart"]
+    assert set(candidates(person, "d")) >= {"daemon", "doctor"}
+    assert candidates(person, "daemon", "st") == ["start", "stop", "status"]
+    assert candidates(person, "run", "--idle") == ["--idle-timeout"]
+    assert candidates(person, "run", "--priority", "") == ["high", "normal", "low"]
+    assert candidates(person, "ls", "--state=com") == ["--state=completed"]
+    assert candidates(person, "ls", "--state", "=", "com", shell="bash") == ["completed"]
+    assert candidates(person, "cancel", "") == [live]
+    assert candidates(person, "cancel", live, "") == []
+    assert candidates(person, "restart", "") == [dead]
+    assert candidates(person, "show", "e") == [dead]
+    assert candidates(person, "ls", "--batch", "") == ["night"]
+    assert candidates(person, "run", "--lane", "a") == ["agent"]
+    assert candidates(person, "template", "run", "") == ["cake"]
+    assert candidates(person, "run", "--cwd", "") == [":directories"]
+    assert candidates(person, "run", "") == [":command"]
+    assert candidates(person, "run", "--", "make", "") == [":files"]
+    assert candidates(person, "config", "check", "") == [":files"]
+    assert candidates(person, "completion", "") == ["bash", "zsh", "fish"]
+    assert candidates(person, "nonsense", "") == []
+    assert candidates(person, "show", "x", "") == []
+
+
+def test_completion_of_a_store_that_cannot_be_read_is_empty_and_quiet(newcomer: Person) -> None:
+    newcomer.home.mkdir(mode=0o700)
+    (newcomer.home / "errands.db").write_bytes(b"no database at all" * 100)
+    answer = newcomer.types("complete", "bash", "--", "show", "")
+
+    assert (answer.out, answer.err) == ("", "")
+
+
+@pytest.mark.spec("X7")
+def test_bash_completes_a_command_line(person: Person, tmp_path: Path) -> None:
+    task_id = person.finishes("--name", "completable", "true")
+    program = tmp_path / "errands"
+    program.write_text(f'#!/bin/sh\nexec {COMMAND[0]} -m errands "$@"\n')
+    program.chmod(0o755)
+    script = """
+        source <(errands completion bash)
+        words() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _errands; echo "${COMPREPLY[*]}"; }
+        words errands dem; words errands show comple; words errands ls --state = fail; words errands run --tim
+    """
+    path = f"{tmp_path}:{person.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", script],
+        capture_output=True,
+        text=True,
+        env={**person.environ, "PATH": path},
+        check=True,
+    )
+
+    assert done.stdout.splitlines() == ["demo", task_id, "failed", "--timeout"]
+
+
+@pytest.mark.parametrize(("shell", "check"), [("bash", "-n"), ("zsh", "-n"), ("fish", "--no-execute")])
+def test_the_scripts_are_understood_by_their_shells(
+    person: Person, tmp_path: Path, shell: str, check: str
+) -> None:
+    script = tmp_path / f"errands.{shell}"
+    script.write_text(person.types("completion", shell).out)
+
+    assert "errands complete" in script.read_text()
+    if shutil.which(shell):
+        subprocess.run([shell, check, str(script)], check=True)
+
+
+@pytest.mark.parametrize("verb", ["ls", "show", "wait", "cancel", "run", "logs"])
+def test_the_commands_people_wait_for_import_nothing_heavy(person: Person, verb: str) -> None:
+    task_id = person.finishes("true")
+    words = {"ls": [], "run": ["-q", "true"]}.get(verb, [task_id])
+    script = (
+        "import sys; from errands.__main__ import main; "
+        f"main({[verb, *words]!r}); "
+        "print(*(set(sys.modules) & set(sys.argv[1:])), file=sys.stderr)"
+    )
+    heavy = [
+        "asyncio",
+        "argparse",
+        "dataclasses",
+        "typing",
+        "subprocess",
+        "logging",
+        "inspect",
+        "tomllib",
+        "pathlib",
+    ]
+    # What output needs to be looked at (masking), only those pay for that look.
+    heavy += [] if verb in ("show", "logs", "run") else ["re", "enum", "json", "signal"]
+    done = subprocess.run(
+        [COMMAND[0], "-c", script, *heavy], capture_output=True, text=True, env=person.environ, check=True
+    )
+
+    assert done.stderr.splitlines()[-1] == ""

@@ -1,0 +1,195 @@
+"""daemon, config and doctor: keeping house."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from errands import __version__
+
+from .person import Person
+
+
+def daemon_pid(person: Person) -> int:
+    return int(person.types("daemon", "status", "--json").object["pid"])
+
+
+@pytest.mark.spec("L20")
+def test_the_daemon_starts_by_itself_and_can_be_asked_about(newcomer: Person) -> None:
+    before = newcomer.types("daemon", "status", "--json", code=1).object
+    newcomer.finishes("true")
+    after = newcomer.types("daemon", "status", "--json").object
+
+    assert before == {"running": False, "pid": None, "version": __version__, "home": str(newcomer.home)}
+    assert after["running"] is True
+    assert Path(f"/proc/{after['pid']}").exists()
+    assert (after["version"], after["home"]) == (__version__, str(newcomer.home))
+    assert f"process {after['pid']}" in newcomer.types("daemon", "status").out
+
+
+def test_starting_and_stopping_the_daemon_twice_is_harmless(newcomer: Person) -> None:
+    assert newcomer.types("daemon", "stop").out == "no daemon runs\n"
+    assert newcomer.types("daemon", "start").out.startswith("the daemon runs (process ")
+    pid = daemon_pid(newcomer)
+    assert newcomer.types("daemon", "start").out == f"the daemon runs already (process {pid})\n"
+    assert "running tasks go on" in newcomer.types("daemon", "stop").out
+    assert newcomer.types("daemon", "status", code=1).out.startswith("no daemon runs for ")
+
+
+@pytest.mark.spec("L20")
+@pytest.mark.trap(22)
+def test_stopping_the_daemon_stops_no_task(newcomer: Person) -> None:
+    task_id = newcomer.starts("sleep 0.5; echo survived; exit 7")
+    newcomer.waits_until(task_id, "state", "running")
+    newcomer.types("daemon", "stop")
+
+    assert newcomer.types("wait", task_id, code=7).code == 7
+    assert newcomer.types("logs", task_id).out == "survived\n"
+
+
+@pytest.mark.fault("F4")
+@pytest.mark.spec("L20")
+def test_whoever_waits_while_the_daemon_is_killed_gets_the_exit_code_all_the_same(newcomer: Person) -> None:
+    task_id = newcomer.starts("sleep 0.5; exit 9")
+    newcomer.waits_until(task_id, "state", "running")
+    os.kill(daemon_pid(newcomer), signal.SIGKILL)
+
+    assert newcomer.types("wait", task_id, code=9).code == 9
+
+
+@pytest.mark.spec("X13")
+def test_config_show_tells_each_value_and_where_it_came_from(newcomer: Person) -> None:
+    own = Path(newcomer.environ["XDG_CONFIG_HOME"]) / "errands" / "config.toml"
+    own.parent.mkdir(parents=True)
+    own.write_text("[lanes]\nshell = 2\n")
+    (newcomer.cwd / "errands.toml").write_text('[runs]\ngrace = "9s"\n')
+    shown = newcomer.types("config", "show", "--json", ERRANDS_UI_COLOUR="never").object
+    text = newcomer.types("config", "show").out
+
+    assert shown["home"] == str(newcomer.home)
+    assert shown["keys"]["lanes.shell"] == {"value": 2, "from": str(own)}
+    assert shown["keys"]["runs.grace"] == {"value": "9s", "from": str(newcomer.cwd / "errands.toml")}
+    assert shown["keys"]["ui.colour"] == {"value": "never", "from": "environment ERRANDS_UI_COLOUR"}
+    assert shown["keys"]["runs.timeout"] == {"value": None, "from": "default"}
+    assert ["lanes.shell", "2", str(own)] in [line.split() for line in text.splitlines()]
+
+
+@pytest.mark.spec("X13")
+def test_config_check_names_every_wrong_key_and_its_exit_code_tells(newcomer: Person) -> None:
+    good = newcomer.types("config", "check")
+    wrong = newcomer.cwd / "errands.toml"
+    wrong.write_text('[runs]\ngrase = "9s"\ntimeout = 5\n')
+    bad = newcomer.types("config", "check", code=1)
+    objects = newcomer.types("config", "check", "--json", code=1).objects
+    elsewhere = newcomer.types("config", "check", str(wrong), code=1, cwd=newcomer.cwd.parent)
+
+    assert good.out == "✓ environment: nothing is wrong\n"
+    assert f"✗ {wrong}: runs.grase: no such key (did you mean grace?)\n" in bad.out
+    assert f"✗ {wrong}: runs.timeout: " in bad.out
+    assert [problem["key"] for problem in objects] == ["runs.grase", "runs.timeout"]
+    assert "2 problems" in elsewhere.out
+
+
+@pytest.mark.spec("X13")
+def test_a_wrong_configuration_stops_a_command_with_the_reason(newcomer: Person) -> None:
+    answer = newcomer.types("ls", code=2, ERRANDS_RUNS_GRACE="soon")
+
+    assert answer.err.startswith(
+        "errands: environment ERRANDS_RUNS_GRACE: runs.grace: 'soon' is not a duration"
+    )
+
+
+def test_the_configuration_is_what_a_task_is_started_with(newcomer: Person) -> None:
+    (newcomer.cwd / "errands.toml").write_text('[runs]\ntimeout = "0.2s"\ntail_lines = 1\ngrace = "0.1s"\n')
+    task_id = newcomer.finishes("echo one; echo two; sleep 30")
+    view = newcomer.sees(task_id)
+
+    assert view["failure"] == "timeout"
+    assert view["output_tail"] == "two\n"
+
+
+@pytest.mark.spec("X15")
+def test_doctor_finds_nothing_wrong_with_a_healthy_home(newcomer: Person) -> None:
+    untouched = newcomer.types("doctor")
+    newcomer.finishes("true")
+    findings = newcomer.types("doctor", "--json").objects
+
+    assert untouched.out.endswith("\nall is well\n")
+    assert {finding["level"] for finding in findings} == {"ok"}
+    assert {finding["section"] for finding in findings} == {
+        *("configuration", "permissions", "disk", "store", "daemon", "platform", "runs", "notices")
+    }
+
+
+@pytest.mark.spec("X15")
+def test_doctor_finds_what_is_wrong_and_says_what_to_do(newcomer: Person) -> None:
+    newcomer.finishes("true")
+    pid = daemon_pid(newcomer)
+    os.chmod(newcomer.home, 0o755)
+    (newcomer.cwd / "errands.toml").write_text("[runs]\nx = 1\n")
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        answer = newcomer.types("doctor", code=1, ERRANDS_HOEM="x", ERRANDS_LANES_SHELL="9")
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+    assert "✗ " + str(newcomer.cwd / "errands.toml") in answer.out
+    assert "ERRANDS_HOEM: means nothing (did you mean ERRANDS_HOME?)" in answer.out
+    assert f"chmod 700 {newcomer.home}" in answer.out
+    assert f"daemon {pid} does not answer" in answer.out
+    assert f"kill -CONT {pid}" in answer.out
+    assert answer.out.endswith("\nsomething is wrong\n")
+
+
+@pytest.mark.spec("X15")
+def test_doctor_warns_of_a_daemon_that_was_started_with_other_lanes(newcomer: Person) -> None:
+    newcomer.finishes("true")
+    answer = newcomer.types("doctor", ERRANDS_LANES_SHELL="9")
+
+    assert "! its lane shell has width 5, your configuration says 9" in answer.out
+    assert answer.out.endswith("\nit works, with warnings\n")
+
+
+@pytest.mark.spec("X15")
+@pytest.mark.fault("F18")
+def test_a_damaged_store_is_told_and_repaired_only_when_asked(newcomer: Person) -> None:
+    newcomer.finishes("true")
+    newcomer.types("daemon", "stop")
+    store = newcomer.home / "errands.db"
+    (newcomer.home / "errands.db-wal").unlink(missing_ok=True)
+    content = bytearray(store.read_bytes())
+    content[:100] = b"x" * 100
+    store.write_bytes(content)
+
+    refused = newcomer.types("ls", code=1)
+    sick = newcomer.types("doctor", code=1)
+    repaired = newcomer.types("doctor", "--repair", code=None)
+    aside = list(newcomer.home.glob("errands.db.damaged-*"))
+
+    assert "doctor --repair" in refused.err
+    assert "✗ " in sick.out
+    assert "the damaged file is" in repaired.err
+    assert aside[0].read_bytes()[:100] == b"x" * 100
+    assert newcomer.types("ls").code == 0
+    assert "was set aside by a repair" in newcomer.types("doctor").out
+
+
+@pytest.mark.spec("X15")
+@pytest.mark.fault("F10")
+def test_doctor_warns_of_a_run_whose_supervisor_is_gone(newcomer: Person) -> None:
+    task_id = newcomer.starts("echo $PPID; sleep 30")
+    newcomer.waits_for_output(task_id, "\n")
+    shim = int(newcomer.types("logs", task_id).out)
+    newcomer.types("daemon", "stop")
+    os.kill(shim, signal.SIGKILL)
+    time.sleep(0.05)
+    answer = newcomer.types("doctor")
+
+    assert f"! {task_id} started " in answer.out
+    assert "no daemon runs, and 1 run are live or queued" in answer.out
+    newcomer.types("daemon", "start")
+    newcomer.types("wait", task_id, code=125)

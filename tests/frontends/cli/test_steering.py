@@ -1,0 +1,247 @@
+"""cancel, stop, restart, send, clear, templates and notices: steering tasks from the command line."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from .person import Person
+
+
+@pytest.mark.spec("L9", "L21")
+@pytest.mark.trap(40)
+def test_cancel_returns_when_the_task_is_gone_and_says_so(person: Person, tmp_path: Path) -> None:
+    task_id = person.starts(
+        "--grace", "0.5s", f"trap 'echo bye' TERM; echo $$ > {tmp_path}/pid; while :; do sleep 0.05; done"
+    )
+    person.waits_until(task_id, "state", "running")
+    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+        pass
+    answer = person.types("cancel", task_id)
+
+    assert answer.out.startswith(f"{task_id}  ⊘ cancelled in ")
+    assert not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}").exists()
+    assert person.types("wait", task_id, code=None).code != 0
+
+
+@pytest.mark.spec("L9")
+def test_cancelling_twice_does_no_harm(person: Person) -> None:
+    task_id = person.starts("--stdin", "read line")
+    person.types("cancel", task_id)
+
+    assert person.types("cancel", task_id).out == f"{task_id} is cancelled already\n"
+
+
+@pytest.mark.spec("L9")
+def test_a_task_that_has_ended_cannot_be_cancelled_and_says_how_it_ended(person: Person) -> None:
+    task_id = person.finishes("true")
+    answer = person.types("cancel", task_id, code=1)
+
+    assert answer.err == f"errands: {task_id} is completed; there is nothing to end\n"
+    assert person.sees(task_id)["state"] == "completed"
+
+
+@pytest.mark.spec("L9")
+@pytest.mark.trap(19)
+def test_a_task_that_has_not_started_is_cancelled_and_never_does(person: Person, tmp_path: Path) -> None:
+    task_id = person.starts("--at", "+1h", f"touch {tmp_path}/started")
+    answer = person.types("cancel", "--json", task_id)
+
+    assert answer.object["state"] == "cancelled"
+    assert not (tmp_path / "started").exists()
+
+
+@pytest.mark.spec("L13")
+def test_a_whole_batch_is_cancelled_and_cleared(person: Person) -> None:
+    done = person.finishes("--batch", "many", "true")
+    live = [person.starts("--batch", "many", "--stdin", "read line") for _ in range(3)]
+    refused = person.types("clear", "--batch", "many", code=1)
+    answer = person.types("cancel", "--batch", "many")
+
+    assert all(each in refused.err for each in live)
+    assert {line.split()[0] for line in answer.out.splitlines()} == set(live)
+    assert person.sees(done)["state"] == "completed"
+    assert person.types("clear", "--batch", "many").out == "cleared 4 tasks\n"
+    assert person.types("ls", "--batch", "many", "--json").out == ""
+
+
+def test_cancel_can_leave_without_waiting(person: Person) -> None:
+    task_id = person.starts("--grace", "1s", "trap '' TERM; while :; do sleep 0.05; done")
+    person.waits_until(task_id, "state", "running")
+    answer = person.types("cancel", "--no-wait", task_id)
+
+    assert "◐ cancelling" in answer.out or "⊘ cancelled" in answer.out
+    assert "cancelling" in person.types("ls").out or person.sees(task_id)["state"] == "cancelled"
+
+
+@pytest.mark.spec("L9")
+def test_stop_ends_the_run_that_is_going_on(person: Person) -> None:
+    task_id = person.starts("--stdin", "read line")
+    person.waits_until(task_id, "state", "running")
+
+    assert person.types("stop", task_id).out.startswith(task_id)
+    assert person.sees(task_id)["run_state"] == "cancelled"
+
+
+@pytest.mark.spec("L12")
+def test_restart_runs_the_same_command_again_as_a_new_run(person: Person, tmp_path: Path) -> None:
+    task_id = person.finishes(
+        "--cwd", str(tmp_path), "--env", "WHO=me", "echo $WHO >> seen; test $(wc -l < seen) = 2"
+    )
+    answer = person.types("restart", task_id)
+
+    assert answer.out.startswith(f"started {task_id}  (errands logs -f {task_id})")
+    assert person.types("wait", task_id).code == 0
+    assert (tmp_path / "seen").read_text() == "me\nme\n"
+    assert person.sees(task_id)["runs"] == 2
+
+
+@pytest.mark.spec("L12")
+def test_a_live_task_cannot_be_restarted(person: Person) -> None:
+    task_id = person.starts("--stdin", "read line")
+
+    assert "cancel it first" in person.types("restart", task_id, code=1).err
+    person.types("cancel", task_id)
+
+
+@pytest.mark.spec("L24")
+def test_input_is_sent_as_lines_as_it_is_or_from_standard_input(person: Person) -> None:
+    task_id = person.starts("--stdin", "cat")
+    person.waits_until(task_id, "state", "running")
+    person.types("send", task_id, "a line")
+    person.types("send", task_id, "--no-newline", "no ")
+    person.types("send", task_id, given="end\n")
+    person.types("send", task_id, "--eof", "last")
+
+    assert person.types("wait", task_id).code == 0
+    assert person.types("logs", task_id).out == "a line\nno end\nlast\n"
+
+
+@pytest.mark.spec("L24")
+@pytest.mark.trap(25)
+def test_a_task_without_input_reads_nothing_and_refuses_what_is_sent(person: Person) -> None:
+    assert person.types("run", "-w", "-q", "cat; echo done").out == "done\n"
+    task_id = person.starts("sleep 30")
+    person.waits_until(task_id, "state", "running")
+
+    assert "input" in person.types("send", task_id, "hello", code=1).err
+    person.types("cancel", task_id)
+
+
+@pytest.mark.spec("O14")
+def test_clear_removes_what_has_ended_with_all_it_left(person: Person) -> None:
+    task_id = person.finishes("echo something")
+    log = Path(person.sees(task_id)["output_file"])
+    assert log.exists()
+
+    assert person.types("clear", task_id).out == "cleared 1 task\n"
+    assert not log.parent.exists()
+    person.types("show", task_id, code=3)
+
+
+@pytest.mark.spec("O14")
+def test_clearing_by_state_age_and_owner_leaves_the_rest(newcomer: Person) -> None:
+    good = newcomer.finishes("true")
+    bad = newcomer.finishes("false")
+    theirs = newcomer.types("run", "-q", "true", ERRANDS_SESSION="chat-1").out.strip()
+    newcomer.types("wait", theirs)
+    live = newcomer.starts("--stdin", "read line")
+
+    assert newcomer.types("clear", "--all", "--older", "1h").out == "cleared 0 tasks\n"
+    assert newcomer.types("clear", "--state", "failed", "--json").object == {"id": bad, "cleared": True}
+    assert newcomer.types("clear", "--owner", "chat-1", "--json").object["id"] == theirs
+    assert newcomer.types("clear", "--all", "--json").object["id"] == good
+    assert [view["id"] for view in newcomer.types("ls", "--json").objects] == [live]
+    assert "not both" in newcomer.types("clear", "--all", live, code=2).err
+
+
+@pytest.mark.spec("L15")
+def test_a_template_is_saved_shown_started_and_removed(person: Person, tmp_path: Path) -> None:
+    saved = person.types(
+        *("template", "save", "greet", "--description", "greet {{who}}", "--batch", "greetings"),
+        "echo hello {{who}} {{mark=!}}",
+        cwd=tmp_path,
+    )
+    answer = person.types("template", "run", "greet", "who=a b; echo evil", "--wait", "-q")
+
+    assert saved.out.startswith("saved greet, which takes who, mark")
+    assert answer.out == "hello a b; echo evil !\n"
+    assert "greet     who, mark=!  echo hello" in person.types("template", "ls").out
+    shown = person.types("template", "show", "greet", "--json").object
+    assert shown["parameters"] == {"who": None, "mark": "!"}
+    assert shown["cwd"] == str(tmp_path)
+    view = person.types("ls", "--batch", "greetings", "--json").object
+    assert (view["template"], view["description"]) == ("greet", "greet a b; echo evil")
+    assert "hello" in person.types("template", "show", "greet").out
+    person.types("template", "rm", "greet")
+    assert "greet" in person.types("template", "run", "greet", "who=x", code=3).err
+
+
+@pytest.mark.spec("L15")
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["run", "typed"], "needs a value for: what"),
+        (["run", "typed", "what=1", "when=2"], "no parameter 'when'"),
+        (["run", "typed", "what"], "write NAME=VALUE"),
+        (["save", "Two Words", "true"], "two-words"),
+        (["save", "x", "ls", "-l"], "put -- before the command"),
+        (["save", "x"], "template save needs COMMAND"),
+        (["sav", "x"], "did you mean save?"),
+    ],
+)
+def test_a_template_that_cannot_be_used_says_why(person: Person, words: list[str], complaint: str) -> None:
+    person.types("template", "save", "typed", "--", "echo", "{{what}}")
+
+    assert complaint in person.types("template", *words, code=2).err
+
+
+@pytest.mark.spec("N5")
+@pytest.mark.trap(3, 4)
+def test_an_ending_is_told_once_and_looking_at_a_task_tells_nothing(newcomer: Person) -> None:
+    task_id = newcomer.finishes("--description", "the nightly build", "exit 2")
+    newcomer.types("logs", task_id)
+    newcomer.sees(task_id)
+    newcomer.waits_until_told(task_id)
+    peeked = newcomer.types("notices", "--peek", "--json").object
+    told = newcomer.types("notices").out
+    again = newcomer.types("notices").out
+
+    assert peeked["run_id"] == f"{task_id}.1"
+    assert told.startswith(f"{task_id}  ✗ failed in ")
+    assert again == "nothing has ended since you last asked\n"
+    assert newcomer.types("notices", "--undelivered").out == "every notice was delivered\n"
+
+
+@pytest.mark.spec("N7")
+@pytest.mark.trap(5)
+def test_everybody_is_told_of_their_own_tasks_alone(newcomer: Person) -> None:
+    mine = newcomer.finishes("true")
+    theirs = newcomer.types("run", "-q", "true", ERRANDS_SESSION="chat-2").out.strip()
+    newcomer.types("wait", theirs)
+    newcomer.waits_until_told(mine)
+    newcomer.waits_until_told(theirs, owner="chat-2")
+
+    assert [notice["body"]["task"] for notice in newcomer.types("notices", "--json").objects] == [mine]
+    other = newcomer.types("notices", "--json", ERRANDS_SESSION="chat-2")
+    assert [notice["body"]["task"] for notice in other.objects] == [theirs]
+
+
+@pytest.mark.spec("L21")
+def test_many_people_can_work_at_once(person: Person) -> None:
+    ids: list[str] = []
+
+    def work() -> None:
+        for _ in range(3):
+            ids.append(person.finishes("true"))
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for each in workers:
+        each.start()
+    for each in workers:
+        each.join()
+
+    assert len(set(ids)) == 12
+    assert {person.sees(each)["state"] for each in ids} == {"completed"}

@@ -1,0 +1,234 @@
+"""What only happens at a terminal: keys, redrawn lines, colours, widths."""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from .person import COMMAND, Person
+
+SUSPEND, INTERRUPT = "\x1a", "\x03"
+
+
+class Terminal:
+    """A person's terminal: real keys, a real pseudo-terminal."""
+
+    def __init__(self, person: Person) -> None:
+        self._person = person
+        self._open: list[pexpect.spawn[str]] = []
+
+    def types(self, *words: str, columns: int = 100, **environ: str) -> pexpect.spawn[str]:
+        child = pexpect.spawn(
+            COMMAND[0],
+            [*COMMAND[1:], *words],
+            env={**self._person.environ, "TERM": "xterm", **environ},
+            cwd=str(self._person.cwd),
+            dimensions=(24, columns),
+            encoding="utf-8",
+            timeout=20,
+        )
+        self._open.append(child)
+        return child
+
+    def close(self) -> None:
+        for each in self._open:
+            each.close(force=True)
+
+
+@pytest.fixture
+def terminal(person: Person) -> Iterator[Terminal]:
+    made = Terminal(person)
+    yield made
+    made.close()
+
+
+def ended(child: pexpect.spawn[str]) -> tuple[str, int]:
+    """Read until the command ends; give what it printed and its exit code."""
+    child.expect(pexpect.EOF)
+    said = child.before or ""
+    child.close()
+    assert child.exitstatus is not None, f"died of signal {child.signalstatus}: {said}"
+    return said, child.exitstatus
+
+
+def started(child: pexpect.spawn[str]) -> str:
+    """Read up to the id of the task that a command has started."""
+    child.expect(r"started (\S+)")
+    assert isinstance(child.match, re.Match)
+    return str(child.match.group(1))
+
+
+def plain(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*[mK]", "", text)
+
+
+@pytest.mark.spec("L22")
+@pytest.mark.trap(27)
+def test_ctrl_z_leaves_the_task_to_the_background_and_loses_no_byte(
+    person: Person, terminal: Terminal, tmp_path: Path
+) -> None:
+    script = f"echo $$ >> {tmp_path}/starts; for i in 1 2 3 4 5 6; do echo line $i; sleep 0.1; done; exit 7"
+    child = terminal.types("run", "--wait", "--name", "slow", script)
+    task_id = started(child)
+    child.expect_exact("  (Ctrl-Z leaves it running, Ctrl-C twice cancels it)")
+    child.expect("line 2")
+    child.send(SUSPEND)
+    said, code = ended(child)
+
+    assert f"{task_id} goes on in the background: errands logs -f {task_id}" in said
+    assert code == 124
+    assert person.types("wait", task_id, code=7).code == 7
+    assert person.types("logs", task_id).out == "".join(f"line {i}\n" for i in range(1, 7))
+    assert (tmp_path / "starts").read_text().count("\n") == 1
+
+
+@pytest.mark.spec("L22")
+def test_one_ctrl_c_leaves_the_task_running(person: Person, terminal: Terminal) -> None:
+    child = terminal.types("run", "--wait", "--stdin", "echo up; read line; exit 6")
+    task_id = started(child)
+    child.expect("up")
+    child.send(INTERRUPT)
+    child.expect(f"leaving {task_id} running; Ctrl-C again cancels it")
+    said, code = ended(child)
+
+    assert f"{task_id} goes on in the background" in said
+    assert code == 130
+    assert person.sees(task_id)["state"] == "running"
+    person.types("send", task_id, "go")
+    assert person.types("wait", task_id, code=6).code == 6
+
+
+@pytest.mark.spec("L22", "L9")
+def test_a_second_ctrl_c_cancels_the_task_and_shows_its_last_words(
+    person: Person, terminal: Terminal
+) -> None:
+    child = terminal.types(
+        "run", "--wait", "trap 'echo farewell; exit 1' TERM; echo up; while :; do sleep 0.05; done"
+    )
+    task_id = started(child)
+    child.expect("up")
+    child.send(INTERRUPT)
+    child.expect("again cancels it")
+    child.send(INTERRUPT)
+    child.expect(f"cancelling {task_id}")
+    said, code = ended(child)
+
+    assert "farewell" in said
+    assert "cancelled" in said
+    assert code not in (0, 124, 130)
+    assert person.sees(task_id)["state"] == "cancelled"
+
+
+@pytest.mark.spec("L22")
+def test_a_waiting_command_that_is_killed_leaves_the_task_running(person: Person, terminal: Terminal) -> None:
+    child = terminal.types("run", "--wait", "--stdin", "echo up; read line; exit 3")
+    task_id = started(child)
+    child.expect("up")
+    child.kill(signal.SIGKILL)
+
+    assert person.sees(task_id)["state"] == "running"
+    person.types("send", task_id, "go")
+    assert person.types("wait", task_id, code=3).code == 3
+
+
+def test_the_end_of_an_attended_task_is_told(terminal: Terminal) -> None:
+    said, code = ended(terminal.types("run", "--wait", "echo hello; exit 2"))
+
+    assert re.search(r"hello\r\n.*✗ failed.* in \S+ · exit 2\r\n$", plain(said))
+    assert code == 2
+
+
+@pytest.mark.spec("O4")
+def test_waiting_shows_a_line_that_moves_and_ctrl_c_stops_the_waiting_alone(
+    person: Person, terminal: Terminal
+) -> None:
+    task_id = person.starts("--stdin", "echo '::progress 1/2 half way'; read line")
+    person.waits_for_output(task_id, "half way")
+    child = terminal.types("wait", task_id)
+    child.expect("50%.*Ctrl-C stops waiting")
+    child.send(INTERRUPT)
+    said, code = ended(child)
+
+    assert "stopped waiting; it goes on in the background" in said
+    assert code == 130
+    assert person.sees(task_id)["state"] == "running"
+    child = terminal.types("wait", task_id)
+    child.expect("● running")
+    person.types("send", task_id, "go")
+    said, code = ended(child)
+    assert code == 0
+    assert "✓ completed" in plain(said)
+
+
+@pytest.mark.spec("O9")
+def test_ctrl_c_ends_following_and_the_task_does_not_notice(person: Person, terminal: Terminal) -> None:
+    task_id = person.starts("--stdin", "echo up; read line")
+    child = terminal.types("logs", "-f", task_id)
+    child.expect("up")
+    child.send(INTERRUPT)
+    _, code = ended(child)
+
+    assert code == 130
+    assert person.sees(task_id)["state"] == "running"
+    person.types("cancel", task_id)
+
+
+@pytest.mark.spec("L24")
+def test_a_prompt_without_a_newline_is_shown_while_the_task_waits(person: Person, terminal: Terminal) -> None:
+    child = terminal.types("run", "--wait", "--pty", "read -p 'continue? [y/N]' answer; echo got $answer")
+    task_id = started(child)
+    child.expect(re.escape("continue? [y/N]"))
+    person.types("send", task_id, "y")
+    said, code = ended(child)
+
+    assert "got y" in said
+    assert code == 0
+
+
+def test_the_list_fits_the_terminal_and_is_coloured(person: Person, terminal: Terminal) -> None:
+    person.finishes("--description", "a very long description " * 10, "true")
+    said, _ = ended(terminal.types("ls", columns=70))
+
+    assert all(len(line) <= 70 for line in plain(said).splitlines())
+    assert "\x1b[32m✓ completed\x1b[0m" in said
+    assert "…" in said
+    colourless, _ = ended(terminal.types("ls", columns=70, NO_COLOR="1"))
+    assert "\x1b[" not in colourless
+
+
+def test_a_terminal_without_unicode_gets_ascii(person: Person, terminal: Terminal) -> None:
+    person.finishes("false")
+    said, _ = ended(terminal.types("ls", PYTHONIOENCODING="ascii"))
+
+    assert "x failed" in plain(said)
+    assert said.isascii()
+
+
+def test_a_watched_list_shows_changes_as_they_happen(person: Person, terminal: Terminal) -> None:
+    task_id = person.starts("--name", "watched", "--stdin", "read line; exit 5")
+    child = terminal.types("ls", "--watch")
+    child.expect(f"{task_id}.*● running")
+    person.types("send", task_id, "go")
+    child.expect(f"{task_id}.*✗ failed.*exit 5")
+    child.send(INTERRUPT)
+    _, code = ended(child)
+
+    assert code == 0
+
+
+@pytest.mark.spec("O15")
+@pytest.mark.trap(9)
+def test_a_live_task_cannot_drive_the_terminal(terminal: Terminal) -> None:
+    said, _ = ended(
+        terminal.types("run", "--wait", r"printf '\033]0;owned\007\033[2J\033[32mgreen\033[0m\n'")
+    )
+
+    assert "\x1b[32mgreen\x1b[0m" in said
+    assert "\x1b[2J" not in said
+    assert "\x1b]" not in said
+    assert "owned" not in said
