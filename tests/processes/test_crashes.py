@@ -258,3 +258,16 @@ async def test_a_pool_that_cannot_start_its_zygote_says_so(tmp_path: Path) -> No
     await stage.pool.close()
 
     assert ending.error == "the supervisor of processes cannot be started with /bin/false"
+
+
+async def test_a_shim_takes_less_than_a_megabyte_of_its_own(stage: Stage) -> None:
+    runs = [stage.start("echo ready; exec sleep 1000") for _ in range(20)]
+    for run in runs:
+        await stage.printed(run, b"ready")
+
+    own = []
+    for run in runs:
+        facts = Path(f"/proc/{stage.shim_of(run)}/smaps_rollup").read_text().split("\n")
+        own.append(sum(int(line.split()[1]) for line in facts if line.startswith("Private_")))
+
+    assert sum(own) / len(own) < 1000

@@ -14,9 +14,9 @@ from errands.runners.signals import pidfd_send_signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
-    _prctl: Callable[[int, int, int, int, int], int]
+    _prctl: int
 
 NAME = "linux"
 CLOCK_STEP = 0.01
@@ -30,14 +30,16 @@ _SET_PIPE_SIZE = 1031
 def prepare_subreaper() -> None:
     """Load what `become_subreaper` needs, once, before the forks."""
     global _prctl
-    import ctypes
+    import _ctypes  # the package around it would make every shim larger
 
-    _prctl = ctypes.CDLL(None, use_errno=True).prctl
+    _prctl = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")  # type: ignore[arg-type]  # None: what is loaded
 
 
 def become_subreaper() -> None:
     """Inherit the orphans of all descendants of this process from now on."""
-    _prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    import _ctypes
+
+    _ctypes.call_function(_prctl, (_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 
 
 def boot_id() -> str:

@@ -59,7 +59,7 @@ class ShimPool:
 
     def __init__(self, runs_dir: str, *, python: str = sys.executable) -> None:
         self.listener: Callable[[Report], None] = _forget
-        self._runs_dir = runs_dir
+        self._runs_dir = os.path.abspath(runs_dir)
         self._python = python
         self._system = system.choose()
         self._loop: asyncio.AbstractEventLoop
@@ -256,7 +256,7 @@ class ShimPool:
         ours, theirs = socket.socketpair()
         self._zygote_pid = os.posix_spawn(
             self._python,
-            [self._python, "-I", "-S", "-X", "utf8", _ZYGOTE],
+            [self._python, "-I", "-S", "-X", "utf8", _ZYGOTE, self._runs_dir],
             {name: os.environ[name] for name in _PASSED_ON if name in os.environ},
             file_actions=[
                 (os.POSIX_SPAWN_DUP2, theirs.fileno(), 0),
@@ -280,8 +280,9 @@ class ShimPool:
     def _zygote_ended(self) -> None:
         """Start another zygote; the shims of this one live on."""
         self._zygote = None
-        os.waitpid(self._zygote_pid, 0)
-        self._failures += 1
+        _, status = os.waitpid(self._zygote_pid, 0)
+        if not (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL):
+            self._failures += 1  # nobody killed it: it does not work
         if self._failures < _TRIES:
             self._restart_zygote()
         else:

@@ -126,16 +126,13 @@ class Run:
         except FileExistsError:
             pass
         self._path = f"{self.directory}/record.{order['attempt']}"
-        self._first = line(
-            f"run {self.id}",
-            {
-                "attempt": order["attempt"],
-                "shim": self._shim.pid,
-                "boot": self._shim.boot,
-                "v": 1,
-                "header": len(order["header"]),
-                "head": order["cap"] // 2,
-            },
+        self._first = b"run %s attempt=%d shim=%d boot=%s v=1 header=%d head=%d\n" % (
+            self.id.encode(),
+            order["attempt"],
+            self._shim.pid,
+            self._shim.boot.encode(),
+            len(order["header"]),
+            order["cap"] // 2,
         )
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
         try:

@@ -33,10 +33,10 @@ class Shim:
         self._frames = Frames()
         self._run: Run | None = None
         system.become_subreaper()
-        self._wake, wakes = os.pipe()
+        self._wake, self._wakes = os.pipe()
         os.set_blocking(self._wake, False)
-        os.set_blocking(wakes, False)
-        set_wakeup_fd(wakes, warn_on_full_buffer=False)
+        os.set_blocking(self._wakes, False)
+        set_wakeup_fd(self._wakes, warn_on_full_buffer=False)
         for number in (SIGCHLD, SIGTERM):
             signal(number, _hear)
         self.poll.register(channel, select.POLLIN)
@@ -44,18 +44,27 @@ class Shim:
 
     def serve(self) -> None:
         """Carry out orders until nobody gives any."""
-        while True:
-            if self._run is not None:
-                self._supervise(self._run)
-                if self._run.survivors:
-                    os._exit(1)  # the next run would be blamed for them; the zygote has another try
-                if not self.is_alone:
-                    return  # a daemon was started below us, which the next run would be blamed for
-                self._run = None
-            elif self._channel >= 0:
-                self.turn(None)
-            else:
-                return
+        while self.take_turn():
+            pass
+
+    def take_turn(self) -> bool:
+        """Carry out the order that was given, or wait for one; tell whether another may come."""
+        if self._run is None:
+            self.turn(None)
+            return self._channel >= 0 or self._run is not None
+        self._supervise(self._run)
+        if self._run.survivors:
+            os._exit(1)  # the next run would be blamed for them; the zygote has another try
+        self._run = None
+        # Who is not alone has a daemon below, which the next run would be blamed for.
+        return self._channel >= 0 and self.is_alone
+
+    def close(self) -> None:
+        """Give back what a shim holds; only a rehearsal outlives its shim."""
+        self._hang_up()
+        set_wakeup_fd(-1)
+        os.close(self._wake)
+        os.close(self._wakes)
 
     def turn(self, timeout: float | None) -> None:
         """Wait until something happens, no longer than told, and see to it."""

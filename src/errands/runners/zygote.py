@@ -21,6 +21,7 @@ if __name__ == "__main__":
         sys.modules[_name].__path__ = _path
 
 from errands.runners import system, tree
+from errands.runners.rehearsal import rehearse
 from errands.runners.shim import Shim
 from errands.runners.signals import (
     SIG_IGN,
@@ -41,12 +42,13 @@ _MOST_FILES = 1 << 20
 class Zygote:
     """Fork a shim for every channel that the pool sends, and clean up behind those that were killed."""
 
-    def __init__(self, pool: _socket.socket) -> None:
+    def __init__(self, pool: _socket.socket, runs: str) -> None:
         self._pool = pool
         self._system = system.choose()
         self._system.prepare_subreaper()
         self._system.become_subreaper()
         self._boot = self._system.boot_id()
+        rehearse(self._system, f"{runs}/.rehearsal-{os.getpid()}", boot=self._boot)
         self._shims: set[int] = set()
         self._frames = Frames()
         self._wake, self._wakes = os.pipe()
@@ -155,7 +157,7 @@ def main() -> None:
     pthread_sigmask(SIG_SETMASK, ())
     os.chdir("/")
     gc.disable()
-    Zygote(pool).serve()
+    Zygote(pool, sys.argv[1]).serve()
 
 
 if __name__ == "__main__":
