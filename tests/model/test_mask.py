@@ -247,6 +247,24 @@ def test_text_is_shown_as_soon_as_its_last_word_is_over() -> None:
     assert stream.feed("f ") == "half "
 
 
+@pytest.mark.parametrize("prompt", ["Password:", "Continue? (y/n)", ">>>", "(gdb)", "Sure?"])
+def test_a_prompt_is_shown_while_it_waits(prompt: str) -> None:
+    stream = MASK.stream()
+
+    assert stream.feed(prompt) + stream.pause() == prompt
+    assert stream.feed(" hunter2") + stream.close() == " hunter2"
+
+
+@pytest.mark.parametrize("text", [*SHAPED.values(), "correct-horse/battery", "postgresql://me:hunter22@db"])
+def test_a_secret_that_is_written_slowly_is_masked_all_the_same(text: str) -> None:
+    stream = MASK.stream()
+
+    shown = "".join(stream.feed(letter) + stream.pause() for letter in f"{text} ") + stream.close()
+
+    assert text not in shown
+    assert "[masked: " in shown
+
+
 @pytest.mark.parametrize("offset", [65_530, 65_536, 57_340, 57_344, 131_000])
 def test_a_secret_in_an_endless_word_is_masked(offset: int) -> None:
     secret = SHAPED["github token"]

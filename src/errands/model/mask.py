@@ -32,6 +32,7 @@ _HARMLESS_ENDS = frozenset((
     "PARALLELISM", "PATH", "PORT", "PROVIDER", "SIZE", "SOCK", "TTL", "TYPE", "USER",
 ))  # fmt: skip
 
+_PROMPT = re.compile(r"[^\s\d/]{0,40}[?:>)\]}!]", re.ASCII)
 _BLANKS = " \t\n\r\f\v"
 _BLANK = re.compile(r"\s", re.ASCII)
 _COLOUR_END = re.compile(r"[\d\[;]m", re.ASCII)
@@ -81,6 +82,16 @@ class Stream:
             self._held += text[start : start + _BLOCK]
             masked += [self._pass_on(self._cut()), self._shorten()]
         return "".join(masked)
+
+    def pause(self) -> str:
+        """Give back the end of a prompt, which waits for an answer; the beginning of a secret stays held."""
+        held = self._held
+        if self._in_key or not _PROMPT.fullmatch(held):
+            return ""
+        ends = [held[start:] for start in range(len(held))]
+        if any(value.startswith(end) for value in self._values for end in ends):
+            return ""
+        return self._pass_on(len(held))
 
     def close(self) -> str:
         """Give back the rest."""
