@@ -34,26 +34,43 @@ class Dispatcher:
         self._home = home
         self._config = config
         self._environments: dict[str, Mapping[str, str]] = {}
-        self.live: dict[str, str] = {}
+        self._lanes: dict[str, str] = {}
+        self._used: dict[str, int] = {}
+        self._backlog: set[str] = set()
+
+    def look(self) -> None:
+        """Learn which lanes have ready runs. What nobody else changed is known without looking."""
+        self._backlog = set(self._store.ready_lanes())
+
+    @property
+    def has_room(self) -> bool:
+        """Tell whether a ready run could be claimed now."""
+        return any(self._room(lane) > 0 for lane in self._backlog)
 
     def claim(self, *, now: datetime) -> list[tuple[Task, Run]]:
         """Claim as many runs as the lanes have room for."""
         claimed: list[tuple[Task, Run]] = []
-        used: dict[str, int] = {}
-        for lane in self.live.values():
-            used[lane] = used.get(lane, 0) + 1
-        for lane in self._store.ready_lanes():
-            room = self._config.lanes.get(lane, UNKNOWN_LANE) - used.get(lane, 0)
+        for lane in sorted(self._backlog):
+            room = self._room(lane)
             if room > 0:
-                claimed += self._store.claim(lane, limit=room, now=now)
+                found = self._store.claim(lane, limit=room, now=now)
+                if len(found) < room:
+                    self._backlog.discard(lane)
+                claimed += found
         return claimed
 
     def hold(self, task: Task, run: Run) -> None:
         """Count a run against its lane until it is freed."""
-        self.live[run.id] = task.lane
+        self._lanes[run.id] = task.lane
+        self._used[task.lane] = self._used.get(task.lane, 0) + 1
 
     def free(self, run_id: str) -> None:
-        self.live.pop(run_id, None)
+        lane = self._lanes.pop(run_id, None)
+        if lane is not None:
+            self._used[lane] -= 1
+
+    def _room(self, lane: str) -> int:
+        return self._config.lanes.get(lane, UNKNOWN_LANE) - self._used.get(lane, 0)
 
     def launch(self, task: Task, run: Run) -> Launch:
         """Gather all a shim has to know about a run."""
@@ -104,6 +121,10 @@ class Dispatcher:
         return found
 
 
+def _utc(moment: datetime) -> str:
+    return moment.isoformat(" ", "seconds").replace("+00:00", " UTC")
+
+
 def _header(task: Task, run: Run) -> bytes:
     """Write what a log begins with, so that it can be understood alone."""
     started = run.started_at or run.created_at
@@ -111,8 +132,8 @@ def _header(task: Task, run: Run) -> bytes:
         f"task      {task.id}, run {run.number}",
         *(f"command   {written(each)}" for each in task.action.commands),
         f"directory {task.action.cwd}",
-        f"approved  by {task.created_by}, {task.created_at:%Y-%m-%d %H:%M:%S} UTC",
-        f"started   {started:%Y-%m-%d %H:%M:%S} UTC",
+        f"approved  by {task.created_by}, {_utc(task.created_at)}",
+        f"started   {_utc(started)}",
     ]
     # One line each, whatever the command contains: the header must not be mistaken for output.
     text = "".join(f"# {line}\n" for each in lines for line in each.splitlines())

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 
+from errands.engine.home import last_output
 from errands.engine.launching import Launching
 from errands.engine.settle import settle
+from errands.model import progress
 from errands.model.errors import BadValue, ErrandsError, IllegalMove, NotFound, StillLive
 from errands.model.naming import is_id
-from errands.model.progress import parse as parse_progress
 from errands.model.record import evolve
 from errands.model.run import task_of
 from errands.ports.store import Query
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from errands.model.event import Event
     from errands.model.mask import Mask
     from errands.model.notice import Notice
+    from errands.model.progress import Progress
     from errands.model.view import View
     from errands.ports.clock import Clock
     from errands.ports.output import OutputPort, Piece
@@ -249,7 +251,12 @@ class Engine:
         if view.latest.state != "running":
             return evolve(view, wake=wake)
         directory = self.home.run(view.latest.id)
-        return evolve(view, wake=wake, progress=_progress(directory), activity_at=_activity(directory))
+        seen = _reported(directory) or self._recognised(directory)
+        return evolve(view, wake=wake, progress=seen, activity_at=_activity(directory))
+
+    def _recognised(self, directory: str) -> Progress | None:
+        """Find progress in the last line of output, for tasks that do not report it on purpose."""
+        return progress.latest(self._output.tail(directory, 1).content.decode("utf-8", "replace"))
 
 
 def launcher() -> str:
@@ -285,10 +292,10 @@ def _limits(limits: Any) -> dict[str, Any]:
     }
 
 
-def _progress(directory: str) -> Any:
+def _reported(directory: str) -> Progress | None:
     try:
         with open(f"{directory}/progress", "rb") as file:
-            return parse_progress(file.read(4096).decode("utf-8", "replace").strip())
+            return progress.parse(file.read(4096).decode("utf-8", "replace").strip())
     except OSError:
         return None
 
@@ -296,7 +303,5 @@ def _progress(directory: str) -> Any:
 def _activity(directory: str) -> datetime | None:
     from datetime import UTC, datetime
 
-    try:
-        return datetime.fromtimestamp(os.stat(f"{directory}/output.log").st_mtime, UTC)
-    except OSError:
-        return None
+    last = last_output(directory)
+    return None if last is None else datetime.fromtimestamp(last, UTC)

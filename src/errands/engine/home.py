@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from errands.model.record import record
 
 
@@ -31,3 +33,14 @@ class Home:
 
     def run(self, run_id: str) -> str:
         return f"{self.path}/runs/{run_id}"
+
+
+def last_output(directory: str) -> float | None:
+    """Tell when a run last printed something; None as long as it has no log."""
+    last = None
+    for name in ("output.log", "output.tail"):  # beyond half of the cap only the second one is written
+        try:
+            last = max(last or 0.0, os.stat(f"{directory}/{name}").st_mtime)
+        except OSError:
+            pass
+    return last

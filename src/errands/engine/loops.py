@@ -62,11 +62,15 @@ class Loops:
         )
         self._notifier = Notifier(store, channels, clock)
         self._janitor = Janitor(store, home, config, clock)
-        self._belfry = Belfry(home.bell, self.wake)
+        self._belfry = Belfry(home.bell, self.look)
         self._background: list[asyncio.Task[None]] = []
         self._due: asyncio.TimerHandle | None = None
+        self._due_at: datetime | None = None
+        self._is_worth_a_look = True
         self._later: asyncio.TimerHandle | None = None
+        self._silence: asyncio.TimerHandle | None = None
         self._turning = False
+        self._is_closed = False
         self.failure: asyncio.Future[None] | None = None
 
     async def open(self) -> None:
@@ -86,7 +90,8 @@ class Loops:
 
     async def close(self) -> None:
         """Stop the loops; the processes of live runs go on and are found again by the next holder."""
-        for timer in (self._due, self._later):
+        self._is_closed = True
+        for timer in (self._due, self._later, self._silence):
             if timer is not None:
                 timer.cancel()
         for each in self._background:
@@ -96,9 +101,14 @@ class Loops:
         self._belfry.close()
         await self._runner.close()
 
+    def look(self) -> None:
+        """Ask for a turn that begins with a look at what others wrote."""
+        self._is_worth_a_look = True
+        self.wake()
+
     def wake(self) -> None:
         """Ask for a turn, soon; asking twice is asking once."""
-        if not self._turning:
+        if not self._turning and not self._is_closed:
             self._turning = True
             asyncio.get_running_loop().call_soon(self._turn)
 
@@ -106,12 +116,10 @@ class Loops:
         if self._later is None:
             self._later = asyncio.get_running_loop().call_later(LAZY, self.wake)
 
-    @property
-    def live(self) -> int:
-        return len(self._dispatcher.live)
-
     def _turn(self) -> None:
         self._turning = False
+        if self._is_closed:
+            return
         if self._later is not None:
             self._later.cancel()
             self._later = None
@@ -121,14 +129,32 @@ class Loops:
         except StoreError as error:
             # The reports stay where they are: the turn is taken again when the store can be written.
             _LOG.error("%s", error)
-            asyncio.get_running_loop().call_later(RETRY, self.wake)
+            asyncio.get_running_loop().call_later(RETRY, self.look)
         except Exception as error:  # noqa: BLE001  # the loop's edge: whatever it is ends the loops, visibly
             self._fail(error)
 
     def _act(self, now: datetime) -> None:
+        if self._is_worth_a_look:
+            self._look_around(now)
+        # Reading costs others nothing; a transaction is opened only when there is something to write.
+        if self._supervisor.has_reports or self._dispatcher.has_room:
+            self._write(now)
+
+    def _look_around(self, now: datetime) -> None:
+        self._due_at = self._store.next_due()
+        if self._due_at is not None and self._due_at <= now:
+            with self._store:
+                self._due_at = self._store.release_due(now=now)
+        self._dispatcher.look()
+        self._supervisor.stop_requested()
+        self._sleep_until(self._due_at, now)
+        self._is_worth_a_look = False
+
+    def _write(self, now: datetime) -> None:
         with self._store:
             ended, changed = self._supervisor.record(now=now)
-            due = self._store.release_due(now=now)
+            if len(changed) > len(ended):
+                self._dispatcher.look()  # what waited for a run that ended may be ready now
             # Room is counted with the runs that end in this very turn already gone.
             for run_id in ended:
                 self._dispatcher.free(run_id)
@@ -136,11 +162,10 @@ class Loops:
         self._supervisor.forget(ended)
         for task, run in claimed:
             self._supervisor.start(task, run)
-        self._supervisor.stop_requested()
         self._belfry.tell([*changed, *(task.id for task, _ in claimed)])
-        if ended or changed:
+        if ended:
             self._notifier.ring()
-        self._sleep_until(due, now)
+        self._watch_for_silence()
 
     def _sleep_until(self, due: datetime | None, now: datetime) -> None:
         if self._due is not None:
@@ -149,7 +174,7 @@ class Loops:
         if due is not None:
             # Never longer than a tick, so that a clock that was set does not make us oversleep.
             wait = min((due - now).total_seconds(), self._config.daemon.tick.total_seconds())
-            self._due = asyncio.get_running_loop().call_later(max(0.0, wait), self.wake)
+            self._due = asyncio.get_running_loop().call_later(max(0.0, wait), self.look)
 
     def _recover(self) -> None:
         """Find out about every run an earlier holder left running."""
@@ -162,15 +187,27 @@ class Loops:
         for task, run in again:
             self._supervisor.start(task, run)
 
+    def _watch_for_silence(self) -> None:
+        """Look for silent runs now and then, while there are any to look at."""
+        if self._silence is None and self._supervisor.watched_for_silence:
+            self._silence = asyncio.get_running_loop().call_later(SILENCE, self._report_silence)
+
+    def _report_silence(self) -> None:
+        self._silence = None
+        now, monotonic = self._clock.now(), self._clock.monotonic()
+        try:
+            with self._store:
+                silent = self._supervisor.report_silence(now=now, monotonic=monotonic)
+            self._belfry.tell(silent)
+        except StoreError as error:
+            _LOG.error("silence could not be reported yet: %s", error)
+        self._watch_for_silence()
+
     async def _tick(self) -> None:
-        """Look at the store now and then even if nobody rings; look for silent runs while there are any."""
+        """Look at the store now and then even if nobody rings."""
         while True:
-            watching = self._supervisor.watched_for_silence
-            await asyncio.sleep(SILENCE if watching else self._config.daemon.tick.total_seconds())
-            if watching:
-                with self._store:
-                    self._belfry.tell(self._supervisor.report_silence(now=self._clock.now()))
-            self.wake()
+            await asyncio.sleep(self._config.daemon.tick.total_seconds())
+            self.look()
 
     async def _sweep(self) -> None:
         while True:

@@ -14,53 +14,77 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from errands.model.states import RunState
-    from errands.model.view import View
     from errands.ports.store import Store
 
 
 def settle(store: Store, run_id: str, state: RunState, *, now: datetime) -> list[str]:
-    """Settle a run that has just ended; give the ids of all tasks that changed with it."""
+    """Settle a run that ended without ever starting; give the ids of all tasks that changed with it."""
+    announce(store, run_id, now=now)
+    return pass_on(store, run_id, state, now=now)
+
+
+def pass_on(store: Store, run_id: str, state: RunState, *, now: datetime) -> list[str]:
+    """Let the tasks that waited for a run go, or skip them; give the ids of all that changed."""
     changed: list[str] = []
     queue = [(run_id, state)]
-    while queue:
-        run_id, state = queue.pop(0)
-        task_id, _ = task_of(run_id)
+    for ended, how in queue:
+        task_id, _ = task_of(ended)
         changed.append(task_id)
-        announce(store, store.view(task_id), now=now)
         waiting = store.dependents(task_id)
-        if waiting and state == "completed":
+        if waiting and how == "completed":
             store.release_dependents(task_id)
+            changed += [task_of(each)[0] for each in waiting]
             continue
         for each in waiting:
-            if store.skip(
-                each, reason="dependency", error=f"it waited for {task_id}, which is {state}", now=now
-            ):
+            why = f"it waited for {task_id}, which is {how}"
+            if store.skip(each, reason="dependency", error=why, now=now):
+                announce(store, each, now=now)
                 queue.append((each, "skipped"))
     return changed
 
 
-def announce(store: Store, view: View, *, now: datetime) -> None:
-    """Put the notice of a run's end into the outbox, if its task's policy wants one."""
+def announce(store: Store, run_id: str, *, now: datetime) -> None:
+    """Put the notice of a run that never started into the outbox, if its task's policy wants one."""
+    view = store.view(task_of(run_id)[0])
     run = view.latest
-    if not should_notify(view.notify, failed=run.state in ("failed", "skipped")):
-        return
+    if should_notify(view.notify, failed=run.state == "skipped"):
+        body = notice_body(
+            task=view.id, run=run_id, state=run.state, description=view.description, command=view.command,
+            error=run.error,
+        )  # fmt: skip
+        store.add_notice(run_id, run.state, Address(channel="inbox", target=view.owner), body=body, now=now)
+
+
+def notice_body(
+    *,
+    task: str,
+    run: str,
+    state: RunState,
+    description: str,
+    command: str,
+    error: str | None,
+    exit_code: int | None = None,
+    signal: int | None = None,
+    summary: str | None = None,
+    elapsed: float | None = None,
+) -> str:
+    """Write the facts a notice carries; everything that came from outside is bounded."""
     import json
 
-    body = json.dumps(
+    return json.dumps(
         {
-            "task": view.id,
-            "run": run.id,
-            "state": run.state,
-            "description": _clipped(view.description, 200),
-            "command": _clipped(view.command, 200),
-            "exit_code": run.exit_code,
-            "signal": run.signal,
-            "error": None if run.error is None else _clipped(run.error, 400),
-            "summary": run.summary,
-            "elapsed": run.elapsed,
+            "task": task,
+            "run": run,
+            "state": state,
+            "description": _clipped(description, 200),
+            "command": _clipped(command, 200),
+            "exit_code": exit_code,
+            "signal": signal,
+            "error": None if error is None else _clipped(error, 400),
+            "summary": summary,
+            "elapsed": elapsed,
         }
     )
-    store.add_notice(run.id, run.state, Address(channel="inbox", target=view.owner), body=body, now=now)
 
 
 def _clipped(text: str, size: int) -> str:

@@ -7,16 +7,15 @@ go on waiting, so a full disk delays the truth and loses none of it.
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable
 from datetime import datetime
 
 from errands.engine.dispatcher import Dispatcher
-from errands.engine.home import Home
-from errands.engine.settle import settle
+from errands.engine.home import Home, last_output
+from errands.engine.settle import notice_body, pass_on
 from errands.model.action import written
 from errands.model.ending import Ending
-from errands.model.errors import NotFound
+from errands.model.notice import Address
 from errands.model.record import evolve
 from errands.model.rollup import rollup
 from errands.model.run import Run
@@ -57,6 +56,7 @@ class Supervisor:
         self._started: dict[str, Started] = {}
         self._ended: dict[str, Ended] = {}
         self._stopping: set[str] = set()
+        self._heard: dict[str, tuple[float | None, float]] = {}
         runner.listener = self._hear
 
     def start(self, task: Task, run: Run) -> None:
@@ -98,12 +98,17 @@ class Supervisor:
             self._store.note_start(run_id, pid=started.pid)
         return list(self._ended), changed
 
+    @property
+    def has_reports(self) -> bool:
+        return bool(self._ended or self._started)
+
     def forget(self, run_ids: list[str]) -> None:
         """Let go of runs whose end is on disk."""
         for run_id in run_ids:
             del self._ended[run_id]
             self._live.pop(run_id, None)
             self._stopping.discard(run_id)
+            self._heard.pop(run_id, None)
             self._dispatcher.free(run_id)
         self._started.clear()
 
@@ -117,17 +122,20 @@ class Supervisor:
                 grace = task.limits.grace
                 self._runner.stop(run.id, grace=5.0 if grace is None else grace.total_seconds())
 
-    def report_silence(self, *, now: datetime) -> list[str]:
-        """Tell the owners of runs that have been silent for too long and asked for a report only."""
+    def report_silence(self, *, now: datetime, monotonic: float) -> list[str]:
+        """Note which runs have been silent for too long, of those that asked for a report only.
+
+        Silence is measured by a clock that nobody can set, from the moment a change was last seen.
+        """
         silent: list[str] = []
         for task, run in self._live.values():
             if task.limits.idle is None or task.limits.on_idle != "report":
                 continue
-            try:
-                last = os.stat(f"{self._home.run(run.id)}/output.log").st_mtime
-            except OSError:
-                continue
-            if now.timestamp() - last >= task.limits.idle.total_seconds() and self._store.note_idle(run.id):
+            trace = last_output(self._home.run(run.id))
+            if self._heard.get(run.id, (None, 0.0))[0] != trace:
+                self._heard[run.id] = (trace, monotonic)
+            quiet = monotonic - self._heard[run.id][1]
+            if quiet >= task.limits.idle.total_seconds() and self._store.note_idle(run.id):
                 self._store.add_event(task.id, "silent", run=run.number, now=now)
                 silent.append(task.id)
         return silent
@@ -156,17 +164,23 @@ class Supervisor:
     def _end(self, run_id: str, ending: Ending, now: datetime) -> list[str]:
         task, run = self._live[run_id]
         outcome = rollup(task, run, ending)
-        try:
-            if not self._store.end(run, outcome, ending, summary=self._summary(task, run, ending), now=now):
-                return []
-        except NotFound:
-            _LOG.warning("run %s ended, but its task is gone from the store", run_id)
+        command = " && ".join(written(each) for each in task.action.commands)
+        summary = self._summary(command, run_id, ending)
+        if not self._store.end(run, outcome, ending, summary=summary, now=now):
+            _LOG.warning("run %s ended, but the store does not call it running", run_id)
             return []
-        return settle(self._store, run_id, outcome.run_state, now=now)
+        if outcome.notify:
+            body = notice_body(
+                task=task.id, run=run_id, state=outcome.run_state, description=task.description,
+                command=command, error=outcome.error, exit_code=ending.code, signal=ending.signal,
+                summary=summary, elapsed=ending.elapsed,
+            )  # fmt: skip
+            address = Address(channel="inbox", target=task.owner)
+            self._store.add_notice(run_id, outcome.run_state, address, body=body, now=now)
+        return pass_on(self._store, run_id, outcome.run_state, now=now)
 
-    def _summary(self, task: Task, run: Run, ending: Ending) -> str | None:
+    def _summary(self, command: str, run_id: str, ending: Ending) -> str | None:
         if not ending.bytes:
             return None
-        text = self._output.tail(self._home.run(run.id), _SUMMARY_LINES).content.decode("utf-8", "replace")
-        command = " && ".join(written(each) for each in task.action.commands)
+        text = self._output.tail(self._home.run(run_id), _SUMMARY_LINES).content.decode("utf-8", "replace")
         return summarise(command, text, exit_code=ending.code)

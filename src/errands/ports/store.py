@@ -77,6 +77,9 @@ if TYPE_CHECKING:
         def skip(self, run_id: str, *, reason: Skip, error: str, now: datetime) -> bool:
             """Skip a pending run; False when it is no longer pending."""
 
+        def next_due(self) -> datetime | None:
+            """Tell when the next delayed run wants to start."""
+
         def release_due(self, *, now: datetime) -> datetime | None:
             """Let delayed runs whose time has come into their lanes; give the time of the next."""
 

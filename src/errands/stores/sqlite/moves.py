@@ -134,19 +134,20 @@ class MoveRows(Table):
     def skip(self, run_id: str, *, reason: Skip, error: str, now: datetime) -> bool:
         return self._end_pending(run_id, "skipped", "failed", reason, error, now)
 
-    def release_due(self, *, now: datetime) -> datetime | None:
-        first = """
+    def next_due(self) -> datetime | None:
+        rows = self.db.read(
+            """
             SELECT not_before FROM runs WHERE state = 'pending' AND not_before IS NOT NULL
             ORDER BY not_before LIMIT 1
-        """
-        rows = self.db.read(first)
-        if rows and rows[0][0] <= micros(now):
-            self.db.write(
-                "UPDATE runs SET not_before = NULL WHERE state = 'pending' AND not_before <= ?",
-                (micros(now),),
-            )
-            rows = self.db.read(first)
+            """
+        )
         return moment(rows[0][0]) if rows else None
+
+    def release_due(self, *, now: datetime) -> datetime | None:
+        self.db.write(
+            "UPDATE runs SET not_before = NULL WHERE state = 'pending' AND not_before <= ?", (micros(now),)
+        )
+        return self.next_due()
 
     def dependents(self, task_id: str) -> list[str]:
         rows = self.db.read(
