@@ -32,7 +32,7 @@ _HARMLESS_ENDS = frozenset((
     "PARALLELISM", "PATH", "PORT", "PROVIDER", "SIZE", "SOCK", "TTL", "TYPE", "USER",
 ))  # fmt: skip
 
-_PROMPT = re.compile(r"[^\s\d/]{0,40}[?:>)\]}!]", re.ASCII)
+_PROMPT = re.compile(r"[^\s\d/]{0,40}[?:>)\]}!]|[(\[][a-zA-Z]{1,3}/[a-zA-Z]{1,3}[)\]][?:]?", re.ASCII)
 _BLANKS = " \t\n\r\f\v"
 _BLANK = re.compile(r"\s", re.ASCII)
 _COLOUR_END = re.compile(r"[\d\[;]m", re.ASCII)

@@ -64,6 +64,8 @@ class Feed:
 
     def close(self) -> None:
         """Take no more input; a sender that waits is told so."""
+        if self._peer is not None and not self._waiting:
+            self._receive(self._peer)  # the task may have ended because of what was sent, all of it
         if self._peer is not None:
             self._answer(b"xthe run is over")
         self._poll.unregister(self._watched)
