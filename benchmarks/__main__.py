@@ -6,29 +6,25 @@ The exit code is 1 when a bar was missed.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-import tempfile
 import time
 
 from benchmarks import readme, topics
 from benchmarks.machine import commands, machine
 from benchmarks.scale import FULL, QUICK
 from benchmarks.table import Table
+from benchmarks.yard import yard
 
 
 def main() -> int:
     words = _words()
-    _forget_settings()
     began = time.monotonic()
     head = f"`{commands(sys.argv[1:])}` on {machine()}."
     if words.quick:
         head += " A quick run: it shows that everything works, its figures are no results."
     print(head, flush=True)
     tables: list[Table] = []
-    # Files of the user's configuration must not change what is measured.
-    with tempfile.TemporaryDirectory(prefix="errands-bench-") as nothing:
-        os.environ["XDG_CONFIG_HOME"] = nothing
+    with yard():
         for name in words.topics or topics.NAMES:
             for table in topics.measure(name, QUICK if words.quick else FULL):
                 tables.append(table)
@@ -50,13 +46,6 @@ def _words() -> argparse.Namespace:
         if name not in topics.NAMES:
             parser.error(f"there is no topic {name!r}; there are: {', '.join(topics.NAMES)}")
     return words
-
-
-def _forget_settings() -> None:
-    for name in list(os.environ):
-        # Without compiled files every start of the command line would compile the package anew.
-        if name.startswith("ERRANDS_") or name == "PYTHONDONTWRITEBYTECODE":
-            del os.environ[name]
 
 
 def _summary(tables: list[Table], seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""A stage: a home of its own in a temporary directory, with the daemon that belongs to it.
+"""A stage: a home of its own in the yard, with the daemon that belongs to it.
 
 Everything started from this process while the stage is set finds it through the environment.
 """
@@ -6,7 +6,6 @@ Everything started from this process while the stage is set finds it through the
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import tempfile
 from collections.abc import Mapping
@@ -23,7 +22,7 @@ class Stage:
     """`with Stage(lanes_shell="4") as stage:`; the settings are ERRANDS_ variables."""
 
     def __init__(self, **settings: str) -> None:
-        self.directory = tempfile.mkdtemp(prefix="errands-bench-")
+        self.directory = tempfile.mkdtemp()
         self.home = Home(path=f"{self.directory}/home")
         self._settings = {f"ERRANDS_{name.upper()}": value for name, value in settings.items()}
         self._before: Mapping[str, str] = {}
@@ -40,7 +39,7 @@ class Stage:
         self.stop()
         os.environ.clear()
         os.environ.update(self._before)
-        shutil.rmtree(self.directory, ignore_errors=True)
+        os.unlink(self.home.store)  # a large one takes a gigabyte; the rest goes with the yard
 
     def set(self, **settings: str) -> None:
         """Change settings; the daemon takes notice when it is started anew."""

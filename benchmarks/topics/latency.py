@@ -83,12 +83,9 @@ async def _samples(count: int) -> tuple[Samples, Samples, Samples]:
     starts: Samples = {name: [] for name in names}
     ends: Samples = {name: [] for name in names}
     answers: Samples = {name: [] for name in names}
-    with (
-        Stage(lanes_shell=str(SLOTS)) as stage,
-        tempfile.TemporaryDirectory(prefix="errands-bench-") as directory,
-    ):
+    with Stage(lanes_shell=str(SLOTS)) as stage:
         stage.start()
-        spooler = Spooler(directory)
+        spooler = Spooler(tempfile.mkdtemp())
         spooler.open()
         async with errands.connect(stage.home.path, embedded=False) as engine:
             for number in range(-5, count):
