@@ -12,6 +12,7 @@ import os
 import select
 
 _PIECE = 65536
+_LAST_WORD = 0.2  # seconds
 _END_OF_INPUT = b"\x04"
 
 
@@ -64,8 +65,10 @@ class Feed:
 
     def close(self) -> None:
         """Take no more input; a sender that waits is told so."""
-        if self._peer is not None and not self._waiting:
-            self._receive(self._peer)  # the task may have ended because of what was sent, all of it
+        if self._peer is not None and self._letter and not self._waiting:
+            # What was sent may have ended the task before the sender could say that this was all.
+            self._peer.settimeout(_LAST_WORD)
+            self._receive(self._peer)
         if self._peer is not None:
             self._answer(b"xthe run is over")
         self._poll.unregister(self._watched)
@@ -90,7 +93,7 @@ class Feed:
     def _receive(self, peer: _socket.socket) -> None:
         try:
             piece = peer.recv(_PIECE)
-        except BlockingIOError:
+        except (BlockingIOError, TimeoutError):
             return
         except OSError:
             return self._answer(b"")
