@@ -21,7 +21,7 @@ test: $(VENV) ## Run the tests, a minute of chaos included
 
 check: $(VENV) ## Check style, types, layers and documents
 	@$(BIN)/ruff check .
-	@$(BIN)/ruff format --check --quiet . || { echo "*** The files above are not formatted: run 'make fmt'"; exit 1; }
+	@$(BIN)/ruff format --check . || { echo "*** run 'make fmt'"; exit 1; }
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python -m errands.frontends.cli.reference --check
