@@ -205,3 +205,40 @@ def test_home_is_the_variable_or_the_state_directory() -> None:
     assert config.home({"XDG_STATE_HOME": "/s", "HOME": "/h"}) == "/s/errands"
     assert config.home({"XDG_STATE_HOME": "relative", "HOME": "/h"}) == "/h/.local/state/errands"
     assert config.home({"HOME": "/h"}) == "/h/.local/state/errands"
+
+
+# Every setting and variable of the systems that people come from.
+ELSEWHERE = [
+    *("background_max_concurrent", "background_task_retention_days", "background_auto_cleanup"),
+    *("CO_BACKGROUND_MAX_CONCURRENT", "CO_BACKGROUND_TASK_RETENTION_DAYS", "CO_BACKGROUND_AUTO_CLEANUP"),
+    *("[tasks] enabled", "tick_interval_ms", "max_concurrent", "task_timeout_ms"),
+    *("discovery_enabled", "discovery_interval_ms", "idle_threshold_ms"),
+    *("maxConcurrentTasks", "maxOutputSize", "taskRetention"),
+]
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_every_setting_of_the_systems_people_come_from_is_mapped(name: str) -> None:
+    page = Path(__file__).parents[1] / "docs" / "configuration.md"
+    table = page.read_text().partition("## Coming from elsewhere")[2]
+
+    assert f"`{name}`" in table
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "text"),
+    [
+        ("runs.output_cap", 10 << 20, "10MiB"),
+        ("runs.output_cap", 4097, "4097"),
+        ("runs.grace", timedelta(hours=1, minutes=30), "1h30m"),
+        ("runs.grace", timedelta(milliseconds=200), "200ms"),
+        ("runs.timeout", None, "none"),
+        ("retention.enabled", False, "false"),
+    ],
+)
+def test_a_value_is_written_so_that_it_can_be_read_again(key: str, value: object, text: str) -> None:
+    section, _, name = key.partition(".")
+    found = next(each for each in config.KEYS if each.path == key)
+
+    assert config.written(found, value) == text
+    assert getattr(getattr(load("/", {"HOME": "/none"}, {key: text}), section), name) == value

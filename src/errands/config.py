@@ -185,6 +185,7 @@ LANE = "how many runs of that lane run at a time; any name makes a lane, 0 holds
 # Variables with our prefix that are no keys: what a task is told, and where things live.
 VARIABLES = {
     "ERRANDS_HOME": "where the state lives",
+    "ERRANDS_SESSION": "whose tasks and notices are meant; without it those of `user`",
     "ERRANDS_PLATFORM": "`posix` uses the portable supervision instead of that of the system",
     "ERRANDS_TASK_ID": "in a task: its id",
     "ERRANDS_RUN_ID": "in a task: the id of its run",
@@ -192,6 +193,7 @@ VARIABLES = {
     "ERRANDS_PROGRESS": "in a task: the file to which progress can be written",
     "ERRANDS_EXIT_CODE": "in a `--finally` command: the exit code of the run",
     "ERRANDS_OUTCOME": "in a `--finally` command: how the run ended",
+    "ERRANDS_BOOT_ID_FILE": "in tests: a file that is read in place of the system's boot id",
 }
 
 
@@ -304,15 +306,15 @@ def _lane_entries(config: Config) -> Iterator[tuple[Key, Any, str]]:
         yield key, wide, config.origin.get(key.path, "default")
 
 
-def written(value: Any) -> str:
-    """Write a value the way a file or a variable has it."""
+def written(key: Key, value: Any) -> str:
+    """Write a key's value the way a file or a variable has it."""
     if value is None:
         return "none"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, timedelta):
         return _written_length(value)
-    return str(value)
+    return _written_size(value) if key.kind == "size" else str(value)
 
 
 def _written_length(length: timedelta) -> str:
@@ -323,6 +325,13 @@ def _written_length(length: timedelta) -> str:
             pieces += f"{rest // thousandths}{unit}"
             rest %= thousandths
     return pieces or "0s"
+
+
+def _written_size(count: int) -> str:
+    for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if count and count % factor == 0:
+            return f"{count // factor}{unit}"
+    return str(count)
 
 
 class _Reading:

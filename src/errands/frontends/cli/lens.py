@@ -28,12 +28,12 @@ class Lens:
         self._write(self._mask.feed(self._clean.feed(content)))
 
     def pause(self) -> None:
-        """Show what was held back as the possible beginning of a secret: nothing follows for a while."""
-        self._write(self._mask.close())
+        """Show a prompt whose last word was held back: nothing follows for a while."""
+        self._write(self._mask.pause())
 
     def gap(self, missing: int) -> None:
         """Say that bytes were dropped under the cap."""
-        self.pause()
+        self._write(self._mask.close())
         start = "\n" if self._open_line else ""
         self._write(f"{start}[... {missing:,} bytes not kept ...]\n")
 

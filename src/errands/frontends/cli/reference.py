@@ -1,6 +1,6 @@
-"""The reference of the command line, docs/cli.md, written from the option tables.
+"""The reference: docs/cli.md and the tables of docs/configuration.md, written from the tables in the code.
 
-`python -m errands.frontends.cli.reference` writes it, `--check` fails when it is not up to date.
+`python -m errands.frontends.cli.reference` writes them, `--check` fails when they are not up to date.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from errands import config
 from errands.frontends.cli.help import explained, spelled, usage_lines
 from errands.frontends.cli.options import HELP
 from errands.frontends.cli.verbs import GROUPS, load
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from errands.frontends.cli.options import Verb
 
 PLACE = Path("docs/cli.md")
+SETTINGS = Path("docs/configuration.md")
 
 HEAD = """\
 # The command line
@@ -85,14 +87,54 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
+def settings(text: str) -> str:
+    """Put the tables of keys and variables into the page about configuration."""
+    return _between(_between(text, "keys", _keys()), "variables", _variables())
+
+
+def _keys() -> Iterator[str]:
+    yield "| key | default | meaning | variable |"
+    yield "|---|---|---|---|"
+    for name, wide in config.LANES.items():
+        yield f"| `lanes.{name}` *daemon* | `{wide}` | {config.LANE} | `ERRANDS_LANES_{name.upper()}` |"
+    for key in config.KEYS:
+        value = getattr(config.SECTIONS[key.section](), key.name)
+        default = key.default_text or f"`{config.written(key, value)}`"
+        mark = "" if key.project else " *daemon*"
+        meaning = (
+            f"{key.help}; one of {', '.join(f'`{each}`' for each in key.choices)}"
+            if key.choices
+            else key.help
+        )
+        yield f"| `{key.path}`{mark} | {default} | {meaning} | `{key.variable}` |"
+
+
+def _variables() -> Iterator[str]:
+    yield "| variable | meaning |"
+    yield "|---|---|"
+    for name, meaning in config.VARIABLES.items():
+        yield f"| `{name}` | {meaning} |"
+
+
+def _between(text: str, name: str, lines: Iterator[str]) -> str:
+    start, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+    before, _, rest = text.partition(start)
+    return before + start + "\n".join(lines) + "\n" + end + rest.partition(end)[2]
+
+
 def main() -> int:
-    wanted = reference()
+    pages = {PLACE: reference(), SETTINGS: settings(SETTINGS.read_text(encoding="utf-8"))}
+    stale = [
+        page
+        for page, wanted in pages.items()
+        if not page.is_file() or page.read_text(encoding="utf-8") != wanted
+    ]
     if "--check" in sys.argv[1:]:
-        if PLACE.is_file() and PLACE.read_text(encoding="utf-8") == wanted:
-            return 0
-        print(f"{PLACE} is not up to date: run 'make docs'", file=sys.stderr)
-        return 1
-    PLACE.write_text(wanted, encoding="utf-8")
+        for page in stale:
+            print(f"{page} is not up to date: run 'make docs'", file=sys.stderr)
+        return 1 if stale else 0
+    for page in stale:
+        page.write_text(pages[page], encoding="utf-8")
     return 0
 
 

@@ -20,11 +20,18 @@ def show(context: Context, arguments: Arguments) -> int:
     if arguments.json:
         tree: dict[str, Any] = {}
         for key, value, origin in entries:
-            tree[key.path] = {"value": _plain(value), "from": origin}
+            plain = (
+                value if value is None or isinstance(value, bool | int | str) else config.written(key, value)
+            )
+            tree[key.path] = {"value": plain, "from": origin}
         context.tell_json({"home": context.home.path, "keys": tree})
         return 0
     rows = [
-        (key.path, config.written(value), Cell(text=origin, colour="grey" if origin == "default" else "cyan"))
+        (
+            key.path,
+            config.written(key, value),
+            Cell(text=origin, colour="grey" if origin == "default" else "cyan"),
+        )
         for key, value, origin in entries
     ]
     columns = (Column(title="KEY"), Column(title="VALUE"), Column(title="FROM"))
@@ -73,10 +80,6 @@ def _sources(context: Context) -> Iterator[str]:
 
 def _problem(problem: config.Problem, level: str) -> dict[str, str]:
     return {"level": level, "source": problem.source, "key": problem.key, "advice": problem.advice}
-
-
-def _plain(value: Any) -> Any:
-    return value if value is None or isinstance(value, bool | int | str) else config.written(value)
 
 
 VERBS = (

@@ -40,40 +40,49 @@ def stop(context: Context, arguments: Arguments) -> int:
         raise DaemonError(
             f"the tasks here are run by a program that embeds Errands{_as_pid(facts)}; end that program"
         )
-    _terminate(context, int(facts["pid"]))
-    deadline = time.monotonic() + STOPPED_WITHIN
-    while is_held(home):
-        if time.monotonic() > deadline:
-            raise DaemonError(
-                f"the daemon{_as_pid(facts)} has not stopped after {STOPPED_WITHIN:g} s; see {home.log}, "
-                f"or kill -9 {facts['pid']}: no task is lost"
-            )
-        time.sleep(0.01)
+    if not _ended(context, int(facts["pid"])):
+        raise DaemonError(
+            f"the daemon{_as_pid(facts)} has not stopped after {STOPPED_WITHIN:g} s; see {home.log}, "
+            f"or kill -9 {facts['pid']}: no task is lost"
+        )
     context.say("the daemon has stopped; running tasks go on, and the next command finds them again")
     return 0
 
 
-def _terminate(context: Context, pid: int) -> None:
-    """Signal the holder and nobody else: its pid is pinned before it is checked to be the holder's."""
+def _ended(context: Context, pid: int) -> bool:
+    """End the holder and nobody else: its pid is pinned before it is checked to be the holder's."""
     import signal
 
     try:
         pinned = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else None
-    except OSError:
-        return
+    except ProcessLookupError:
+        return True
     try:
         facts = holder(context.home)
         if facts is None or facts.get("pid") != pid:
-            return
+            return True
         if pinned is None:
             os.kill(pid, signal.SIGTERM)
         else:
             signal.pidfd_send_signal(pinned, signal.SIGTERM)
+        return _gone(context, pinned)
     except ProcessLookupError:
-        return
+        return True
     finally:
         if pinned is not None:
             os.close(pinned)
+
+
+def _gone(context: Context, pinned: int | None) -> bool:
+    """Wait for the end of the process itself, which lets go of the lock a little earlier, where we can."""
+    if pinned is not None:
+        import select
+
+        return bool(select.select([pinned], [], [], STOPPED_WITHIN)[0])
+    deadline = time.monotonic() + STOPPED_WITHIN
+    while is_held(context.home) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return not is_held(context.home)
 
 
 def status(context: Context, arguments: Arguments) -> int:
