@@ -135,3 +135,14 @@ async def test_a_task_that_removes_its_record_has_an_ending_all_the_same(stage: 
     assert found is not None
     assert found.exit is not None
     assert found.exit["code"] == "6"
+
+
+@pytest.mark.spec("L20")
+async def test_a_run_whose_record_was_removed_is_lost_and_never_run_again(stage: Stage) -> None:
+    run = stage.start('rm "$ERRANDS_RUN_DIR"/record.1; echo ran >> count; kill -9 $PPID; sleep 1000')
+
+    assert (await stage.ended(run)).lost is not None
+    assert stage.living(run) == []
+    again = stage.pool.recover(run, attempt=1)
+    assert isinstance(again, Ended)
+    assert (stage.folder / "count").read_text() == "ran\n"

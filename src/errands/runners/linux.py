@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     _prctl: int
 
 NAME = "linux"
+WEAKNESSES: tuple[str, ...] = ()
 CLOCK_STEP = 0.01
+INHERITS_ORPHANS = True
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -75,8 +77,11 @@ def children(pid: int) -> list[int]:
     return [int(child) for known in lists for child in known.split()]
 
 
-def descendants(root: int, *, most: int = 1 << 22) -> list[int]:
-    """List the processes below one, parents first, zombies included; the search ends when it has `most`."""
+def descendants(root: int, *, groups: Iterable[int] = (), most: int = 1 << 22) -> list[int]:
+    """List the processes below one, parents first, zombies included; the search ends when it has `most`.
+
+    Who leaves the tree comes back to its subreaper, so the groups it was in add nobody.
+    """
     found: dict[int, None] = {}
     level = [root]
     while level and len(found) < most:
@@ -142,8 +147,10 @@ def watch(pid: int) -> int | None:
         return None
 
 
-def signal_watched(watched: int, number: int) -> None:
-    """Send a signal to exactly the process that `watch` opened."""
+def signal_shim(watched: int | None, pid: int, number: int) -> None:
+    """Send a signal to exactly the process that `watch` opened; a number alone is not trusted."""
+    if watched is None:
+        return
     try:
         pidfd_send_signal(watched, number)
     except OSError:

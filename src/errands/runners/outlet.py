@@ -9,6 +9,7 @@ import fcntl
 import os
 import select
 import time
+from termios import TIOCSWINSZ
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ _SUSTAINED = 8
 _AT_ONCE = 16
 _TO_THE_LAST = 64
 _WINDOW = b"\x18\0\x50\0\0\0\0\0"  # 24 lines of 80 columns, as struct winsize
-_SET_WINDOW = 0x5414
 
 # Made before the forks, so that all shims share the pages until they read something.
 _buffer = bytearray(_SMALL)
@@ -49,7 +49,7 @@ class Outlet:
     def open_terminal(self) -> tuple[int, int]:
         """Make a pseudo-terminal; give its side for the commands and another hand on our side, for input."""
         ours, theirs = os.openpty()
-        fcntl.ioctl(theirs, _SET_WINDOW, _WINDOW)
+        fcntl.ioctl(theirs, TIOCSWINSZ, _WINDOW)
         self._add(ours)
         return theirs, os.dup(ours)
 

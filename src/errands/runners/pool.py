@@ -31,6 +31,7 @@ MOST_IDLE = 8
 _TRIES = 3
 _LOG = logging.getLogger("errands.pool")
 _BACK_OFF = 1.0
+_LOOK_AGAIN = 0.2
 _ZYGOTE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "zygote.py")
 _PASSED_ON = ("ERRANDS_PLATFORM", "ERRANDS_BOOT_ID_FILE", "PATH")
 
@@ -45,9 +46,11 @@ class _Shim:
 
 
 class _Adopted:
-    """A run that another pool started: watched through its shim's process."""
+    """A run that another pool started: watched through its shim's process, or else through its lock."""
 
-    def __init__(self, directory: str, attempt: int, shim: int, watched: int | None) -> None:
+    timer: asyncio.TimerHandle | None = None
+
+    def __init__(self, directory: str, attempt: int, shim: int | None, watched: int | None) -> None:
         self.directory = directory
         self.attempt = attempt
         self.shim = shim
@@ -110,25 +113,29 @@ class ShimPool:
         elif timer := self._delayed.pop(run_id, None):
             timer.cancel()
             self.listener(Ended(run_id=run_id, ending=Ending(stop="cancel")))
-        elif (adopted := self._adopted.get(run_id)) and adopted.watched is not None:
-            self._system.signal_watched(adopted.watched, signal.SIGTERM)
+        elif (adopted := self._adopted.get(run_id)) and adopted.shim is not None:
+            self._system.signal_shim(adopted.watched, adopted.shim, signal.SIGTERM)
 
     def recover(self, run_id: str, *, attempt: int) -> Found:
         """Find out what became of a run that another pool started."""
         if any(run_id in known for known in (self._running, self._delayed, self._adopted, self._sweeping)):
             return Alive(run_id=run_id, pid=None)
         directory = os.path.join(self._runs_dir, run_id)
+        if record.was_removed(directory, attempt):
+            self._sweep(run_id, directory, attempt)
+            return Alive(run_id=run_id, pid=None)
         if record.bury(directory, attempt):
             return NotStarted(run_id=run_id)
+        if self._adopt(run_id, directory, attempt):
+            found = record.read(directory, attempt)
+            return Alive(run_id=run_id, pid=found.pid if found else None)
         found = record.read(directory, attempt)
-        if found is not None and found.exit is None and found.boot == self._system.boot_id():
-            if found.shim is not None and self._adopt(run_id, directory, attempt, found.shim):
-                return Alive(run_id=run_id, pid=found.pid)
-            found = record.read(directory, attempt)  # it may have ended while we looked
-            if found is not None and found.exit is None:
-                self._sweep(run_id, directory, attempt)
-                return Alive(run_id=run_id, pid=found.pid)
-        return Ended(run_id=run_id, ending=_ending(found))
+        if found is None or found.exit is not None:
+            return Ended(run_id=run_id, ending=_ending(found))
+        if found.boot != self._system.boot_id():
+            return Ended(run_id=run_id, ending=Ending(interrupted=True, pid=found.pid))
+        self._sweep(run_id, directory, attempt)
+        return Alive(run_id=run_id, pid=found.pid)
 
     def _start_delayed(self, launch: Launch) -> None:
         del self._delayed[launch.run_id]
@@ -200,10 +207,10 @@ class ShimPool:
             return
         del self._running[launch.run_id]
         found = record.read(launch.directory, launch.attempt)
-        if found is None:
+        if found is None and not record.was_removed(launch.directory, launch.attempt):
             # It never got that far, and nobody else has this order: it can be given again.
             self._try_again(launch, tries=shim.tries + 1)
-        elif found.exit is not None:
+        elif found is not None and found.exit is not None:
             self.listener(Ended(run_id=launch.run_id, ending=_ending(found)))
         else:
             self._sweep(launch.run_id, launch.directory, launch.attempt)
@@ -215,18 +222,32 @@ class ShimPool:
         error = f"the supervisor of processes cannot be started with {self._python}"
         self.listener(Ended(run_id=launch.run_id, ending=Ending(error=error)))
 
-    def _adopt(self, run_id: str, directory: str, attempt: int, pid: int) -> bool:
-        """Watch a run's living shim. The lock, looked at again, proves that it is this process we watch."""
-        if not record.is_held(directory, attempt):
+    def _adopt(self, run_id: str, directory: str, attempt: int) -> bool:
+        """Watch a run whose shim lives. The lock, looked at again, proves that we watch the right process."""
+        found = record.read(directory, attempt)
+        if found is None or not record.is_held(directory, attempt):
             return False
-        watched = self._system.watch(pid)
-        if watched is None or not record.is_held(directory, attempt):
+        if found.boot not in (None, self._system.boot_id()):
+            return False
+        watched = self._system.watch(found.shim) if found.shim is not None else None
+        if not record.is_held(directory, attempt):
             if watched is not None:
                 os.close(watched)
             return False
-        self._adopted[run_id] = _Adopted(directory, attempt, pid, watched)
-        self._loop.add_reader(watched, self._adopted_ended, run_id)
+        adopted = self._adopted[run_id] = _Adopted(directory, attempt, found.shim, watched)
+        if watched is not None:
+            self._loop.add_reader(watched, self._adopted_ended, run_id)
+        else:
+            adopted.timer = self._loop.call_later(_LOOK_AGAIN, self._look_at_adopted, run_id)
         return True
+
+    def _look_at_adopted(self, run_id: str) -> None:
+        """See whether a run that cannot be watched is over."""
+        adopted = self._adopted[run_id]
+        if record.is_held(adopted.directory, adopted.attempt):
+            adopted.timer = self._loop.call_later(_LOOK_AGAIN, self._look_at_adopted, run_id)
+        else:
+            self._adopted_ended(run_id)
 
     def _adopted_ended(self, run_id: str) -> None:
         adopted = self._adopted.pop(run_id)
@@ -241,6 +262,8 @@ class ShimPool:
         if adopted.watched is not None:
             self._loop.remove_reader(adopted.watched)
             os.close(adopted.watched)
+        if adopted.timer is not None:
+            adopted.timer.cancel()
 
     def _sweep(self, run_id: str, directory: str, attempt: int) -> None:
         """Have the processes of a run without a shim found and ended; then it is over."""
@@ -315,11 +338,9 @@ def _order(launch: Launch) -> dict[str, Any]:
 
 def _ending(found: record.Record | None) -> Ending:
     """Say how a run without a living shim ended, from its record."""
-    if found is None:
-        return Ending(lost="its record is gone")
-    if found.exit is not None:
-        return record.ending(found.exit)
-    return Ending(interrupted=True, pid=found.pid)
+    if found is None or found.exit is None:
+        return Ending(lost="its record does not say how it ended")
+    return record.ending(found.exit)
 
 
 def _forget(report: Report) -> None:

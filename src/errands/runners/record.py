@@ -112,6 +112,11 @@ def bury(directory: str, attempt: int) -> bool:
         os.close(file)
 
 
+def was_removed(directory: str, attempt: int) -> bool:
+    """Tell whether the run has begun all the same, for there is a log, though no record says so any more."""
+    return not os.path.exists(path(directory, attempt)) and os.path.exists(directory + "/output.log")
+
+
 def is_held(directory: str, attempt: int) -> bool:
     """Tell whether the shim of an attempt lives."""
     try:

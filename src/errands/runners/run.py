@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from errands.runners.wire import Word
 
 LEFTOVER_GRACE = 0.2
+LOOK_FOR_ORPHANS = 0.1
 FINALLY_TIME = 60.0
 _ALL_SIGNALS = sorted(valid_signals() - {SIGKILL, SIGSTOP})
 _NEVER = float("inf")
@@ -271,6 +272,7 @@ class Run:
                 setsigdef=_ALL_SIGNALS,
             )
             self._shim.is_alone = False
+            self._shim.groups.append(self._leader)
         except OSError as error:
             raise OSError(error.errno, explain_start(name, path, error)) from None
         except ValueError as error:
@@ -332,12 +334,16 @@ class Run:
     def _ask_and_wait(self, grace: float) -> None:
         tree.send(self._tree(), SIGTERM, SIGCONT)
         self._kill_at = min(self._kill_at, time.monotonic() + grace)
-        while not self._shim.is_alone and (left := self._kill_at - time.monotonic()) > 0:
-            self._shim.turn(left)
+        while not self._is_gone() and (left := self._kill_at - time.monotonic()) > 0:
+            self._shim.turn(left if self._system.INHERITS_ORPHANS else min(left, LOOK_FOR_ORPHANS))
         self._kill_at = _NEVER
 
+    def _is_gone(self) -> bool:
+        """Tell whether nobody of the run is left; where orphans do not come to us they must be looked for."""
+        return self._shim.is_alone and (self._system.INHERITS_ORPHANS or not self._tree())
+
     def _kill(self) -> None:
-        if not self._shim.is_alone:
+        if not self._is_gone():
             self.survivors = tree.kill(self._tree, by_group=True, leader=self._leader)
         if self._leader:
             self._leader, self._status = 0, int(SIGKILL)
@@ -349,7 +355,7 @@ class Run:
     def _finish(self) -> bytes:
         """Leave nothing behind but the log and the record."""
         facts = self._facts
-        if not self._shim.is_alone and (leftovers := self._tree()):
+        if not self._is_gone() and (leftovers := self._tree()):
             facts["leftovers"] = len(leftovers)
             self._ask_and_wait(LEFTOVER_GRACE)
             self._kill()

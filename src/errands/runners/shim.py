@@ -29,6 +29,7 @@ class Shim:
         self.pid = os.getpid()
         self.poll = select.poll()
         self.is_alone = True
+        self.groups: list[int] = []
         self._channel = channel
         self._frames = Frames()
         self._run: Run | None = None
@@ -56,6 +57,7 @@ class Shim:
         if self._run.survivors:
             os._exit(1)  # the next run would be blamed for them; the zygote has another try
         self._run = None
+        self.groups.clear()
         # Who is not alone has a daemon below, which the next run would be blamed for.
         return self._channel >= 0 and self.is_alone
 
@@ -92,7 +94,8 @@ class Shim:
     def living(self, *, most: int = 1 << 22) -> list[int]:
         """List the living processes of the run, `most` at most; a daemon below us is not one of them."""
         self.reap()
-        found = [pid for pid in self.system.descendants(self.pid, most=most) if self.system.is_alive(pid)]
+        below = self.system.descendants(self.pid, groups=self.groups, most=most)
+        found = [pid for pid in below if self.system.is_alive(pid)]
         if not found or self._run is None:
             return found
         daemon = holder(self._run.directory)

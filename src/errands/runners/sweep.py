@@ -37,7 +37,7 @@ def sweep(
     A run whose record is locked has a living shim, and one with an exit line is over: both are left alone.
     """
     try:
-        record = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW)
+        record = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError:
         return
     try:

@@ -1,0 +1,180 @@
+"""Plain POSIX: supervision by process groups and `ps`, for systems without subreapers and `/proc`.
+
+Orphans are inherited by the system's first process here, so whoever leaves both its parent and its process
+group is not found any more. Everything else holds: records, capture, time-outs, the end of the group.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+NAME = "process groups and ps"
+WEAKNESSES: tuple[str, ...] = (
+    "a process that detaches itself (setsid) outlives the cancel and the end of its task",
+    "memory that processes share counts for each of them",
+    "CPU limits are exact to a second",
+)
+CLOCK_STEP = 1.5
+INHERITS_ORPHANS = False
+
+_FIELDS = ("pid", "ppid", "pgid", "stat", "rss", "time")
+_processes: dict[int, tuple[int, int, str, int, float]] = {}
+
+
+def prepare_subreaper() -> None:
+    """Do nothing: there are none here."""
+
+
+def become_subreaper() -> None:
+    """Do nothing: there are none here."""
+
+
+def boot_id() -> str:
+    """Name this boot of the machine by the start of its first process."""
+    if path := os.environ.get("ERRANDS_BOOT_ID_FILE"):
+        with open(path) as file:
+            return file.read().strip()
+    return "-".join(_ps("-p", "1", "-o", "lstart=").split())
+
+
+def clock() -> float:
+    """Tell the time by the clock that `start_time` goes by."""
+    return time.time()
+
+
+def start_time(pid: int) -> float | None:
+    """Tell when a process was started, to about a second. None: there is no such process."""
+    elapsed = _ps("-p", str(pid), "-o", "etime=").strip()
+    return time.time() - _seconds(elapsed) if elapsed else None
+
+
+def is_alive(pid: int) -> bool:
+    """Tell whether a process still does something, as of the last look at all of them."""
+    return pid in _processes and not _processes[pid][2].startswith("Z")
+
+
+def children(pid: int) -> list[int]:
+    """List the children of a process, zombies included."""
+    _look()
+    return [child for child, facts in _processes.items() if facts[0] == pid]
+
+
+def descendants(root: int, *, groups: Iterable[int] = (), most: int = 1 << 22) -> list[int]:
+    """List the processes below one and those in the groups that were started from it, parents first."""
+    _look()
+    wanted = set(groups)
+    found = dict.fromkeys(pid for pid, facts in _processes.items() if facts[1] in wanted)
+    level = [root, *found]
+    while level:
+        parents = set(level)
+        level = [pid for pid, facts in _processes.items() if facts[0] in parents and pid not in found]
+        found.update(dict.fromkeys(level))
+    return list(found)[:most]
+
+
+def marked(variable: str, value: str) -> list[int]:
+    """List the processes that were started with this variable in their environment."""
+    marker = f" {variable}={value} "
+    everything = "-axEww" if sys.platform == "darwin" else "axeww"
+    lines = (line.split(None, 1) for line in _ps(everything, "-o", "pid=", "-o", "command=").split("\n"))
+    return [int(line[0]) for line in lines if len(line) == 2 and marker in line[1] + " "]
+
+
+def session(leader: int) -> list[int]:
+    """List the processes of the group that a command was started in."""
+    _look()
+    return [pid for pid, facts in _processes.items() if facts[1] == leader]
+
+
+def ancestors(pid: int) -> list[int]:
+    """List the parent of a process, its parent, and so on."""
+    _look()
+    found: list[int] = []
+    while pid in _processes and (pid := _processes[pid][0]) > 1:
+        found.append(pid)
+    return found
+
+
+def usage(pids: Iterable[int]) -> tuple[int, float]:
+    """Sum resident memory (bytes) and CPU time (seconds), as of the last look."""
+    facts = [_processes[pid] for pid in pids if pid in _processes]
+    return sum(fact[3] for fact in facts) * 1024, sum(fact[4] for fact in facts)
+
+
+def memory(pids: Iterable[int]) -> int:
+    """Give nothing: what processes share cannot be told here."""
+    return 0
+
+
+def widen(pipe: int, size: int) -> bool:
+    """Leave a pipe as it is."""
+    return False
+
+
+def watch(pid: int) -> int | None:
+    """Give nothing: a process cannot be watched here, only its lock can."""
+    return None
+
+
+def signal_shim(watched: int | None, pid: int, number: int) -> None:
+    """Send a signal to a shim whose lock was just seen to be held."""
+    try:
+        os.kill(pid, number)
+    except OSError:
+        pass  # it ended by itself, which is what the signal was for
+
+
+def _look() -> None:
+    """Look at all processes."""
+    _processes.clear()
+    columns = [word for field in _FIELDS for word in ("-o", f"{field}=")]
+    for line in _ps("-ax" if sys.platform == "darwin" else "-e", *columns).split("\n"):
+        words = line.split()
+        if len(words) == len(_FIELDS):
+            pid, parent, group, state, rss, used = words
+            _processes[int(pid)] = int(parent), int(group), state, int(rss), _seconds(used)
+
+
+def _seconds(text: str) -> float:
+    """Read `[days-][hours:]minutes:seconds`."""
+    days, _, rest = text.rpartition("-")
+    total = 0.0
+    for part in rest.split(":"):
+        total = total * 60 + float(part)
+    return total + 86400 * int(days or 0)
+
+
+def _ps(*words: str) -> str:
+    """Run `ps` and read what it says; it leaves itself out."""
+    reading, writing = os.pipe()
+    program = "/bin/ps" if os.path.exists("/bin/ps") else "/usr/bin/ps"
+    try:
+        pid = os.posix_spawn(
+            program,
+            ["ps", *words],
+            {"LC_ALL": "C", "PATH": "/usr/bin:/bin"},
+            file_actions=[(os.POSIX_SPAWN_DUP2, writing, 1)],
+        )
+    except OSError:
+        os.close(reading)
+        return ""
+    finally:
+        os.close(writing)
+    said = piece = os.read(reading, 65536)
+    while piece:
+        piece = os.read(reading, 65536)
+        said += piece
+    os.close(reading)
+    try:
+        os.waitpid(pid, 0)
+    except ChildProcessError:
+        pass  # somebody in this process waits for all children
+    own = str(pid)
+    lines = said.decode("utf-8", "replace").split("\n")
+    return "\n".join(line for line in lines if line.split(None, 1)[:1] != [own])
