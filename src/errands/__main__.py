@@ -14,7 +14,12 @@ if TYPE_CHECKING:
     from errands.frontends.cli.context import Bootstrap
 
 
-def main(words: list[str] | None = None) -> int:
+def main() -> NoReturn:
+    """Be the command: run what was typed, and leave with its exit code."""
+    leave(run(sys.argv[1:]))
+
+
+def run(words: list[str]) -> int:
     """Run one command line; give its exit code."""
     import gc
 
@@ -23,7 +28,7 @@ def main(words: list[str] | None = None) -> int:
     # A command is over before it has made any garbage worth looking for; those that stay enable it again.
     gc.disable()
     try:
-        code = _answer(sys.argv[1:] if words is None else words)
+        code = _answer(words)
         sys.stdout.flush()
         return code
     except ErrandsError as error:
@@ -59,10 +64,11 @@ def _answer(words: list[str]) -> int:
     from errands.frontends.cli import verbs
     from errands.frontends.cli.context import Context
 
-    for stream in (sys.stdout, sys.stderr):
-        # A name in another encoding is shown with replacement characters; it is no reason to stop.
-        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    _prepare_streams()
     context = Context(_bootstrap, os.environ)
+    if not words or {"-h", "--help", "help"} & set(words):
+        # Whoever asks for help gets it, also with a wrong configuration.
+        context.in_spite_of_problems()
     match words:
         case []:
             from errands.frontends.cli.help import overview
@@ -100,6 +106,16 @@ def _answer(words: list[str]) -> int:
     return verb.run(context, arguments)
 
 
+def _prepare_streams() -> None:
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            # Whoever closed it (`>&-`) wants to hear nothing.
+            setattr(sys, name, open("/dev/null", "r+", encoding="utf-8"))  # noqa: SIM115  # open to the end
+    for stream in (sys.stdout, sys.stderr):
+        # A name in another encoding is shown with replacement characters; it is no reason to stop.
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+
+
 def _bootstrap() -> Bootstrap:
     from errands import bootstrap
 
@@ -125,4 +141,4 @@ def _silenced() -> int:
 
 
 if __name__ == "__main__":
-    leave(main())
+    main()

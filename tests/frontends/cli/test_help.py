@@ -97,6 +97,23 @@ def test_help_has_colours_where_they_are_wanted(person: Person) -> None:
     assert "\x1b[" not in person.types("--help", CLICOLOR_FORCE="1", NO_COLOR="1").out
 
 
+def test_help_comes_in_spite_of_a_wrong_configuration(person: Person) -> None:
+    assert person.types("--help", ERRANDS_RUNS_GRACE="x").out.startswith("Errands runs")
+    assert person.types("run", "--help", ERRANDS_RUNS_GRACE="x").out.startswith("Usage: errands run")
+
+
+def test_closed_streams_do_no_harm(person: Person) -> None:
+    task_id = person.finishes("printf hello")
+    shell = f"'{COMMAND[0]}' -m errands logs {task_id} >&- 2>&- <&-; echo $?; '{COMMAND[0]}' -m errands ls 2>&- | wc -l"
+    done = subprocess.run(
+        ["bash", "-c", shell], capture_output=True, text=True, env=person.environ, check=True
+    )
+
+    assert done.stderr == ""
+    assert done.stdout.splitlines()[0] == "0"
+    assert int(done.stdout.splitlines()[1]) >= 2
+
+
 def candidates(person: Person, *words: str, shell: str = "zsh") -> list[str]:
     return [
         line.partition("\t")[0] for line in person.types("complete", shell, "--", *words).out.splitlines()
@@ -118,7 +135,7 @@ def test_completion_knows_verbs_options_values_ids_and_names(person: Person) -> 
     assert candidates(person, "ls", "--state", "=", "com", shell="bash") == ["completed"]
     assert candidates(person, "cancel", "") == [live]
     assert candidates(person, "cancel", live, "") == []
-    assert candidates(person, "restart", "") == [dead]
+    assert candidates(person, "restart", "e") == [dead]
     assert candidates(person, "show", "e") == [dead]
     assert candidates(person, "ls", "--batch", "") == ["night"]
     assert candidates(person, "run", "--lane", "a") == ["agent"]
@@ -180,8 +197,8 @@ def test_the_commands_people_wait_for_import_nothing_heavy(person: Person, verb:
     task_id = person.finishes("true")
     words = {"ls": [], "run": ["-q", "true"]}.get(verb, [task_id])
     script = (
-        "import sys; from errands.__main__ import main; "
-        f"main({[verb, *words]!r}); "
+        "import sys; from errands.__main__ import run; "
+        f"run({[verb, *words]!r}); "
         "print(*(set(sys.modules) & set(sys.argv[1:])), file=sys.stderr)"
     )
     heavy = [

@@ -45,8 +45,7 @@ class Lens:
 
     def _write(self, text: str) -> None:
         if text:
-            sys.stdout.write(text)
-            sys.stdout.flush()
+            put(text.encode(sys.stdout.encoding, "replace"))
             self._open_line = not text.endswith("\n")
 
 
@@ -57,8 +56,7 @@ class Bare(Lens):
         pass
 
     def show(self, content: bytes) -> None:
-        sys.stdout.buffer.write(content)
-        sys.stdout.buffer.flush()
+        put(content)
 
     def pause(self) -> None:
         pass
@@ -68,6 +66,15 @@ class Bare(Lens):
 
     def close(self) -> None:
         pass
+
+
+def put(content: bytes) -> None:
+    """Write all of it to standard output, which may take only a part at a time (PYTHONUNBUFFERED)."""
+    sys.stdout.flush()
+    rest = memoryview(content)
+    while rest:
+        rest = rest[sys.stdout.buffer.write(rest) :]
+    sys.stdout.buffer.flush()
 
 
 def clean(context: Context, view: View, content: bytes, *, colour: bool) -> str:

@@ -76,6 +76,8 @@ def _facts(context: Context, view: View, at: datetime) -> Iterator[tuple[str, st
         yield "ended", f"{local(run.completed_at)} ({ago(run.completed_at, at=at)})"
     yield "took" if run.completed_at else "runs for", took_text(run, at=at)
     yield "progress", progress_text(view, context.look, at=at, columns=24) if run.state == "running" else ""
+    if run.state == "running" and view.activity_at is not None:
+        yield "last output", ago(view.activity_at, at=at)
     yield "result", result(run)
     yield from _process(run)
     yield "hooks", _hooks(run.hooks or "")
