@@ -298,6 +298,8 @@ class ShimPool:
             return
         run_id = message[1]
         directory, attempt = self._sweeping.pop(run_id)
+        if self._adopt(run_id, directory, attempt):
+            return  # its shim lives after all
         self.listener(Ended(run_id=run_id, ending=_ending(record.read(directory, attempt))))
 
     def _zygote_ended(self) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 
 from errands.runners import tree
 from errands.runners.wire import fields, line
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 # Stands in the environment of all processes of a run; its value is the run directory.
 MARK = "ERRANDS_RUN_DIR"
+_DYING = 1.0
 REASON = "its supervisor (shim) was killed"
 
 
@@ -41,7 +43,8 @@ def sweep(
     except OSError:
         return
     try:
-        fcntl.flock(record, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not _lock(record):
+            return
         lines = os.pread(record, 1 << 20, 0).decode("utf-8", "replace").split("\n")
         if any(text.startswith("exit ") for text in lines):
             return
@@ -63,10 +66,22 @@ def sweep(
         if survivors:
             facts["survivors"] = ",".join(map(str, survivors))
         os.write(record, line("exit", facts))
-    except BlockingIOError:
-        return
     finally:
         os.close(record)
+
+
+def _lock(record: int) -> bool:
+    """Lock a record; a shim that is dying may hold it for a moment after its channel is gone."""
+    give_up = time.monotonic() + _DYING
+    while True:
+        try:
+            fcntl.flock(record, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > give_up:
+                return False
+            time.sleep(0.001)
+        else:
+            return True
 
 
 def _fits(system: System, pid: int, *, since: float, until: float) -> bool:
