@@ -10,6 +10,7 @@ import sys
 import time
 
 from tests.chaos import scenarios
+from tests.chaos.decoys import can_reuse_pids
 from tests.chaos.plan import Plan, make_plan
 from tests.chaos.processes import become_subreaper
 from tests.chaos.report import Report
@@ -24,8 +25,7 @@ def main() -> int:
     arguments = _arguments()
     become_subreaper()
     report = Report()
-    if not can_have_small_disk():
-        report.skipped.append("disk full: only root can mount a small disk")
+    report.skipped += [f"{fault}: {reason}" for fault, reason in _impossible().items()]
     began = time.monotonic()
     if arguments.scenario:
         plan = scenarios.PLANS[arguments.scenario]()
@@ -46,7 +46,17 @@ def _plans(arguments: argparse.Namespace) -> list[Plan]:
     seeds = [arguments.seed] if arguments.seed is not None else list(range(1, arguments.seeds + 1))
     rounds = arguments.seeds
     tasks, kills = round(arguments.tasks / rounds), round(arguments.kills / rounds)
-    return [make_plan(seed, tasks=tasks, kills=kills, small_disk=can_have_small_disk()) for seed in seeds]
+    return [make_plan(seed, tasks=tasks, kills=kills, without=_impossible().keys()) for seed in seeds]
+
+
+def _impossible() -> dict[str, str]:
+    """Name the faults that this machine does not allow, and why."""
+    reasons = {}
+    if not can_have_small_disk():
+        reasons["disk full"] = "only root can mount a small disk"
+    if not can_reuse_pids():
+        reasons["reused pids"] = "only root can choose the number of the next process"
+    return reasons
 
 
 def _arguments() -> argparse.Namespace:

@@ -92,7 +92,7 @@ def results(evidence: Evidence) -> Iterator[Break]:
             yield Break("I2", f"{what}; it ended {len(said)} times")
         if run.id in must_be_lost and run.failure != "lost":
             yield Break("I3", f"{what}, but its shim was killed before its end was recorded")
-        expected = 0 if run.state == "skipped" or run.failure == "spawn" else 1
+        expected = 0 if run.state == "skipped" else 1
         if run.state == "cancelled" or run.failure == "lost":
             expected = started[run.id]  # it may have been ended before or after it began
         if started[run.id] != expected:
@@ -117,8 +117,6 @@ def _result(
         case "failed", "lost":
             may_be = lost_runs(evidence) | evidence.perhaps_lost
             good = run.id in may_be and bool(run.error) and run.exit_code is None
-        case "failed", "spawn":
-            good = evidence.filled_disk and "space" in (run.error or "")
         case "cancelled", None:
             good = is_cancelled
         case "skipped", "dependency":

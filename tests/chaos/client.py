@@ -16,8 +16,9 @@ from errands import bootstrap, config
 from errands.engine.engine import Engine
 from errands.model.draft import Draft
 from errands.model.errors import DaemonError, IllegalMove, NotFound, StillLive, StoreError
-from tests.chaos import history, mutants, plan, points
+from tests.chaos import history, mutants, plan, points, witness
 from tests.chaos.deed import Deed
+from tests.chaos.processes import wait_until
 from tests.chaos.zygote import DIES_AT
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class Client:
             return
         if act.verb == "restart" and again:
             return  # it may have been restarted; asking again could be once too often
+        self._await(act)
         give_up = time.monotonic() + PATIENCE
         self._history.write("ask", number)
         while True:
@@ -69,6 +71,15 @@ class Client:
                 if time.monotonic() > give_up or isinstance(error, NotFound):
                     return
                 time.sleep(PAUSE)
+
+    def _await(self, act: plan.Act) -> None:
+        match act.when:
+            case "running":
+                wait_until(
+                    lambda: witness.have_started(os.environ["CHAOS_WITNESS"], act.tokens), within=PATIENCE
+                )
+            case "down":
+                wait_until(lambda: not self._engine.bell.ring(), within=PATIENCE)
 
     def _carry_out(self, act: plan.Act) -> dict[str, str]:
         if act.verb == "submit":

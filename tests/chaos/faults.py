@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from random import Random
 
 from tests.chaos.plan import Fault
@@ -18,18 +19,23 @@ OTHERS = {
     "clock": 10,
     "client": 10,
     "disk full": 6,
+    "reused pids": 4,
 }
-STEPS = (-86_400.0, -3_600.0, -5.0, 5.0, 3_600.0, 86_400.0)
+STEPS = (-86_400.0, -3_600.0, -5.0, 5.0, 600.0, 3_600.0, 86_400.0)
 
 
-def plan_faults(dice: Random, *, kills: int, span: float, small_disk: bool = True) -> tuple[Fault, ...]:
-    """Plan so many kills and what goes with them, over a span of seconds."""
+def plan_faults(
+    dice: Random, *, kills: int, span: float, without: Set[str] = frozenset()
+) -> tuple[Fault, ...]:
+    """Plan so many kills and what goes with them, over a span of seconds.
+
+    `without` names the faults that this machine does not allow; the others are the same with and without.
+    """
     faults = [_kill(dice, dice.uniform(0.2, span)) for _ in range(kills)]
     for kind, share in OTHERS.items():
         count = int(kills * share / 100 + dice.random())
-        if kind != "disk full" or small_disk:
-            faults += [_other(dice, kind, dice.uniform(0.2, span)) for _ in range(count)]
-    return tuple(sorted(faults, key=lambda fault: fault.at))
+        faults += [_other(dice, kind, dice.uniform(0.2, span)) for _ in range(count)]
+    return tuple(sorted((each for each in faults if each.kind not in without), key=lambda fault: fault.at))
 
 
 def _kill(dice: Random, at: float) -> Fault:

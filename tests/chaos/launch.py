@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from errands import bootstrap
 from errands.runners import pool
 from tests.chaos import mutants, points, zygote
+from tests.chaos.surgery import exchange
 
 CLOCK = "CHAOS_CLOCK"  # the file with the seconds by which the clock was stepped
 
@@ -32,9 +33,10 @@ def _step() -> float:
 def main() -> int:
     mutants.break_engine()
     points.arm(points.DAEMON_POINTS)
-    setattr(bootstrap, "SystemClock", SteppedClock)  # noqa: B010 - a type may not be assigned to
-    setattr(pool, "_ZYGOTE", zygote.__file__)  # noqa: B010
-    setattr(pool, "_PASSED_ON", (*pool._PASSED_ON, mutants.VARIABLE))  # noqa: B010
+    exchange(bootstrap, "SystemClock", SteppedClock)
+    exchange(pool, "_ZYGOTE", zygote.__file__)
+    if mutants.is_in_shims():
+        exchange(pool, "_PASSED_ON", (*pool._PASSED_ON, mutants.VARIABLE))
     return bootstrap.run_daemon()
 
 

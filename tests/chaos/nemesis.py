@@ -16,16 +16,20 @@ from contextlib import suppress
 
 from tests.chaos import points
 from tests.chaos.breaks import Break
+from tests.chaos.decoys import Decoys
+from tests.chaos.faults import KILLS
 from tests.chaos.plan import Fault, Plan
 from tests.chaos.processes import Process, below, strike, wait_until
 from tests.chaos.subject import READY_WITHIN, Subject
+from tests.chaos.witness import have_started
 
 POINT_WITHIN = 1.0  # seconds in which an armed point must be reached, or the daemon is killed anyway
 VICTIM_WITHIN = 1.0
+LEAVING_WITHIN = 10.0
 
 
 class Nemesis:
-    def __init__(self, subject: Subject, plan: Plan, began: float) -> None:
+    def __init__(self, subject: Subject, plan: Plan, decoys: Decoys, began: float) -> None:
         self.counts: Counter[str] = Counter()
         self.kills = 0
         self.recoveries: list[float] = []
@@ -36,6 +40,7 @@ class Nemesis:
         self.clients: dict[int, int] = {}
         self._subject = subject
         self._plan = plan
+        self._decoys = decoys
         self._began = began
         self._done: set[int] = set()
         self._armed: tuple[int, int] | None = None
@@ -50,8 +55,13 @@ class Nemesis:
                 time.sleep(min(left, 0.02))
                 self._tend(index)
             self._tend(index)
+            if fault.after:
+                wait_until(lambda: have_started(self._subject.witness, [fault.after]), within=READY_WITHIN)  # noqa: B023
             if index not in self._done:
                 self._strike(index, fault)
+        planned = sum(fault.kind in KILLS for fault in self._plan.faults)
+        while self.kills < planned:  # some victim was not there in time
+            self._kill_daemon(len(self._plan.faults), Fault(at=0, kind="daemon"))
 
     def heal(self) -> None:
         """Undo everything that can be undone, and leave a daemon as people start it."""
@@ -102,6 +112,8 @@ class Nemesis:
                 self._pause(fault, self._subject.zygotes())
             case "stop shim":
                 self._pause(fault, self._subject.shims())
+            case "reused pids":
+                self._reuse_pids(index, fault)
             case "second daemon":
                 self._start_others(fault)
             case "clock":
@@ -141,7 +153,17 @@ class Nemesis:
             if victim is not None:
                 self._kill("daemon", victim)
         time.sleep(fault.span)
+        self._step_clock_if_due(index + 1)
         self._start_daemon(index + 1, plain=fault.plain, wait=fault.pick % 3 > 0)
+
+    def _step_clock_if_due(self, index: int) -> None:
+        """Step the clock while there is no daemon, if it is time for that by now."""
+        passed = time.monotonic() - self._began
+        for later in range(index, len(self._plan.faults)):
+            fault = self._plan.faults[later]
+            if fault.kind == "clock" and fault.at <= passed and later not in self._done:
+                self._done.add(later)
+                self._strike(later, fault)
 
     def _start_daemon(self, index: int, *, plain: bool, wait: bool) -> None:
         """Start a daemon, with the next planned point armed."""
@@ -170,7 +192,7 @@ class Nemesis:
         """Start more daemons at once: one must be left, and the others must leave without complaint."""
         self.counts["second daemon"] += 1
         others = [self._subject.spawn_daemon(plain=True) for _ in range(fault.pick)]
-        if not wait_until(lambda: len(self._subject.daemons()) <= 1, within=READY_WITHIN, every=0.02):
+        if not wait_until(lambda: len(self._subject.daemons()) <= 1, within=LEAVING_WITHIN, every=0.02):
             pids = [each.pid for each in self._subject.daemons()]
             self.breaks.append(Break("I16", f"several daemons live: {pids}"))
         for pid in others:
@@ -187,22 +209,38 @@ class Nemesis:
             if zygotes:
                 self._kill("zygote", zygotes[fault.pick % len(zygotes)].pid)
 
-    def _kill_shim(self, fault: Fault) -> None:
-        """Stop a busy shim, see which run it has, and kill it."""
-        if not wait_until(lambda: bool(self._busy_shims()), within=VICTIM_WITHIN):
-            self.counts["no shim to kill"] += 1
-            return
+    def _kill_shim(self, fault: Fault) -> list[int]:
+        """Stop a busy shim, see which run it has, and kill it; give the pids of it and its processes."""
+        wait_until(lambda: bool(self._busy_shims()), within=VICTIM_WITHIN)
         shims = self._busy_shims()
-        if not shims:
-            return
-        victim = shims[fault.pick % len(shims)].pid
-        if not strike(victim, signal.SIGSTOP):
-            return
+        if not shims or not strike(victim := shims[fault.pick % len(shims)].pid, signal.SIGSTOP):
+            self.counts["no shim to kill"] += 1
+            return []
         wait_until(lambda: _state(victim) in "TZ", within=VICTIM_WITHIN, every=0.0005)
         lost, perhaps = self._runs_of(victim)
         self.lost |= lost
         self.perhaps_lost |= perhaps
+        family = [each.pid for each in below(victim)]
         self._kill("shim", victim)
+        return [victim, *family]
+
+    def _reuse_pids(self, index: int, fault: Fault) -> None:
+        """Kill the daemon and a shim with all its processes, and give their numbers to decoys."""
+        daemon = self._subject.daemon_pid()
+        if daemon is None or not strike(daemon, signal.SIGSTOP):
+            return
+        victims = self._kill_shim(fault)
+        for pid in victims[1:]:
+            strike(pid, signal.SIGKILL)
+        self._kill("daemon", daemon)
+        wait_until(lambda: not self._are_there(victims), within=VICTIM_WITHIN)
+        for pid in victims[:3]:
+            self.counts["reused pids"] += self._decoys.start_as(pid)
+        self._start_daemon(index + 1, plain=fault.plain, wait=True)
+
+    def _are_there(self, pids: list[int]) -> bool:
+        self._subject.reap()
+        return any(os.path.exists(f"/proc/{pid}") for pid in pids)
 
     def _busy_shims(self) -> list[Process]:
         parents = {each.parent for each in self._subject.processes()}

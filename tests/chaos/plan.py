@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Set
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -20,12 +21,16 @@ OWNERS = ("ann", "bob")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """Something a client does to tasks, at a time counted from the beginning of the round."""
+    """Something a client does to tasks, at a time counted from the beginning of the round.
+
+    It waits until the tasks run (`when` is "running") or until there is no daemon ("down").
+    """
 
     at: float
     client: int
     verb: str  # submit, cancel, restart, clear, ensure
     tokens: tuple[str, ...] = ()
+    when: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +38,8 @@ class Fault:
     """Something the nemesis does, at a time counted from the beginning of the round.
 
     `point` and `nth` name where a daemon or client kills itself; `span` is how long the fault lasts; `pick`
-    chooses among several victims; `plain` starts the next daemon as people do, without points and clock.
+    chooses among several victims; `plain` starts the next daemon as people do, without points and clock;
+    `after` names a deed that must have started before.
     """
 
     at: float
@@ -43,6 +49,7 @@ class Fault:
     span: float = 0.0
     pick: int = 0
     plain: bool = False
+    after: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +83,7 @@ def read(text: str) -> Plan:
     )
 
 
-def make_plan(seed: int, *, tasks: int, kills: int, small_disk: bool = True) -> Plan:
+def make_plan(seed: int, *, tasks: int, kills: int, without: Set[str] = frozenset()) -> Plan:
     """Plan a round: so many tasks, and so many kills among the faults."""
     from tests.chaos.faults import plan_faults
     from tests.chaos.workload import CLIENTS, plan_workload
@@ -84,5 +91,5 @@ def make_plan(seed: int, *, tasks: int, kills: int, small_disk: bool = True) -> 
     dice = Random(seed)
     span = kills * 0.32 + 1.0
     deeds, acts = plan_workload(dice, tasks=tasks, span=span)
-    faults = plan_faults(dice, kills=kills, span=span, small_disk=small_disk)
+    faults = plan_faults(dice, kills=kills, span=span, without=without)
     return Plan(seed=seed, deeds=deeds, acts=acts, faults=faults, clients=CLIENTS)

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from tests.chaos.surgery import exchange
+
 VARIABLE = "CHAOS_CRASH_AT"  # `P9:2` kills the process the second time it comes to P9
 
 
@@ -38,6 +40,7 @@ DAEMON_POINTS = {
     "P5 started, pid not recorded": Point("errands.runners.pool", "ShimPool.start", "after"),
     "P6 running": Point("errands.stores.sqlite.store", "SqliteStore.note_start", "after"),
     "P9 ended, not recorded": Point(_SUPERVISOR, "Supervisor._end", "before"),
+    "P10 ended, not announced": Point("errands.stores.sqlite.store", "SqliteStore.add_notice", "before"),
     "P10 recorded, not told": Point(_SUPERVISOR, "Supervisor.forget", "before", filled=True),
     "P11 told, not acknowledged": Point("errands.stores.sqlite.store", "SqliteStore.delivered", "before"),
     "P12 asked to stop": Point("errands.runners.pool", "ShimPool.stop", "after"),
@@ -84,7 +87,7 @@ def wrap(point: Point, strike: Callable[[Any], None]) -> None:
             strike(words[0])
         return result
 
-    setattr(owner, name, around)
+    exchange(owner, name, around)
 
 
 def die() -> None:

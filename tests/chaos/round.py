@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import time
 from collections import Counter
 
@@ -11,11 +10,12 @@ from errands.engine.engine import Engine
 from tests.chaos import evidence as gathering
 from tests.chaos.breaks import Break
 from tests.chaos.checker import check, lost_runs
+from tests.chaos.decoys import Decoys
 from tests.chaos.deed import CLEAN
 from tests.chaos.nemesis import Nemesis
 from tests.chaos.observer import Observer
 from tests.chaos.plan import Plan
-from tests.chaos.processes import Process, below, strike, wait_until
+from tests.chaos.processes import Process, below, wait_until
 from tests.chaos.report import Report
 from tests.chaos.subject import Subject
 
@@ -43,10 +43,12 @@ def play(
 
 
 def _play(subject: Subject, plan: Plan, report: Report, settled_within: float) -> None:
-    decoys = _start_decoys(subject)
+    decoys = Decoys(subject)
+    decoys.start()
+    decoys.start(ERRANDS_RUN_ID="decoy-222222.1", ERRANDS_RUN_DIR="/decoy")
     for name in READERS:
         subject.spawn("-m", "tests.chaos.reader", subject.base, name, log=f"reader.{name}.log")
-    nemesis = Nemesis(subject, plan, time.monotonic())
+    nemesis = Nemesis(subject, plan, decoys, time.monotonic())
     with Observer(subject.engine, subject.processes) as observer:
         nemesis.run()
         nemesis.heal()
@@ -98,15 +100,14 @@ def _end_readers(subject: Subject, report: Report) -> None:
 
 
 def _leftovers(
-    subject: Subject, evidence: gathering.Evidence, decoys: list[int], *, is_settled: bool
+    subject: Subject, evidence: gathering.Evidence, decoys: Decoys, *, is_settled: bool
 ) -> list[Break]:
     """Look for what the round left behind: processes, zombies, files, and signs of a struck decoy."""
     found: list[Break] = []
     lost = lost_runs(evidence) | evidence.perhaps_lost
     if not wait_until(lambda: not _zombies(), within=2):
         found += [Break("I15", f"{each.pid} is a zombie of {each.parent}") for each in _zombies()]
-    for number, pid in enumerate(decoys):
-        found += _asked(subject, number, pid)
+    found += decoys.breaks()
     if not subject.stop() and is_settled:
         # A child without marks of a run that lost its shim can be found by nobody.
         tokens = {evidence.witness.tokens.get(run_id) for run_id in lost}
@@ -116,34 +117,15 @@ def _leftovers(
                 found.append(
                     Break("I15", f"left behind: {each.pid} {each.words} {each.variable('ERRANDS_RUN_ID')}")
                 )
+    if not evidence.filled_disk:
+        found += [
+            Break("I14", f"the daemon complained: {each}") for each in dict.fromkeys(subject.complaints())
+        ]
     for folder in os.listdir(subject.home.runs):
         strange = set(os.listdir(f"{subject.home.runs}/{folder}")) & {"output.tail", "control"}
         if strange and folder not in lost:
             found.append(Break("I15", f"{folder} has leftovers: {strange}"))
     return found
-
-
-def _start_decoys(subject: Subject) -> list[int]:
-    """Start processes that are none of the engine's business; one looks as if it were."""
-    looks: tuple[dict[str, str], ...] = ({}, {"ERRANDS_RUN_ID": "decoy-222222.1"})
-    return [
-        subject.spawn("-m", "tests.chaos.decoy", f"{subject.base}/decoy.{number}", log="decoy.log", **look)
-        for number, look in enumerate(looks)
-    ]
-
-
-def _asked(subject: Subject, number: int, pid: int) -> list[Break]:
-    """Ask a decoy which signals it has seen; ours must be the first."""
-    strike(pid, signal.SIGUSR2)
-    wait_until(lambda: subject.is_over(pid), within=5)
-    try:
-        with open(f"{subject.base}/decoy.{number}") as file:
-            said = file.read().split()
-    except FileNotFoundError:
-        said = []
-    if subject.codes.get(pid) == 0 and said == [str(int(signal.SIGUSR2))]:
-        return []
-    return [Break("I10", f"a decoy was struck: it says {said}, its end is {subject.codes.get(pid)}")]
 
 
 def _zombies() -> list[Process]:

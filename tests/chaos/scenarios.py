@@ -3,8 +3,146 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
-from tests.chaos.plan import Plan
+from tests.chaos.deed import Deed
+from tests.chaos.plan import Act, Fault, Plan
+from tests.chaos.workload import FOREVER
 
-SETTLED_WITHIN = 8.0
-PLANS: dict[str, Callable[[], Plan]] = {}
+SETTLED_WITHIN = 10.0
+
+
+def ends() -> Plan:
+    """Tasks end in every way there is, and readers are told."""
+    steps = ("exit:0", "exit:7", "exit:255", "signal:9", "signal:15", "signal:11")
+    deeds = [_deed(n, "lines:5", each, owner=("ann", "bob")[n % 2]) for n, each in enumerate(steps)]
+    return _plan(deeds)
+
+
+def ends_in_a_crash() -> Plan:
+    """The daemon dies after it has recorded an end and before anybody was told."""
+    deeds = [_deed(n, "sleep:0.3", f"exit:{n}") for n in range(4)]
+    return _plan(deeds, faults=[Fault(at=0.1, kind="daemon", point="P10 recorded, not told")])
+
+
+def ends_half_recorded() -> Plan:
+    """The daemon dies between the two halves of recording an end."""
+    deeds = [_deed(n, "sleep:0.3", f"exit:{n}") for n in range(4)]
+    return _plan(deeds, faults=[Fault(at=0.1, kind="daemon", point="P10 ended, not announced")])
+
+
+def ends_unrecorded() -> Plan:
+    """The daemon dies when it has heard of an end and not recorded it."""
+    deeds = [_deed(n, "lines:5", "sleep:0.3", f"exit:{n}") for n in range(4)]
+    return _plan(deeds, faults=[Fault(at=0.1, kind="daemon", point="P9 ended, not recorded")])
+
+
+def killed_while_running() -> Plan:
+    """The daemon dies while tasks run, and comes back before they end."""
+    deeds = [_deed(n, "lines:5", "sleep:1.2", f"exit:{n}") for n in range(3)]
+    return _plan(deeds, faults=[Fault(at=0.0, kind="daemon", pick=1, after="d2")])
+
+
+def cancelled() -> Plan:
+    """Tasks with children of every kind are cancelled."""
+    families = ("tree",), ("session",), ("clean",), ("deaf", "tree", "session")
+    deeds = [_deed(n, *each, "lines:2", FOREVER, "exit:0") for n, each in enumerate(families)]
+    return _plan(deeds, acts=[_act(0.1, "cancel", deed, when="running") for deed in deeds])
+
+
+def cancelled_while_down() -> Plan:
+    """A cancel is asked for while there is no daemon."""
+    deeds = [_deed(0, "tree", FOREVER, "exit:0")]
+    faults = [Fault(at=0.0, kind="daemon", span=0.6, pick=1, after="d0")]
+    acts = [_act(0.1, "submit", deeds[0], when="running"), _act(0.2, "cancel", deeds[0], when="down")]
+    return _plan(deeds, acts=acts, faults=faults)
+
+
+def crowded() -> Plan:
+    """More tasks than their lanes are wide."""
+    deeds = [_deed(n, "sleep:0.3", "exit:0") for n in range(12)]
+    return _plan(deeds)
+
+
+def queued() -> Plan:
+    """Tasks of all priorities wait for a lane of one."""
+    priorities = ("normal", "low", "low", "high", "normal", "high", "normal")
+    deeds = [
+        _deed(n, "sleep:0.1", "exit:0", lane="narrow", priority=each) for n, each in enumerate(priorities)
+    ]
+    return _plan(deeds)
+
+
+def repeated() -> Plan:
+    """Launches are repeated with the same key."""
+    deeds = [_deed(n, "sleep:0.1", "exit:0") for n in range(3)]
+    return _plan(deeds, acts=[_act(0.3, "submit", deed) for deed in deeds])
+
+
+def shim_killed() -> Plan:
+    """A shim dies, and the children of its task are left alone."""
+    deeds = [_deed(0, "tree", "session", "lines:3", FOREVER, "exit:0")]
+    return _plan(deeds, faults=[Fault(at=0.0, kind="shim", after="d0")])
+
+
+def printed() -> Plan:
+    """Tasks print more than their caps, and less."""
+    sizes = ((200_000, 20_000), (9_000, 4_096), (5_000, 65_536))
+    deeds = [_deed(n, f"blob:{size}", "lines:40", "exit:0", cap=cap) for n, (size, cap) in enumerate(sizes)]
+    return _plan(deeds)
+
+
+def rivals() -> Plan:
+    """Three more daemons are started beside the first."""
+    deeds = [_deed(n, "sleep:0.4", "exit:0") for n in range(4)]
+    return _plan(deeds, faults=[Fault(at=0.3, kind="second daemon", pick=3)])
+
+
+def reused() -> Plan:
+    """The numbers of dead processes belong to strangers when the daemon comes back."""
+    deeds = [_deed(n, "tree", "lines:2", FOREVER, "exit:0") for n in range(2)]
+    acts = [_act(1.0, "cancel", deed, when="running") for deed in deeds]
+    return _plan(deeds, acts=acts, faults=[Fault(at=0.0, kind="reused pids", after="d1")])
+
+
+def clock_set_back() -> Plan:
+    """The clock is twenty minutes ahead while tasks end, and is then set right."""
+    deeds = [_deed(n, "sleep:0.3", f"exit:{n}") for n in range(3)]
+    faults = [
+        Fault(at=0.0, kind="clock", span=1200.0),
+        Fault(at=0.1, kind="daemon", point="P10 recorded, not told"),
+        Fault(at=0.2, kind="clock", span=0.0),
+    ]
+    return _plan(deeds, faults=faults)
+
+
+def disk_full() -> Plan:
+    """The disk is full for a while; tasks are running, queued and launched."""
+    deeds = [_deed(n, "lines:200", "sleep:0.4", "lines:200", f"exit:{n}") for n in range(20)]
+    return _plan(deeds, faults=[Fault(at=0.5, kind="disk full", span=1.0)])
+
+
+def _deed(number: int, *steps: str, **more: Any) -> Deed:
+    token = f"d{number}"
+    return Deed(token=token, steps=steps, key=f"key {token}", **more)
+
+
+def _act(at: float, verb: str, deed: Deed, *, when: str = "") -> Act:
+    return Act(at=at, client=0, verb=verb, tokens=(deed.token,), when=when)
+
+
+def _plan(deeds: list[Deed], *, acts: list[Act] | None = None, faults: list[Fault] | None = None) -> Plan:
+    launch = Act(at=0.0, client=0, verb="submit", tokens=tuple(deed.token for deed in deeds))
+    return Plan(
+        seed=0, deeds=tuple(deeds), acts=(launch, *(acts or ())), faults=tuple(faults or ()), clients=1
+    )
+
+
+PLANS: dict[str, Callable[[], Plan]] = {
+    plan.__name__: plan
+    for plan in (
+        ends, ends_in_a_crash, ends_half_recorded, ends_unrecorded, killed_while_running, cancelled,
+        cancelled_while_down, crowded, queued, repeated, shim_killed, printed, rivals, reused, clock_set_back,
+        disk_full,
+    )
+}  # fmt: skip

@@ -5,7 +5,6 @@ Daemon, zygote, shims, clients and readers are real processes, all of them below
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import shutil
@@ -15,10 +14,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 
 from errands import bootstrap, config
 from errands.engine.doorbell import Bell
 from errands.engine.engine import Engine
+from errands.engine.holder import holder
 from errands.engine.home import Home
 from tests.chaos import launch, mutants, points
 from tests.chaos.deed import BLOB_SIZE
@@ -44,6 +45,7 @@ class Subject:
         self.clock = f"{self.base}/clock"
         self.blob = random.Random(0).randbytes(BLOB_SIZE)
         self.codes: dict[int, int] = {}
+        self._started_daemons: list[int] = []
         self._has_small_disk = plan.needs_small_disk
         self._mutant = mutant
         self._lay_out(plan)
@@ -74,7 +76,7 @@ class Subject:
         """Start a Python process of the harness; its exit code will be in `codes`."""
         output = os.open(f"{self.base}/{log}", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
-            return os.posix_spawn(
+            pid = os.posix_spawn(
                 sys.executable,
                 [sys.executable, *words],
                 self.environ(**more),
@@ -85,15 +87,18 @@ class Subject:
                 ],
                 setsid=True,
             )
+            self.codes.pop(pid, None)  # of an earlier process of that number
+            return pid
         finally:
             os.close(output)
 
     def spawn_daemon(self, *, point: str = "", nth: int = 1, plain: bool = False) -> int:
         """Start a daemon, the way people do or with a point armed; do not wait for it."""
-        if plain and not self._mutant:
-            return self.spawn("-m", "errands", "daemon", "run", log="daemon.log")
         armed = {points.VARIABLE: f"{point}:{nth}"} if point else {}
-        return self.spawn("-m", "tests.chaos.launch", log="daemon.log", **armed)
+        words = ("errands", "daemon", "run") if plain and not self._mutant else ("tests.chaos.launch",)
+        pid = self.spawn("-m", *words, log="daemon.log", **armed)
+        self._started_daemons.append(pid)
+        return pid
 
     def is_ready(self) -> bool:
         """Tell whether a daemon answers."""
@@ -120,19 +125,25 @@ class Subject:
                 return
             self.codes[pid] = os.waitstatus_to_exitcode(code)
 
+    def complaints(self) -> list[str]:
+        """Tell which daemons ended by themselves with an error, and what daemons wrote about errors."""
+        self.reap()
+        ends = [self.codes.get(pid, 0) for pid in self._started_daemons]
+        said = [f"a daemon ended with {code}" for code in ends if code not in (0, -signal.SIGKILL)]
+        for path in (f"{self.base}/daemon.log", self.home.log):
+            with suppress(FileNotFoundError), open(path, errors="replace") as file:
+                said += [line.strip() for line in file if " ERROR " in line or line.startswith("Traceback")]
+        return said
+
     def daemons(self) -> list[Process]:
         return [each for each in self.processes() if _is_daemon(each)]
 
     def daemon_pid(self) -> int | None:
         """Give the pid of the daemon that holds the home, as far as it can be told."""
         daemons = [each.pid for each in self.daemons()]
-        try:
-            with open(self.home.holder) as file:
-                holder = json.load(file)["pid"]
-        except (OSError, ValueError):
-            holder = None
-        if holder in daemons:
-            return int(holder)
+        named = (holder(self.home) or {}).get("pid")
+        if named in daemons:
+            return int(named)
         return daemons[0] if daemons else None
 
     def zygotes(self) -> list[Process]:
@@ -206,4 +217,4 @@ def _is_daemon(process: Process) -> bool:
 
 
 def _is_supervision(process: Process) -> bool:
-    return bool(process.words) and process.words[-1].endswith("/zygote.py")
+    return any(word.endswith("/zygote.py") for word in process.words)

@@ -20,7 +20,10 @@ for step; do
         done
         ;;
     blob:*) head -c "$number" "$CHAOS_BLOB" ;;
-    sleep:*) sleep "$number" ;;
+    sleep:*)
+        say begun "$number"
+        sleep "$number"
+        ;;
     deaf) trap '' TERM ;;
     mute) exec >/dev/null 2>&1 ;;
     stdin) read -r word && { say input "$word"; } ;;

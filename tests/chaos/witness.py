@@ -5,6 +5,7 @@ They append to one file, so its order is the order of events; the engine never t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 
@@ -40,3 +41,10 @@ def read(path: str) -> Witness:
                 case "input":
                     witness.inputs.append(run_id)
     return witness
+
+
+def have_started(path: str, tokens: Iterable[str]) -> bool:
+    """Tell whether these tasks have started and done what comes first."""
+    witness = read(path)
+    begun = {witness.tokens[run_id] for word, run_id in witness.lines if word == "begun"}
+    return begun.issuperset(tokens)

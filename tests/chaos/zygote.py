@@ -31,6 +31,7 @@ def _arm_shims() -> None:
     """Let every shim look, at every point, whether the run it has is to lose it there."""
     from errands.runners.run import Run
     from tests.chaos import points
+    from tests.chaos.surgery import exchange
 
     environ: dict[str, str] = {}
     carry_out = Run.carry_out
@@ -40,7 +41,7 @@ def _arm_shims() -> None:
         environ.update(run._env, ERRANDS_RUN_ID=run.id)
         return carry_out(run)
 
-    setattr(Run, "carry_out", noted)  # noqa: B010 - a method may not be assigned to
+    exchange(Run, "carry_out", noted)
     for name, point in points.SHIM_POINTS.items():
 
         def strike(_: Any, name: str = name) -> None:

@@ -1,0 +1,38 @@
+"""Verdicts of the harness, several at a time: a small round mostly waits, so three share two cores."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import pytest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+AT_ONCE = 3
+
+Verdict = subprocess.CompletedProcess[str]
+
+
+def run_harness(*words: str) -> Verdict:
+    """Run the harness in a process of its own, as `make chaos` does."""
+    command = [sys.executable, "-m", "tests.chaos", *words]
+    return subprocess.run(command, cwd=ROOT, text=True, capture_output=True, timeout=280, check=False)
+
+
+@pytest.fixture(scope="session")
+def verdict_of(request: pytest.FixtureRequest) -> Iterator[Callable[[str, str], Verdict]]:
+    """Play the scenarios of all tests that were selected, and give their verdicts one by one."""
+    asked = [getattr(item, "callspec", None) for item in request.session.items]
+    params = [each.params for each in asked if each is not None and "scenario" in each.params]
+    wanted = {(each["scenario"], each.get("mutant", "")) for each in params}
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        verdicts: dict[tuple[str, str], Future[Verdict]] = {
+            (scenario, mutant): pool.submit(
+                run_harness, "--scenario", scenario, "--mutant", mutant, *(["--no-keep"] if mutant else [])
+            )
+            for scenario, mutant in sorted(wanted)
+        }
+        yield lambda scenario, mutant: verdicts[scenario, mutant].result()

@@ -1,0 +1,60 @@
+"""Decoys: processes that are none of the engine's business, and what became of them."""
+
+from __future__ import annotations
+
+import signal
+
+from tests.chaos.breaks import Break
+from tests.chaos.processes import strike, wait_until
+from tests.chaos.subject import Subject
+
+LAST_PID = "/proc/sys/kernel/ns_last_pid"
+TRIES = 5
+
+
+class Decoys:
+    def __init__(self, subject: Subject) -> None:
+        self._subject = subject
+        self._pids: dict[int, str] = {}
+
+    def start(self, **look: str) -> int:
+        """Start a decoy; `look` gives it variables that the engine's own processes have."""
+        path = f"{self._subject.base}/decoy.{len(self._pids)}"
+        pid = self._subject.spawn("-m", "tests.chaos.decoy", path, log="decoy.log", **look)
+        self._pids[pid] = path
+        return pid
+
+    def start_as(self, pid: int) -> bool:
+        """Start a decoy under a certain number; False when the system gives that to somebody else."""
+        for _ in range(TRIES):
+            with open(LAST_PID, "w") as file:
+                file.write(str(pid - 1))
+            if self.start() == pid:
+                return True
+        return False
+
+    def breaks(self) -> list[Break]:
+        """Ask every decoy which signals it has seen; ours must be the only one."""
+        return [each for pid, path in self._pids.items() for each in self._asked(pid, path)]
+
+    def _asked(self, pid: int, path: str) -> list[Break]:
+        strike(pid, signal.SIGUSR2)
+        wait_until(lambda: self._subject.is_over(pid), within=5)
+        try:
+            with open(path) as file:
+                said = file.read().split()
+        except FileNotFoundError:
+            said = []
+        end = self._subject.codes.get(pid)
+        if end == 0 and said == [str(int(signal.SIGUSR2))]:
+            return []
+        return [Break("I10", f"decoy {pid} was struck: it says {said}, its end is {end}")]
+
+
+def can_reuse_pids() -> bool:
+    """Tell whether this machine lets us choose the number of the next process."""
+    try:
+        with open(LAST_PID, "r+"):
+            return True
+    except OSError:
+        return False

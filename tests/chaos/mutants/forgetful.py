@@ -1,0 +1,23 @@
+"""A daemon does not know of stops that were asked for before it was started."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from errands.model.run import Run
+from errands.stores.sqlite.store import SqliteStore
+from tests.chaos.surgery import exchange
+
+SCENARIO = "cancelled_while_down"
+CAUGHT_BY = "I17"
+
+stopping = SqliteStore.stopping
+began = datetime.now(UTC)
+
+
+def break_engine() -> None:
+    exchange(SqliteStore, "stopping", _stopping)
+
+
+def _stopping(store: SqliteStore) -> list[Run]:
+    return [run for run in stopping(store) if run.stop_requested_at and run.stop_requested_at > began]

@@ -1,0 +1,24 @@
+"""A launch is carried out whatever its key says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from errands.engine.launching import Launching
+from errands.model.draft import Draft
+from errands.model.record import evolve
+from tests.chaos.surgery import exchange
+
+SCENARIO = "repeated"
+CAUGHT_BY = "I1"
+
+launch_all = Launching.launch_all
+
+
+def break_engine() -> None:
+    exchange(Launching, "launch_all", _launch_all)
+
+
+def _launch_all(launching: Launching, drafts: Sequence[Draft], **named: Any) -> list[str]:
+    return launch_all(launching, [evolve(draft, key=None) for draft in drafts], **named)

@@ -1,0 +1,27 @@
+"""Only the leader of a run is ended, not its tree."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from typing import Any
+
+from errands.runners import linux, tree
+from tests.chaos.surgery import exchange
+
+SCENARIO = "cancelled"
+CAUGHT_BY = "I8"
+
+
+def break_shims() -> None:
+    exchange(tree, "kill", _kill)
+    exchange(linux, "descendants", _first_child)
+
+
+def _kill(find: Callable[[], list[int]], **_: Any) -> tuple[int, ...]:
+    tree.send(find()[:1], signal.SIGKILL)
+    return ()
+
+
+def _first_child(root: int, **_: Any) -> list[int]:
+    return linux.children(root)[:1]

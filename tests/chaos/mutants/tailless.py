@@ -1,0 +1,20 @@
+"""The end of an output that went beyond its cap is thrown away."""
+
+from __future__ import annotations
+
+from errands.runners.caplog import Log
+from tests.chaos.surgery import exchange
+
+SCENARIO = "printed"
+CAUGHT_BY = "I9"
+
+take_ring = Log._take_ring
+
+
+def break_shims() -> None:
+    exchange(Log, "_take_ring", _take_nothing)
+
+
+def _take_nothing(log: Log) -> bytes:
+    take_ring(log)
+    return b""

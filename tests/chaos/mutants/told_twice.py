@@ -1,0 +1,28 @@
+"""The inbox hands out a notice without noting that it did, the first time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from errands.model.notice import Notice
+from errands.stores.sqlite.store import SqliteStore
+from tests.chaos.surgery import exchange
+
+SCENARIO = "ends"
+CAUGHT_BY = "I5"
+
+take = SqliteStore.take_inbox
+forgotten: set[int] = set()
+
+
+def break_engine() -> None:
+    exchange(SqliteStore, "take_inbox", _take)
+
+
+def _take(store: SqliteStore, owner: str, **named: Any) -> list[Notice]:
+    notices = take(store, owner, **named)
+    for notice in notices:
+        if notice.id not in forgotten:
+            forgotten.add(notice.id)
+            store.db.write("UPDATE inbox SET told_at = NULL WHERE notice = ?", (notice.id,))
+    return notices

@@ -1,0 +1,17 @@
+"""A daemon does not mind that another one holds the home."""
+
+from __future__ import annotations
+
+from errands.engine import holder
+from tests.chaos.surgery import exchange
+
+SCENARIO = "rivals"
+CAUGHT_BY = "I16"
+
+
+def break_engine() -> None:
+    exchange(holder, "_locked", _locked)
+
+
+def _locked(handle: int) -> bool:
+    return True

@@ -1,0 +1,18 @@
+"""The end of a run puts no notice into the outbox."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from errands.stores.sqlite.store import SqliteStore
+from tests.chaos.surgery import exchange
+
+SCENARIO = "ends"
+CAUGHT_BY = "I5"
+
+
+def break_engine() -> None:
+    exchange(SqliteStore, "add_notice", _say_nothing)
+
+
+def _say_nothing(*_: Any, **__: Any) -> None: ...
