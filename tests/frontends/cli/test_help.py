@@ -104,7 +104,8 @@ def test_help_comes_in_spite_of_a_wrong_configuration(person: Person) -> None:
 
 def test_closed_streams_do_no_harm(person: Person) -> None:
     task_id = person.finishes("printf hello")
-    shell = f"'{COMMAND[0]}' -m errands logs {task_id} >&- 2>&- <&-; echo $?; '{COMMAND[0]}' -m errands ls 2>&- | wc -l"
+    errands = f"'{COMMAND[0]}' -m errands"
+    shell = f"{errands} logs {task_id} >&- 2>&- <&-; echo $?; {errands} ls 2>&- | wc -l"
     done = subprocess.run(
         ["bash", "-c", shell], capture_output=True, text=True, env=person.environ, check=True
     )

@@ -110,6 +110,14 @@ def test_the_configuration_is_what_a_task_is_started_with(newcomer: Person) -> N
 
     assert view["failure"] == "timeout"
     assert view["output_tail"] == "two\n"
+    assert newcomer.types("run", "-w", "--timeout", "none", "sleep 0.4").code == 0
+
+
+def test_a_template_can_take_a_limit_back(newcomer: Person) -> None:
+    (newcomer.cwd / "errands.toml").write_text('[runs]\ntimeout = "0.1s"\n')
+    newcomer.types("template", "save", "patient", "--timeout", "none", "sleep 0.3")
+
+    assert newcomer.types("template", "run", "patient", "-w").code == 0
 
 
 @pytest.mark.spec("X15")

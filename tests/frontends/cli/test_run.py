@@ -137,6 +137,7 @@ def test_raw_bytes_come_through_as_they_are(person: Person) -> None:
         (["--timeout", "soon", "true"], "--timeout: 'soon' is not a duration"),
         (["--timeout", "0s", "true"], "timeout must be longer than nothing"),
         (["--memory", "lots", "true"], "--memory: 'lots' is not a size"),
+        (["--memory", "0", "true"], "--memory: 0 is too little; write none for no limit"),
         (["--env", "X", "true"], "--env: 'X' is no variable; write NAME=VALUE"),
         (["--at", "teatime", "true"], "'teatime' is not a time"),
         (["--lane", "shel", "true"], "did you mean shell?"),
@@ -173,6 +174,7 @@ def test_a_task_can_wait_for_another_and_says_so(person: Person) -> None:
     second = answer.out.split()[1].rstrip(":")
 
     assert "waits for 1 task" in answer.out
+    assert f" for {first}\n" in person.types("show", second).out
     assert person.sees(second)["state"] == "pending"
     person.types("send", first, "go")
     assert person.types("wait", second).code == 0

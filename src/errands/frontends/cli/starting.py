@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from errands.frontends.cli.options import JSON, Option, Usage, whole_from_one
 from errands.frontends.cli.showing import now, waits_for
-from errands.model.draft import Draft
+from errands.model.draft import UNLIMITED, Draft
 from errands.model.duration import parse_duration, parse_size
 from errands.model.notice import POLICIES
 from errands.model.task import PRIORITIES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     from errands.frontends.cli.context import Context
     from errands.frontends.cli.options import Arguments
     from errands.model.action import Command, Input
@@ -26,6 +28,23 @@ def variable(text: str) -> tuple[str, str]:
     if not name or not equals:
         raise Usage(f"{text!r} is no variable; write NAME=VALUE")
     return name, value
+
+
+def longest(text: str) -> timedelta:
+    """Read a limit of time; `none` takes back the one of the configuration."""
+    return UNLIMITED if text == "none" else parse_duration(text)
+
+
+def most(text: str) -> int:
+    """Read a limit of memory; `none` takes back the one of the configuration."""
+    if text != "none" and not (size := parse_size(text)):
+        raise Usage("0 is too little; write none for no limit")
+    return 0 if text == "none" else size
+
+
+def most_processes(text: str) -> int:
+    """Read a limit of processes; `none` takes back the one of the configuration."""
+    return 0 if text == "none" else whole_from_one(text)
 
 
 NAME = Option(flags=("--name",), metavar="NAME", help="the readable part of the id")
@@ -60,13 +79,13 @@ TRAITS = (
     Option(
         flags=("--timeout",),
         metavar="DURATION",
-        convert=parse_duration,
-        help="stop a run that takes longer",
+        convert=longest,
+        help="stop a run that takes longer; none: no limit",
     ),
     Option(
         flags=("--idle-timeout",),
         metavar="DURATION",
-        convert=parse_duration,
+        convert=longest,
         help="stop a run that prints nothing for so long",
     ),
     Option(
@@ -81,12 +100,10 @@ TRAITS = (
         convert=parse_duration,
         help="how long it may take to end after SIGTERM",
     ),
-    Option(flags=("--memory",), metavar="SIZE", convert=parse_size, help="stop a run that uses more"),
+    Option(flags=("--memory",), metavar="SIZE", convert=most, help="stop a run that uses more"),
+    Option(flags=("--cpu",), metavar="DURATION", convert=longest, help="stop a run that computes longer"),
     Option(
-        flags=("--cpu",), metavar="DURATION", convert=parse_duration, help="stop a run that computes longer"
-    ),
-    Option(
-        flags=("--processes",), metavar="N", convert=whole_from_one, help="stop a run with more processes"
+        flags=("--processes",), metavar="N", convert=most_processes, help="stop a run with more processes"
     ),
     Option(flags=("--output-cap",), metavar="SIZE", convert=parse_size, help="how much output is kept"),
     Option(flags=("--stdin",), help="keep its input open for errands send"),
@@ -134,7 +151,7 @@ def command_of(arguments: Arguments, words: tuple[str, ...], *, place: int = 0) 
     return words[0]
 
 
-def draft_of(context: Context, arguments: Arguments, command: Command) -> Draft:
+def draft_of(arguments: Arguments, command: Command) -> Draft:
     """Make a draft of what was asked for; what was not said is left to the configuration."""
     if arguments.stdin and arguments.pty:
         raise Usage("--pty includes --stdin; give one of them")
@@ -151,7 +168,7 @@ def draft_of(context: Context, arguments: Arguments, command: Command) -> Draft:
         lane=arguments.lane or "shell",
         priority=arguments.priority or "normal",
         batch=arguments.batch,
-        notify=arguments.notify or context.config.notices.policy,
+        notify=arguments.notify,
         timeout=arguments.timeout,
         idle=arguments.idle_timeout,
         on_idle=arguments.on_idle,
@@ -164,7 +181,7 @@ def draft_of(context: Context, arguments: Arguments, command: Command) -> Draft:
     )
 
 
-def start_of(context: Context, arguments: Arguments) -> dict[str, object]:
+def start_of(arguments: Arguments) -> dict[str, object]:
     """The fields of a draft that belong to one start."""
     from errands.model.duration import parse_time
 

@@ -67,9 +67,9 @@ def _facts(context: Context, view: View, at: datetime) -> Iterator[tuple[str, st
     yield "environment", "\n".join(f"{line(name)}={line(value)}" for name, value in added.items())
     yield "created", f"{local(view.created_at)} ({ago(view.created_at, at=at)}) by {line(view.created_by)}"
     if run.state == "pending":
-        yield "waiting", waits_for(view, at=at)
-    if details.get("after"):
-        yield "after", ", ".join(details["after"])
+        others = details.get("waiting_for") or ()
+        yield "waiting", f"for {', '.join(others)}" if others else waits_for(view, at=at)
+    yield "after", ", ".join(details.get("after", ()))
     if run.started_at is not None:
         yield "started", f"{local(run.started_at)} ({ago(run.started_at, at=at)})"
     if run.completed_at is not None:

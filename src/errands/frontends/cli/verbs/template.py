@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def save(context: Context, arguments: Arguments) -> int:
-    draft = draft_of(context, arguments, command_of(arguments, arguments.command, place=1))
+    draft = draft_of(arguments, command_of(arguments, arguments.command, place=1))
     # A template means the directory it was saved in, wherever it is started.
     context.engine.save_template(arguments.template, evolve(draft, cwd=draft.cwd or context.cwd))
     takes = ", ".join(parameters(draft)) or "no parameters"
@@ -43,7 +43,7 @@ def save(context: Context, arguments: Arguments) -> int:
 
 def run(context: Context, arguments: Arguments) -> int:
     check_reply(arguments)
-    changes: dict[str, Any] = {key: value for key, value in start_of(context, arguments).items() if value}
+    changes: dict[str, Any] = {key: value for key, value in start_of(arguments).items() if value}
     if arguments.name is not None:
         changes["name"] = arguments.name
     context.ensure_daemon()
