@@ -36,6 +36,8 @@ def stop(context: Context, arguments: Arguments) -> int:
     if facts is None:
         context.say("no daemon runs")
         return 0
+    if facts.get("pid") is None:
+        raise DaemonError(f"some process holds {home.lock} and does not say which; fuser {home.lock} tells")
     if facts.get("role") != "daemon":
         raise DaemonError(
             f"the tasks here are run by a program that embeds Errands{_as_pid(facts)}; end that program"
