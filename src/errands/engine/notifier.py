@@ -76,7 +76,9 @@ class Notifier:
                 _LOG.exception("the outbox cannot be read; trying again soon")
                 wait = 2.0
             try:
-                await asyncio.wait_for(rung.wait(), timeout=min(wait, 60.0))
+                # Not wait_for: until Python 3.12 it swallows a cancel that comes together with the ring.
+                async with asyncio.timeout(min(wait, 60.0)):
+                    await rung.wait()
             except TimeoutError:
                 pass
             await asyncio.sleep(GATHER)
