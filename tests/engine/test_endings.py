@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from errands.bootstrap import SystemClock
+from errands.engine import loops
 from errands.engine.home import Home
-from errands.testing.engines import TestEngine, embedded
+from errands.testing.engines import TestEngine, embedded, until
 
 
 @pytest.mark.spec("L7")
@@ -103,21 +107,57 @@ async def test_a_run_that_goes_on_talking_is_not_idle(engine: TestEngine) -> Non
     assert task.state == "completed"
 
 
-@pytest.mark.spec("L26")
-async def test_silence_is_only_reported_where_that_was_asked_for_and_once(home: Home) -> None:
-    async with embedded(home.path, **{"daemon.tick": "50ms"}) as engine:
-        task = await engine.started("echo ready; read line", input="pipe", idle=0.2, on_idle="report")
-        async with asyncio.timeout(10):
-            async for view in engine.watch(task.id):
-                names = [event.name for event in await engine.events(view.id)]
-                if "silent" in names:
-                    break
+@pytest.fixture
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loops, "SILENCE", 0.05)
 
-        assert (await engine.get(task.id)).state == "running"
-        await engine.send(task.id, b"\n")
-        ended = await engine.wait(task.id)
-        assert ended.state == "completed"
-        assert [event.name for event in await engine.events(task.id)].count("silent") == 1
+
+@pytest.mark.spec("L26")
+@pytest.mark.usefixtures("often")
+async def test_silence_is_only_reported_where_that_was_asked_for_and_once(engine: TestEngine) -> None:
+    task = await engine.started("echo ready; read line", input="pipe", idle=0.2, on_idle="report")
+    await until(lambda: "silent" in names(engine, task.id))
+
+    assert (await engine.get(task.id)).state == "running"
+    await engine.send(task.id, b"\n")
+    assert (await engine.wait(task.id)).state == "completed"
+    assert names(engine, task.id).count("silent") == 1
+
+
+@pytest.mark.spec("L26")
+@pytest.mark.usefixtures("often")
+async def test_a_run_that_prints_more_than_is_kept_is_not_silent(engine: TestEngine) -> None:
+    task = await engine.finished(
+        "head -c 9000 /dev/zero; for i in 1 2 3 4 5 6; do echo $i; sleep 0.1; done",
+        output=4096, idle=0.4, on_idle="report",
+    )  # fmt: skip
+    assert task.latest.truncated
+    assert "silent" not in names(engine, task.id)
+
+
+@pytest.mark.fault("F22")
+@pytest.mark.trap(50)
+async def test_a_clock_that_was_set_is_not_taken_for_silence(
+    engine: TestEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loops, "SILENCE", 0.02)
+    task = await engine.started("echo ready; read line", input="pipe", idle=60, on_idle="report")
+    ahead = datetime.now(UTC) + timedelta(days=1)
+    looks = []
+
+    def look(clock: SystemClock) -> float:
+        looks.append(clock)
+        return time.monotonic()
+
+    monkeypatch.setattr(SystemClock, "now", lambda clock: ahead)
+    monkeypatch.setattr(SystemClock, "monotonic", look)
+    await until(lambda: len(looks) > 3)
+
+    assert "silent" not in names(engine, task.id)
+
+
+def names(engine: TestEngine, task_id: str) -> list[str]:
+    return [event.name for event in engine.engine.events(task_id)]
 
 
 @pytest.mark.spec("L16")

@@ -1,0 +1,150 @@
+"""Waiting: woken by the end itself, never longer than told, and without touching the task."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from errands.bootstrap import open_engine
+from errands.engine import asynchronous, waiting
+from errands.engine.engine import Engine
+from errands.engine.home import Home
+from errands.model.draft import Draft
+from errands.model.errors import BadValue, NotFound
+from errands.testing.engines import TestEngine, embedded
+
+from .daemons import Daemons, lines
+
+WAITING = "echo ready; read line"
+
+
+@pytest.fixture
+def no_polling(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (waiting, asynchronous):
+        monkeypatch.setattr(module, "LOOK", 1000.0)
+
+
+@pytest.mark.spec("O4")
+@pytest.mark.usefixtures("no_polling")
+async def test_a_waiter_is_woken_by_the_end_and_not_by_a_poll(engine: TestEngine) -> None:
+    async with asyncio.timeout(20):
+        for _ in range(30):
+            task = await engine.submit("exit 4")
+            assert (await engine.wait(task.id)).latest.exit_code == 4
+
+
+@pytest.mark.spec("O4", "L21")
+@pytest.mark.usefixtures("no_polling")
+def test_a_waiter_in_another_process_than_the_loops_is_woken_by_the_end(
+    daemons: Daemons, client: Engine
+) -> None:
+    daemons.start()
+    for _ in range(30):
+        task = client.submit(Draft(command="exit 4"))
+        assert waiting.wait(client, [task.id], timeout=20) == []
+        assert client.get(task.id).latest.exit_code == 4
+
+
+@pytest.mark.spec("O4")
+async def test_without_the_bell_the_end_is_found_by_looking(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "LOOK", 0.02)
+
+    def wait_elsewhere(task_id: str) -> list[str]:
+        other = open_engine(home)
+        try:
+            return waiting.wait(other, [task_id], timeout=20)
+        finally:
+            other.close()
+
+    async with embedded(home.path, **{"daemon.tick": "20ms"}) as engine:
+        os.unlink(home.bell)
+        task = await engine.submit("true")
+        assert await asyncio.to_thread(wait_elsewhere, task.id) == []
+
+
+@pytest.mark.spec("O4")
+@pytest.mark.trap(38)
+async def test_a_time_out_gives_the_state_and_the_output_so_far(engine: TestEngine) -> None:
+    task = await engine.started(WAITING, input="pipe")
+    began = time.monotonic()
+    view = await engine.wait(task.id, timeout=0.1)
+
+    assert 0.1 <= time.monotonic() - began < 0.6
+    assert (view.state, view.latest.exit_code) == ("running", None)
+    assert (await engine.output(task.id)).content == b"ready\n"
+
+
+@pytest.mark.spec("O4")
+async def test_a_time_out_of_nothing_only_looks_and_a_negative_one_is_refused(engine: TestEngine) -> None:
+    task = await engine.started(WAITING, input="pipe")
+
+    assert (await engine.wait(task.id, timeout=0)).state == "running"
+    with pytest.raises(BadValue, match="cannot be negative: -1"):
+        await engine.wait(task.id, timeout=-1)
+
+
+@pytest.mark.spec("L22")
+@pytest.mark.trap(27)
+async def test_a_waiter_that_leaves_loses_no_byte_and_restarts_nothing(
+    engine: TestEngine, tmp_path: Path
+) -> None:
+    command = f"echo $$ >> {tmp_path}/starts; for i in 1 2 3; do echo line $i; read line; done"
+    task = await engine.submit(command, input="pipe")
+    await engine.printed(task.id, "line 1")
+    seen = await engine.wait(task.id, timeout=0.05)
+    assert seen.state == "running"
+    for word in ("line 2", "line 3"):
+        await engine.send(task.id, b"\n")
+        await engine.printed(task.id, word)
+    await engine.send(task.id, b"\n")
+    ended = await engine.wait(task.id)
+
+    assert ended.state == "completed"
+    assert await engine.text(task.id) == "line 1\nline 2\nline 3\n"
+    assert lines(tmp_path / "starts") == [str(ended.latest.pid)]
+
+
+@pytest.mark.spec("O4")
+async def test_waiting_for_several_ends_when_the_last_one_has(engine: TestEngine) -> None:
+    slow = await engine.started(WAITING, input="pipe")
+    quick = await engine.submit("true")
+    both = asyncio.create_task(engine.wait_all([quick.id, slow.id]))
+    await engine.wait(quick.id)
+    assert not both.done()
+
+    await engine.send(slow.id, b"\n")
+    assert [view.state for view in await both] == ["completed", "completed"]
+
+
+@pytest.mark.spec("O4")
+async def test_waiting_for_what_has_ended_or_never_was_does_not_wait(engine: TestEngine) -> None:
+    task = await engine.finished("true")
+    assert (await engine.wait(task.id)).state == "completed"
+    with pytest.raises(NotFound):
+        await engine.wait("nothing-222222")
+
+
+@pytest.mark.spec("O4")
+async def test_a_watcher_sees_every_change_of_a_task(engine: TestEngine) -> None:
+    async def states_of(task_id: str) -> list[str]:
+        seen: list[str] = []
+        async for view in engine.watch(task_id):
+            seen.append(view.state)
+            if not view.is_live:
+                return seen
+        return seen
+
+    first = await engine.started(WAITING, input="pipe")
+    task = await engine.submit("true", after=[first.id])
+    watcher = asyncio.create_task(states_of(task.id))
+    await asyncio.sleep(0)
+    await engine.send(first.id, b"\n")
+
+    async with asyncio.timeout(20):
+        assert (await watcher)[-1] == "completed"
