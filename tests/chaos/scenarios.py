@@ -85,6 +85,14 @@ def shim_killed() -> Plan:
     return _plan(deeds, faults=[Fault(at=0.0, kind="shim", after="d0")])
 
 
+def zygotes_killed() -> Plan:
+    """Zygotes die one after the other, hardly ready, while tasks wait to be started."""
+    deeds = [_deed(n, "lines:3", "sleep:0.1", f"exit:{n}", lane="broad") for n in range(24)]
+    acts = [Act(at=0.0, client=0, verb="submit", tokens=(deed.token,)) for deed in deeds]
+    faults = [Fault(at=0.02 * n, kind="zygote") for n in range(10)]
+    return _plan(deeds, acts=acts, faults=faults)
+
+
 def printed() -> Plan:
     """Tasks print more than their caps, and less."""
     sizes = ((200_000, 20_000), (9_000, 4_096), (5_000, 65_536))
@@ -142,7 +150,7 @@ PLANS: dict[str, Callable[[], Plan]] = {
     plan.__name__: plan
     for plan in (
         ends, ends_in_a_crash, ends_half_recorded, ends_unrecorded, killed_while_running, cancelled,
-        cancelled_while_down, crowded, queued, repeated, shim_killed, printed, rivals, reused, clock_set_back,
-        disk_full,
+        cancelled_while_down, crowded, queued, repeated, shim_killed, zygotes_killed, printed, rivals,
+        reused, clock_set_back, disk_full,
     )
 }  # fmt: skip

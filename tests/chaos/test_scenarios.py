@@ -25,6 +25,7 @@ PROOFS = {
     "queued": [spec("L6")],
     "repeated": [spec("L23")],
     "shim_killed": [fault("F10")],
+    "zygotes_killed": [spec("L20")],
     "printed": [],
     "rivals": [fault("F37"), trap(32)],
     "reused": [
