@@ -27,8 +27,8 @@ class Presses:
         return self
 
     def __exit__(self, *error: object) -> None:
-        for each, handler in self._before.items():
-            signal.signal(each, handler)
+        for each, former in self._before.items():
+            signal.signal(each, former)
         os.close(self._reader)
         os.close(self._writer)
 

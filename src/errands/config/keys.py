@@ -1,0 +1,168 @@
+"""The keys: what each means and which values it takes, for files, variables, checks and documents alike."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from errands.model.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, Literal
+
+    from errands.config.sections import Config
+
+    Kind = Literal["duration", "size", "count", "flag", "choice", "text"]
+
+
+@record
+class Key:
+    """What a key means and which values it takes.
+
+    `project` is False where a project cannot decide: a cloned repository must not choose the program that
+    reads commands, and the daemon serves all projects.
+    """
+
+    section: str
+    name: str
+    kind: Kind
+    help: str
+    choices: tuple[str, ...] = ()
+    least: int = 0
+    optional: bool = False
+    project: bool = True
+    default_text: str = ""
+
+    @property
+    def path(self) -> str:
+        return f"{self.section}.{self.name}"
+
+    @property
+    def variable(self) -> str:
+        return f"ERRANDS_{self.section}_{self.name}".upper()
+
+
+def _key(path: str, kind: Kind, meaning: str, **more: Any) -> Key:
+    section, _, name = path.partition(".")
+    project = path != "runs.shell" and section not in ("daemon", "lanes", "retention", "store")
+    return Key(section=section, name=name, kind=kind, help=meaning, project=project, **more)
+
+
+KEYS = (
+    _key("daemon.tick", "duration", "the longest sleep between two looks for due work"),
+    _key(
+        "runs.shell",
+        "text",
+        "the program that reads a command given as one line",
+        default_text="bash, or sh where there is none",
+    ),
+    _key("runs.grace", "duration", "how long a run may take to end after SIGTERM before it gets SIGKILL"),
+    _key("runs.timeout", "duration", "the longest a run may take", optional=True),
+    _key("runs.idle", "duration", "the longest a run may be silent", optional=True),
+    _key(
+        "runs.on_idle",
+        "choice",
+        "what happens to a run that is silent for too long",
+        choices=("stop", "report"),
+    ),
+    _key(
+        "runs.output_cap",
+        "size",
+        "how much output of a run is kept; beyond it the middle is dropped",
+        least=4096,
+    ),
+    _key("runs.tail_lines", "count", "how many last lines of output `show` prints"),
+    _key("runs.memory", "size", "the most memory a run's processes may use together", least=1, optional=True),
+    _key("runs.cpu", "duration", "the most processor time a run's processes may use together", optional=True),
+    _key("runs.processes", "count", "the most processes a run may have at a time", least=1, optional=True),
+    _key("retention.enabled", "flag", "whether finished tasks are removed by themselves"),
+    _key("retention.keep", "duration", "how long a finished task is kept"),
+    _key("retention.history", "duration", "how long the earlier runs of a task are kept"),
+    _key(
+        "store.durability",
+        "choice",
+        "`normal` survives every crash of a program; `full` waits for the disk and survives a power cut too",
+        choices=("normal", "full"),
+    ),
+    _key(
+        "notices.policy",
+        "choice",
+        "which endings are told, unless the task says otherwise",
+        choices=("always", "on_failure", "never"),
+    ),
+    _key(
+        "ui.colour",
+        "choice",
+        "colours in the terminal; `auto` follows NO_COLOR, CLICOLOR_FORCE and whether it is a terminal",
+        choices=("auto", "always", "never"),
+    ),
+)
+
+LANE = "how many runs of that lane run at a time; any name makes a lane, 0 holds its tasks back"
+
+# Variables with our prefix that are no keys: what a task is told, and where things live.
+VARIABLES = {
+    "ERRANDS_HOME": "where the state lives",
+    "ERRANDS_SESSION": "whose tasks and notices are meant; without it those of `user`",
+    "ERRANDS_PLATFORM": "`posix` uses the portable supervision instead of that of the system",
+    "ERRANDS_TASK_ID": "in a task: its id",
+    "ERRANDS_RUN_ID": "in a task: the id of its run",
+    "ERRANDS_RUN_DIR": "in a task: the directory of its run, for files that shall be kept",
+    "ERRANDS_PROGRESS": "in a task: the file to which progress can be written",
+    "ERRANDS_EXIT_CODE": "in a `--finally` command: the exit code of the run",
+    "ERRANDS_OUTCOME": "in a `--finally` command: how the run ended",
+    "ERRANDS_BOOT_ID_FILE": "in tests: a file that is read in place of the system's boot id",
+}
+
+
+def key_of(section: str, name: str) -> Key | None:
+    """Find a key; every name that can be one is a lane's."""
+    if section == "lanes":
+        letters = name.replace("-", "").replace("_", "")
+        is_name = name[:1].isalpha() and letters.isalnum() and name.isascii()
+        return _key(f"lanes.{name}", "count", LANE) if is_name else None
+    return next((key for key in KEYS if key.section == section and key.name == name), None)
+
+
+def entries(config: Config) -> Iterator[tuple[Key, Any, str]]:
+    """List every key with its value and where that came from."""
+    for key in KEYS:
+        if key.section == "runs" and key.name == "shell":
+            yield from _lane_entries(config)
+        value = getattr(getattr(config, key.section), key.name)
+        yield key, value, config.origin.get(key.path, "default")
+
+
+def _lane_entries(config: Config) -> Iterator[tuple[Key, Any, str]]:
+    for name, wide in config.lanes.items():
+        key = _key(f"lanes.{name}", "count", LANE)
+        yield key, wide, config.origin.get(key.path, "default")
+
+
+def written(key: Key, value: Any) -> str:
+    """Write a key's value the way a file or a variable has it."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, timedelta):
+        return _written_length(value)
+    return _written_size(value) if key.kind == "size" else str(value)
+
+
+def _written_length(length: timedelta) -> str:
+    rest = length // timedelta(milliseconds=1)
+    pieces = ""
+    for unit, thousandths in (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)):
+        if rest >= thousandths:
+            pieces += f"{rest // thousandths}{unit}"
+            rest %= thousandths
+    return pieces or "0s"
+
+
+def _written_size(count: int) -> str:
+    for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if count and count % factor == 0:
+            return f"{count // factor}{unit}"
+    return str(count)

@@ -1,0 +1,154 @@
+"""Reading: the sources one after the other, and everything that is wrong with them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from errands.config.keys import KEYS, VARIABLES, key_of
+from errands.config.sections import LANES, SECTIONS, Config
+from errands.model.duration import parse_duration, parse_size
+from errands.model.errors import BadValue
+from errands.model.record import record
+from errands.text import did_you_mean, size
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from errands.config.keys import Key
+
+
+@record
+class Problem:
+    """Something wrong in a source, and what to do about it."""
+
+    source: str
+    key: str
+    advice: str
+
+    def __str__(self) -> str:
+        return f"{self.source}: {self.key}: {self.advice}" if self.key else f"{self.source}: {self.advice}"
+
+
+class BadConfig(BadValue):
+    """A source that cannot be used, with everything that is wrong in it."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        self.problems = problems
+        super().__init__("\n".join(str(problem) for problem in problems))
+
+
+class Reading:
+    """The sources read so far: values, where they came from, and what was wrong."""
+
+    def __init__(self, user: str) -> None:
+        self.user = user
+        self.values: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
+        self.values["lanes"] = dict(LANES)
+        self.origin: dict[str, str] = {}
+        self.problems: list[Problem] = []
+
+    def config(self) -> Config:
+        sections = {name: kind(**self.values[name]) for name, kind in SECTIONS.items()}
+        return Config(lanes=self.values["lanes"], origin=self.origin, **sections)
+
+    def problem(self, source: str, key: str, advice: str) -> None:
+        self.problems.append(Problem(source=source, key=key, advice=advice))
+
+    def file(self, path: str, *, project: bool) -> None:
+        import tomllib
+
+        try:
+            with open(path, "rb") as stream:
+                tree = tomllib.load(stream)
+        except (OSError, UnicodeDecodeError) as error:
+            return self.problem(path, "", f"cannot be read ({error}); check the file and its permissions")
+        except tomllib.TOMLDecodeError as error:
+            return self.problem(path, "", f"is not valid TOML: {error}")
+        for section, table in tree.items():
+            if section not in self.values:
+                what = "section" if isinstance(table, dict) else "key outside every section"
+                self.problem(path, section, f"no such {what}" + did_you_mean(section, self.values))
+            elif not isinstance(table, dict):
+                self.problem(path, section, f"is a section; write [{section}] and its keys below")
+            else:
+                for name, raw in table.items():
+                    self.value(path, section, name, raw, project=project)
+
+    def value(self, source: str, section: str, name: str, raw: Any, *, project: bool = False) -> None:
+        path = f"{section}.{name}"
+        key = key_of(section, name)
+        if key is None:
+            known = [k.name for k in KEYS if k.section == section]
+            return self.problem(source, path, "no such key" + did_you_mean(name, known))
+        if project and not key.project:
+            advice = f"a project cannot decide this; set it in your own file, {self.user}, or {key.variable}"
+            return self.problem(source, path, advice)
+        try:
+            self.values[section][name] = _value(key, raw)
+        except (ValueError, BadValue) as error:
+            return self.problem(source, path, str(error))
+        self.origin[path] = source
+
+
+def strangers(environ: Mapping[str, str]) -> Iterator[Problem]:
+    """Find `ERRANDS_*` variables that mean nothing; they may be another program's, so this is a warning."""
+    known = [*VARIABLES, *(key.variable for key in KEYS)]
+    for name in sorted(environ):
+        if name.startswith("ERRANDS_") and name not in known and not name.startswith("ERRANDS_LANES_"):
+            yield Problem(source="environment", key=name, advice="means nothing" + did_you_mean(name, known))
+
+
+def _value(key: Key, raw: Any) -> Any:
+    if key.optional and raw == "none":
+        return None
+    match key.kind:
+        case "duration":
+            return _duration(raw)
+        case "size":
+            if isinstance(raw, bool) or not isinstance(raw, int | str):
+                raise ValueError(f"{raw!r} is not a size; write 512K, 10MiB or 2G")
+            return _at_least(parse_size(str(raw)), key.least)
+        case "count":
+            if isinstance(raw, bool) or not isinstance(raw, int | str) or not str(raw).strip().isdecimal():
+                raise ValueError(f"{raw!r} is not a whole number from {key.least} upwards")
+            return _at_least(int(raw), key.least)
+        case "flag":
+            return _flag(raw)
+        case "choice":
+            if raw not in key.choices:
+                near = did_you_mean(raw, key.choices) if isinstance(raw, str) else ""
+                raise ValueError(f"cannot be {raw!r}; choose one of: {', '.join(key.choices)}{near}")
+            return raw
+        case "text":
+            if not isinstance(raw, str) or not raw.strip():
+                raise ValueError(f"{raw!r} is not a text; write it in quotes")
+            return raw
+
+
+def _duration(raw: Any) -> timedelta:
+    # A bare 7 may mean days to one reader and seconds to another; a file is no place to guess.
+    if not isinstance(raw, str) or raw.strip().replace(".", "", 1).isdecimal():
+        raise ValueError(f'{raw!r} has no unit; write a duration with its unit, in quotes, such as "{raw}s"')
+    length = parse_duration(raw)
+    if length <= timedelta(0):
+        raise ValueError(f"{raw!r} is no time at all; write something longer, such as 5s")
+    return length
+
+
+def _flag(raw: Any) -> bool:
+    if isinstance(raw, bool):
+        return raw
+    word = raw.strip().lower() if isinstance(raw, str) else ""
+    if word in ("true", "yes", "on", "1"):
+        return True
+    if word in ("false", "no", "off", "0"):
+        return False
+    raise ValueError(f"{raw!r} is neither true nor false")
+
+
+def _at_least(number: int, least: int) -> int:
+    if number < least:
+        raise ValueError(f"{number} is too little; the least is {size(least) if least >= 1024 else least}")
+    return number

@@ -1,0 +1,90 @@
+"""The sections: what can be configured, and what holds when nothing is."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+
+from errands.model.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Literal
+
+    from errands.model.limits import OnIdle
+    from errands.model.notice import Policy
+
+    Durability = Literal["normal", "full"]
+
+# The shell that reads lines: bash where there is one, because that is what people type at.
+_BASHES = ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/opt/homebrew/bin/bash")
+SHELL = next((path for path in _BASHES if os.access(path, os.X_OK)), "/bin/sh")
+
+
+@record
+class Daemon:
+    tick: timedelta = timedelta(seconds=30)
+
+
+@record
+class Runs:
+    shell: str = SHELL
+    grace: timedelta = timedelta(seconds=5)
+    timeout: timedelta | None = None
+    idle: timedelta | None = None
+    on_idle: OnIdle = "stop"
+    output_cap: int = 10 << 20
+    tail_lines: int = 20
+    memory: int | None = None
+    cpu: timedelta | None = None
+    processes: int | None = None
+
+
+@record
+class Retention:
+    enabled: bool = True
+    keep: timedelta = timedelta(days=7)
+    history: timedelta = timedelta(days=30)
+
+
+@record
+class Store:
+    durability: Durability = "normal"
+
+
+@record
+class Notices:
+    policy: Policy = "always"
+
+
+@record
+class Ui:
+    colour: str = "auto"
+
+
+LANES = {"shell": 5, "agent": 4, "local": 1}
+
+
+@record
+class Config:
+    """The whole configuration; `origin` says where each value that is no default came from."""
+
+    daemon: Daemon = Daemon()
+    lanes: Mapping[str, int] = LANES
+    runs: Runs = Runs()
+    retention: Retention = Retention()
+    store: Store = Store()
+    notices: Notices = Notices()
+    ui: Ui = Ui()
+    origin: Mapping[str, str] = {}
+
+
+SECTIONS = {
+    "daemon": Daemon,
+    "runs": Runs,
+    "retention": Retention,
+    "store": Store,
+    "notices": Notices,
+    "ui": Ui,
+}
