@@ -210,7 +210,13 @@ class MoveRows(Table):
             WHERE runs.state = 'running' ORDER BY runs.seq
             """
         )
-        return [(task_from(row[:_WIDTH]), run_from(row[0], row[_WIDTH:])) for row in rows]
+        found = []
+        for row in rows:
+            try:
+                found.append((task_from(row[:_WIDTH]), run_from(row[0], row[_WIDTH:])))
+            except StoreUnreadable:
+                continue  # one damaged record must not keep the others from being found; `damaged` names it
+        return found
 
     def stopping(self) -> list[Run]:
         rows = self.db.read(

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from errands.model.action import Command
 
+# What reading a damaged row can raise.
+_DAMAGE = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 
@@ -114,7 +116,7 @@ def task_from(row: tuple[Any, ...]) -> Task:
             created_at=moment(created_at),
             created_by=created_by,
         )
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except _DAMAGE as error:
         raise StoreUnreadable(
             f"the record of task {id_} is damaged ({error}); see `errands doctor`"
         ) from error
@@ -125,18 +127,23 @@ RUN_COLUMNS = "number, cause, state, attempt, created_at, started_at, stop_reque
 
 def run_from(task_id: str, row: tuple[Any, ...]) -> Run:
     number, cause, state, attempt, created_at, started_at, stop_requested_at, stop_by, pid = row
-    return Run(
-        task_id=task_id,
-        number=number,
-        cause=cause,
-        state=state,
-        attempt=attempt,
-        created_at=moment(created_at),
-        started_at=maybe_moment(started_at),
-        stop_requested_at=maybe_moment(stop_requested_at),
-        stop_by=stop_by,
-        pid=pid,
-    )
+    try:
+        return Run(
+            task_id=task_id,
+            number=number,
+            cause=cause,
+            state=state,
+            attempt=attempt,
+            created_at=moment(created_at),
+            started_at=maybe_moment(started_at),
+            stop_requested_at=maybe_moment(stop_requested_at),
+            stop_by=stop_by,
+            pid=pid,
+        )
+    except _DAMAGE as error:
+        raise StoreUnreadable(
+            f"the record of run {task_id}.{number} is damaged ({error}); see `errands doctor`"
+        ) from error
 
 
 def _action(text: str, environment: str) -> Shell:

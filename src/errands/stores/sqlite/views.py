@@ -5,7 +5,7 @@ from __future__ import annotations
 from errands.model.errors import Ambiguous, NotFound, StoreUnreadable
 from errands.model.event import Event
 from errands.model.view import RunView, View
-from errands.stores.sqlite.rows import maybe_moment, micros, moment
+from errands.stores.sqlite.rows import TASK_COLUMNS, maybe_moment, micros, moment, task_from
 from errands.stores.sqlite.table import Table, marks
 
 TYPE_CHECKING = False
@@ -76,7 +76,13 @@ class ViewRows(Table):
     def damaged(self) -> list[str]:
         """Name the tasks whose records cannot be understood. It reads everything: for `doctor` alone."""
         rows = self.db.read(f"SELECT {_TASK}, {_RUN} FROM tasks LEFT JOIN runs ON runs.seq = tasks.run")
-        return [str(row[0]) for row in rows if row[_WIDTH] is None or self._readable(row) is None]
+        found = [str(row[0]) for row in rows if row[_WIDTH] is None or self._readable(row) is None]
+        for row in self.db.read(f"SELECT {TASK_COLUMNS} FROM tasks"):
+            try:
+                task_from(row)
+            except StoreUnreadable:
+                found.append(str(row[0]))
+        return sorted(set(found))
 
     def history(self, task_id: str) -> tuple[RunView, ...]:
         """All runs of a task, oldest first."""
