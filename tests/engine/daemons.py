@@ -18,8 +18,8 @@ from errands.model.view import View
 from errands.runners import linux
 from errands.testing.engines import WITHIN
 
-# A daemon that ends itself with SIGKILL when it comes to a place: before that is done, or right after it.
-_DOOMED = """
+# A process that ends itself with SIGKILL when it comes to a place: before that is done, or right after it.
+DOOMED = """
 import importlib, os, signal, sys
 place, when = sys.argv[1:]
 owner, _, name = place.rpartition(".")
@@ -34,9 +34,14 @@ def last_act(*values, **options):
         act(*values, **options)
     os.kill(os.getpid(), signal.SIGKILL)
 setattr(owner, name, last_act)
+"""
+_DOOMED_DAEMON = (
+    DOOMED
+    + """
 from errands.bootstrap import run_daemon
 sys.exit(run_daemon())
 """
+)
 
 
 class Daemons:
@@ -60,7 +65,10 @@ class Daemons:
         os.makedirs(self.home.path, mode=0o700, exist_ok=True)
         with open(self.home.log, "ab") as log:
             self._doomed = subprocess.Popen(
-                [sys.executable, "-c", _DOOMED, place, when], stdout=log, stderr=log, start_new_session=True
+                [sys.executable, "-c", _DOOMED_DAEMON, place, when],
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
         bell = Bell(self.home.bell)
         eventually(lambda: bell.is_answered() or self._is_over)
