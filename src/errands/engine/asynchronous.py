@@ -83,7 +83,7 @@ class AsyncEngine:
             raise BadValue(f"a time-out cannot be negative: {seconds}")
         deadline = None if seconds is None else time.monotonic() + seconds
         live = suspects = set(ids)
-        async with _Line(self.engine, ids, self._unheld) as line:
+        async with _Line(self.engine, ids, self._unheld, ends_only=True) as line:
             while live := live - {each for each in suspects if self.engine.store.ended(each)}:
                 left = LOOK if deadline is None else min(LOOK, deadline - time.monotonic())
                 if left <= 0:
@@ -149,43 +149,56 @@ def _meant(name: str, value: Any) -> Any:
 class _Line:
     """A line to the doorbell that an event loop can wait on."""
 
-    def __init__(self, engine: Engine, task_ids: Sequence[str], unheld: Callable[[], None]) -> None:
+    def __init__(
+        self, engine: Engine, task_ids: Sequence[str], unheld: Callable[[], None], *, ends_only: bool = False
+    ) -> None:
         self._bell = Bell(engine.home.bell)
         self._ids = task_ids
+        self._ends_only = ends_only
         self._unheld = unheld
-        self._watching = False
+        self._loop = asyncio.get_running_loop()
+        self._handle = -1
+        self._heard: asyncio.Future[None] | None = None
 
     async def __aenter__(self) -> _Line:
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        self._bell.close()
+        self._hang_up()
 
     async def news(self, timeout: float) -> list[str]:
         """Wait for news of the tasks; give the ids of those that changed, none after the time-out."""
-        if not self._watching:
-            self._watching = self._bell.watch(self._ids)
-            if not self._watching:
+        if self._handle < 0:
+            if not self._call():
                 self._unheld()
                 await asyncio.sleep(min(timeout, 0.05))
             return []  # what happened before we watched is in the store: look now
-        loop = asyncio.get_running_loop()
-        heard: asyncio.Future[None] = loop.create_future()
-        handle = self._bell.fileno()
-        loop.add_reader(handle, _settle, heard)
+        self._heard = self._loop.create_future()
+        timer = self._loop.call_later(timeout, self._hear)
         try:
-            await asyncio.wait_for(heard, timeout)
-        except TimeoutError:
-            return []
+            await self._heard
         finally:
-            loop.remove_reader(handle)
+            timer.cancel()
+            self._heard = None
         words = self._bell.heard()
         if words is None:
-            self._watching = False
+            self._hang_up()
             return []
         return [task_id for line in words for task_id in line.split()[1:] if line.startswith("changed ")]
 
+    def _call(self) -> bool:
+        if not (self._bell.wait_for if self._ends_only else self._bell.watch)(self._ids):
+            return False
+        self._handle = self._bell.fileno()
+        self._loop.add_reader(self._handle, self._hear)
+        return True
 
-def _settle(future: asyncio.Future[None]) -> None:
-    if not future.done():
-        future.set_result(None)
+    def _hear(self) -> None:
+        if self._heard is not None and not self._heard.done():
+            self._heard.set_result(None)
+
+    def _hang_up(self) -> None:
+        if self._handle >= 0:
+            self._loop.remove_reader(self._handle)
+            self._handle = -1
+        self._bell.close()

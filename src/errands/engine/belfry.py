@@ -24,6 +24,7 @@ class Belfry:
         self._ring = ring
         self._lines: dict[socket.socket, bytes] = {}
         self._watchers: dict[str, set[socket.socket]] = {}
+        self._waiters: dict[str, set[socket.socket]] = {}
         self._server: socket.socket | None = None
 
     def open(self) -> None:
@@ -52,14 +53,15 @@ class Belfry:
         for line in list(self._lines):
             self._drop(line)
 
-    def tell(self, task_ids: Iterable[str]) -> None:
-        """Tell everybody who watches these tasks that they changed."""
-        if not self._watchers:
-            return
+    def tell(self, changed: Iterable[str], *, ended: Iterable[str]) -> None:
+        """Tell everybody who watches tasks that they changed, and those who wait for them that they ended."""
         news: dict[socket.socket, list[str]] = {}
         everybody = self._watchers.get("*", ())
-        for task_id in task_ids:
+        for task_id in changed:
             for line in (*self._watchers.get(task_id, ()), *everybody):
+                news.setdefault(line, []).append(task_id)
+        for task_id in ended:
+            for line in self._waiters.pop(task_id, ()):
                 news.setdefault(line, []).append(task_id)
         for line, ids in news.items():
             self._say(line, b"changed " + " ".join(ids).encode() + b"\n")
@@ -97,15 +99,21 @@ class Belfry:
             return
         *words, self._lines[line] = rest.split(b"\n")
         for each in words:
-            self._obey(line, each)
+            if line in self._lines:
+                self._obey(line, each)
 
     def _obey(self, line: socket.socket, words: bytes) -> None:
         match words.split():
             case []:
                 self._ring()
-            case [b"watch", *task_ids]:
+            case [b"ring", *task_ids]:
+                ids = [each.decode("ascii", "replace") for each in task_ids]
+                self.tell(ids, ended=ids)
+                self._ring()
+            case [b"watch" | b"await" as how, *task_ids]:
+                listeners = self._watchers if how == b"watch" else self._waiters
                 for each in task_ids:
-                    self._watchers.setdefault(each.decode("ascii", "replace"), set()).add(line)
+                    listeners.setdefault(each.decode("ascii", "replace"), set()).add(line)
                 # What changed before this moment was told to nobody, so whoever watches looks once more.
                 self._say(line, b"watching\n")
             case [b"ping"]:
@@ -122,12 +130,14 @@ class Belfry:
             self._drop(line)
 
     def _drop(self, line: socket.socket) -> None:
+        if self._lines.pop(line, None) is None:
+            return
         asyncio.get_running_loop().remove_reader(line)
-        self._lines.pop(line, None)
-        for task_id in [each for each, lines in self._watchers.items() if line in lines]:
-            self._watchers[task_id].discard(line)
-            if not self._watchers[task_id]:
-                del self._watchers[task_id]
+        for listeners in (self._watchers, self._waiters):
+            for task_id in [each for each, lines in listeners.items() if line in lines]:
+                listeners[task_id].discard(line)
+                if not listeners[task_id]:
+                    del listeners[task_id]
         line.close()
 
 

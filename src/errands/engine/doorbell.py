@@ -1,8 +1,8 @@
 """The doorbell: a unix socket that wakes people up. It carries no facts.
 
 Whoever commits something rings; the holder of the loops tells those who watch which tasks changed. Losing
-the bell costs one poll, never a fact. Lines: `` (ring), `watch ID...`, `watch *`, `ping`; answers:
-`changed ID...`, `watching` (look now: what comes later is told), `pong PID`.
+the bell costs one poll, never a fact. Lines: `` or `ring ID...`, `watch ID...`, `watch *`, `await ID...`,
+`ping`; answers: `changed ID...`, `watching` (look now: what comes later is told), `pong PID`.
 """
 
 from __future__ import annotations
@@ -27,13 +27,17 @@ class Bell:
         self._line: socket.socket | None = None
         self._rest = b""
 
-    def ring(self) -> bool:
-        """Say that something changed; False when nobody is there to hear it."""
-        return self._say(b"\n")
+    def ring(self, ended: Iterable[str] = ()) -> bool:
+        """Say that something changed, and which tasks we ended ourselves; False when nobody hears it."""
+        return self._say(" ".join(("ring", *ended)).encode() + b"\n" if ended else b"\n")
 
     def watch(self, task_ids: Iterable[str] = ("*",)) -> bool:
         """Ask to be told about changes of these tasks, or of all."""
         return self._say(b"watch " + " ".join(task_ids).encode() + b"\n")
+
+    def wait_for(self, task_ids: Iterable[str]) -> bool:
+        """Ask to be told when these tasks end, and of nothing before that."""
+        return self._say(b"await " + " ".join(task_ids).encode() + b"\n")
 
     def ping(self) -> bool:
         return self._say(b"ping\n")

@@ -76,14 +76,15 @@ class Engine:
         """End tasks: pending ones now, running ones by a request to the holder. Repeating is harmless."""
         ids = [self.resolve(each) for each in task_ids]
         now, who = self.clock.now(), by or launcher()
+        ended: list[str] = []
         with self.store:
             for task_id in ids:
                 run = self.store.view(task_id).latest
                 if run.state == "pending" and self.store.withdraw(run.id, by=who, now=now):
-                    settle(self.store, run.id, "cancelled", now=now)
+                    ended += settle(self.store, run.id, "cancelled", now=now)
                 elif run.state == "running":
                     self.store.request_stop(run.id, by=who, now=now)
-        self.bell.ring()
+        self.bell.ring(ended)
         return [self.get(each) for each in ids]
 
     def stop(self, task_id: str, *, by: str | None = None) -> View:

@@ -152,17 +152,17 @@ class Loops:
 
     def _write(self, now: datetime) -> None:
         with self._store:
-            ended, changed = self._supervisor.record(now=now)
-            if len(changed) > len(ended):
-                self._dispatcher.look()  # what waited for a run that ended may be ready now
+            runs, ended, released = self._supervisor.record(now=now)
+            if released:
+                self._dispatcher.look()
             # Room is counted with the runs that end in this very turn already gone.
-            for run_id in ended:
+            for run_id in runs:
                 self._dispatcher.free(run_id)
             claimed = self._dispatcher.claim(now=now)
-        self._supervisor.forget(ended)
+        self._supervisor.forget(runs)
         for task, run in claimed:
             self._supervisor.start(task, run)
-        self._belfry.tell([*changed, *(task.id for task, _ in claimed)])
+        self._belfry.tell([*ended, *released, *(task.id for task, _ in claimed)], ended=ended)
         if ended:
             self._notifier.ring()
         self._watch_for_silence()
@@ -180,7 +180,10 @@ class Loops:
         """Find out about every run an earlier holder left running."""
         again = []
         with self._store:
-            for task, run in self._store.running():
+            running = self._store.running()
+            for run_id in set(self._store.running_ids()) - {run.id for _, run in running}:
+                _LOG.error("run %s cannot be watched, its record is damaged; see `errands doctor`", run_id)
+            for task, run in running:
                 found = self._supervisor.recover(task, run)
                 if found is not None:
                     again.append(found)
@@ -198,7 +201,7 @@ class Loops:
         try:
             with self._store:
                 silent = self._supervisor.report_silence(now=now, monotonic=monotonic)
-            self._belfry.tell(silent)
+            self._belfry.tell(silent, ended=())
         except StoreError as error:
             _LOG.error("silence could not be reported yet: %s", error)
         self._watch_for_silence()

@@ -18,29 +18,31 @@ if TYPE_CHECKING:
 
 
 def settle(store: Store, run_id: str, state: RunState, *, now: datetime) -> list[str]:
-    """Settle a run that ended without ever starting; give the ids of all tasks that changed with it."""
+    """Settle a run that ended without ever starting; give the ids of all tasks that ended with it."""
     announce(store, run_id, now=now)
-    return pass_on(store, run_id, state, now=now)
+    ended, _ = pass_on(store, run_id, state, now=now)
+    return ended
 
 
-def pass_on(store: Store, run_id: str, state: RunState, *, now: datetime) -> list[str]:
-    """Let the tasks that waited for a run go, or skip them; give the ids of all that changed."""
-    changed: list[str] = []
+def pass_on(store: Store, run_id: str, state: RunState, *, now: datetime) -> tuple[list[str], list[str]]:
+    """Let the tasks that waited for a run go, or skip them; give those that ended, and those let go."""
+    ended: list[str] = []
+    released: list[str] = []
     queue = [(run_id, state)]
-    for ended, how in queue:
-        task_id, _ = task_of(ended)
-        changed.append(task_id)
+    for each_run, how in queue:
+        task_id, _ = task_of(each_run)
+        ended.append(task_id)
         waiting = store.dependents(task_id)
         if waiting and how == "completed":
             store.release_dependents(task_id)
-            changed += [task_of(each)[0] for each in waiting]
+            released += [task_of(each)[0] for each in waiting]
             continue
         for each in waiting:
             why = f"it waited for {task_id}, which is {how}"
             if store.skip(each, reason="dependency", error=why, now=now):
                 announce(store, each, now=now)
                 queue.append((each, "skipped"))
-    return changed
+    return ended, released
 
 
 def announce(store: Store, run_id: str, *, now: datetime) -> None:

@@ -85,18 +85,21 @@ class Supervisor:
                 self._ended[run.id] = report
         return None
 
-    def record(self, *, now: datetime) -> tuple[list[str], list[str]]:
-        """Write down what was reported; give the runs that ended and the tasks that changed.
+    def record(self, *, now: datetime) -> tuple[list[str], list[str], list[str]]:
+        """Write down what was reported; give the runs and tasks that ended, and the tasks let go by that.
 
         Called inside a transaction; `forget` follows once it is committed.
         """
-        changed: list[str] = []
-        for run_id, ended in self._ended.items():
-            changed += self._end(run_id, ended.ending, now)
+        ended: list[str] = []
+        released: list[str] = []
+        for run_id, report in self._ended.items():
+            gone, free = self._end(run_id, report.ending, now)
+            ended += gone
+            released += free
             self._started.pop(run_id, None)
         for run_id, started in self._started.items():
             self._store.note_start(run_id, pid=started.pid)
-        return list(self._ended), changed
+        return list(self._ended), ended, released
 
     @property
     def has_reports(self) -> bool:
@@ -161,14 +164,14 @@ class Supervisor:
                     self._ended[run.id] = found
         self._wake()
 
-    def _end(self, run_id: str, ending: Ending, now: datetime) -> list[str]:
+    def _end(self, run_id: str, ending: Ending, now: datetime) -> tuple[list[str], list[str]]:
         task, run = self._live[run_id]
         outcome = rollup(task, run, ending)
         command = " && ".join(written(each) for each in task.action.commands)
         summary = self._summary(command, run_id, ending)
         if not self._store.end(run, outcome, ending, summary=summary, now=now):
             _LOG.warning("run %s ended, but the store does not call it running", run_id)
-            return []
+            return [], []
         if outcome.notify:
             body = notice_body(
                 task=task.id, run=run_id, state=outcome.run_state, description=task.description,

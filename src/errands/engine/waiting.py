@@ -35,7 +35,7 @@ def wait(
         watching = False
         while True:
             if not watching:
-                watching = line.watch(live)
+                watching = line.wait_for(live)
                 if not watching and unheld is not None:
                     unheld()
             live = live - {each for each in suspects if engine.store.ended(each)}
