@@ -44,14 +44,16 @@ def main(name: str, count: int, directory: str) -> None:
     processes.adopt_orphans()
     one = contender(name, directory)
     about = one.open()
-    one.burst(_WARM_UP)
-    processes.reap()
-    before, began = _cpu(), time.perf_counter()
-    codes = one.burst(count)
-    seconds = time.perf_counter() - began
-    processes.reap()
-    cpu = _cpu() - before
-    one.close()
+    try:
+        one.burst(_WARM_UP)
+        processes.reap()
+        before, began = _cpu(), time.perf_counter()
+        codes = one.burst(count)
+        seconds = time.perf_counter() - began
+        processes.reap()
+        cpu = _cpu() - before
+    finally:
+        one.close()
     if codes != [0] * count:
         raise SystemExit(f"{name}: {count} times true gave {codes}")
     print(json.dumps(asdict(Burst(about=about, count=count, seconds=seconds, cpu=cpu))))

@@ -20,6 +20,7 @@ from errands.ports.store import Query
 
 _FLAT = Bar(limit=3, at_most=True)
 _COLD_STARTS = 10
+_PATIENCE = 10.0  # seconds; a question that is far too slow is known to be after a few calls
 
 Question = Callable[[Engine], float]
 
@@ -42,8 +43,8 @@ def measure(scale: Scale) -> list[Table]:
             title=f"Queries among {sizes} tasks",
             figures=tuple(figures),
             notes=(
-                f"Medians of {scale.questions} interleaved calls; a ratio is of the largest store to the "
-                f"smallest. Each has {WAITING} queued and {WAITING} delayed tasks among the ended.",
+                f"Medians of up to {scale.questions} interleaved calls; a ratio is of the largest store to "
+                f"the smallest. Each has {WAITING} queued and {WAITING} delayed tasks among the ended.",
             ),
         )
     ]
@@ -62,11 +63,14 @@ def _figure(what: str, spreads: dict[int, Spread], write: Callable[[float], str]
 
 def _asked(question: Question, engines: dict[int, Engine], count: int) -> dict[int, Spread]:
     taken: dict[int, list[float]] = {size: [] for size in engines}
+    deadline = time.monotonic() + _PATIENCE
     for number in range(-5, count):
         for size, engine in engines.items():
             once = question(engine)
             if number >= 0:  # the first ones only fill the caches
                 taken[size].append(once)
+        if number >= 0 and time.monotonic() > deadline:
+            break
     return {size: Spread(samples) for size, samples in taken.items()}
 
 
