@@ -6,6 +6,7 @@ A round is one seed: a home, a daemon, a hundred tasks, three clients, two reade
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 
@@ -24,6 +25,8 @@ SMOKE = (3, 180, 30)
 def main() -> int:
     arguments = _arguments()
     become_subreaper()
+    for number in (signal.SIGINT, signal.SIGTERM):  # whoever stops us shall not have to clean up
+        signal.signal(number, _leave)
     report = Report()
     report.skipped += [f"{fault}: {reason}" for fault, reason in _impossible().items()]
     began = time.monotonic()
@@ -40,6 +43,10 @@ def main() -> int:
     report.seconds = time.monotonic() - began
     print(report.text(), flush=True)
     return 1 if report.breaks else 0
+
+
+def _leave(number: int, frame: object) -> None:
+    sys.exit(128 + number)
 
 
 def _plans(arguments: argparse.Namespace) -> list[Plan]:

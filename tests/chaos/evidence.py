@@ -20,7 +20,7 @@ from tests.chaos.subject import Subject
 
 @dataclass
 class Evidence:
-    """`lost` are the runs whose shim was killed before it had recorded their end."""
+    """`lost`, `perhaps_lost` and `unfindable` are what the nemesis knows about runs whose shims it killed."""
 
     plan: Plan
     blob: bytes
@@ -33,6 +33,7 @@ class Evidence:
     notices: list[dict[str, Any]] = field(default_factory=list)
     lost: set[str] = field(default_factory=set)
     perhaps_lost: set[str] = field(default_factory=set)
+    unfindable: set[str] = field(default_factory=set)
     filled_disk: bool = False
 
     def __post_init__(self) -> None:

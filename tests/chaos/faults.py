@@ -15,6 +15,7 @@ OTHERS = {
     "stop daemon": 10,
     "stop shim": 6,
     "stop zygote": 4,
+    "stop task": 6,
     "second daemon": 8,
     "clock": 10,
     "client": 10,
@@ -53,14 +54,14 @@ def _kill(dice: Random, at: float) -> Fault:
         nth=nth,
         span=span,
         pick=dice.randrange(1000),
-        plain=dice.random() < 0.3,
+        then=dice.choices(("armed", "plain", "embedded"), (7, 2, 1))[0],
     )
 
 
 def _other(dice: Random, kind: str, at: float) -> Fault:
     pick = dice.randrange(1000)
     match kind:
-        case "stop daemon" | "stop shim" | "stop zygote":
+        case "stop daemon" | "stop shim" | "stop zygote" | "stop task":
             return Fault(at=at, kind=kind, span=dice.choice((0.1, 0.3, dice.uniform(0.1, 3.0))), pick=pick)
         case "disk full":
             return Fault(at=at, kind=kind, span=dice.uniform(0.2, 1.5))

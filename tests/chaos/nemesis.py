@@ -1,6 +1,6 @@
 """The nemesis: carries out the planned faults, one after the other, and keeps a list of what it did.
 
-It brings back what it strikes down: a dead daemon gets a successor, a stopped one goes on, a full disk is
+It brings back what it strikes down: a dead daemon gets a successor, a stopped process goes on, a full disk is
 freed, a killed client is started again.
 """
 
@@ -18,46 +18,53 @@ from tests.chaos import points
 from tests.chaos.breaks import Break
 from tests.chaos.decoys import Decoys
 from tests.chaos.faults import KILLS
+from tests.chaos.lives import Lives
 from tests.chaos.plan import Fault, Plan
 from tests.chaos.processes import Process, below, strike, wait_until
 from tests.chaos.subject import READY_WITHIN, Subject
 from tests.chaos.witness import have_started
 
-POINT_WITHIN = 1.0  # seconds in which an armed point must be reached, or the daemon is killed anyway
 VICTIM_WITHIN = 1.0
-LEAVING_WITHIN = 10.0
 
 
 class Nemesis:
+    """`lost` are the runs whose shim was killed before it had recorded their end, `perhaps_lost` those of
+    which that cannot be told, `unfindable` those whose orphans had no zygote to come to."""
+
     def __init__(self, subject: Subject, plan: Plan, decoys: Decoys, began: float) -> None:
         self.counts: Counter[str] = Counter()
-        self.kills = 0
-        self.recoveries: list[float] = []
-        self.breaks: list[Break] = []
-        self.lost: set[str] = set()  # runs whose shim was killed before their end was recorded
+        self.lives = Lives(subject, plan)
+        self.lost: set[str] = set()
         self.perhaps_lost: set[str] = set()
+        self.unfindable: set[str] = set()
         self.filled_disk = False
-        self.clients: dict[int, int] = {}
+        self.breaks: list[Break] = []
+        self._clients: dict[int, int] = {}
+        self._points: dict[int, str] = {}
         self._subject = subject
         self._plan = plan
         self._decoys = decoys
         self._began = began
-        self._done: set[int] = set()
-        self._armed: tuple[int, int] | None = None
+
+    @property
+    def kills(self) -> int:
+        """Count the daemons, zygotes and shims that were killed."""
+        counts = self.counts + self.lives.counts
+        return sum(n for kind, n in counts.items() if kind.startswith("kill ") and "client" not in kind)
 
     def run(self) -> None:
         """Carry out the whole plan."""
         for client in range(self._plan.clients):
             self._start_client(client)
-        self._start_daemon(0, plain=False, wait=True)
+        self.lives.begin(0, kind="armed", wait=True)
         for index, fault in enumerate(self._plan.faults):
             while (left := self._began + fault.at - time.monotonic()) > 0:
                 time.sleep(min(left, 0.02))
                 self._tend(index)
             self._tend(index)
             if fault.after:
-                wait_until(lambda: have_started(self._subject.witness, [fault.after]), within=READY_WITHIN)  # noqa: B023
-            if index not in self._done:
+                self._await_start(fault.after)
+            if index not in self.lives.done:
                 self._strike(index, fault)
         planned = sum(fault.kind in KILLS for fault in self._plan.faults)
         while self.kills < planned:  # some victim was not there in time
@@ -67,29 +74,38 @@ class Nemesis:
         """Undo everything that can be undone, and leave a daemon as people start it."""
         self._write_clock(0.0)
         self._free_disk()
-        for each in [*self._subject.shims(), *self._subject.zygotes(), *self._subject.daemons()]:
-            strike(each.pid, signal.SIGCONT)
+        for each in self._subject.processes():
+            if each.state == "T":
+                strike(each.pid, signal.SIGCONT)
         for each in self._subject.daemons():  # one of them may have a point armed
             self._kill("daemon at the end", each.pid)
-        self._start_daemon(len(self._plan.faults), plain=True, wait=True)
+        self.lives.begin(len(self._plan.faults), kind="plain", wait=True)
 
     def tend_clients(self) -> bool:
         """Start killed clients again; tell whether all have done their part."""
         self._subject.reap()
-        over = True
-        for client, pid in list(self.clients.items()):
+        is_over = True
+        for client, pid in list(self._clients.items()):
             code = self._subject.codes.get(pid)
             if code == -signal.SIGKILL:
+                if point := self._points.pop(pid, ""):
+                    self.counts[f"kill client at {point}"] += 1
                 self._start_client(client)
-                over = False
-            elif code is None:
-                over = False
             elif code:
-                self.breaks.append(
-                    Break("I14", f"client {client} failed with {code}: see client.{client}.log")
-                )
-                del self.clients[client]
-        return over
+                log = f"client.{client}.log"
+                self.breaks.append(Break("I14", f"client {client} failed with {code}: see {log}"))
+                del self._clients[client]
+            is_over = is_over and code is not None and code != -signal.SIGKILL
+        return is_over
+
+    def _tend(self, index: int) -> None:
+        """Give a daemon or client that reached its point a successor."""
+        self.tend_clients()
+        if not self._subject.daemons():
+            self.lives.begin(index, kind="armed", wait=False)
+
+    def _await_start(self, token: str) -> None:
+        wait_until(lambda: have_started(self._subject.witness, [token]), within=READY_WITHIN)
 
     def _strike(self, index: int, fault: Fault) -> None:
         match fault.kind:
@@ -112,10 +128,12 @@ class Nemesis:
                 self._pause(fault, self._subject.zygotes())
             case "stop shim":
                 self._pause(fault, self._subject.shims())
+            case "stop task":
+                self._pause(fault, self._subject.task_processes())
             case "reused pids":
                 self._reuse_pids(index, fault)
             case "second daemon":
-                self._start_others(fault)
+                self.lives.begin_rivals(fault)
             case "clock":
                 self.counts["clock step"] += 1
                 self._write_clock(fault.span)
@@ -124,123 +142,47 @@ class Nemesis:
             case "disk full":
                 self._fill_disk(fault)
 
-    # Daemons.
+    # Kills.
 
-    def _tend(self, index: int) -> None:
-        """Give a daemon that reached its point a successor."""
-        if not self._subject.daemons():
-            self._note_point()
-            self._start_daemon(index, plain=False, wait=False)
-
-    def _note_point(self) -> None:
-        if self._armed is None:
-            return
-        pid, index = self._armed
-        if self._subject.codes.get(pid) == -signal.SIGKILL and index not in self._done:
-            self._done.add(index)
-            self.kills += 1
-            self.counts[f"kill daemon at {self._plan.faults[index].point}"] += 1
-        self._armed = None
+    def _kill(self, what: str, pid: int) -> None:
+        if strike(pid, signal.SIGKILL):
+            self.counts[f"kill {what}"] += 1
+            wait_until(lambda: _state(pid) == "Z", within=VICTIM_WITHIN, every=0.0005)
 
     def _kill_daemon(self, index: int, fault: Fault) -> None:
-        if self._armed is not None and self._armed[1] == index:
-            pid = self._armed[0]
-            wait_until(lambda: self._subject.is_over(pid), within=POINT_WITHIN)
-            self._note_point()
-        if index not in self._done:
+        self.lives.await_end(index)
+        if index not in self.lives.done:
             wait_until(lambda: bool(self._subject.daemons()), within=VICTIM_WITHIN)
             victim = self._subject.daemon_pid()
             if victim is not None:
                 self._kill("daemon", victim)
         time.sleep(fault.span)
         self._step_clock_if_due(index + 1)
-        self._start_daemon(index + 1, plain=fault.plain, wait=fault.pick % 3 > 0)
-
-    def _step_clock_if_due(self, index: int) -> None:
-        """Step the clock while there is no daemon, if it is time for that by now."""
-        passed = time.monotonic() - self._began
-        for later in range(index, len(self._plan.faults)):
-            fault = self._plan.faults[later]
-            if fault.kind == "clock" and fault.at <= passed and later not in self._done:
-                self._done.add(later)
-                self._strike(later, fault)
-
-    def _start_daemon(self, index: int, *, plain: bool, wait: bool) -> None:
-        """Start a daemon, with the next planned point armed."""
-        self._note_point()
-        following = range(index, len(self._plan.faults))
-        armed = next(
-            (n for n in following if self._plan.faults[n].kind == "daemon" and n not in self._done), None
-        )
-        began = time.monotonic()
-        if armed is not None and self._plan.faults[armed].point and not plain:
-            fault = self._plan.faults[armed]
-            self._armed = self._subject.spawn_daemon(point=fault.point, nth=fault.nth), armed
-        else:
-            self._subject.spawn_daemon(plain=plain)
-        if not wait:
-            return
-        ready = wait_until(
-            lambda: self._subject.is_ready() or not self._subject.daemons(), within=READY_WITHIN
-        )
-        if self._subject.is_ready():
-            self.recoveries.append(time.monotonic() - began)
-        elif not ready:
-            self.breaks.append(Break("I17", f"no daemon answers after {READY_WITHIN} s"))
-
-    def _start_others(self, fault: Fault) -> None:
-        """Start more daemons at once: one must be left, and the others must leave without complaint."""
-        self.counts["second daemon"] += 1
-        others = [self._subject.spawn_daemon(plain=True) for _ in range(fault.pick)]
-        if not wait_until(lambda: len(self._subject.daemons()) <= 1, within=LEAVING_WITHIN, every=0.02):
-            pids = [each.pid for each in self._subject.daemons()]
-            self.breaks.append(Break("I16", f"several daemons live: {pids}"))
-        for pid in others:
-            if self._subject.codes.get(pid, 0) not in (0, -signal.SIGKILL):
-                self.breaks.append(
-                    Break("I16", f"a daemon that was not needed left with {self._subject.codes[pid]}")
-                )
-
-    # Zygotes and shims.
+        self.lives.begin(index + 1, kind=fault.then, wait=fault.pick % 3 > 0)
 
     def _kill_zygote(self, fault: Fault) -> None:
-        if wait_until(lambda: bool(self._subject.zygotes()), within=VICTIM_WITHIN):
-            zygotes = self._subject.zygotes()
-            if zygotes:
-                self._kill("zygote", zygotes[fault.pick % len(zygotes)].pid)
+        wait_until(lambda: bool(self._subject.zygotes()), within=VICTIM_WITHIN)
+        zygotes = self._subject.zygotes()
+        if zygotes:
+            self._kill("zygote", zygotes[fault.pick % len(zygotes)].pid)
 
     def _kill_shim(self, fault: Fault) -> list[int]:
         """Stop a busy shim, see which run it has, and kill it; give the pids of it and its processes."""
         wait_until(lambda: bool(self._busy_shims()), within=VICTIM_WITHIN)
         shims = self._busy_shims()
-        if not shims or not strike(victim := shims[fault.pick % len(shims)].pid, signal.SIGSTOP):
+        victim = shims[fault.pick % len(shims)] if shims else None
+        if victim is None or not strike(victim.pid, signal.SIGSTOP):
             self.counts["no shim to kill"] += 1
             return []
-        wait_until(lambda: _state(victim) in "TZ", within=VICTIM_WITHIN, every=0.0005)
-        lost, perhaps = self._runs_of(victim)
+        wait_until(lambda: _state(victim.pid) in "TZ", within=VICTIM_WITHIN, every=0.0005)
+        lost, perhaps = self._runs_of(victim.pid)
         self.lost |= lost
         self.perhaps_lost |= perhaps
-        family = [each.pid for each in below(victim)]
-        self._kill("shim", victim)
-        return [victim, *family]
-
-    def _reuse_pids(self, index: int, fault: Fault) -> None:
-        """Kill the daemon and a shim with all its processes, and give their numbers to decoys."""
-        daemon = self._subject.daemon_pid()
-        if daemon is None or not strike(daemon, signal.SIGSTOP):
-            return
-        victims = self._kill_shim(fault)
-        for pid in victims[1:]:
-            strike(pid, signal.SIGKILL)
-        self._kill("daemon", daemon)
-        wait_until(lambda: not self._are_there(victims), within=VICTIM_WITHIN)
-        for pid in victims[:3]:
-            self.counts["reused pids"] += self._decoys.start_as(pid)
-        self._start_daemon(index + 1, plain=fault.plain, wait=True)
-
-    def _are_there(self, pids: list[int]) -> bool:
-        self._subject.reap()
-        return any(os.path.exists(f"/proc/{pid}") for pid in pids)
+        if fault.kind != "shim" or victim.parent not in {each.pid for each in self._subject.zygotes()}:
+            self.unfindable |= lost
+        family = [each.pid for each in below(victim.pid)]
+        self._kill("shim", victim.pid)
+        return [victim.pid, *family]
 
     def _busy_shims(self) -> list[Process]:
         parents = {each.parent for each in self._subject.processes()}
@@ -262,13 +204,42 @@ class Nemesis:
                 lost.add(run_id)
         return lost, perhaps
 
-    # Others.
+    def _reuse_pids(self, index: int, fault: Fault) -> None:
+        """Kill the daemon and a shim with all its processes, and give their numbers to decoys."""
+        daemon = self._subject.daemon_pid()
+        if daemon is None or not strike(daemon, signal.SIGSTOP):
+            return
+        victims = self._kill_shim(fault)
+        for pid in victims[1:]:
+            strike(pid, signal.SIGKILL)
+        self._kill("daemon", daemon)
+        wait_until(lambda: not self._are_there(victims), within=VICTIM_WITHIN)
+        for pid in victims[:3]:
+            self.counts["reused pids"] += self._decoys.start_as(pid)
+        self.lives.begin(index + 1, kind=fault.then, wait=True)
 
-    def _kill(self, what: str, pid: int) -> None:
-        if strike(pid, signal.SIGKILL):
-            self.kills += 1
-            self.counts[f"kill {what}"] += 1
-            wait_until(lambda: _state(pid) in "Z", within=VICTIM_WITHIN, every=0.0005)
+    def _are_there(self, pids: list[int]) -> bool:
+        self._subject.reap()
+        return any(os.path.exists(f"/proc/{pid}") for pid in pids)
+
+    # Clients.
+
+    def _start_client(self, client: int, *, point: str = "", nth: int = 1) -> None:
+        armed = {points.VARIABLE: f"{point}:{nth}"} if point else {}
+        words = ("-m", "tests.chaos.client", self._subject.base, str(client), repr(self._began))
+        pid = self._clients[client] = self._subject.spawn(*words, log=f"client.{client}.log", **armed)
+        self._points[pid] = point
+
+    def _kill_client(self, fault: Fault) -> None:
+        client = fault.pick % self._plan.clients
+        pid = self._clients.get(client)
+        if pid is not None and strike(pid, signal.SIGKILL):
+            self.counts["kill client"] += 1
+            self._points.pop(pid)
+            wait_until(lambda: self._subject.is_over(pid), within=VICTIM_WITHIN)
+            self._start_client(client, point=fault.point, nth=fault.nth)
+
+    # What passes by.
 
     def _pause(self, fault: Fault, among: list[Process]) -> None:
         if among and strike(victim := among[fault.pick % len(among)].pid, signal.SIGSTOP):
@@ -276,20 +247,14 @@ class Nemesis:
             time.sleep(fault.span)
             strike(victim, signal.SIGCONT)
 
-    def _kill_client(self, fault: Fault) -> None:
-        client = fault.pick % self._plan.clients
-        pid = self.clients.get(client)
-        if pid is not None and strike(pid, signal.SIGKILL):
-            self.counts["kill client"] += 1
-            wait_until(lambda: self._subject.is_over(pid), within=VICTIM_WITHIN)
-            if fault.point:
-                self.counts[f"client armed at {fault.point}"] += 1
-            self._start_client(client, fault)
-
-    def _start_client(self, client: int, fault: Fault | None = None) -> None:
-        armed = {points.VARIABLE: f"{fault.point}:{fault.nth}"} if fault is not None and fault.point else {}
-        words = ("-m", "tests.chaos.client", self._subject.base, str(client), repr(self._began))
-        self.clients[client] = self._subject.spawn(*words, log=f"client.{client}.log", **armed)
+    def _step_clock_if_due(self, index: int) -> None:
+        """Step the clock while there is no daemon, if it is time for that by now."""
+        passed = time.monotonic() - self._began
+        for later in range(index, len(self._plan.faults)):
+            fault = self._plan.faults[later]
+            if fault.kind == "clock" and fault.at <= passed and later not in self.lives.done:
+                self.lives.done.add(later)
+                self._strike(later, fault)
 
     def _write_clock(self, step: float) -> None:
         with open(self._subject.clock + ".new", "w") as file:

@@ -38,8 +38,8 @@ class Fault:
     """Something the nemesis does, at a time counted from the beginning of the round.
 
     `point` and `nth` name where a daemon or client kills itself; `span` is how long the fault lasts; `pick`
-    chooses among several victims; `plain` starts the next daemon as people do, without points and clock;
-    `after` names a deed that must have started before.
+    chooses among several victims; `after` names a deed that must have started before; `then` is the kind of
+    the next daemon: `armed` with points and clock, `plain` as people start it, `embedded` in a program.
     """
 
     at: float
@@ -48,7 +48,7 @@ class Fault:
     nth: int = 1
     span: float = 0.0
     pick: int = 0
-    plain: bool = False
+    then: str = "armed"
     after: str = ""
 
 
@@ -89,7 +89,7 @@ def make_plan(seed: int, *, tasks: int, kills: int, without: Set[str] = frozense
     from tests.chaos.workload import CLIENTS, plan_workload
 
     dice = Random(seed)
-    span = kills * 0.32 + 1.0
+    span = kills * 0.42 + 1.0
     deeds, acts = plan_workload(dice, tasks=tasks, span=span)
     faults = plan_faults(dice, kills=kills, span=span, without=without)
     return Plan(seed=seed, deeds=deeds, acts=acts, faults=faults, clients=CLIENTS)

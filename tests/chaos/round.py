@@ -64,21 +64,28 @@ def _play(subject: Subject, plan: Plan, report: Report, settled_within: float) -
     evidence = gathering.gather(subject, plan, engine)
     engine.store.close()
     evidence.lost, evidence.perhaps_lost = nemesis.lost, nemesis.perhaps_lost
-    evidence.filled_disk = nemesis.filled_disk
-    report.breaks += nemesis.breaks + observer.breaks + check(evidence)
-    report.breaks += _leftovers(subject, evidence, decoys, is_settled=is_settled)
-    report.kills = nemesis.kills + len(evidence.witness.shims)
-    report.counts = nemesis.counts + Counter(
-        f"kill shim at {point}" for point in evidence.witness.shims.values()
-    )
-    report.counts["client refused"] += evidence.told.refused
-    report.recoveries = nemesis.recoveries
+    evidence.unfindable, evidence.filled_disk = nemesis.unfindable, nemesis.filled_disk
+    report.breaks += nemesis.breaks + nemesis.lives.breaks + observer.breaks + check(evidence)
+    if not wait_until(lambda: not _zombies(), within=2):
+        report.breaks += [Break("I15", f"{each.pid} is a zombie of {each.parent}") for each in _zombies()]
+    report.breaks += decoys.breaks()
+    if not subject.stop(within=settled_within / 2) and is_settled:
+        report.breaks += _survivors(subject, evidence)
+    report.breaks += _leftovers(subject, evidence)
     report.slowest = observer.slowest
+    _sum_up(report, nemesis, evidence)
+
+
+def _sum_up(report: Report, nemesis: Nemesis, evidence: gathering.Evidence) -> None:
+    runs = evidence.runs.values()
+    shims = evidence.witness.shims.values()
+    report.runs = Counter(f"{run.state} {run.failure or ''}".rstrip() for run in runs)
     report.notices = len(evidence.notices)
-    report.runs = Counter(f"{run.state} {run.failure or ''}".rstrip() for run in evidence.runs.values())
-    report.counts["attempts that never started"] += sum(
-        max(0, run.attempt - 1) for run in evidence.runs.values()
-    )
+    report.kills = nemesis.kills + len(shims)
+    report.counts = nemesis.counts + nemesis.lives.counts + Counter(f"kill shim at {each}" for each in shims)
+    report.counts["attempts that never started"] = sum(max(0, run.attempt - 1) for run in runs)
+    report.counts["client refused"] = evidence.told.refused
+    report.recoveries = nemesis.lives.recoveries
 
 
 def _is_quiet(engine: Engine) -> bool:
@@ -99,31 +106,27 @@ def _end_readers(subject: Subject, report: Report) -> None:
             report.breaks.append(Break("I14", f"a reader failed with {subject.codes[each.pid]}"))
 
 
-def _leftovers(
-    subject: Subject, evidence: gathering.Evidence, decoys: Decoys, *, is_settled: bool
-) -> list[Break]:
-    """Look for what the round left behind: processes, zombies, files, and signs of a struck decoy."""
+def _survivors(subject: Subject, evidence: gathering.Evidence) -> list[Break]:
+    """Name the processes that are left when there is no daemon any more and nothing to do."""
+    # A child without marks of a run that lost shim and zygote can be found by nobody.
+    tokens = {evidence.witness.tokens.get(run_id) for run_id in evidence.unfindable}
+    is_forgiven = any(deed.is_clean for token, deed in evidence.deeds.items() if token in tokens)
+    return [
+        Break("I15", f"left behind: {each.pid} {each.words} {each.variable('ERRANDS_RUN_ID')}")
+        for each in subject.processes()
+        if not (is_forgiven and CLEAN in " ".join(each.words))
+    ]
+
+
+def _leftovers(subject: Subject, evidence: gathering.Evidence) -> list[Break]:
+    """Look for what else the round left behind: complaints and files."""
     found: list[Break] = []
-    lost = lost_runs(evidence) | evidence.perhaps_lost
-    if not wait_until(lambda: not _zombies(), within=2):
-        found += [Break("I15", f"{each.pid} is a zombie of {each.parent}") for each in _zombies()]
-    found += decoys.breaks()
-    if not subject.stop() and is_settled:
-        # A child without marks of a run that lost its shim can be found by nobody.
-        tokens = {evidence.witness.tokens.get(run_id) for run_id in lost}
-        forgiven = any(deed.is_clean for token, deed in evidence.deeds.items() if token in tokens)
-        for each in subject.processes():
-            if not (forgiven and CLEAN in each.words[-1]):
-                found.append(
-                    Break("I15", f"left behind: {each.pid} {each.words} {each.variable('ERRANDS_RUN_ID')}")
-                )
     if not evidence.filled_disk:
-        found += [
-            Break("I14", f"the daemon complained: {each}") for each in dict.fromkeys(subject.complaints())
-        ]
+        complaints = dict.fromkeys(subject.complaints())
+        found += [Break("I14", f"the daemon complained: {each}") for each in complaints]
     for folder in os.listdir(subject.home.runs):
         strange = set(os.listdir(f"{subject.home.runs}/{folder}")) & {"output.tail", "control"}
-        if strange and folder not in lost:
+        if strange and folder not in lost_runs(evidence) | evidence.perhaps_lost:
             found.append(Break("I15", f"{folder} has leftovers: {strange}"))
     return found
 

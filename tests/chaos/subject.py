@@ -29,6 +29,11 @@ from tests.chaos.processes import Process, below, strike, wait_until
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SMALL_DISK = "32m"
 READY_WITHIN = 20.0
+_DAEMONS = {
+    "armed": ("tests.chaos.launch",),
+    "plain": ("errands", "daemon", "run"),
+    "embedded": ("tests.chaos.embedded",),
+}
 _CONFIG = """\
 [daemon]
 tick = "5s"
@@ -57,7 +62,7 @@ class Subject:
             "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
             "HOME": self.base,
             "USER": "chaos",
-            "PYTHONPATH": ROOT,
+            "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT}/src",
             "ERRANDS_HOME": self.home.path,
             "XDG_CONFIG_HOME": f"{self.base}/config",
             "CHAOS_WITNESS": self.witness,
@@ -92,10 +97,10 @@ class Subject:
         finally:
             os.close(output)
 
-    def spawn_daemon(self, *, point: str = "", nth: int = 1, plain: bool = False) -> int:
-        """Start a daemon, the way people do or with a point armed; do not wait for it."""
+    def spawn_daemon(self, *, kind: str = "armed", point: str = "", nth: int = 1) -> int:
+        """Start a daemon of a kind, or with a point armed; do not wait for it. Mutants are of one kind."""
         armed = {points.VARIABLE: f"{point}:{nth}"} if point else {}
-        words = ("errands", "daemon", "run") if plain and not self._mutant else ("tests.chaos.launch",)
+        words = _DAEMONS["armed" if self._mutant else kind]
         pid = self.spawn("-m", *words, log="daemon.log", **armed)
         self._started_daemons.append(pid)
         return pid
@@ -158,6 +163,10 @@ class Subject:
             if _is_supervision(each) and each.session != each.pid and each.parent not in daemons
         ]
 
+    def task_processes(self) -> list[Process]:
+        """List the processes of tasks, as far as they carry a mark."""
+        return [each for each in self.processes() if _is_task(each)]
+
     def processes(self) -> list[Process]:
         """List what lives below the harness."""
         self.reap()
@@ -165,11 +174,11 @@ class Subject:
 
     # Round.
 
-    def stop(self) -> bool:
+    def stop(self, *, within: float) -> bool:
         """Ask the daemons to leave; tell whether everything has gone with them."""
         for each in self.daemons():
             strike(each.pid, signal.SIGTERM)
-        return wait_until(lambda: not self.processes(), within=10)
+        return wait_until(lambda: not self.processes(), within=within)
 
     def remove(self, *, files: bool) -> None:
         """End whatever is left; remove every file, or leave them all for somebody to look at."""
@@ -213,7 +222,11 @@ def _sockets(folder: str, names: list[str]) -> list[str]:
 
 
 def _is_daemon(process: Process) -> bool:
-    return process.words[1:] in (("-m", "errands", "daemon", "run"), ("-m", "tests.chaos.launch"))
+    return process.words[1:2] == ("-m",) and process.words[2:] in _DAEMONS.values()
+
+
+def _is_task(process: Process) -> bool:
+    return "python" not in process.words[0] and process.variable("ERRANDS_RUN_ID") is not None
 
 
 def _is_supervision(process: Process) -> bool:

@@ -1,0 +1,23 @@
+"""A program that runs the loops itself, as `errands.connect()` lets it, for as long as it lives.
+
+Where a daemon runs them already it has nothing to do, and leaves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+import errands
+from errands.engine.holder import holder
+
+
+async def main() -> None:
+    async with errands.connect() as connected:
+        found = holder(connected.engine.home)
+        if found is not None and found["pid"] == os.getpid():
+            await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
