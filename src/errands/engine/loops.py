@@ -218,7 +218,7 @@ class Loops:
                 while self._janitor.sweep():
                     await asyncio.sleep(0.05)
                 self._janitor.sweep_orphans()
-            except StoreError as error:
+            except (StoreError, OSError) as error:
                 _LOG.error("the janitor could not work: %s", error)
             await asyncio.sleep(SWEEP)
 
