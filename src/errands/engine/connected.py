@@ -38,8 +38,13 @@ class Connected:
             lock = HolderLock(engine.home)
             if lock.take("embedded", engine.config.lanes):
                 self._lock = lock
-                self._loops = self._make_loops()
-                await self._loops.open()
+                try:
+                    self._loops = self._make_loops()
+                    await self._loops.open()
+                except BaseException:
+                    lock.release()
+                    engine.close()
+                    raise
         return AsyncEngine(engine, unheld=self._unheld)
 
     async def __aexit__(self, *error: object) -> None:
@@ -51,11 +56,19 @@ class Connected:
                 self._lock.release()
             counts = self._engine.store.counts()
             self._engine.close()
-            if self._lock is not None and (counts["pending"] or counts["running"]):
+            if self._lock is not None and not self._failure() and (counts["pending"] or counts["running"]):
                 self._start_daemon()
+
+    def _failure(self) -> BaseException | None:
+        """Tell what ended the loops of this process, if something did."""
+        failure = None if self._loops is None else self._loops.failure
+        return failure.exception() if failure is not None and failure.done() else None
 
     def _unheld(self) -> None:
         """Nobody answers the bell: the holder died, and its work is waiting."""
+        failure = self._failure()
+        if failure is not None:
+            raise failure
         if self._loops is None and not self._engine.bell.is_answered():
             _LOG.warning("nobody runs the loops of %s; starting the daemon", self._engine.home.path)
             self._start_daemon()
