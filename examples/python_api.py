@@ -28,7 +28,8 @@ async def main(home: str) -> None:
 
         for view in await engine.wait_all([build.id, lint.id, tests.id], timeout=30):
             run = view.latest
-            print(f"{view.name:6} {view.state:10} exit code {run.exit_code}  {run.summary or run.error or ''}")
+            facts = run.summary or run.error or ""
+            print(f"{view.name:6} {view.state:10} exit code {run.exit_code}  {facts}")
 
         for notice in await engine.take_notices():
             print("told  ", notice.run_id, notice.event)

@@ -15,7 +15,6 @@ from errands.engine.doorbell import Bell
 from errands.engine.engine import Engine
 from errands.engine.home import Home
 from errands.model.errors import DaemonError
-from errands.runners import log
 from errands.stores.sqlite.connection import Connection
 from errands.stores.sqlite.store import SqliteStore
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from errands.config import Config
     from errands.engine.connected import Connected
     from errands.engine.loops import Loops
+    from errands.ports.output import OutputPort
     from errands.stores.sqlite.repair import Repaired
 
 READY_WITHIN = 10.0  # seconds
@@ -48,6 +48,12 @@ def open_store(home: Home, config: Config) -> SqliteStore:
     return SqliteStore(Connection(home.store, durability=config.store.durability), home.runs)
 
 
+def _output() -> OutputPort:
+    from errands.runners import log
+
+    return log
+
+
 def open_engine(home: Home | None = None, config: Config | None = None) -> Engine:
     """Open the engine for this process; nothing is started by it."""
     home = home or open_home()
@@ -57,7 +63,7 @@ def open_engine(home: Home | None = None, config: Config | None = None) -> Engin
         home=home,
         config=config,
         clock=SystemClock(),
-        output=log,
+        output=_output,
         bell=Bell(home.bell),
     )
 
@@ -75,7 +81,7 @@ def make_loops(home: Home, config: Config, python: str = sys.executable) -> Loop
         home=home,
         config=config,
         clock=SystemClock(),
-        output=log,
+        output=_output(),
         channels={"inbox": InboxChannel(store)},
     )
 

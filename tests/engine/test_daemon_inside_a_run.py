@@ -22,10 +22,11 @@ def test_the_end_of_a_run_does_not_end_a_daemon_that_was_started_in_it(tmp_path:
     engine = bootstrap.open_engine(home, Config())
     first = holder(home)
     assert first is not None
+    daemon = first["pid"]
     try:
         inside = f"""
-            kill -9 {first["pid"]}
-            while kill -0 {first["pid"]} 2>/dev/null && ! grep -q '(.*) Z' /proc/{first["pid"]}/stat; do :; done
+            kill -9 {daemon}
+            while kill -0 {daemon} 2>/dev/null && ! grep -q '(.*) Z' /proc/{daemon}/stat; do :; done
             {sys.executable} -m errands run --name inner --json 'sleep 1; exit 5'
         """
         outer = engine.submit(Draft(command=inside, environ={**os.environ, "ERRANDS_HOME": home.path}))
@@ -36,7 +37,7 @@ def test_the_end_of_a_run_does_not_end_a_daemon_that_was_started_in_it(tmp_path:
         assert engine.get("inner").latest.exit_code == 5
         second = holder(home)
         assert second is not None
-        assert second["pid"] != first["pid"]
+        assert second["pid"] != daemon
     finally:
         facts = holder(home)
         if facts is not None:

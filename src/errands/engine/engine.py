@@ -9,8 +9,6 @@ from __future__ import annotations
 import os
 
 from errands.engine.home import last_output
-from errands.engine.launching import Launching
-from errands.engine.settle import settle
 from errands.model import progress
 from errands.model.errors import BadValue, ErrandsError, IllegalMove, NotFound, StillLive
 from errands.model.naming import is_id
@@ -20,13 +18,14 @@ from errands.ports.store import Query
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
     from typing import Any
 
     from errands.config import Config
     from errands.engine.doorbell import Bell
     from errands.engine.home import Home
+    from errands.engine.launching import Launching
     from errands.model.draft import Draft
     from errands.model.event import Event
     from errands.model.mask import Mask
@@ -40,7 +39,14 @@ if TYPE_CHECKING:
 
 class Engine:
     def __init__(
-        self, *, store: Store, home: Home, config: Config, clock: Clock, output: OutputPort, bell: Bell
+        self,
+        *,
+        store: Store,
+        home: Home,
+        config: Config,
+        clock: Clock,
+        output: Callable[[], OutputPort],
+        bell: Bell,
     ) -> None:
         self.store = store
         self.home = home
@@ -48,7 +54,7 @@ class Engine:
         self.clock = clock
         self.bell = bell
         self._output = output
-        self._launching = Launching(store, config)
+        self._launching: Launching | None = None
 
     def close(self) -> None:
         self.bell.close()
@@ -67,13 +73,15 @@ class Engine:
         """
         now = self.clock.now()
         with self.store:
-            ids = self._launching.launch_all(drafts, now=now)
+            ids = self._launcher().launch_all(drafts, now=now)
             views = [self._shown(self.store.view(each)) for each in ids]
         self.bell.ring()
         return views
 
     def cancel(self, task_ids: Iterable[str], *, by: str | None = None) -> list[View]:
         """End tasks: pending ones now, running ones by a request to the holder. Repeating is harmless."""
+        from errands.engine.settle import settle
+
         ids = [self.resolve(each) for each in task_ids]
         now, who = self.clock.now(), by or launcher()
         ended: list[str] = []
@@ -85,7 +93,7 @@ class Engine:
                 elif run.state == "running":
                     self.store.request_stop(run.id, by=who, now=now)
         self.bell.ring(ended)
-        return [self.get(each) for each in ids]
+        return self._light(ids)
 
     def stop(self, task_id: str, *, by: str | None = None) -> View:
         """End a task's running run; a pending one is not stopped but cancelled."""
@@ -104,9 +112,9 @@ class Engine:
             if self.store.view(task_id).is_live:
                 raise IllegalMove(f"task {task_id} is still live; cancel it first, or wait for it")
             self.store.reopen(task_id, now=now)
-            self._launching.queue(self.store.task(task_id), cause="restart", now=now)
+            self._launcher().queue(self.store.task(task_id), cause="restart", now=now)
         self.bell.ring()
-        return self.get(task_id)
+        return self._light([task_id])[0]
 
     def clear(self, task_ids: Iterable[str]) -> list[str]:
         """Remove ended tasks with all they left; a live one is refused and nothing is removed."""
@@ -128,7 +136,7 @@ class Engine:
         view = self.get(task_id)
         if view.latest.state != "running":
             raise ErrandsError(f"task {view.id} is {view.state}; input can be sent to a running task only")
-        self._output.send(self.home.run(view.latest.id), content, eof=eof)
+        self._output().send(self.home.run(view.latest.id), content, eof=eof)
 
     def mark_retrieved(self, view: View) -> None:
         """Note that a result was read for the first time; reading is not telling, so no notice changes."""
@@ -170,6 +178,13 @@ class Engine:
         draft = filled(from_text(self.store.template(name)), values)
         return self.submit(evolve(draft, template=name, **changes))
 
+    def _launcher(self) -> Launching:
+        if self._launching is None:
+            from errands.engine.launching import Launching
+
+            self._launching = Launching(self.store, self.config)
+        return self._launching
+
     # Questions.
 
     def templates(self) -> dict[str, Draft]:
@@ -206,12 +221,12 @@ class Engine:
         """Read a task's output from an offset; the piece says where to go on."""
         if offset < 0:
             raise BadValue(f"offset must be 0 or more, not {offset}")
-        return self._output.read(self._run_directory(task_id), offset=offset, limit=limit)
+        return self._output().read(self._run_directory(task_id), offset=offset, limit=limit)
 
     def tail(self, task_id: str, lines: int | None = None) -> Piece:
         """Read the last lines of a task's output, whatever its size."""
         count = self.config.runs.tail_lines if lines is None else lines
-        return self._output.tail(self._run_directory(task_id), count)
+        return self._output().tail(self._run_directory(task_id), count)
 
     def files(self, run_id: str) -> list[str]:
         """Name the files a run left in its directory."""
@@ -231,16 +246,17 @@ class Engine:
     def events(self, task_id: str) -> list[Event]:
         return self.store.events(self.resolve(task_id))
 
-    def list(self, query: Query) -> list[View]:
-        """List tasks, newest first."""
-        return [self._shown(each) for each in self.store.views(query)]
-
     def _run_directory(self, task_id: str) -> str:
         """A run's id, or a task's, which means its latest run."""
         if "." in task_id:
             parent, number = task_of(task_id)
             return self.home.run(self.store.run(f"{self.resolve(parent)}.{number}").id)
         return self.home.run(self.store.view(self.resolve(task_id)).latest.id)
+
+    def _light(self, task_ids: Sequence[str]) -> list[View]:
+        """Show tasks without their details, in the order asked for."""
+        views = {view.id: view for view in self.list(Query(ids=tuple(task_ids)))}
+        return [views[each] for each in task_ids]
 
     def _shown(self, view: View) -> View:
         """Add what only the run's directory knows, and how the end will be told."""
@@ -257,7 +273,11 @@ class Engine:
 
     def _recognised(self, directory: str) -> Progress | None:
         """Find progress in the last line of output, for tasks that do not report it on purpose."""
-        return progress.latest(self._output.tail(directory, 1).content.decode("utf-8", "replace"))
+        return progress.latest(self._output().tail(directory, 1).content.decode("utf-8", "replace"))
+
+    def list(self, query: Query) -> list[View]:
+        """List tasks, newest first."""
+        return [self._shown(each) for each in self.store.views(query)]
 
 
 def launcher() -> str:

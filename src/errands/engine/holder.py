@@ -12,6 +12,7 @@ import time
 
 from errands import __version__
 from errands.model.errors import StoreUnwritable
+from errands.model.plain import plain_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,8 +33,6 @@ class HolderLock:
 
     def take(self, role: Role, lanes: Mapping[str, int]) -> bool:
         """Become the holder; False when another process is."""
-        import json
-
         try:
             handle = os.open(self._home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError as error:
@@ -55,7 +54,7 @@ class HolderLock:
         }
         try:
             # Overwritten in place and never shorter, so that a full disk has room for it.
-            note = json.dumps(facts).encode().ljust(NOTE)
+            note = plain_text(facts).encode().ljust(NOTE)
             os.pwrite(handle, note, 0)
             os.ftruncate(handle, len(note))
         except OSError as error:

@@ -32,22 +32,24 @@ class Janitor:
         self._clock = clock
 
     def sweep(self) -> int:
-        """Remove one batch of what has expired; give the number of tasks removed."""
-        if not self._config.retention.enabled:
+        """Remove one batch of what has expired; give the number of tasks and runs removed."""
+        retention = self._config.retention
+        if not retention.enabled:
             return 0
         now = self._clock.now()
-        before = now - self._config.retention.keep
         with self._store:
-            ids = self._store.expired(before=before, limit=BATCH)
+            ids = self._store.expired(before=now - retention.keep, limit=BATCH)
             runs = self._store.remove(ids)
+            past = self._store.superseded(before=now - retention.history, limit=BATCH)
+            self._store.remove_runs(past)
             if not ids:
-                self._store.forget_notices(before=before)
+                self._store.forget_notices(before=now - retention.keep)
                 self._store.forget_environments()
-        for run_id in runs:
+        for run_id in (*runs, *past):
             remove_tree(self._home.run(run_id))
-        if ids:
-            _LOG.info("removed %d finished tasks older than %s", len(ids), self._config.retention.keep)
-        return len(ids)
+        if ids or past:
+            _LOG.info("removed %d finished tasks and %d earlier runs", len(ids), len(past))
+        return len(ids) + len(past)
 
     def sweep_orphans(self) -> int:
         """Remove run directories that no task owns, but for the youngest, which may be about to be owned."""

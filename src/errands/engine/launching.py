@@ -11,6 +11,7 @@ from errands.model.errors import BadValue, NotFound
 from errands.model.limits import Limits
 from errands.model.naming import command_slug, new_id, slug
 from errands.model.order import ordered
+from errands.model.plain import plain_text
 from errands.model.task import Task
 from errands.model.trigger import At, Now
 from errands.text import did_you_mean
@@ -149,10 +150,8 @@ class Launching:
         # The bytes behind os.environ: to compare them is fifty times faster than to decode them.
         raw = dict(getattr(environ, "_data", environ))
         if not self._digest or raw != self._raw:
-            import json
-
             self._raw = raw
-            self._variables = json.dumps(dict(environ), sort_keys=True)
+            self._variables = plain_text(dict(sorted(environ.items())))
             self._digest = blake2b(self._variables.encode(), digest_size=16).hexdigest()
         return self._digest
 

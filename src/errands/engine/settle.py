@@ -7,6 +7,7 @@ on down the line; owners are told.
 from __future__ import annotations
 
 from errands.model.notice import Address, should_notify
+from errands.model.plain import plain_text
 from errands.model.run import task_of
 
 TYPE_CHECKING = False
@@ -71,9 +72,7 @@ def notice_body(
     elapsed: float | None = None,
 ) -> str:
     """Write the facts a notice carries; everything that came from outside is bounded."""
-    import json
-
-    return json.dumps(
+    return plain_text(
         {
             "task": task,
             "run": run,

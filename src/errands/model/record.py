@@ -48,28 +48,36 @@ def evolve(thing: T, **changes: Any) -> T:
     return type(thing)(**{**values, **changes})
 
 
+# From this instance on a class is worth an `__init__` of its own, which takes as long to write as 50 to use.
+_WORTH_IT = 4
+
+
 def _initialiser(names: tuple[str, ...], defaults: dict[str, Any]) -> Any:
+    """Give an `__init__` that is slow and free at first, and writes a fast one when it is used often."""
+    made, fields = 0, set(names)
+
+    def begin(self: Any, **values: Any) -> None:
+        nonlocal made
+        made += 1
+        if made >= _WORTH_IT or defaults.keys() | values.keys() != fields:
+            type(self).__init__ = _written(type(self), names, defaults)
+            self.__init__(**values)
+            return
+        for name in names:
+            type(self).__dict__[name].__set__(self, values[name] if name in values else defaults[name])
+
+    return begin
+
+
+def _written(cls: type, names: tuple[str, ...], defaults: dict[str, Any]) -> Any:
     required = [name for name in names if name not in defaults]
     optional = [f"{name}=_defaults[{name!r}]" for name in names if name in defaults]
     head = ", ".join(["self", "*", *required, *optional] if names else ["self"])
     lines = [f" _set_{name}(self, {name})" for name in names] or [" pass"]
-    # The slot descriptors exist only once the class does, so each record looks them up at its first use.
     scope: dict[str, Any] = {"_defaults": defaults}
-    for name in names:
-        scope[f"_set_{name}"] = _Slot(scope, name)
+    scope |= {f"_set_{name}": cls.__dict__[name].__set__ for name in names}
     exec(f"def __init__({head}):\n" + "\n".join(lines), scope)
     return scope["__init__"]
-
-
-class _Slot:
-    """Stand in for a slot's setter until the first record of its class is made."""
-
-    def __init__(self, scope: dict[str, Any], name: str) -> None:
-        self.scope, self.name = scope, name
-
-    def __call__(self, thing: Any, value: Any) -> None:
-        setter = self.scope[f"_set_{self.name}"] = type(thing).__dict__[self.name].__set__
-        setter(thing, value)
 
 
 def _refuse(self: Any, name: str, *value: Any) -> None:

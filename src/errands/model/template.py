@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from errands.model.action import quoted
-from errands.model.draft import Draft
+from errands.model.draft import UNLIMITED, Draft
 from errands.model.errors import BadValue
 from errands.model.naming import slug
 from errands.model.quoting import open_quote
@@ -74,7 +74,7 @@ def to_text(draft: Draft) -> str:
     for name in fields(draft):
         value = getattr(draft, name)
         if name != "environ" and value != getattr(blank, name):
-            kept[name] = value.total_seconds() if isinstance(value, timedelta) else value
+            kept[name] = _span_text(value) if isinstance(value, timedelta) else value
     return json.dumps(kept)
 
 
@@ -84,7 +84,7 @@ def from_text(text: str) -> Draft:
     values: dict[str, Any] = json.loads(text)
     for name in _SPANS:
         if name in values:
-            values[name] = timedelta(seconds=values[name])
+            values[name] = UNLIMITED if values[name] is None else timedelta(seconds=values[name])
     for name in _COMMANDS:
         if name in values:
             values[name] = tuple(_command(each) for each in values[name])
@@ -92,6 +92,11 @@ def from_text(text: str) -> Draft:
         values["after"] = tuple(values["after"])
     values["command"] = _command(values["command"])
     return Draft(**values)
+
+
+def _span_text(span: timedelta) -> float | None:
+    """Write a duration in seconds; the absence of a limit, asked for, is null."""
+    return None if span == UNLIMITED else span.total_seconds()
 
 
 def _command(value: str | list[str]) -> Command:

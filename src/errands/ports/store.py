@@ -43,6 +43,9 @@ if TYPE_CHECKING:
         def remove(self, task_ids: Sequence[str]) -> list[str]:
             """Remove tasks that have no live run; give the ids of their runs."""
 
+        def remove_runs(self, run_ids: Sequence[str]) -> None:
+            """Remove runs of a task's past, never its latest."""
+
         def add_environment(self, digest: str, variables: str) -> None: ...
         def forget_environments(self) -> None:
             """Drop the environments that no task needs any more."""
@@ -117,6 +120,9 @@ if TYPE_CHECKING:
 
         def events(self, task_id: str) -> list[Event]: ...
         def counts(self) -> dict[str, int]: ...
+        def superseded(self, *, before: datetime, limit: int) -> list[str]:
+            """Name the runs that ended before a time and have been followed by another run of their task."""
+
         def expired(self, *, before: datetime, limit: int) -> list[str]: ...
 
         # Notices.

@@ -28,11 +28,10 @@ CHECKPOINT_PAGES = 2000
 class Connection:
     """One process's connection. `with connection:` is a transaction; an inner one joins the outer."""
 
-    def __init__(self, path: str, *, durability: Durability = "normal", create: bool = True) -> None:
+    def __init__(self, path: str, *, durability: Durability = "normal", new: bool = False) -> None:
         self.path = path
         self._depth = 0
-        if create:
-            _prepare(path)
+        _prepare(path, new=new)
         try:
             self._db = sqlite3.connect(path, isolation_level=None, timeout=0, cached_statements=256)
             self._patiently(lambda: self._db.execute("PRAGMA journal_mode = WAL").fetchone())
@@ -115,7 +114,7 @@ class Connection:
                 pause = min(pause * 1.5, 0.005)
 
 
-def _prepare(path: str) -> None:
+def _prepare(path: str, *, new: bool) -> None:
     """Make the directory and the file so that nobody else can read them, ever."""
     folder = os.path.dirname(path)
     try:
@@ -131,7 +130,7 @@ def _prepare(path: str) -> None:
         handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         empty = os.fstat(handle).st_size == 0
         os.close(handle)
-        if empty and _has_entries(f"{folder}/runs"):
+        if empty and not new and _has_entries(f"{folder}/runs"):
             raise StoreUnreadable(
                 f"the store {path} is empty, but {folder}/runs has runs of an earlier one; "
                 "nothing was changed: put the store back from a backup, or move the runs away to begin anew"

@@ -59,7 +59,7 @@ def repair(path: str, stamp: str) -> Repaired:
 
 
 def _copy(path: str, fresh: str) -> tuple[dict[str, int], dict[str, int]]:
-    target = Connection(fresh)
+    target = Connection(fresh, new=True)
     saved: dict[str, int] = {}
     lost: dict[str, int] = {}
     try:

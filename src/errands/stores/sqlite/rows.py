@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from errands.model.action import Shell
 from errands.model.errors import StoreUnreadable
 from errands.model.limits import Limits
+from errands.model.plain import plain_text
 from errands.model.record import fields
 from errands.model.run import Run
 from errands.model.task import PRIORITIES, Task
@@ -53,9 +54,7 @@ def storable(text: str) -> str:
 
 
 def action_text(action: Shell) -> str:
-    import json
-
-    return json.dumps(
+    return plain_text(
         {
             "commands": action.commands,
             "cwd": action.cwd,
@@ -69,10 +68,8 @@ def action_text(action: Shell) -> str:
 
 def limits_text(limits: Limits) -> str:
     """Write only what differs from no limit at all."""
-    import json
-
     none = Limits()
-    return json.dumps(
+    return plain_text(
         {
             name: value.total_seconds() if isinstance(value, timedelta) else value
             for name in fields(limits)

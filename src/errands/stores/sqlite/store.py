@@ -134,6 +134,9 @@ class SqliteStore(MoveRows, ViewRows, NoticeRows, TemplateRows):
             removed += [f"{task_id}.{number}" for _, number, _ in rows if number is not None]
         return removed
 
+    def remove_runs(self, run_ids: Sequence[str]) -> None:
+        self.db.write_all("DELETE FROM runs WHERE seq = ?", [(self.run_seq(each),) for each in run_ids])
+
     def add_environment(self, digest: str, variables: str) -> None:
         self.db.write("INSERT OR IGNORE INTO environments VALUES (?, ?)", (digest, variables))
 

@@ -162,6 +162,16 @@ class ViewRows(Table):
         )
         return [row[0] for row in rows]
 
+    def superseded(self, *, before: datetime, limit: int) -> list[str]:
+        rows = self.db.read(
+            """
+            SELECT tasks.id || '.' || runs.number FROM runs JOIN tasks ON tasks.seq = runs.task
+            WHERE runs.completed_at < ? AND tasks.run <> runs.seq ORDER BY runs.completed_at LIMIT ?
+            """,
+            (micros(before), limit),
+        )
+        return [row[0] for row in rows]
+
     def _readable(self, row: tuple[Any, ...]) -> View | None:
         """A damaged row is left out, so that it cannot hide the others; `doctor` names it."""
         try:

@@ -217,6 +217,22 @@ class StoreContract:
                 store.withdraw(add(store, task).id, by="tester", now=START)
         assert store.expired(before=START + SECOND, limit=9) == ["a-222222"]
 
+    @pytest.mark.spec("O13")
+    def test_earlier_runs_are_superseded_and_the_latest_never_is(self, store: Store) -> None:
+        for number in range(3):
+            with store:
+                if number == 0:
+                    store.add_task(sample_task())
+                else:
+                    store.reopen("true-222222", now=START)
+                run = store.add_run("true-222222", cause="submit", now=START)
+                store.withdraw(run.id, by="tester", now=START)
+        old = store.superseded(before=START + SECOND, limit=9)
+        assert old == ["true-222222.1", "true-222222.2"]
+        with store:
+            store.remove_runs(old)
+        assert [run.number for run in store.history("true-222222")] == [3]
+
     @pytest.mark.trap(3)
     def test_a_notice_is_unique_per_run_event_and_address(self, store: Store) -> None:
         for _ in range(2):
