@@ -1,14 +1,10 @@
-"""A run under its shim: record, steps, and the end of the whole tree.
+"""A run under its shim: its steps, and the end of the whole tree.
 
-The record is created exclusively before anything is started, and its exit line is the last act; so
-whoever finds the record knows whether the run never began, goes on, or how it ended. The end of a
-command is its exit, never the end of a pipe that somebody else may hold open.
+The end of a command is its exit, never the end of a pipe that somebody else may hold open.
 """
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import os
 import time
 
@@ -19,6 +15,7 @@ from errands.runners.limits import Limits
 from errands.runners.outlet import Outlet
 from errands.runners.program import explain_directory, explain_start, resolve
 from errands.runners.progress import Progress
+from errands.runners.recorder import Recorder
 from errands.runners.signals import SIGCONT, SIGKILL, SIGSTOP, SIGTERM, valid_signals
 from errands.runners.sweep import MARK
 from errands.runners.wire import line
@@ -35,18 +32,6 @@ LOOK_FOR_ORPHANS = 0.1
 FINALLY_TIME = 60.0
 _ALL_SIGNALS = sorted(valid_signals() - {SIGKILL, SIGSTOP})
 _NEVER = float("inf")
-
-
-# What passes when somebody else makes room; until there is a record the run has provably not begun.
-_SCARCE = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
-
-
-class BusyError(Exception):
-    """There is no room to begin now; nothing was started, so it can be tried again."""
-
-
-class RefusedError(Exception):
-    """This attempt has a record already: somebody else decided about it."""
 
 
 class Run:
@@ -100,7 +85,7 @@ class Run:
 
     def carry_out(self) -> bytes:
         """Do it all and give the exit line, which is in the record by then."""
-        self._record = self._claim()
+        self._recorder = Recorder(self._order, shim=self._shim.pid, boot=self._shim.boot)
         try:
             self._log = Log(self.directory, header=self._order["header"], cap=self._order["cap"])
             self._progress = Progress(self.directory)
@@ -109,55 +94,7 @@ class Run:
             self._take_steps()
             return self._finish()
         finally:
-            os.close(self._record)
-
-    def _claim(self) -> int:
-        """Create the record, or learn that it cannot be done now or was done by somebody else."""
-        try:
-            return self._create_record()
-        except OSError as error:
-            if error.errno in _SCARCE:
-                raise BusyError(error.strerror) from None
-            raise
-
-    def _create_record(self) -> int:
-        order = self._order
-        try:
-            os.mkdir(self.directory, 0o700)
-        except FileExistsError:
-            pass
-        self._path = f"{self.directory}/record.{order['attempt']}"
-        self._first = b"run %s attempt=%d shim=%d boot=%s v=1 header=%d head=%d\n" % (
-            self.id.encode(),
-            order["attempt"],
-            self._shim.pid,
-            self._shim.boot.encode(),
-            len(order["header"]),
-            order["cap"] // 2,
-        )
-        flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
-        try:
-            record = os.open(self._path, flags, 0o600)
-        except FileExistsError:
-            raise RefusedError from None
-        try:
-            fcntl.flock(record, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(record)
-            raise RefusedError from None
-        if os.fstat(record).st_size:  # a recovering daemon took it between the creation and the lock
-            os.close(record)
-            raise RefusedError
-        try:
-            os.write(record, self._first)
-            if order["sync"]:
-                os.fsync(record)
-                _sync_folder(self.directory)
-        except OSError:
-            os.unlink(self._path)
-            os.close(record)
-            raise
-        return record
+            self._recorder.close()
 
     def _take_steps(self) -> None:
         order = self._order
@@ -214,8 +151,7 @@ class Run:
                 self._say(f"{error.strerror}\n")
             return {"error": error.strerror or str(error), "errno": error.errno or 0}
         pid = self._leader
-        until = self._system.clock()
-        os.write(self._record, b"pid %d since=%.2f until=%.2f step=%d\n" % (pid, since, until, index))
+        self._recorder.note_start(pid, step=index, since=since, until=self._system.clock())
         if not self.was_started:
             self.was_started = True
             self._shim.report(("started", self.id, pid, self._facts["started"]))
@@ -374,33 +310,16 @@ class Run:
         if self.survivors:
             facts["survivors"] = ",".join(map(str, self.survivors))
         text = line("exit", facts)
-        try:
-            self._write_exit(text)
-        except OSError:
-            pass  # a full disk; whoever listens hears it all the same
+        self._write_exit(text)
         return text
 
     def _write_exit(self, text: bytes) -> None:
-        if os.fstat(self._record).st_nlink:
-            os.write(self._record, text)
-        else:  # the task removed it; how it ended must be known all the same
-            os.makedirs(self.directory, 0o700, exist_ok=True)
-            os.close(self._record)
-            flags = os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
-            self._record = os.open(self._path, flags, 0o600)
-            os.write(self._record, self._first + text)
-        if self._order["sync"]:
-            os.fsync(self._record)
+        try:
+            self._recorder.note_exit(text)
+        except OSError:
+            pass  # a full disk; whoever listens hears it all the same
 
 
 def _said(outcome: dict[str, Word]) -> str:
     """Say in a word how a hook went: its exit code, minus the signal that ended it, or `error`."""
     return f"-{outcome['signal']}" if "signal" in outcome else str(outcome.get("code", "error"))
-
-
-def _sync_folder(path: str) -> None:
-    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

@@ -11,7 +11,8 @@ import select
 
 from errands.runners import tree
 from errands.runners.holder import holder
-from errands.runners.run import BusyError, RefusedError, Run
+from errands.runners.recorder import BusyError, RefusedError
+from errands.runners.run import Run
 from errands.runners.signals import SIGCHLD, SIGTERM, set_wakeup_fd, signal
 from errands.runners.wire import Frames, frame, line
 

@@ -1,0 +1,110 @@
+"""The recorder: the run record as its shim writes it.
+
+It is created exclusively before anything is started and locked for as long as the shim lives; its exit
+line is the last act. So whoever finds it knows whether the run never began, goes on, or how it ended.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# What passes when somebody else makes room; until there is a record the run has provably not begun.
+SCARCE = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
+
+
+class BusyError(Exception):
+    """There is no room to begin now; nothing was started, so it can be tried again."""
+
+
+class RefusedError(Exception):
+    """This attempt has a record already: somebody else decided about it."""
+
+
+class Recorder:
+    """Create the record of an order, or learn that it cannot be done now or was done by somebody else."""
+
+    def __init__(self, order: dict[str, Any], *, shim: int, boot: str) -> None:
+        self._directory: str = order["dir"]
+        self._path = f"{self._directory}/record.{order['attempt']}"
+        self._sync: bool = order["sync"]
+        self._first = b"run %s attempt=%d shim=%d boot=%s v=1 header=%d head=%d\n" % (
+            order["run"].encode(),
+            order["attempt"],
+            shim,
+            boot.encode(),
+            len(order["header"]),
+            order["cap"] // 2,
+        )
+        try:
+            self._file = self._create()
+        except OSError as error:
+            if error.errno in SCARCE:
+                raise BusyError(error.strerror) from None
+            raise
+
+    def note_start(self, pid: int, *, step: int, since: float, until: float) -> None:
+        """Write down a command, and when it was started, so that its number cannot be taken for another's."""
+        try:
+            os.write(self._file, b"pid %d since=%.2f until=%.2f step=%d\n" % (pid, since, until, step))
+        except OSError:
+            pass  # a full disk; a sweep still finds the command by its environment
+
+    def note_exit(self, text: bytes) -> None:
+        """Write the last line."""
+        if os.fstat(self._file).st_nlink:
+            os.write(self._file, text)
+        else:  # the task removed it; how it ended must be known all the same
+            os.makedirs(self._directory, 0o700, exist_ok=True)
+            os.close(self._file)
+            flags = os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+            self._file = os.open(self._path, flags, 0o600)
+            os.write(self._file, self._first + text)
+        if self._sync:
+            os.fsync(self._file)
+
+    def close(self) -> None:
+        """Let go of the lock."""
+        os.close(self._file)
+
+    def _create(self) -> int:
+        try:
+            os.mkdir(self._directory, 0o700)
+        except FileExistsError:
+            pass
+        flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
+        try:
+            file = os.open(self._path, flags, 0o600)
+        except FileExistsError:
+            raise RefusedError from None
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(file)
+            raise RefusedError from None
+        if os.fstat(file).st_size:  # a recovering daemon took it between the creation and the lock
+            os.close(file)
+            raise RefusedError
+        try:
+            os.write(file, self._first)
+            if self._sync:
+                os.fsync(file)
+                _sync_folder(self._directory)
+        except OSError:
+            os.unlink(self._path)
+            os.close(file)
+            raise
+        return file
+
+
+def _sync_folder(path: str) -> None:
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
