@@ -57,7 +57,7 @@ def header(directory: str) -> bytes:
         return log.header
 
 
-def send(directory: str, data: bytes, *, eof: bool = False) -> None:
+def send(directory: str, content: bytes, *, eof: bool = False) -> None:
     """Give a running task input, and end its input with `eof`; returns once the task's pipe has it all."""
     import _socket
 
@@ -72,7 +72,7 @@ def send(directory: str, data: bytes, *, eof: bool = False) -> None:
             peer.connect(path)
         except OSError:
             raise NoInput(_why_no_input(directory)) from None
-        answer = _deliver(peer, (b"e" if eof else b"d") + data)
+        answer = _deliver(peer, (b"e" if eof else b"d") + content)
     finally:
         peer.close()
         if folder >= 0:
