@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from errands.model.ending import Ending
 from errands.ports.runner import Alive, Ended, Launch, NotStarted, Refused, Started
 from errands.runners import record, system, wire
+from errands.runners.adoption import Adoption
 from errands.runners.channel import Channel
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ MOST_IDLE = 8
 _TRIES = 3
 _LOG = logging.getLogger("errands.pool")
 _BACK_OFF = 1.0
-_LOOK_AGAIN = 0.2
 _ZYGOTE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "zygote.py")
 _PASSED_ON = ("ERRANDS_PLATFORM", "ERRANDS_BOOT_ID_FILE", "PATH")
 
@@ -43,18 +43,6 @@ class _Shim:
     launch: Launch | None = None
     tries = 0
     idle_since = 0.0
-
-
-class _Adopted:
-    """A run that another pool started: watched through its shim's process, or else through its lock."""
-
-    timer: asyncio.TimerHandle | None = None
-
-    def __init__(self, directory: str, attempt: int, shim: int | None, watched: int | None) -> None:
-        self.directory = directory
-        self.attempt = attempt
-        self.shim = shim
-        self.watched = watched
 
 
 class ShimPool:
@@ -73,7 +61,7 @@ class ShimPool:
         self._running: dict[str, _Shim] = {}
         self._idle: list[_Shim] = []
         self._expiry: asyncio.TimerHandle | None = None
-        self._adopted: dict[str, _Adopted] = {}
+        self._adopted: dict[str, Adoption] = {}
         self._delayed: dict[str, asyncio.TimerHandle] = {}
         self._sweeping: dict[str, tuple[str, int]] = {}
 
@@ -94,7 +82,7 @@ class ShimPool:
         for shim in [*self._running.values(), *self._idle]:
             shim.channel.close()
         for adopted in self._adopted.values():
-            self._stop_watching(adopted)
+            adopted.close()
         self._running.clear()
         self._idle.clear()
         self._adopted.clear()
@@ -113,8 +101,8 @@ class ShimPool:
         elif timer := self._delayed.pop(run_id, None):
             timer.cancel()
             self.listener(Ended(run_id=run_id, ending=Ending(stop="cancel")))
-        elif (adopted := self._adopted.get(run_id)) and adopted.shim is not None:
-            self._system.signal_shim(adopted.watched, adopted.shim, signal.SIGTERM)
+        elif adopted := self._adopted.get(run_id):
+            adopted.cancel()
 
     def recover(self, run_id: str, *, attempt: int) -> Found:
         """Find out what became of a run that another pool started."""
@@ -229,41 +217,27 @@ class ShimPool:
             return False
         if found.boot not in (None, self._system.boot_id()):
             return False
-        watched = self._system.watch(found.shim) if found.shim is not None else None
+        adopted = Adoption(
+            self._loop,
+            self._system,
+            directory=directory,
+            attempt=attempt,
+            shim=found.shim,
+            on_end=lambda: self._adopted_ended(run_id),
+        )
         if not record.is_held(directory, attempt):
-            if watched is not None:
-                os.close(watched)
+            adopted.close()
             return False
-        adopted = self._adopted[run_id] = _Adopted(directory, attempt, found.shim, watched)
-        if watched is not None:
-            self._loop.add_reader(watched, self._adopted_ended, run_id)
-        else:
-            adopted.timer = self._loop.call_later(_LOOK_AGAIN, self._look_at_adopted, run_id)
+        self._adopted[run_id] = adopted
         return True
-
-    def _look_at_adopted(self, run_id: str) -> None:
-        """See whether a run that cannot be watched is over."""
-        adopted = self._adopted[run_id]
-        if record.is_held(adopted.directory, adopted.attempt):
-            adopted.timer = self._loop.call_later(_LOOK_AGAIN, self._look_at_adopted, run_id)
-        else:
-            self._adopted_ended(run_id)
 
     def _adopted_ended(self, run_id: str) -> None:
         adopted = self._adopted.pop(run_id)
-        self._stop_watching(adopted)
         found = record.read(adopted.directory, adopted.attempt)
         if found is None or found.exit is not None:
             self.listener(Ended(run_id=run_id, ending=_ending(found)))
         else:
             self._sweep(run_id, adopted.directory, adopted.attempt)
-
-    def _stop_watching(self, adopted: _Adopted) -> None:
-        if adopted.watched is not None:
-            self._loop.remove_reader(adopted.watched)
-            os.close(adopted.watched)
-        if adopted.timer is not None:
-            adopted.timer.cancel()
 
     def _sweep(self, run_id: str, directory: str, attempt: int) -> None:
         """Have the processes of a run without a shim found and ended; then it is over."""
