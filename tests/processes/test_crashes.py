@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -147,6 +149,55 @@ async def test_starts_that_meet_a_dying_zygote_are_made_again(stage: Stage) -> N
     assert (stage.folder / "count").read_text() == "once\n" * len(runs)
 
 
+@pytest.mark.spec("L20")
+async def test_starts_survive_zygotes_that_are_killed_before_they_are_ready(stage: Stage) -> None:
+    runs = []
+    for _ in range(6):
+        killed = stage.zygote
+        os.kill(killed, signal.SIGKILL)
+        runs += [stage.start("echo once >> count") for _ in range(3)]
+        await until(lambda killed=killed: stage.zygote != killed, "another zygote")  # type: ignore[misc]
+
+    assert [(await stage.ended(run)).code for run in runs] == [0] * len(runs)
+    assert (stage.folder / "count").read_text() == "once\n" * len(runs)
+
+
+async def test_a_cancel_counts_although_the_zygote_died_with_the_order(stage: Stage) -> None:
+    os.kill(stage.zygote, signal.SIGKILL)
+    run = stage.start("echo ran >> count")
+    stage.pool.stop(run, grace=5)
+
+    assert (await stage.ended(run)).stop == "cancel"
+    assert not (stage.folder / "count").exists()
+
+
+async def test_a_run_that_waits_for_the_next_zygote_can_be_cancelled(stage: Stage) -> None:
+    os.kill(stage.zygote, signal.SIGKILL)
+    await until(lambda: stage.pool._zygote is None, "the end of the zygote")
+    run = stage.start("echo ran >> count")
+    stage.pool.stop(run, grace=5)
+
+    assert (await stage.ended(run)).stop == "cancel"
+    assert (await stage.run("echo next >> count")).code == 0
+    assert (stage.folder / "count").read_text() == "next\n"
+
+
+async def test_a_zygote_without_room_for_a_shim_gets_another_chance(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("errands.runners.pool.BUSY_TIME", 0.05)
+    await stage.run("true")
+    stage.pool._idle.pop().channel.close()
+    usual = resource.prlimit(stage.zygote, resource.RLIMIT_NOFILE)
+    resource.prlimit(stage.zygote, resource.RLIMIT_NOFILE, (3, usual[1]))
+    run = stage.start("echo once >> count")
+    await until(lambda: run in stage.pool._delayed, "a start that failed")
+    resource.prlimit(stage.zygote, resource.RLIMIT_NOFILE, usual)
+
+    assert (await stage.ended(run)).code == 0
+    assert (stage.folder / "count").read_text() == "once\n"
+
+
 @pytest.mark.fault("F10")
 async def test_a_killed_shim_costs_its_run_and_nobody_of_the_run_survives(stage: Stage) -> None:
     run, pids = await nasty(stage)
@@ -258,6 +309,23 @@ async def test_a_pool_that_cannot_start_its_zygote_says_so(tmp_path: Path) -> No
     await stage.pool.close()
 
     assert ending.error == "the supervisor of processes cannot be started with /bin/false"
+
+
+async def test_a_python_that_went_away_is_named(tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.symlink_to(sys.executable)
+    stage = Stage(tmp_path, python=str(python))
+    await stage.pool.open()
+    assert (await stage.run("true", "sleep 0.1")).code == 0
+
+    python.unlink()
+    os.kill(stage.zygote, signal.SIGKILL)
+    runs = [stage.start("sleep 0.1") for _ in range(2)]  # there is a shim for one of them
+    endings = [await stage.ended(run) for run in runs]
+    await stage.pool.close()
+
+    assert [ending.code for ending in endings] == [0, None]
+    assert endings[1].error == f"the supervisor of processes cannot be started with {python}"
 
 
 async def test_a_shim_takes_less_than_a_megabyte_of_its_own(stage: Stage) -> None:

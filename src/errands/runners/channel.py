@@ -49,6 +49,11 @@ class Channel:
         if len(self._waiting) == 1:
             self._send_waiting()
 
+    def hear(self) -> None:
+        """Hear all that arrived by now, instead of when its turn comes."""
+        while self._receive():
+            pass
+
     def close(self) -> None:
         """Hang up, without a call of `on_end`."""
         if self._socket.fileno() < 0:
@@ -82,16 +87,20 @@ class Channel:
                 del self._waiting[0]
         self._loop.remove_writer(self._socket.fileno())
 
-    def _receive(self) -> None:
+    def _receive(self) -> bool:
+        """Hear what arrived, if anything; tell whether there may be more."""
+        if self._socket.fileno() < 0:
+            return False
         try:
             received = self._socket.recv(65536)
         except BlockingIOError:
-            return
+            return False
         except OSError:
             received = b""
         if not received:
             self.close()
             self._on_end()
-            return
+            return False
         for message in self._frames.feed(received):
             self._on_message(message)
+        return True

@@ -20,6 +20,7 @@ from errands.ports.runner import Alive, Ended, Launch, NotStarted, Refused, Star
 from errands.runners import record, system, wire
 from errands.runners.adoption import Adoption
 from errands.runners.channel import Channel
+from errands.runners.recorder import SCARCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,18 +32,22 @@ BUSY_TIME = 1.0  # seconds until a run that found no room to begin is tried agai
 MOST_IDLE = 8
 _TRIES = 3
 _LOG = logging.getLogger("errands.pool")
+_PAUSE = 0.05
 _BACK_OFF = 1.0
 _ZYGOTE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "zygote.py")
 _PASSED_ON = ("ERRANDS_PLATFORM", "ERRANDS_BOOT_ID_FILE", "PATH")
 
 
 class _Shim:
-    """A shim as the pool sees it: a channel, and the run that it has."""
+    """A shim as the pool sees it: a channel, who forks it, and the run that it has."""
 
     channel: Channel
     launch: Launch | None = None
-    tries = 0
+    is_cancelled = False
     idle_since = 0.0
+
+    def __init__(self, zygote: Channel) -> None:
+        self.zygote = zygote
 
 
 class ShimPool:
@@ -62,6 +67,7 @@ class ShimPool:
         self._idle: list[_Shim] = []
         self._expiry: asyncio.TimerHandle | None = None
         self._adopted: dict[str, Adoption] = {}
+        self._orphaned: dict[str, Launch] = {}
         self._delayed: dict[str, asyncio.TimerHandle] = {}
         self._sweeping: dict[str, tuple[str, int]] = {}
 
@@ -79,6 +85,7 @@ class ShimPool:
         for timer in self._delayed.values():
             timer.cancel()
         self._delayed.clear()
+        self._orphaned.clear()
         for shim in [*self._running.values(), *self._idle]:
             shim.channel.close()
         for adopted in self._adopted.values():
@@ -91,22 +98,36 @@ class ShimPool:
             await asyncio.to_thread(_wait_for, self._zygote_pid)
 
     def start(self, launch: Launch) -> None:
-        """Start a run on an idle shim, or on a new one."""
-        self._start(launch, tries=0)
+        """Start a run on an idle shim, or on a new one; without a zygote it waits for the next."""
+        if self._idle:
+            self._give(self._idle.pop(), launch)
+        elif self._zygote is None:
+            self._orphaned[launch.run_id] = launch
+        else:
+            try:
+                shim = self._new_shim(self._zygote)
+            except OSError as error:
+                self._delay(launch, str(error.strerror))
+            else:
+                self._give(shim, launch)
 
     def stop(self, run_id: str, *, grace: float) -> None:
         """End the run's whole tree; its `Ended` follows."""
         if shim := self._running.get(run_id):
+            shim.is_cancelled = True
             shim.channel.send({"op": "cancel", "run": run_id, "grace": grace})
         elif timer := self._delayed.pop(run_id, None):
             timer.cancel()
-            self.listener(Ended(run_id=run_id, ending=Ending(stop="cancel")))
+            self._end(run_id, Ending(stop="cancel"))
+        elif self._orphaned.pop(run_id, None):
+            self._end(run_id, Ending(stop="cancel"))
         elif adopted := self._adopted.get(run_id):
             adopted.cancel()
 
     def recover(self, run_id: str, *, attempt: int) -> Found:
         """Find out what became of a run that another pool started."""
-        if any(run_id in known for known in (self._running, self._delayed, self._adopted, self._sweeping)):
+        known = (self._running, self._orphaned, self._delayed, self._adopted, self._sweeping)
+        if any(run_id in each for each in known):
             return Alive(run_id=run_id, pid=None)
         directory = os.path.join(self._runs_dir, run_id)
         if record.was_removed(directory, attempt):
@@ -125,29 +146,30 @@ class ShimPool:
         self._sweep(run_id, directory, attempt)
         return Alive(run_id=run_id, pid=found.pid)
 
-    def _start_delayed(self, launch: Launch) -> None:
-        del self._delayed[launch.run_id]
-        self._start(launch, tries=0)
-
-    def _start(self, launch: Launch, *, tries: int) -> None:
-        shim = self._idle.pop() if self._idle else self._new_shim()
-        shim.launch, shim.tries = launch, tries
+    def _give(self, shim: _Shim, launch: Launch) -> None:
+        shim.launch = launch
         self._running[launch.run_id] = shim
         shim.channel.send(_order(launch))
 
-    def _new_shim(self) -> _Shim:
+    def _delay(self, launch: Launch, reason: str) -> None:
+        """Start a run later that found no room to begin."""
+        _LOG.warning("run %s cannot begin yet: %s", launch.run_id, reason)
+        self._delayed[launch.run_id] = self._loop.call_later(BUSY_TIME, self._start_delayed, launch)
+
+    def _start_delayed(self, launch: Launch) -> None:
+        del self._delayed[launch.run_id]
+        self.start(launch)
+
+    def _new_shim(self, zygote: Channel) -> _Shim:
         ours, theirs = socket.socketpair()
-        shim = _Shim()
+        shim = _Shim(zygote)
         shim.channel = Channel(
             self._loop,
             ours,
             on_message=lambda message: self._hear(shim, message),
             on_end=lambda: self._shim_ended(shim),
         )
-        if self._zygote is None:
-            self._start_zygote()
-        assert self._zygote is not None
-        self._zygote.pass_on(theirs)
+        zygote.pass_on(theirs)
         return shim
 
     def _hear(self, shim: _Shim, message: tuple[Any, ...]) -> None:
@@ -157,17 +179,22 @@ class ShimPool:
             self.listener(Started(run_id=run_id, pid=pid, at=datetime.fromtimestamp(float(at), UTC)))
             return
         del self._running[run_id]
-        launch, shim.launch = shim.launch, None
+        launch, is_cancelled = shim.launch, shim.is_cancelled
+        shim.launch, shim.is_cancelled = None, False
         self._rest(shim)
         if what == "refused":
             self.listener(Refused(run_id=run_id))
-        elif what == "busy":
-            assert launch is not None
-            _LOG.warning("run %s cannot begin yet: %s", run_id, rest[0])
-            self._delayed[run_id] = self._loop.call_later(BUSY_TIME, self._start_delayed, launch)
-        else:
+        elif what == "ended":
             exit_line = rest[0].decode("utf-8", "replace")
-            self.listener(Ended(run_id=run_id, ending=record.ending(wire.fields(exit_line.rstrip("\n")))))
+            self._end(run_id, record.ending(wire.fields(exit_line.rstrip("\n"))))
+        elif is_cancelled:
+            self._end(run_id, Ending(stop="cancel"))
+        else:
+            assert launch is not None
+            self._delay(launch, rest[0])
+
+    def _end(self, run_id: str, ending: Ending) -> None:
+        self.listener(Ended(run_id=run_id, ending=ending))
 
     def _rest(self, shim: _Shim) -> None:
         """Keep a shim for the next run, for a while."""
@@ -197,18 +224,26 @@ class ShimPool:
         found = record.read(launch.directory, launch.attempt)
         if found is None and not record.was_removed(launch.directory, launch.attempt):
             # It never got that far, and nobody else has this order: it can be given again.
-            self._try_again(launch, tries=shim.tries + 1)
+            self._start_again(launch, shim)
         elif found is not None and found.exit is not None:
-            self.listener(Ended(run_id=launch.run_id, ending=_ending(found)))
+            self._end(launch.run_id, _ending(found))
         else:
             self._sweep(launch.run_id, launch.directory, launch.attempt)
 
-    def _try_again(self, launch: Launch, *, tries: int) -> None:
-        if tries < _TRIES:
-            self._start(launch, tries=tries)
-            return
+    def _start_again(self, launch: Launch, shim: _Shim) -> None:
+        shim.zygote.hear()  # whether it went, too, and took the shim along before there was one
+        if shim.is_cancelled:
+            self._end(launch.run_id, Ending(stop="cancel"))
+        elif self._failures >= _TRIES:
+            self._give_up(launch)
+        elif shim.zygote is self._zygote and not shim.idle_since:
+            self._delay(launch, "its supervisor (shim) could not be forked, or was killed at once")
+        else:
+            self.start(launch)
+
+    def _give_up(self, launch: Launch) -> None:
         error = f"the supervisor of processes cannot be started with {self._python}"
-        self.listener(Ended(run_id=launch.run_id, ending=Ending(error=error)))
+        self._end(launch.run_id, Ending(error=error))
 
     def _adopt(self, run_id: str, directory: str, attempt: int) -> bool:
         """Watch a run whose shim lives. The lock, looked at again, proves that we watch the right process."""
@@ -235,7 +270,7 @@ class ShimPool:
         adopted = self._adopted.pop(run_id)
         found = record.read(adopted.directory, adopted.attempt)
         if found is None or found.exit is not None:
-            self.listener(Ended(run_id=run_id, ending=_ending(found)))
+            self._end(run_id, _ending(found))
         else:
             self._sweep(run_id, adopted.directory, adopted.attempt)
 
@@ -251,20 +286,28 @@ class ShimPool:
 
     def _start_zygote(self) -> None:
         ours, theirs = socket.socketpair()
-        self._zygote_pid = os.posix_spawn(
-            self._python,
-            [self._python, "-I", "-S", "-X", "utf8", _ZYGOTE, self._runs_dir],
-            {name: os.environ[name] for name in _PASSED_ON if name in os.environ},
-            file_actions=[
-                (os.POSIX_SPAWN_DUP2, theirs.fileno(), 0),
-                (os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0),
-                (os.POSIX_SPAWN_OPEN, 2, "/dev/null", os.O_WRONLY, 0),
-            ],
-        )
-        theirs.close()
+        try:
+            self._zygote_pid = os.posix_spawn(
+                self._python,
+                [self._python, "-I", "-S", "-X", "utf8", _ZYGOTE, self._runs_dir],
+                {name: os.environ[name] for name in _PASSED_ON if name in os.environ},
+                file_actions=[
+                    (os.POSIX_SPAWN_DUP2, theirs.fileno(), 0),
+                    (os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0),
+                    (os.POSIX_SPAWN_OPEN, 2, "/dev/null", os.O_WRONLY, 0),
+                ],
+            )
+        except OSError:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
         self._zygote = Channel(self._loop, ours, on_message=self._hear_zygote, on_end=self._zygote_ended)
         for run_id in self._sweeping:
             self._ask_for_sweep(run_id)
+        orphaned, self._orphaned = self._orphaned, {}
+        for launch in orphaned.values():
+            self.start(launch)
 
     def _hear_zygote(self, message: tuple[str, ...]) -> None:
         if message[0] == "ready":
@@ -274,22 +317,33 @@ class ShimPool:
         directory, attempt = self._sweeping.pop(run_id)
         if self._adopt(run_id, directory, attempt):
             return  # its shim lives after all
-        self.listener(Ended(run_id=run_id, ending=_ending(record.read(directory, attempt))))
+        self._end(run_id, _ending(record.read(directory, attempt)))
 
     def _zygote_ended(self) -> None:
-        """Start another zygote; the shims of this one live on."""
+        """Start another zygote; the shims of this one live on, and who waited for it waits for the next."""
         self._zygote = None
-        _, status = os.waitpid(self._zygote_pid, 0)
+        status = _wait_for(self._zygote_pid)
         if not (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL):
             self._failures += 1  # nobody killed it: it does not work
-        if self._failures < _TRIES:
-            self._restart_zygote()
-        else:
-            self._loop.call_later(_BACK_OFF, self._restart_zygote)
+        self._replace_zygote()
+
+    def _replace_zygote(self) -> None:
+        """Start another zygote soon; when none works, say so to everybody who waits, and go on trying."""
+        if self._failures >= _TRIES:
+            orphaned, self._orphaned = self._orphaned, {}
+            for launch in orphaned.values():
+                self._give_up(launch)
+        self._loop.call_later(_PAUSE if self._failures < _TRIES else _BACK_OFF, self._restart_zygote)
 
     def _restart_zygote(self) -> None:
-        if self._zygote is None and not self._is_closed:
+        if self._is_closed:
+            return
+        try:
             self._start_zygote()
+        except OSError as error:
+            _LOG.warning("%s cannot be started: %s", self._python, error.strerror)
+            self._failures += error.errno not in SCARCE
+            self._replace_zygote()
 
 
 def _order(launch: Launch) -> dict[str, Any]:
@@ -323,8 +377,8 @@ def _forget(report: Report) -> None:
     """Nobody listens yet."""
 
 
-def _wait_for(pid: int) -> None:
+def _wait_for(pid: int) -> int:
     try:
-        os.waitpid(pid, 0)
+        return os.waitpid(pid, 0)[1]
     except ChildProcessError:
-        pass  # somebody else in this process waits for all children
+        return 0  # somebody else in this process waits for all children

@@ -75,9 +75,8 @@ class Zygote:
                     return
                 if channel >= 0 and self._is_forked(channel):
                     return Shim(self._system, channel, boot=self._boot).serve()
-                if (
-                    received != FORK
-                ):  # what comes with a channel; a look inside would cost every shim its pages
+                # What comes with a channel is known; a look inside would cost every shim its pages.
+                if received != FORK:
                     self._obey(self._frames.feed(received))
 
     def _obey(self, requests: list[tuple[str, ...]]) -> None:
@@ -104,7 +103,11 @@ class Zygote:
 
     def _is_forked(self, channel: int) -> bool:
         """Fork; tell whether this is the new shim."""
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError:  # no room for another process; the pool sees its channel close and tries again
+            os.close(channel)
+            return False
         if pid:
             self._shims.add(pid)
             os.close(channel)
