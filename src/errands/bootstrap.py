@@ -48,6 +48,12 @@ def open_store(home: Home, config: Config) -> SqliteStore:
     return SqliteStore(Connection(home.store, durability=config.store.durability), home.runs)
 
 
+def _boot() -> str:
+    from errands.runners.system import choose
+
+    return choose().boot_id()
+
+
 def _output() -> OutputPort:
     from errands.runners import log
 
@@ -68,7 +74,7 @@ def open_engine(home: Home | None = None, config: Config | None = None) -> Engin
     )
 
 
-def make_loops(home: Home, config: Config, python: str = sys.executable) -> Loops:
+def make_loops(home: Home, config: Config, *, is_after_reboot: bool) -> Loops:
     """Put the loops together; whoever runs them must hold the lock of the home."""
     from errands.channels.inbox import InboxChannel
     from errands.engine.loops import Loops
@@ -77,12 +83,13 @@ def make_loops(home: Home, config: Config, python: str = sys.executable) -> Loop
     store = open_store(home, config)
     return Loops(
         store=store,
-        runner=ShimPool(home.runs, python=python),
+        runner=ShimPool(home.runs),
         home=home,
         config=config,
         clock=SystemClock(),
         output=_output(),
         channels={"inbox": InboxChannel(store)},
+        is_after_reboot=is_after_reboot,
     )
 
 
@@ -95,7 +102,7 @@ def run_daemon(home: Home | None = None) -> int:
     home = home or open_home()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     config = configuration.load(cwd="/")
-    return serve(home, config, lambda: make_loops(home, config))
+    return serve(home, config, _boot(), lambda rebooted: make_loops(home, config, is_after_reboot=rebooted))
 
 
 def start_daemon(home: Home) -> None:
@@ -179,7 +186,8 @@ def connect(home: str | None = None, *, embedded: bool = True, **overrides: Any)
     config = configuration.load(overrides=overrides)
     return Connected(
         engine=lambda: open_engine(place, config),
-        loops=(lambda: make_loops(place, config)) if embedded else None,
+        loops=(lambda rebooted: make_loops(place, config, is_after_reboot=rebooted)) if embedded else None,
+        boot=_boot(),
         start_daemon=lambda: start_daemon(place),
     )
 

@@ -90,8 +90,7 @@ class AsyncEngine:
                     break
                 # Only what changed is worth a look; without news everything is, because a ring may get lost.
                 suspects = live.intersection(await line.news(left)) or live
-        views = {view.id: view for view in self.engine.list(Query(ids=tuple(ids)))}
-        return [views[each] for each in ids]
+        return self.engine.light(ids)
 
     async def watch(self, *task_ids: str) -> AsyncIterator[View]:
         """Yield a task's view whenever it changed; all tasks if none is named. It never ends by itself."""
@@ -184,6 +183,8 @@ class _Line:
         if words is None:
             self._hang_up()
             return []
+        if "watching" in words:
+            return []  # only from here on are we told, so everything is worth a look
         return [task_id for line in words for task_id in line.split()[1:] if line.startswith("changed ")]
 
     def _call(self) -> bool:

@@ -20,11 +20,13 @@ class Connected:
         self,
         *,
         engine: Callable[[], Engine],
-        loops: Callable[[], Loops] | None,
+        loops: Callable[[bool], Loops] | None,
+        boot: str,
         start_daemon: Callable[[], None],
     ) -> None:
         self._open_engine = engine
         self._make_loops = loops
+        self._boot = boot
         self._start_daemon = start_daemon
         self._loops: Loops | None = None
         self._lock: HolderLock | None = None
@@ -36,10 +38,10 @@ class Connected:
                 self._start_daemon()
         else:
             lock = HolderLock(engine.home)
-            if lock.take("embedded", engine.config.lanes):
+            if lock.take("embedded", engine.config.lanes, boot=self._boot):
                 self._lock = lock
                 try:
-                    self._loops = self._make_loops()
+                    self._loops = self._make_loops(lock.is_after_reboot)
                     await self._loops.open()
                 except BaseException:
                     lock.release()

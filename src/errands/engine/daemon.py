@@ -18,15 +18,15 @@ from errands.model.errors import ErrandsError
 _LOG = logging.getLogger("errands.daemon")
 
 
-def serve(home: Home, config: Config, make_loops: Callable[[], Loops]) -> int:
+def serve(home: Home, config: Config, boot: str, make_loops: Callable[[bool], Loops]) -> int:
     """Run the daemon in this process until it is told to stop; 0 also when another one is there already."""
     os.makedirs(home.path, mode=0o700, exist_ok=True)
     lock = HolderLock(home)
-    if not lock.take("daemon", config.lanes):
+    if not lock.take("daemon", config.lanes, boot=boot):
         _LOG.info("another process holds %s; nothing to do", home.path)
         return 0
     try:
-        return asyncio.run(_serve(make_loops))
+        return asyncio.run(_serve(lambda: make_loops(lock.is_after_reboot)))
     except ErrandsError as error:
         _LOG.error("%s", error)
         return error.exit_code

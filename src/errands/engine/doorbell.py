@@ -16,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+MANY = 2000  # tasks whose ids still fit into one message
 LONGEST = 100  # a unix socket's path must fit into 108 bytes, fewer on some systems
 
 
@@ -36,14 +37,22 @@ class Bell:
         return self._say(b"watch " + " ".join(task_ids).encode() + b"\n")
 
     def wait_for(self, task_ids: Iterable[str]) -> bool:
-        """Ask to be told when these tasks end, and of nothing before that."""
-        return self._say(b"await " + " ".join(task_ids).encode() + b"\n")
+        """Ask to be told when these tasks end, and of nothing before that; of all ends if they are many."""
+        ids = list(task_ids)
+        return self._say(b"await " + " ".join(ids if len(ids) <= MANY else ["*"]).encode() + b"\n")
 
     def ping(self) -> bool:
         return self._say(b"ping\n")
 
     def is_answered(self) -> bool:
-        """Tell whether anybody listens."""
+        """Tell whether anybody listens; an open line to a holder that died is nobody."""
+        try:
+            if self._line is not None and not self._line.recv(1, socket.MSG_PEEK):
+                self.close()
+        except (BlockingIOError, InterruptedError):
+            pass
+        except OSError:
+            self.close()
         return self._connected() is not None
 
     def fileno(self) -> int:

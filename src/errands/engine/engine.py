@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from errands.ports.output import OutputPort, Piece
     from errands.ports.store import Store
 
+MANY = 5000  # ids in one question: SQLite takes a limited number of values
+
 
 class Engine:
     def __init__(
@@ -93,7 +95,7 @@ class Engine:
                 elif run.state == "running":
                     self.store.request_stop(run.id, by=who, now=now)
         self.bell.ring(ended)
-        return self._light(ids)
+        return self.light(ids)
 
     def stop(self, task_id: str, *, by: str | None = None) -> View:
         """End a task's running run; a pending one is not stopped but cancelled."""
@@ -114,7 +116,7 @@ class Engine:
             self.store.reopen(task_id, now=now)
             self._launcher().queue(self.store.task(task_id), cause="restart", now=now)
         self.bell.ring()
-        return self._light([task_id])[0]
+        return self.light([task_id])[0]
 
     def clear(self, task_ids: Iterable[str]) -> list[str]:
         """Remove ended tasks with all they left; a live one is refused and nothing is removed."""
@@ -253,23 +255,23 @@ class Engine:
             return self.home.run(self.store.run(f"{self.resolve(parent)}.{number}").id)
         return self.home.run(self.store.view(self.resolve(task_id)).latest.id)
 
-    def _light(self, task_ids: Sequence[str]) -> list[View]:
+    def light(self, task_ids: Sequence[str]) -> list[View]:
         """Show tasks without their details, in the order asked for."""
-        views = {view.id: view for view in self.list(Query(ids=tuple(task_ids)))}
-        return [views[each] for each in task_ids]
+        ids = tuple(task_ids)
+        views = {
+            view.id: view
+            for start in range(0, len(ids), MANY)
+            for view in self.list(Query(ids=ids[start : start + MANY]))
+        }
+        return [views[each] for each in ids]
 
     def _shown(self, view: View) -> View:
-        """Add what only the run's directory knows, and how the end will be told."""
-        wake = (
-            f"inbox of {view.owner}: `errands notices`"
-            if view.notify != "never"
-            else f"none; ask with `errands wait {view.id}`"
-        )
+        """Add what only the directory of a running run knows."""
         if view.latest.state != "running":
-            return evolve(view, wake=wake)
+            return view
         directory = self.home.run(view.latest.id)
         seen = _reported(directory) or self._recognised(directory)
-        return evolve(view, wake=wake, progress=seen, activity_at=_activity(directory))
+        return evolve(view, progress=seen, activity_at=_activity(directory))
 
     def _recognised(self, directory: str) -> Progress | None:
         """Find progress in the last line of output, for tasks that do not report it on purpose."""

@@ -30,9 +30,10 @@ class HolderLock:
     def __init__(self, home: Home) -> None:
         self._home = home
         self._handle: int | None = None
+        self.is_after_reboot = False
 
-    def take(self, role: Role, lanes: Mapping[str, int]) -> bool:
-        """Become the holder; False when another process is."""
+    def take(self, role: Role, lanes: Mapping[str, int], *, boot: str = "") -> bool:
+        """Become the holder; False when another process is. `boot` names this start of the machine."""
         try:
             handle = os.open(self._home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError as error:
@@ -51,8 +52,11 @@ class HolderLock:
             "role": role,
             "home": self._home.path,
             "lanes": dict(lanes),
+            "boot": boot,
         }
         try:
+            last = os.pread(handle, 1 << 16, 0).decode("utf-8", "replace")
+            self.is_after_reboot = bool(boot and last.strip()) and boot not in last
             # Overwritten in place and never shorter, so that a full disk has room for it.
             note = plain_text(facts).encode().ljust(NOTE)
             os.pwrite(handle, note, 0)

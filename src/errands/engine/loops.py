@@ -50,6 +50,7 @@ class Loops:
         clock: Clock,
         output: OutputPort,
         channels: Mapping[str, Channel],
+        is_after_reboot: bool = False,
     ) -> None:
         self._store = store
         self._runner = runner
@@ -71,6 +72,7 @@ class Loops:
         self._silence: asyncio.TimerHandle | None = None
         self._turning = False
         self._is_closed = False
+        self._is_after_reboot = is_after_reboot
         self.failure: asyncio.Future[None] | None = None
 
     async def open(self) -> None:
@@ -184,7 +186,7 @@ class Loops:
             for run_id in set(self._store.running_ids()) - {run.id for _, run in running}:
                 _LOG.error("run %s cannot be watched, its record is damaged; see `errands doctor`", run_id)
             for task, run in running:
-                found = self._supervisor.recover(task, run)
+                found = self._supervisor.recover(task, run, is_after_reboot=self._is_after_reboot)
                 if found is not None:
                     again.append(found)
         for task, run in again:

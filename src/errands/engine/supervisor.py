@@ -65,16 +65,19 @@ class Supervisor:
         self._live[run.id] = (task, run)
         self._runner.start(self._dispatcher.launch(task, run))
 
-    def recover(self, task: Task, run: Run) -> tuple[Task, Run] | None:
+    def recover(self, task: Task, run: Run, *, is_after_reboot: bool) -> tuple[Task, Run] | None:
         """Find out what became of a run another holder left running.
 
-        Give the run to start if it provably never started; all else is watched or recorded.
+        Give the run to start if it provably never started; all else is watched or recorded. After a reboot
+        nothing is provable: the file system may have forgotten a record that was just made.
         """
         self._dispatcher.hold(task, run)
         self._live[run.id] = (task, run)
         match self._runner.recover(run.id, attempt=run.attempt):
             case NotStarted() if run.stop_requested_at is not None:
                 self._ended[run.id] = Ended(run_id=run.id, ending=Ending(stop="cancel"))
+            case NotStarted() if is_after_reboot:
+                self._ended[run.id] = Ended(run_id=run.id, ending=Ending(interrupted=True))
             case NotStarted():
                 again = evolve(run, attempt=run.attempt + 1)
                 self._store.again(run.id, attempt=again.attempt)

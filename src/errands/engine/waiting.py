@@ -46,6 +46,7 @@ def wait(
             words = line.heard() if watching else None
             watching = words is not None
             # Only what changed is worth a look; without news everything is, because a ring may get lost.
-            suspects = live.intersection(each for said in words or () for each in said.split()) or live
+            told = () if words is None or "watching" in words else words
+            suspects = live.intersection(each for said in told for each in said.split()) or live
     finally:
         line.close()

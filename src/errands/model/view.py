@@ -77,9 +77,15 @@ class View:
     latest: RunView
     progress: Progress | None = None
     activity_at: datetime | None = None
-    wake: str | None = None
     details: Mapping[str, Any] | None = None
     history: tuple[RunView, ...] = ()
+
+    @property
+    def wake(self) -> str:
+        """How the end of the task will be told, honestly."""
+        if self.notify == "never":
+            return f"none; ask with `errands wait {self.id}`"
+        return f"inbox of {self.owner}: `errands notices`"
 
     @property
     def is_live(self) -> bool:

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
         listener: Callable[[Report], None]
 
         def start(self, launch: Launch) -> None:
-            """Start a run; `Started`, then `Ended` follow, or `Refused` when its record exists already."""
+            """Start a run; its `Ended` follows, or `Refused` when its record exists already.
+
+            Before the end of a run that is not over in a moment there is a `Started`.
+            """
 
         def stop(self, run_id: str, *, grace: float) -> None:
             """End the run's whole process tree; its `Ended` follows. Unknown runs are ignored."""

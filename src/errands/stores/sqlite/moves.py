@@ -206,7 +206,8 @@ class MoveRows(Table):
     def running(self) -> list[tuple[Task, Run]]:
         rows = self.db.read(
             f"""
-            SELECT {_TASK}, {_RUN} FROM runs JOIN tasks ON tasks.seq = runs.task
+            SELECT {_TASK}, {_RUN}
+            FROM runs INDEXED BY runs_running JOIN tasks ON tasks.seq = runs.task
             WHERE runs.state = 'running' ORDER BY runs.seq
             """
         )

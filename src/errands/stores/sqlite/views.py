@@ -52,7 +52,10 @@ class ViewRows(Table):
             values += [*query.states, *query.states]
             if all(state in _LIVE_STATES for state in query.states):
                 # Live runs are few: start from their partial index instead of walking every task.
-                source = "runs INDEXED BY one_live_run JOIN tasks ON tasks.run = runs.seq"
+                source = (
+                    "runs INDEXED BY one_live_run "
+                    "CROSS JOIN tasks ON tasks.seq = runs.task AND tasks.run = runs.seq"
+                )
                 where[-1] = f"runs.state IN ('pending', 'running') AND runs.state IN ({marks(query.states)})"
                 del values[-len(query.states) :]
         if query.before is not None:
@@ -143,7 +146,8 @@ class ViewRows(Table):
     def running_ids(self) -> list[str]:
         rows = self.db.read(
             """
-            SELECT tasks.id || '.' || runs.number FROM runs JOIN tasks ON tasks.seq = runs.task
+            SELECT tasks.id || '.' || runs.number
+            FROM runs INDEXED BY runs_running JOIN tasks ON tasks.seq = runs.task
             WHERE runs.state = 'running'
             """
         )
@@ -152,7 +156,9 @@ class ViewRows(Table):
     def expired(self, *, before: datetime, limit: int) -> list[str]:
         rows = self.db.read(
             """
-            SELECT tasks.id FROM runs JOIN tasks ON tasks.run = runs.seq
+            SELECT tasks.id
+            FROM runs INDEXED BY runs_ended
+            CROSS JOIN tasks ON tasks.seq = runs.task AND tasks.run = runs.seq
             WHERE runs.completed_at < ?
               AND tasks.parent IS NULL
               AND NOT EXISTS (SELECT 1 FROM waits WHERE waits.on_task = tasks.seq)
