@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from errands.ports.runner import Ended, Started
 from tests.processes.stage import Stage
 
 
@@ -44,6 +45,25 @@ async def test_an_ending_tells_times_and_use(stage: Stage) -> None:
     assert (ending.bytes, ending.lines) == (13, 3)
     assert ending.rss > 0
     assert ending.cpu > 0
+
+
+async def test_a_run_that_goes_on_tells_its_start_before_its_end(stage: Stage) -> None:
+    run = stage.start("echo $$; sleep 0.1")
+    ending = await stage.ended(run)
+
+    started, ended = stage.reports
+    assert isinstance(started, Started)
+    assert isinstance(ended, Ended)
+    assert started.pid == ending.pid == int(stage.output(run))
+    assert started.at == ending.started_at
+
+
+async def test_a_run_that_is_over_at_once_tells_its_process_with_its_end(stage: Stage) -> None:
+    runs = [stage.start("echo $$") for _ in range(20)]
+    endings = [await stage.ended(run) for run in runs]
+
+    assert [ending.pid for ending in endings] == [int(stage.output(run)) for run in runs]
+    assert sum(isinstance(report, Started) for report in stage.reports) < len(runs)
 
 
 @pytest.mark.spec("L8")

@@ -145,7 +145,8 @@ async def test_a_cancel_that_loses_against_the_exit_leaves_the_exit_as_it_was(st
     outcomes = set()
     for delay in range(60):
         run = stage.start("exit 0")
-        await stage.started(run)
+        record = stage.directory(run) / "record.1"
+        await until(lambda record=record: record.exists(), "the record")  # type: ignore[misc]
         await asyncio.sleep(delay / 60 * 0.003)
         stage.pool.stop(run, grace=5)
         ending = await stage.ended(run)

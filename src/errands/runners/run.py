@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 LEFTOVER_GRACE = 0.2
 LOOK_FOR_ORPHANS = 0.1
 FINALLY_TIME = 60.0
+WORTH_TELLING = 0.02  # a run that is over by then tells its start together with its end
 _ALL_SIGNALS = sorted(valid_signals() - {SIGKILL, SIGSTOP})
 _NEVER = float("inf")
 
@@ -54,6 +55,7 @@ class Run:
         self._leader = 0
         self._status = 0
         self.was_started = False
+        self._tell_at = _NEVER
         self._facts: dict[str, Word] = {}
         self._hooks: list[str] = []
         self._cpu = 0.0
@@ -154,7 +156,7 @@ class Run:
         self._recorder.note_start(pid, step=index, since=since, until=self._system.clock())
         if not self.was_started:
             self.was_started = True
-            self._shim.report(("started", self.id, pid, self._facts["started"]))
+            self._tell_at = time.monotonic() + WORTH_TELLING
         self._wait()
         if self._outlet.files:
             self._outlet.drain()
@@ -231,6 +233,9 @@ class Run:
             if reason := self._reason_to_stop(now):
                 self._stop(reason)
                 return
+            if now >= self._tell_at:
+                self._tell_at = _NEVER
+                self._shim.report(("started", self.id, self._leader, self._facts["started"]))
             progress = self._progress
             if now >= progress.due:
                 progress.tell(now)
@@ -239,6 +244,7 @@ class Run:
                 self._outlet.last + self._idle_for,
                 progress.due,
                 self._limits.due,
+                self._tell_at,
             )
             self._shim.turn(None if nearest == _NEVER else nearest - now)
 
