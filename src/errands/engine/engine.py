@@ -275,7 +275,11 @@ class Engine:
 
     def _recognised(self, directory: str) -> Progress | None:
         """Find progress in the last line of output, for tasks that do not report it on purpose."""
-        return progress.latest(self._output().tail(directory, 1).content.decode("utf-8", "replace"))
+        try:
+            piece = self._output().tail(directory, 1)
+        except OSError:
+            return None  # the task took its log away
+        return progress.latest(piece.content.decode("utf-8", "replace"))
 
     def list(self, query: Query) -> list[View]:
         """List tasks, newest first."""

@@ -188,5 +188,8 @@ class Supervisor:
     def _summary(self, command: str, run_id: str, ending: Ending) -> str | None:
         if not ending.bytes:
             return None
-        text = self._output.tail(self._home.run(run_id), _SUMMARY_LINES).content.decode("utf-8", "replace")
-        return summarise(command, text, exit_code=ending.code)
+        try:
+            piece = self._output.tail(self._home.run(run_id), _SUMMARY_LINES)
+        except OSError:
+            return None  # the task took its log away; how it ended is known all the same
+        return summarise(command, piece.content.decode("utf-8", "replace"), exit_code=ending.code)
