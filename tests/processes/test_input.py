@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import time
 
 import pytest
 
@@ -128,6 +130,36 @@ async def test_a_sender_is_told_when_the_run_ends_before_it_took_all(stage: Stag
     with pytest.raises(NoInput):
         await sending
     assert (await stage.ended(run)).stop == "cancel"
+
+
+async def test_a_task_that_leaves_its_terminal_sends_the_sender_away(stage: Stage) -> None:
+    run = stage.start("stty -echo -icanon; echo ready; exec <&- >&- 2>&-; sleep 1000", input="pty")
+    await stage.printed(run, b"ready")
+
+    with pytest.raises(NoInput, match="the task has closed its input"):
+        await send(stage, run, b"x" * 200_000)
+    stage.pool.stop(run, grace=5)
+    await stage.ended(run)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "pty"])
+@pytest.mark.parametrize("said", [b"", b"d", b"dhello\n", b"e" + b"x" * 200_000])
+async def test_a_sender_that_never_finishes_cannot_hold_up_the_end(
+    stage: Stage, kind: str, said: bytes
+) -> None:
+    run = stage.start("stty -echo 2> /dev/null; echo ready; sleep 0.2; exit 3", input=kind)
+    await stage.printed(run, b"ready")
+    with socket.socket(socket.AF_UNIX) as sender:
+        sender.connect(str(stage.directory(run) / "control"))
+        sender.setblocking(False)
+        if said:
+            sender.send(said)
+        began = time.monotonic()
+        ending = await stage.ended(run)
+
+        assert time.monotonic() - began < 2
+        assert ending.code == 3
+        assert sender.recv(100) == b"xthe run is over"
 
 
 async def test_a_long_path_to_the_run_directory_does_no_harm(stage: Stage) -> None:

@@ -52,12 +52,15 @@ class Feed:
         self._into = into
         os.set_blocking(into, False)
 
-    def ready(self, fd: int) -> None:
+    def ready(self, fd: int, event: int) -> None:
         """Go on with what became possible: a sender, a piece of input, or room in the pipe."""
         if fd != self._watched:
             return
         if self._peer is None:
             self._accept()
+        elif fd == self._into and event & select.POLLHUP:
+            # Nobody has the terminal open. It stays as full as it is, and would be called ready for ever.
+            self._answer(b"xthe task has closed its input")
         elif fd == self._into:
             self._pass_on()
         else:
@@ -149,6 +152,7 @@ class Feed:
         self._watch(self._listener.fileno(), select.POLLIN)
         self._peer.close()
         self._peer = None
+        self._waiting = b""
 
     def _watch(self, fd: int, event: int) -> None:
         if self._watched >= 0:

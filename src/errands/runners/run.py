@@ -70,12 +70,12 @@ class Run:
             self._grace = grace
             self._kill_at = min(self._kill_at, time.monotonic() + grace)
 
-    def ready(self, file: int) -> None:
+    def ready(self, file: int, event: int) -> None:
         """Go on with a file that can be read or written now."""
         if file in self._outlet.files:
             self._outlet.read(file)
         elif self._feed is not None:
-            self._feed.ready(file)
+            self._feed.ready(file, event)
 
     def reaped(self, pid: int, status: int, usage: Any) -> None:
         """Note the death of a process of the tree."""

@@ -71,13 +71,13 @@ class Shim:
 
     def turn(self, timeout: float | None) -> None:
         """Wait until something happens, no longer than told, and see to it."""
-        for file, _ in self.poll.poll(None if timeout is None else max(0, int(timeout * 1000) + 1)):
+        for file, event in self.poll.poll(None if timeout is None else max(0, int(timeout * 1000) + 1)):
             if file == self._wake:
                 self._hear_signals()
             elif file == self._channel:
                 self._hear_pool()
             elif self._run is not None:
-                self._run.ready(file)
+                self._run.ready(file, event)
 
     def reap(self) -> None:
         """Take note of every child that ended: the run's commands, and orphans that came to us."""
