@@ -88,8 +88,8 @@ class AsyncEngine:
                 left = LOOK if deadline is None else min(LOOK, deadline - time.monotonic())
                 if left <= 0:
                     break
-                # Only what changed is worth a look; without news everything is, because a ring may get lost.
-                suspects = live.intersection(await line.news(left)) or live
+                told = await line.news(left)
+                suspects = live if told is None else live.intersection(told)
         return self.engine.light(ids)
 
     async def watch(self, *task_ids: str) -> AsyncIterator[View]:
@@ -97,7 +97,7 @@ class AsyncEngine:
         ids = [self.engine.resolve(each) for each in task_ids] or ["*"]
         async with _Line(self.engine, ids, self._unheld) as line:
             while True:
-                for task_id in await line.news(LOOK):
+                for task_id in await line.news(LOOK) or ():
                     for view in self.engine.list(Query(ids=(task_id,))):
                         yield view
 
@@ -165,27 +165,37 @@ class _Line:
     async def __aexit__(self, *error: object) -> None:
         self._hang_up()
 
-    async def news(self, timeout: float) -> list[str]:
-        """Wait for news of the tasks; give the ids of those that changed, none after the time-out."""
+    async def news(self, timeout: float) -> list[str] | None:
+        """Wait for news of the tasks; give those that changed, or None when everything is worth a look.
+
+        That is so without news, because a ring may get lost, and at first, because nobody told us before.
+        """
         if self._handle < 0:
             if not self._call():
                 self._unheld()
                 await asyncio.sleep(min(timeout, 0.05))
-            return []  # what happened before we watched is in the store: look now
+            return None
+        deadline = self._loop.time() + timeout
+        # A wake-up may be about what was read already, so what there is to read decides.
+        while not (words := self._bell.heard()):
+            if words is None:
+                self._hang_up()
+                return None
+            if self._loop.time() >= deadline:
+                return None
+            await self._wait_until(deadline)
+        if "watching" in words:
+            return None
+        return [task_id for line in words for task_id in line.split()[1:] if line.startswith("changed ")]
+
+    async def _wait_until(self, deadline: float) -> None:
         self._heard = self._loop.create_future()
-        timer = self._loop.call_later(timeout, self._hear)
+        timer = self._loop.call_at(deadline, self._hear)
         try:
             await self._heard
         finally:
             timer.cancel()
             self._heard = None
-        words = self._bell.heard()
-        if words is None:
-            self._hang_up()
-            return []
-        if "watching" in words:
-            return []  # only from here on are we told, so everything is worth a look
-        return [task_id for line in words for task_id in line.split()[1:] if line.startswith("changed ")]
 
     def _call(self) -> bool:
         if not (self._bell.wait_for if self._ends_only else self._bell.watch)(self._ids):

@@ -45,8 +45,11 @@ def wait(
             select.select([line.fileno()] if watching else [], [], [], left)
             words = line.heard() if watching else None
             watching = words is not None
-            # Only what changed is worth a look; without news everything is, because a ring may get lost.
-            told = () if words is None or "watching" in words else words
-            suspects = live.intersection(each for said in told for each in said.split()) or live
+            # Only what changed is worth a look; without news everything is, because a ring may get lost,
+            # and so it is at the beginning, because nobody told us before.
+            if not words or "watching" in words:
+                suspects = live
+            else:
+                suspects = live.intersection(each for said in words for each in said.split())
     finally:
         line.close()
