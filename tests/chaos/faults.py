@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from random import Random
 
 from tests.chaos.plan import Fault
 from tests.chaos.points import CLIENT_POINTS, DAEMON_POINTS
 
-# What counts as a kill, and how often each kind is drawn.
-KILLS = {"daemon": 55, "zygote": 15, "shim": 15, "daemon and zygote": 9, "all three": 6}
+# What counts as a kill, how often each kind is drawn, and how many processes it kills.
+KILLS = {"daemon": 60, "zygote": 14, "shim": 14, "daemon and zygote": 7, "all three": 5}
+VICTIMS = {"daemon and zygote": 2, "all three": 3}
 # What is done beside the kills, for every hundred of them.
 OTHERS = {
     "stop daemon": 10,
@@ -32,11 +33,18 @@ def plan_faults(
 
     `without` names the faults that this machine does not allow; the others are the same with and without.
     """
-    faults = [_kill(dice, dice.uniform(0.2, span)) for _ in range(kills)]
+    faults: list[Fault] = []
+    while kill_count(faults) < kills:
+        faults.append(_kill(dice, dice.uniform(0.2, span)))
     for kind, share in OTHERS.items():
         count = int(kills * share / 100 + dice.random())
         faults += [_other(dice, kind, dice.uniform(0.2, span)) for _ in range(count)]
     return tuple(sorted((each for each in faults if each.kind not in without), key=lambda fault: fault.at))
+
+
+def kill_count(faults: Iterable[Fault]) -> int:
+    """Count the processes that will be killed."""
+    return sum(VICTIMS.get(fault.kind, 1) for fault in faults if fault.kind in KILLS)
 
 
 def _kill(dice: Random, at: float) -> Fault:

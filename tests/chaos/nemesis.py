@@ -17,7 +17,7 @@ from contextlib import suppress
 from tests.chaos import points
 from tests.chaos.breaks import Break
 from tests.chaos.decoys import Decoys
-from tests.chaos.faults import KILLS
+from tests.chaos.faults import kill_count
 from tests.chaos.lives import Lives
 from tests.chaos.plan import Fault, Plan
 from tests.chaos.processes import Process, below, strike, wait_until
@@ -66,8 +66,7 @@ class Nemesis:
                 self._await_start(fault.after)
             if index not in self.lives.done:
                 self._strike(index, fault)
-        planned = sum(fault.kind in KILLS for fault in self._plan.faults)
-        while self.kills < planned:  # some victim was not there in time
+        while self.kills < kill_count(self._plan.faults):  # some victim was not there in time
             self._kill_daemon(len(self._plan.faults), Fault(at=0, kind="daemon"))
 
     def heal(self) -> None:

@@ -30,7 +30,7 @@ class Observer:
         self._open_engine = open_engine
         self._processes = processes
         self._is_over = threading.Event()
-        self._thread = threading.Thread(target=self._watch)
+        self._thread = threading.Thread(target=self._watch_to_the_end)
 
     def __enter__(self) -> Observer:
         self._thread.start()
@@ -39,6 +39,12 @@ class Observer:
     def __exit__(self, *_: object) -> None:
         self._is_over.set()
         self._thread.join()
+
+    def _watch_to_the_end(self) -> None:
+        try:
+            self._watch()
+        except Exception as error:  # noqa: BLE001 - what ends a thread would go unseen otherwise
+            self.breaks.append(Break("I14", f"looking failed: {type(error).__name__}: {error}"))
 
     def _watch(self) -> None:
         engine = self._open_engine()

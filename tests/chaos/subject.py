@@ -226,7 +226,7 @@ def _is_daemon(process: Process) -> bool:
 
 
 def _is_task(process: Process) -> bool:
-    return "python" not in process.words[0] and process.variable("ERRANDS_RUN_ID") is not None
+    return "python" not in "".join(process.words) and process.variable("ERRANDS_RUN_ID") is not None
 
 
 def _is_supervision(process: Process) -> bool:
