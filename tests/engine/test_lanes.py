@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from errands.bootstrap import open_engine
+from errands.config import load
 from errands.engine.engine import Engine
 from errands.engine.home import Home
 from errands.model.draft import Draft
@@ -107,11 +109,11 @@ def test_a_lane_that_does_not_exist_is_refused_with_those_that_do(client: Engine
 
 @pytest.mark.spec("L5")
 async def test_a_lane_that_only_the_launcher_knows_is_served_one_at_a_time(
-    engine: TestEngine, monkeypatch: pytest.MonkeyPatch
+    engine: TestEngine, home: Home
 ) -> None:
-    lanes = {**engine.engine.config.lanes, "mine": 3}
-    monkeypatch.setattr(engine.engine._launching, "_check_lane", lambda lane: lanes[lane])
-    tasks = [await engine.submit(WAITING, input="pipe", lane="mine") for _ in range(2)]
+    launcher = open_engine(home, load(overrides={"lanes.mine": "3"}))
+    tasks = [launcher.submit(Draft(command=WAITING, input="pipe", lane="mine")) for _ in range(2)]
+    launcher.close()
     await engine.printed(tasks[0].id, "ready")
 
     assert (await engine.get(tasks[1].id)).state == "pending"

@@ -1,0 +1,1 @@
+"""Old stores, one of every schema, and that they still open."""

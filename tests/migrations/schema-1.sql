@@ -1,0 +1,196 @@
+-- A store of schema 1, written by Errands 0.1.0; never edited.
+BEGIN TRANSACTION;
+PRAGMA user_version = 1;
+CREATE TABLE counts (
+    state TEXT PRIMARY KEY,
+    n     INTEGER NOT NULL
+) WITHOUT ROWID;
+INSERT INTO "counts" VALUES('cancelled',1);
+INSERT INTO "counts" VALUES('completed',1);
+INSERT INTO "counts" VALUES('failed',2);
+INSERT INTO "counts" VALUES('pending',2);
+INSERT INTO "counts" VALUES('running',0);
+INSERT INTO "counts" VALUES('skipped',1);
+CREATE TABLE environments (
+    digest TEXT PRIMARY KEY,
+    vars   TEXT NOT NULL
+) WITHOUT ROWID;
+INSERT INTO "environments" VALUES('084ab0b3b50db9cd1230430b987975a8','{"HOME": "/home/ada", "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin", "USER": "ada"}');
+CREATE TABLE events (
+    seq    INTEGER PRIMARY KEY AUTOINCREMENT,
+    task   INTEGER NOT NULL REFERENCES tasks (seq) ON DELETE CASCADE,
+    run    INTEGER,
+    name   TEXT NOT NULL,
+    at     INTEGER NOT NULL,
+    detail TEXT NOT NULL DEFAULT ''
+);
+INSERT INTO "events" VALUES(1,1,1,'queued',1794724667990757,'submit');
+INSERT INTO "events" VALUES(2,1,1,'started',1794724668002106,'');
+INSERT INTO "events" VALUES(3,1,1,'failed',1794724668060191,'exit code 3');
+INSERT INTO "events" VALUES(4,2,1,'queued',1794724668070560,'submit');
+INSERT INTO "events" VALUES(5,2,1,'started',1794724668071770,'');
+INSERT INTO "events" VALUES(6,2,1,'completed',1794724668086985,'');
+INSERT INTO "events" VALUES(7,1,2,'queued',1794724668092689,'restart');
+INSERT INTO "events" VALUES(8,1,2,'started',1794724668093499,'');
+INSERT INTO "events" VALUES(9,1,2,'failed',1794724668100203,'exit code 3');
+INSERT INTO "events" VALUES(10,3,1,'queued',1794724668101371,'submit');
+INSERT INTO "events" VALUES(11,3,1,'started',1794724668102427,'');
+INSERT INTO "events" VALUES(12,3,1,'stop requested',1794724668303609,'ada');
+INSERT INTO "events" VALUES(13,3,1,'cancelled',1794724668309255,'stopped by ada');
+INSERT INTO "events" VALUES(14,4,1,'queued',1794724668310231,'submit');
+INSERT INTO "events" VALUES(15,4,1,'skipped',1794724668310231,'it waits for failing-gcgwpe, which is failed');
+INSERT INTO "events" VALUES(16,5,1,'queued',1794724668311112,'submit');
+INSERT INTO "events" VALUES(17,6,1,'queued',1794724668311472,'submit');
+CREATE TABLE inbox (
+    notice     INTEGER PRIMARY KEY,
+    owner      TEXT NOT NULL,
+    run_id     TEXT NOT NULL,
+    event      TEXT NOT NULL,
+    body       TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    told_at    INTEGER,
+    told_to    TEXT
+);
+INSERT INTO "inbox" VALUES(1,'user','failing-gcgwpe.1','failed','{"task": "failing-gcgwpe", "run": "failing-gcgwpe.1", "state": "failed", "description": "says hello", "command": "echo hello; exit 3", "exit_code": 3, "signal": null, "error": "exit code 3", "summary": null, "elapsed": 0.014955}',1794724668060191,NULL,NULL);
+INSERT INTO "inbox" VALUES(2,'chat-1','fine-9dsbdx.1','completed','{"task": "fine-9dsbdx", "run": "fine-9dsbdx.1", "state": "completed", "description": "fine", "command": "true && true", "exit_code": 0, "signal": null, "error": null, "summary": null, "elapsed": 0.011032}',1794724668086985,NULL,NULL);
+INSERT INTO "inbox" VALUES(3,'user','failing-gcgwpe.2','failed','{"task": "failing-gcgwpe", "run": "failing-gcgwpe.2", "state": "failed", "description": "says hello", "command": "echo hello; exit 3", "exit_code": 3, "signal": null, "error": "exit code 3", "summary": null, "elapsed": 0.004731}',1794724668100203,NULL,NULL);
+CREATE TABLE outbox (
+    id           INTEGER PRIMARY KEY AUTOINCREMENT,
+    run_id       TEXT NOT NULL,
+    event        TEXT NOT NULL,
+    channel      TEXT NOT NULL,
+    target       TEXT NOT NULL,
+    body         TEXT NOT NULL,
+    created_at   INTEGER NOT NULL,
+    state        TEXT NOT NULL DEFAULT 'waiting'
+                 CHECK (state IN ('waiting', 'delivered', 'unknown', 'dead')),
+    attempts     INTEGER NOT NULL DEFAULT 0,
+    next_at      INTEGER NOT NULL,
+    delivered_at INTEGER,
+    error        TEXT,
+    UNIQUE (run_id, event, channel, target)
+);
+INSERT INTO "outbox" VALUES(1,'failing-gcgwpe.1','failed','inbox','user','{"task": "failing-gcgwpe", "run": "failing-gcgwpe.1", "state": "failed", "description": "says hello", "command": "echo hello; exit 3", "exit_code": 3, "signal": null, "error": "exit code 3", "summary": null, "elapsed": 0.014955}',1794724668060191,'delivered',0,0,1794724668095697,NULL);
+INSERT INTO "outbox" VALUES(2,'fine-9dsbdx.1','completed','inbox','chat-1','{"task": "fine-9dsbdx", "run": "fine-9dsbdx.1", "state": "completed", "description": "fine", "command": "true && true", "exit_code": 0, "signal": null, "error": null, "summary": null, "elapsed": 0.011032}',1794724668086985,'delivered',0,0,1794724668095697,NULL);
+INSERT INTO "outbox" VALUES(3,'failing-gcgwpe.2','failed','inbox','user','{"task": "failing-gcgwpe", "run": "failing-gcgwpe.2", "state": "failed", "description": "says hello", "command": "echo hello; exit 3", "exit_code": 3, "signal": null, "error": "exit code 3", "summary": null, "elapsed": 0.004731}',1794724668100203,'delivered',0,0,1794724668131554,NULL);
+INSERT INTO "outbox" VALUES(4,'stopped-mpvq5t.1','cancelled','inbox','user','{"task": "stopped-mpvq5t", "run": "stopped-mpvq5t.1", "state": "cancelled", "description": "stopped", "command": "sleep 1000", "exit_code": null, "signal": 15, "error": "stopped by ada", "summary": null, "elapsed": 0.205361}',1794724668309255,'waiting',0,0,NULL,NULL);
+INSERT INTO "outbox" VALUES(5,'skipped-737ecv.1','skipped','inbox','user','{"task": "skipped-737ecv", "run": "skipped-737ecv.1", "state": "skipped", "description": "skipped", "command": "true", "exit_code": null, "signal": null, "error": "it waits for failing-gcgwpe, which is failed", "summary": null, "elapsed": null}',1794724668310231,'waiting',0,0,NULL,NULL);
+CREATE TABLE runs (
+    seq               INTEGER PRIMARY KEY,
+    task              INTEGER NOT NULL REFERENCES tasks (seq) ON DELETE CASCADE,
+    number            INTEGER NOT NULL,
+    cause             TEXT NOT NULL,
+    state             TEXT NOT NULL CHECK (state IN
+                      ('pending', 'running', 'completed', 'failed', 'cancelled', 'skipped')),
+    attempt           INTEGER NOT NULL DEFAULT 0,
+    lane              TEXT NOT NULL,
+    priority          INTEGER NOT NULL,
+    waits             INTEGER NOT NULL DEFAULT 0,
+    not_before        INTEGER,
+    created_at        INTEGER NOT NULL,
+    started_at        INTEGER,
+    completed_at      INTEGER,
+    stop_requested_at INTEGER,
+    stop_by           TEXT,
+    pid               INTEGER,
+    exit_code         INTEGER,
+    signal            INTEGER,
+    failure           TEXT,
+    error             TEXT,
+    elapsed           REAL,
+    cpu               REAL,
+    rss               INTEGER,
+    bytes             INTEGER NOT NULL DEFAULT 0,
+    lines             INTEGER NOT NULL DEFAULT 0,
+    truncated         INTEGER NOT NULL DEFAULT 0,
+    leftovers         INTEGER NOT NULL DEFAULT 0,
+    hooks             TEXT,
+    output_failed     TEXT,
+    summary           TEXT,
+    idle_told         INTEGER NOT NULL DEFAULT 0,
+    retrieved_at      INTEGER,
+    UNIQUE (task, number),
+    CHECK ((completed_at IS NULL) = (state IN ('pending', 'running')))
+);
+INSERT INTO "runs" VALUES(1,1,1,'submit','failed',1,'shell',0,0,NULL,1794724667990757,1794724668044616,1794724668059568,NULL,NULL,8263,3,NULL,'exit','exit code 3',0.014955,0.001268,7568,6,1,0,0,NULL,NULL,NULL,0,NULL);
+INSERT INTO "runs" VALUES(2,2,1,'submit','completed',1,'shell',1,0,NULL,1794724668070560,1794724668075690,1794724668086718,NULL,NULL,8275,0,NULL,NULL,NULL,0.011032,0.004089,8256,28,4,0,0,'before:0,finally:0',NULL,NULL,0,NULL);
+INSERT INTO "runs" VALUES(3,1,2,'restart','failed',1,'shell',0,0,NULL,1794724668092689,1794724668094204,1794724668098931,NULL,NULL,8281,3,NULL,'exit','exit code 3',0.004731,0.001223,8256,6,1,0,0,NULL,NULL,NULL,0,NULL);
+INSERT INTO "runs" VALUES(4,3,1,'submit','cancelled',1,'shell',1,0,NULL,1794724668101371,1794724668103312,1794724668308668,1794724668303609,'ada',8285,NULL,15,NULL,'stopped by ada',0.205361,0.002047,8256,0,0,0,0,NULL,NULL,NULL,0,NULL);
+INSERT INTO "runs" VALUES(5,4,1,'submit','skipped',0,'shell',1,0,NULL,1794724668310231,NULL,1794724668310231,NULL,NULL,NULL,NULL,NULL,'dependency','it waits for failing-gcgwpe, which is failed',NULL,NULL,NULL,0,0,0,0,NULL,NULL,NULL,0,NULL);
+INSERT INTO "runs" VALUES(6,5,1,'submit','pending',0,'shell',1,0,4102444800000000,1794724668311112,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,0,0,0,0,NULL,NULL,NULL,0,NULL);
+INSERT INTO "runs" VALUES(7,6,1,'submit','pending',0,'shell',1,1,NULL,1794724668311472,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,0,0,0,0,NULL,NULL,NULL,0,NULL);
+CREATE TABLE tasks (
+    seq         INTEGER PRIMARY KEY,
+    id          TEXT NOT NULL UNIQUE,
+    kind        TEXT NOT NULL CHECK (kind IN ('shell', 'agent')),
+    state       TEXT NOT NULL CHECK (state IN
+                ('proposed', 'rejected', 'active', 'paused', 'done', 'failed', 'cancelled')),
+    name        TEXT NOT NULL,
+    description TEXT NOT NULL,
+    command     TEXT NOT NULL,
+    action      TEXT NOT NULL,
+    due_at      INTEGER,
+    limits      TEXT NOT NULL,
+    cwd         TEXT NOT NULL,
+    environment TEXT NOT NULL,
+    lane        TEXT NOT NULL,
+    priority    INTEGER NOT NULL CHECK (priority IN (0, 1, 2)),
+    notify      TEXT NOT NULL,
+    owner       TEXT NOT NULL,
+    parent      TEXT,
+    message     TEXT,
+    batch       TEXT,
+    key         TEXT,
+    template    TEXT,
+    after       TEXT NOT NULL DEFAULT '',
+    created_at  INTEGER NOT NULL,
+    created_by  TEXT NOT NULL,
+    updated_at  INTEGER NOT NULL,
+    run         INTEGER
+);
+INSERT INTO "tasks" VALUES(1,'failing-gcgwpe','shell','failed','failing','says hello','echo hello; exit 3','{"commands": ["echo hello; exit 3"], "cwd": "/tmp", "env": {"COLOUR": "blue"}}',NULL,'{"timeout": 60.0, "grace": 5.0}','/tmp','084ab0b3b50db9cd1230430b987975a8','shell',0,'always','user',NULL,NULL,'release','once',NULL,'',1794724667990757,'ada',1794724668100203,3);
+INSERT INTO "tasks" VALUES(2,'fine-9dsbdx','shell','done','fine','fine','true && true','{"commands": [["true"], "true"], "cwd": "/", "before": ["true"], "lastly": ["true"]}',NULL,'{"grace": 5.0}','/','084ab0b3b50db9cd1230430b987975a8','shell',1,'always','chat-1','chat-1','m-1',NULL,NULL,NULL,'',1794724668070560,'ada',1794724668086985,2);
+INSERT INTO "tasks" VALUES(3,'stopped-mpvq5t','shell','cancelled','stopped','stopped','sleep 1000','{"commands": ["sleep 1000"], "cwd": "/"}',NULL,'{"grace": 5.0}','/','084ab0b3b50db9cd1230430b987975a8','shell',1,'always','user',NULL,NULL,NULL,NULL,NULL,'',1794724668101371,'ada',1794724668309255,4);
+INSERT INTO "tasks" VALUES(4,'skipped-737ecv','shell','failed','skipped','skipped','true','{"commands": ["true"], "cwd": "/"}',NULL,'{"grace": 5.0}','/','084ab0b3b50db9cd1230430b987975a8','shell',1,'always','user',NULL,NULL,NULL,NULL,NULL,'failing-gcgwpe',1794724668310231,'ada',1794724668310231,5);
+INSERT INTO "tasks" VALUES(5,'delayed-k9yf5b','shell','active','delayed','delayed','true','{"commands": ["true"], "cwd": "/"}',4102444800000000,'{"grace": 5.0}','/','084ab0b3b50db9cd1230430b987975a8','shell',1,'always','user',NULL,NULL,NULL,NULL,NULL,'',1794724668311112,'ada',1794724668311112,6);
+INSERT INTO "tasks" VALUES(6,'waiting-kckd3a','shell','active','waiting','waiting','true','{"commands": ["true"], "cwd": "/"}',NULL,'{"grace": 5.0}','/','084ab0b3b50db9cd1230430b987975a8','shell',1,'always','user',NULL,NULL,NULL,NULL,NULL,'delayed-k9yf5b fine-9dsbdx',1794724668311472,'ada',1794724668311472,7);
+CREATE TABLE templates (
+    name       TEXT PRIMARY KEY,
+    draft      TEXT NOT NULL,
+    created_at INTEGER NOT NULL
+) WITHOUT ROWID;
+INSERT INTO "templates" VALUES('greet','{"command": "echo hello {{who=world}}"}',1794724668320956);
+CREATE TABLE waits (
+    run     INTEGER NOT NULL REFERENCES runs (seq) ON DELETE CASCADE,
+    on_task INTEGER NOT NULL REFERENCES tasks (seq) ON DELETE CASCADE,
+    PRIMARY KEY (run, on_task)
+) WITHOUT ROWID;
+INSERT INTO "waits" VALUES(7,5);
+CREATE UNIQUE INDEX tasks_by_key ON tasks (key) WHERE key IS NOT NULL;
+CREATE INDEX tasks_by_batch ON tasks (batch, seq) WHERE batch IS NOT NULL;
+CREATE INDEX tasks_by_owner ON tasks (owner, seq);
+CREATE UNIQUE INDEX one_live_run ON runs (task) WHERE state IN ('pending', 'running');
+CREATE INDEX runs_ready ON runs (lane, priority, seq)
+    WHERE state = 'pending' AND waits = 0 AND not_before IS NULL;
+CREATE INDEX runs_due ON runs (not_before) WHERE state = 'pending' AND not_before IS NOT NULL;
+CREATE INDEX runs_running ON runs (lane) WHERE state = 'running';
+CREATE INDEX runs_stopping ON runs (seq) WHERE state = 'running' AND stop_requested_at IS NOT NULL;
+CREATE INDEX runs_ended ON runs (completed_at) WHERE completed_at IS NOT NULL;
+CREATE INDEX waits_by_task ON waits (on_task);
+CREATE INDEX events_by_task ON events (task, seq);
+CREATE INDEX outbox_waiting ON outbox (channel, next_at) WHERE state = 'waiting';
+CREATE INDEX inbox_unread ON inbox (owner, notice) WHERE told_at IS NULL;
+CREATE TRIGGER count_added AFTER INSERT ON runs BEGIN
+    UPDATE counts SET n = n + 1 WHERE state = new.state;
+END;
+CREATE TRIGGER count_moved AFTER UPDATE OF state ON runs WHEN old.state <> new.state BEGIN
+    UPDATE counts SET n = n - 1 WHERE state = old.state;
+    UPDATE counts SET n = n + 1 WHERE state = new.state;
+END;
+CREATE TRIGGER count_removed AFTER DELETE ON runs BEGIN
+    UPDATE counts SET n = n - 1 WHERE state = old.state;
+END;
+DELETE FROM "sqlite_sequence";
+INSERT INTO "sqlite_sequence" VALUES('events',17);
+INSERT INTO "sqlite_sequence" VALUES('outbox',5);
+COMMIT;
