@@ -135,6 +135,8 @@ def _header(task: Task, run: Run) -> bytes:
         f"approved  by {task.created_by}, {_utc(task.created_at)}",
         f"started   {_utc(started)}",
     ]
-    # One line each, whatever the command contains: the header must not be mistaken for output.
-    text = "".join(f"# {line}\n" for each in lines for line in each.splitlines())
+    text = "# " + "\n# ".join(lines) + "\n"
+    if len(text.splitlines()) > len(lines):
+        # Every line is marked, whatever the command contains: the header must not be mistaken for output.
+        text = "".join(f"# {line}\n" for each in lines for line in each.splitlines())
     return text.encode(sys.getfilesystemencoding(), "surrogateescape") + b"\n"

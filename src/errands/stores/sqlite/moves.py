@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from errands.model.errors import StoreUnreadable
-from errands.model.record import evolve
 from errands.model.run import task_of
 from errands.stores.sqlite.rows import (
     RUN_COLUMNS,
@@ -67,9 +66,8 @@ class MoveRows(Table):
                 """,
                 (at, seq),
             )
-            run = evolve(
-                run_from(columns[0], tuple(columns[_WIDTH:])), state="running", attempt=1, started_at=now
-            )
+            number, cause, _, _, created_at, _, *rest = columns[_WIDTH:]
+            run = run_from(columns[0], (number, cause, "running", 1, created_at, at, *rest))
             self._event(task_seq, run.number, "started", at)
             try:
                 claimed.append((task_from(tuple(columns[:_WIDTH])), run))

@@ -165,9 +165,21 @@ def _commands(values: list[str | list[str]]) -> tuple[Command, ...]:
 _SPANS = ("timeout", "idle", "cpu", "grace")
 
 
+_CACHED = 64
+_known_limits: dict[str, Limits] = {}
+
+
 def _limits(text: str) -> Limits:
-    if text == "{}":
-        return Limits()
+    """Read limits; most tasks have the same, and records can be shared."""
+    known = _known_limits.get(text)
+    if known is None:
+        if len(_known_limits) >= _CACHED:
+            _known_limits.clear()
+        known = _known_limits[text] = _read_limits(text)
+    return known
+
+
+def _read_limits(text: str) -> Limits:
     import json
 
     values: dict[str, Any] = json.loads(text)
