@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from errands.model.ending import Ending
 from errands.ports.runner import Alive, Ended, Launch, NotStarted, Refused, Started
-from errands.runners import record, system, wire
+from errands.runners import record, system
 from errands.runners.adoption import Adoption
 from errands.runners.channel import Channel
 from errands.runners.recorder import SCARCE
@@ -185,8 +185,7 @@ class ShimPool:
         if what == "refused":
             self.listener(Refused(run_id=run_id))
         elif what == "ended":
-            exit_line = rest[0].decode("utf-8", "replace")
-            self._end(run_id, record.ending(wire.fields(exit_line.rstrip("\n"))))
+            self._end(run_id, record.ending(rest[0]))
         elif is_cancelled:
             self._end(run_id, Ending(stop="cancel"))
         else:

@@ -16,8 +16,9 @@ from errands.runners.wire import fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from datetime import datetime
+    from typing import Any
 
 _TOMBSTONE = "tombstone"
 
@@ -132,40 +133,39 @@ def is_held(directory: str, attempt: int) -> bool:
     return False
 
 
-def ending(facts: Mapping[str, str]) -> Ending:
-    """Turn an exit line into an ending."""
-    number = {key: int(value) for key, value in facts.items() if key in _NUMBERS}
-    return Ending(
-        code=number.get("code"),
-        signal=number.get("signal"),
-        error=facts.get("error"),
-        stop=facts.get("stop"),  # type: ignore[arg-type]  # written by our shim: one of the reasons
-        lost=facts.get("lost"),
-        started_at=_time(facts.get("started")),
-        ended_at=_time(facts.get("ended")),
-        pid=number.get("pid"),
-        elapsed=float(facts["elapsed"]) if "elapsed" in facts else None,
-        step=number.get("step", 0),
-        bytes=number.get("bytes", 0),
-        lines=number.get("lines", 0),
-        lost_bytes=number.get("lost_bytes", 0),
-        truncated="truncated" in facts,
-        cpu=float(facts.get("cpu", 0)),
-        rss=number.get("rss", 0),
-        leftovers=number.get("leftovers", 0),
-        survivors=tuple(int(pid) for pid in facts.get("survivors", "").split(",") if pid),
-        hooks=tuple(facts["hooks"].split(",")) if "hooks" in facts else (),
-        peak=facts.get("peak"),
-        disk=facts.get("disk"),
-    )
+def ending(facts: Mapping[str, Any]) -> Ending:
+    """Turn the facts of an exit line, as text or as told by the shim, into an ending."""
+    found = {}
+    for name, value in facts.items():
+        if name in _READERS:
+            field, read = _READERS[name]
+            found[field] = read(value)
+    return Ending(**found)
 
 
-_NUMBERS = frozenset(("code", "signal", "pid", "step", "bytes", "lines", "lost_bytes", "rss", "leftovers"))
-
-
-def _time(text: str | None) -> datetime | None:
-    if text is None:
-        return None
+def _moment(text: str) -> datetime:
     from datetime import UTC, datetime
 
     return datetime.fromtimestamp(float(text), UTC)
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in text.split(",") if number)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split(","))
+
+
+# Which field of an ending each fact is, and how it is read; what only readers of the log need is left out.
+_READERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    **{name: (name, int) for name in ("code", "signal", "pid", "step", "bytes", "lines", "lost_bytes")},
+    **{name: (name, int) for name in ("rss", "leftovers")},
+    **{name: (name, str) for name in ("error", "stop", "lost", "peak", "disk")},
+    **{name: (name, float) for name in ("elapsed", "cpu")},
+    "started": ("started_at", _moment),
+    "ended": ("ended_at", _moment),
+    "truncated": ("truncated", bool),
+    "survivors": ("survivors", _numbers),
+    "hooks": ("hooks", _words),
+}

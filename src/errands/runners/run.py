@@ -85,8 +85,8 @@ class Run:
         if pid == self._leader:
             self._leader, self._status = 0, status
 
-    def carry_out(self) -> bytes:
-        """Do it all and give the exit line, which is in the record by then."""
+    def carry_out(self) -> dict[str, Word]:
+        """Do it all and give the facts of the exit line, which is in the record by then."""
         self._recorder = Recorder(self._order, shim=self._shim.pid, boot=self._shim.boot)
         try:
             self._log = Log(self.directory, header=self._order["header"], cap=self._order["cap"])
@@ -294,8 +294,8 @@ class Run:
         """List the living processes of the run."""
         return self._shim.living(most=most)
 
-    def _finish(self) -> bytes:
-        """Leave nothing behind but the log and the record."""
+    def _finish(self) -> dict[str, Word]:
+        """Leave nothing behind but the log and the record; give the facts of the exit line."""
         facts = self._facts
         if not self._is_gone() and (leftovers := self._tree()):
             facts["leftovers"] = len(leftovers)
@@ -315,15 +315,11 @@ class Run:
             facts["hooks"] = ",".join(self._hooks)
         if self.survivors:
             facts["survivors"] = ",".join(map(str, self.survivors))
-        text = line("exit", facts)
-        self._write_exit(text)
-        return text
-
-    def _write_exit(self, text: bytes) -> None:
         try:
-            self._recorder.note_exit(text)
+            self._recorder.note_exit(line("exit", facts))
         except OSError:
             pass  # a full disk; whoever listens hears it all the same
+        return facts
 
 
 def _said(outcome: dict[str, Word]) -> str:

@@ -14,7 +14,7 @@ from errands.runners.holder import holder
 from errands.runners.recorder import BusyError, RefusedError
 from errands.runners.run import Run
 from errands.runners.signals import SIGCHLD, SIGTERM, set_wakeup_fd, signal
-from errands.runners.wire import Frames, frame, line
+from errands.runners.wire import Frames, frame
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,9 +130,9 @@ class Shim:
         """End a run that cannot be supervised; a fault of ours must not leave processes behind."""
         run.survivors = tree.kill(self.living, by_group=True)
         if run.was_started:
-            self.report(("ended", run.id, line("exit", {"lost": f"its supervisor failed: {reason}"})))
+            self.report(("ended", run.id, {"lost": f"its supervisor failed: {reason}"}))
         else:
-            self.report(("ended", run.id, line("exit", {"error": f"the run could not be set up: {reason}"})))
+            self.report(("ended", run.id, {"error": f"the run could not be set up: {reason}"}))
 
     def _hear_signals(self) -> None:
         heard = os.read(self._wake, 64)
