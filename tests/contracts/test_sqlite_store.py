@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -96,6 +98,27 @@ def test_a_home_of_another_user_is_refused(tmp_path: Path) -> None:
 def test_two_processes_may_create_the_store_at_once(path: str) -> None:
     first, second = Connection(path), Connection(path)
     assert first.version() == second.version() == len(MIGRATIONS)
+
+
+def test_what_a_process_with_two_connections_commits_is_seen_by_all(store: SqliteStore, path: str) -> None:
+    second = SqliteStore(Connection(path), "/runs")
+    other = "import sys; from errands.stores.sqlite.connection import Connection as C; C(sys.argv[1]).close()"
+    subprocess.run([sys.executable, "-c", other, path], check=True)
+    add(store, sample_task("a-222222"))
+
+    seen = "import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute('SELECT id FROM tasks'))"
+    found = subprocess.run([sys.executable, "-c", seen, path], check=True, capture_output=True, text=True)
+    assert "a-222222" in found.stdout
+    assert second.view("a-222222").id == "a-222222"
+    second.close()
+
+
+def test_a_store_that_is_a_link_is_refused(path: str, tmp_path: Path) -> None:
+    os.makedirs(os.path.dirname(path))
+    (tmp_path / "elsewhere").touch()
+    os.symlink(tmp_path / "elsewhere", path)
+    with pytest.raises(StoreUnwritable, match="not a file"):
+        Connection(path)
 
 
 def test_the_states_of_the_schema_are_those_of_the_model(store: SqliteStore) -> None:

@@ -6,8 +6,10 @@ SQLite's own, because a daemon and its clients commit many times a second.
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
+import stat
 import time
 
 from errands.model.errors import HomeError, StoreError, StoreTooNew, StoreUnreadable, StoreUnwritable
@@ -127,10 +129,7 @@ def _prepare(path: str, *, new: bool) -> None:
             )
         if facts.st_mode & 0o077:
             os.chmod(folder, 0o700)
-        handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        empty = os.fstat(handle).st_size == 0
-        os.close(handle)
-        if empty and not new and _has_entries(f"{folder}/runs"):
+        if _made_or_found(path) == 0 and not new and _has_entries(f"{folder}/runs"):
             raise StoreUnreadable(
                 f"the store {path} is empty, but {folder}/runs has runs of an earlier one; "
                 "nothing was changed: put the store back from a backup, or move the runs away to begin anew"
@@ -140,6 +139,23 @@ def _prepare(path: str, *, new: bool) -> None:
             f"cannot use {folder} for the store: {error.strerror}; "
             "make it writable, or set ERRANDS_HOME to a directory that is"
         ) from error
+
+
+def _made_or_found(path: str) -> int:
+    """Make the file if there is none, and give its size.
+
+    A file that is there is never opened here: when a process closes any handle to a file, the system drops
+    all its locks on it, also those of a database it has open; others would then take the store for unused,
+    remove its journal, and what this process commits would be lost.
+    """
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        pass
+    facts = os.lstat(path)
+    if not stat.S_ISREG(facts.st_mode) or not os.access(path, os.R_OK | os.W_OK):
+        raise PermissionError(errno.EACCES, f"{path} is not a file that can be written")
+    return facts.st_size
 
 
 def _has_entries(folder: str) -> bool:
