@@ -31,6 +31,7 @@ class Point:
 
 _SUPERVISOR = "errands.engine.supervisor"
 _RUN = "errands.runners.run"
+_RECORDER = "errands.runners.recorder"
 
 DAEMON_POINTS = {
     "P1 in a transaction": Point("errands.stores.sqlite.connection", "Connection.__exit__", "before"),
@@ -56,8 +57,8 @@ SHIM_POINTS = {
     "P5 recorded, not spawned": Point(_RUN, "Run._take_steps", "before"),
     "P5 spawned, pid not recorded": Point(_RUN, "Run._spawn", "after"),
     "P7 in the output": Point("errands.runners.caplog", "Log.write", "after"),
-    "P8 exited, not recorded": Point(_RUN, "Run._write_exit", "before"),
-    "P9 recorded, not reported": Point(_RUN, "Run._write_exit", "after"),
+    "P8 exited, not recorded": Point(_RECORDER, "Recorder.note_exit", "before"),
+    "P9 recorded, not reported": Point(_RECORDER, "Recorder.note_exit", "after"),
 }
 # Only from here on does the record of a run know how it ended.
 SAFE_SHIM_POINT = "P9 recorded, not reported"
@@ -72,10 +73,7 @@ def arm(points: dict[str, Point]) -> None:
 
 def wrap(point: Point, strike: Callable[[Any], None]) -> None:
     """Call `strike` with a function's first argument whenever the point is reached."""
-    owner: Any = importlib.import_module(point.where)
-    *path, name = point.function.split(".")
-    for each in path:
-        owner = getattr(owner, each)
+    owner, name = find(point)
     wrapped = getattr(owner, name)
 
     @functools.wraps(wrapped)
@@ -88,6 +86,25 @@ def wrap(point: Point, strike: Callable[[Any], None]) -> None:
         return result
 
     exchange(owner, name, around)
+
+
+def find(point: Point) -> tuple[Any, str]:
+    """Find the owner of a point's function, and its name there."""
+    owner: Any = importlib.import_module(point.where)
+    *path, name = point.function.split(".")
+    for each in path:
+        owner = getattr(owner, each)
+    if not hasattr(owner, name):
+        raise AttributeError(
+            f"there is no {point.function} in {point.where} any more: points.py has to follow"
+        )
+    return owner, name
+
+
+def check() -> None:
+    """See that all points are there; in a zygote nobody would hear of it."""
+    for point in (*DAEMON_POINTS.values(), *CLIENT_POINTS.values(), *SHIM_POINTS.values()):
+        find(point)
 
 
 def die() -> None:

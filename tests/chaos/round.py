@@ -21,6 +21,7 @@ from tests.chaos.subject import Subject
 
 READERS = ("first", "second")
 SETTLED_WITHIN = 40.0
+MOST_FILES = 64  # of an idle daemon: the store, the bell, and the lines to a few idle shims
 
 
 def play(
@@ -68,8 +69,14 @@ def _play(subject: Subject, plan: Plan, report: Report, settled_within: float) -
     report.breaks += nemesis.breaks + nemesis.lives.breaks + observer.breaks + check(evidence)
     if not wait_until(lambda: not _zombies(), within=2):
         report.breaks += [Break("I15", f"{each.pid} is a zombie of {each.parent}") for each in _zombies()]
+    report.breaks += [
+        Break("I15", f"an idle daemon has {count} files open")
+        for each in subject.daemons()
+        if (count := len(os.listdir(f"/proc/{each.pid}/fd"))) > MOST_FILES
+    ]
     report.breaks += decoys.breaks()
-    if not subject.stop(within=settled_within / 2) and is_settled:
+    subject.stop()
+    if is_settled and not wait_until(lambda: not _survivors(subject, evidence), within=settled_within / 2):
         report.breaks += _survivors(subject, evidence)
     report.breaks += _leftovers(subject, evidence)
     report.slowest = observer.slowest

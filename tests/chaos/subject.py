@@ -24,7 +24,7 @@ from errands.engine.home import Home
 from tests.chaos import launch, mutants, points
 from tests.chaos.deed import BLOB_SIZE
 from tests.chaos.plan import LANES, Plan
-from tests.chaos.processes import Process, below, strike, wait_until
+from tests.chaos.processes import Process, below, strike
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SMALL_DISK = "32m"
@@ -174,11 +174,10 @@ class Subject:
 
     # Round.
 
-    def stop(self, *, within: float) -> bool:
-        """Ask the daemons to leave; tell whether everything has gone with them."""
+    def stop(self) -> None:
+        """Ask the daemons to leave."""
         for each in self.daemons():
             strike(each.pid, signal.SIGTERM)
-        return wait_until(lambda: not self.processes(), within=within)
 
     def remove(self, *, files: bool) -> None:
         """End whatever is left; remove every file, or leave them all for somebody to look at."""
