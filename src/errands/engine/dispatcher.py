@@ -60,9 +60,10 @@ class Dispatcher:
         return claimed
 
     def hold(self, task: Task, run: Run) -> None:
-        """Count a run against its lane until it is freed."""
-        self._lanes[run.id] = task.lane
-        self._used[task.lane] = self._used.get(task.lane, 0) + 1
+        """Count a run against its lane, once, until it is freed."""
+        if run.id not in self._lanes:
+            self._lanes[run.id] = task.lane
+            self._used[task.lane] = self._used.get(task.lane, 0) + 1
 
     def free(self, run_id: str) -> None:
         lane = self._lanes.pop(run_id, None)

@@ -15,6 +15,7 @@ from errands.engine.home import Home, last_output
 from errands.engine.settle import notice_body, pass_on
 from errands.model.action import written
 from errands.model.ending import Ending
+from errands.model.errors import StoreError
 from errands.model.notice import Address
 from errands.model.record import evolve
 from errands.model.rollup import rollup
@@ -63,7 +64,14 @@ class Supervisor:
         """Start a claimed run. Call it only after the claim has been committed."""
         self._dispatcher.hold(task, run)
         self._live[run.id] = (task, run)
-        self._runner.start(self._dispatcher.launch(task, run))
+        try:
+            launch = self._dispatcher.launch(task, run)
+        except StoreError as error:
+            # The claim is on disk, and nobody else looks after it: without an end it would run for ever.
+            self._ended[run.id] = Ended(run_id=run.id, ending=Ending(error=str(error)))
+            self._wake()
+        else:
+            self._runner.start(launch)
 
     def recover(self, task: Task, run: Run, *, is_after_reboot: bool) -> tuple[Task, Run] | None:
         """Find out what became of a run another holder left running.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from errands.model.action import written
-from errands.model.errors import AlreadyActive, IllegalMove, NotFound
+from errands.model.errors import AlreadyActive, IllegalMove, NotFound, StoreUnreadable
 from errands.model.run import Run
 from errands.model.states import TASK_MOVES
 from errands.model.task import PRIORITIES
@@ -86,10 +86,6 @@ class SqliteStore(MoveRows, ViewRows, NoticeRows, TemplateRows):
             raise NotFound(f"there is no task {task_id!r}; `errands ls` shows those there are")
         run_seq, seq, number = rows[0]
         self.db.write("UPDATE tasks SET run = ?, updated_at = ? WHERE seq = ?", (run_seq, at, seq))
-        self.db.write(
-            "INSERT INTO events (task, run, name, at, detail) VALUES (?, ?, 'queued', ?, ?)",
-            (seq, number, at, cause),
-        )
         return Run(task_id=task_id, number=number, cause=cause, state="pending", attempt=0, created_at=now)
 
     def add_waits(self, run_id: str, on: Sequence[str]) -> None:
@@ -144,7 +140,12 @@ class SqliteStore(MoveRows, ViewRows, NoticeRows, TemplateRows):
         import json
 
         rows = self.db.read("SELECT vars FROM environments WHERE digest = ?", (digest,))
-        variables: dict[str, str] = json.loads(rows[0][0]) if rows else {}
+        try:
+            variables: dict[str, str] = json.loads(rows[0][0]) if rows else {}
+        except (TypeError, ValueError) as error:
+            raise StoreUnreadable(
+                f"the environment {digest} is damaged ({error}); start the task anew"
+            ) from error
         return variables
 
     def forget_environments(self) -> None:
