@@ -17,30 +17,13 @@ CREATE TABLE environments (
 ) WITHOUT ROWID;
 INSERT INTO "environments" VALUES('084ab0b3b50db9cd1230430b987975a8','{"HOME": "/home/ada", "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin", "USER": "ada"}');
 CREATE TABLE events (
-    seq    INTEGER PRIMARY KEY AUTOINCREMENT,
+    seq    INTEGER PRIMARY KEY,
     task   INTEGER NOT NULL REFERENCES tasks (seq) ON DELETE CASCADE,
     run    INTEGER,
     name   TEXT NOT NULL,
     at     INTEGER NOT NULL,
     detail TEXT NOT NULL DEFAULT ''
 );
-INSERT INTO "events" VALUES(1,1,1,'queued',1794724667990757,'submit');
-INSERT INTO "events" VALUES(2,1,1,'started',1794724668002106,'');
-INSERT INTO "events" VALUES(3,1,1,'failed',1794724668060191,'exit code 3');
-INSERT INTO "events" VALUES(4,2,1,'queued',1794724668070560,'submit');
-INSERT INTO "events" VALUES(5,2,1,'started',1794724668071770,'');
-INSERT INTO "events" VALUES(6,2,1,'completed',1794724668086985,'');
-INSERT INTO "events" VALUES(7,1,2,'queued',1794724668092689,'restart');
-INSERT INTO "events" VALUES(8,1,2,'started',1794724668093499,'');
-INSERT INTO "events" VALUES(9,1,2,'failed',1794724668100203,'exit code 3');
-INSERT INTO "events" VALUES(10,3,1,'queued',1794724668101371,'submit');
-INSERT INTO "events" VALUES(11,3,1,'started',1794724668102427,'');
-INSERT INTO "events" VALUES(12,3,1,'stop requested',1794724668303609,'ada');
-INSERT INTO "events" VALUES(13,3,1,'cancelled',1794724668309255,'stopped by ada');
-INSERT INTO "events" VALUES(14,4,1,'queued',1794724668310231,'submit');
-INSERT INTO "events" VALUES(15,4,1,'skipped',1794724668310231,'it waits for failing-gcgwpe, which is failed');
-INSERT INTO "events" VALUES(16,5,1,'queued',1794724668311112,'submit');
-INSERT INTO "events" VALUES(17,6,1,'queued',1794724668311472,'submit');
 CREATE TABLE inbox (
     notice     INTEGER PRIMARY KEY,
     owner      TEXT NOT NULL,
@@ -191,6 +174,5 @@ CREATE TRIGGER count_removed AFTER DELETE ON runs BEGIN
     UPDATE counts SET n = n - 1 WHERE state = old.state;
 END;
 DELETE FROM "sqlite_sequence";
-INSERT INTO "sqlite_sequence" VALUES('events',17);
 INSERT INTO "sqlite_sequence" VALUES('outbox',5);
 COMMIT;

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 BATCH = 200
-GATHER = 0.03  # seconds: what ends in a burst is sent in one go
+GATHER = 0.3  # seconds: what ends in a burst is sent in one go
 GIVE_UP = 12  # tries, over about an hour and a half
 _LOG = logging.getLogger("errands.notifier")
 

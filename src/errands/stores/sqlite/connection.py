@@ -17,7 +17,7 @@ from errands.stores.sqlite.migrations import MIGRATIONS, migrate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, Literal, TypeVar
 
     T = TypeVar("T")
@@ -54,7 +54,7 @@ class Connection:
     def version(self) -> int:
         return int(self._patiently(lambda: self._db.execute("PRAGMA user_version").fetchone())[0])
 
-    def read(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+    def read(self, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
         """Answer a question; reads never wait for a writer."""
         try:
             return self._patiently(lambda: self._db.execute(sql, values).fetchall())

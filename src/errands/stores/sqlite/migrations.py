@@ -100,8 +100,9 @@ CREATE TABLE environments (
     vars   TEXT NOT NULL
 ) WITHOUT ROWID;
 
+-- What the rows of runs cannot tell; that a run was queued, started, stopped and ended, they can.
 CREATE TABLE events (
-    seq    INTEGER PRIMARY KEY AUTOINCREMENT,
+    seq    INTEGER PRIMARY KEY,
     task   INTEGER NOT NULL REFERENCES tasks (seq) ON DELETE CASCADE,
     run    INTEGER,
     name   TEXT NOT NULL,

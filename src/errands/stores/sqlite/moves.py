@@ -68,12 +68,11 @@ class MoveRows(Table):
             )
             number, cause, _, _, created_at, _, *rest = columns[_WIDTH:]
             run = run_from(columns[0], (number, cause, "running", 1, created_at, at, *rest))
-            self._event(task_seq, run.number, "started", at)
             try:
                 claimed.append((task_from(tuple(columns[:_WIDTH])), run))
             except StoreUnreadable as error:
                 # One damaged record must not keep the others from running.
-                self._give_up(seq, task_seq, run.number, str(error), at)
+                self._give_up(seq, task_seq, str(error), at)
         return claimed
 
     def again(self, run_id: str, *, attempt: int) -> None:
@@ -86,7 +85,6 @@ class MoveRows(Table):
         )
 
     def request_stop(self, run_id: str, *, by: str, now: datetime) -> bool:
-        task_id, number = task_of(run_id)
         changed = self.db.write(
             """
             UPDATE runs SET stop_requested_at = ?, stop_by = ?
@@ -94,8 +92,6 @@ class MoveRows(Table):
             """,
             (micros(now), by, self.run_seq(run_id)),
         ).rowcount
-        if changed:
-            self.add_event(task_id, "stop requested", run=number, now=now, detail=by)
         return bool(changed)
 
     def end(self, run: Run, outcome: Outcome, ending: Ending, *, summary: str | None, now: datetime) -> bool:
@@ -121,7 +117,6 @@ class MoveRows(Table):
         self.db.write(
             "UPDATE tasks SET state = ?, updated_at = ? WHERE seq = ?", (outcome.task_state, at, rows[0][0])
         )
-        self._event(rows[0][0], run.number, outcome.run_state, at, outcome.error or "")
         return True
 
     def withdraw(self, run_id: str, *, by: str, now: datetime) -> bool:
@@ -188,7 +183,10 @@ class MoveRows(Table):
 
     def add_event(self, task_id: str, name: str, *, run: int | None, now: datetime, detail: str = "") -> None:
         (seq,) = self.one("SELECT seq FROM tasks WHERE id = ?", task_id)
-        self._event(seq, run, name, micros(now), detail)
+        self.db.write(
+            "INSERT INTO events (task, run, name, at, detail) VALUES (?, ?, ?, ?, ?)",
+            (seq, run, name, micros(now), detail),
+        )
 
     def task(self, task_id: str) -> Task:
         return task_from(self.one(f"SELECT {_TASK} FROM tasks WHERE id = ?", task_id))
@@ -247,10 +245,9 @@ class MoveRows(Table):
             "UPDATE tasks SET state = ?, updated_at = ? WHERE seq = ? AND state = 'active'",
             (task_state, at, task_seq),
         )
-        self._event(task_seq, number, run_state, at, error)
         return True
 
-    def _give_up(self, seq: int, task_seq: int, number: int, error: str, at: int) -> None:
+    def _give_up(self, seq: int, task_seq: int, error: str, at: int) -> None:
         self.db.write(
             """
             UPDATE runs SET state = 'failed', completed_at = ?, failure = 'spawn', error = ?
@@ -259,10 +256,3 @@ class MoveRows(Table):
             (at, error, seq),
         )
         self.db.write("UPDATE tasks SET state = 'failed', updated_at = ? WHERE seq = ?", (at, task_seq))
-        self._event(task_seq, number, "failed", at, error)
-
-    def _event(self, task_seq: int, run: int | None, name: str, at: int, detail: str = "") -> None:
-        self.db.write(
-            "INSERT INTO events (task, run, name, at, detail) VALUES (?, ?, ?, ?, ?)",
-            (task_seq, run, name, at, detail),
-        )

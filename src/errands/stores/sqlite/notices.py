@@ -84,9 +84,13 @@ class NoticeRows(Table):
         return found
 
     def unread(self, owner: str | None) -> list[Notice]:
-        if owner is None:
-            return self._inbox("WHERE told_at IS NULL ORDER BY notice LIMIT 1000")
-        return self._inbox("WHERE owner = ? AND told_at IS NULL ORDER BY notice LIMIT 1000", owner)
+        whose, values = ("", ()) if owner is None else ("AND {} = ?", (owner,))
+        # What the notifier has not put into the inbox yet has not been told either.
+        waiting = (
+            f"WHERE state = 'waiting' AND channel = 'inbox' {whose.format('target')} ORDER BY id LIMIT 1000"
+        )
+        told_not = f"WHERE told_at IS NULL {whose.format('owner')} ORDER BY notice LIMIT 1000"
+        return [*self._inbox(told_not, *values), *self._outbox(waiting, *values)]
 
     def forget_notices(self, *, before: datetime) -> int:
         cutoff = micros(before)

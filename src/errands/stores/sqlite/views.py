@@ -130,14 +130,27 @@ class ViewRows(Table):
     def events(self, task_id: str) -> list[Event]:
         rows = self.db.read(
             """
-            SELECT events.seq, events.run, events.name, events.at, events.detail
-            FROM tasks JOIN events ON events.task = tasks.seq WHERE tasks.id = ? ORDER BY events.seq
+            WITH story (run, name, at, detail, rank) AS (
+                SELECT number, 'queued', created_at, cause, 0 FROM runs WHERE task = :task
+                UNION ALL
+                SELECT number, 'started', started_at, '', 1 FROM runs
+                WHERE task = :task AND started_at IS NOT NULL
+                UNION ALL
+                SELECT number, 'stop requested', stop_requested_at, stop_by, 2 FROM runs
+                WHERE task = :task AND stop_requested_at IS NOT NULL
+                UNION ALL
+                SELECT run, name, at, detail, 3 FROM events WHERE task = :task
+                UNION ALL
+                SELECT number, state, completed_at, coalesce(error, ''), 4 FROM runs
+                WHERE task = :task AND completed_at IS NOT NULL
+            )
+            SELECT run, name, at, detail FROM story ORDER BY run, rank, at
             """,
-            (task_id,),
+            {"task": self.one("SELECT seq FROM tasks WHERE id = ?", task_id)[0]},
         )
         return [
             Event(seq=seq, task_id=task_id, run=run, name=name, at=moment(at), detail=detail)
-            for seq, run, name, at, detail in rows
+            for seq, (run, name, at, detail) in enumerate(rows, start=1)
         ]
 
     def counts(self) -> dict[str, int]:
