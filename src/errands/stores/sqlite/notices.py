@@ -84,13 +84,20 @@ class NoticeRows(Table):
         return found
 
     def unread(self, owner: str | None) -> list[Notice]:
-        whose, values = ("", ()) if owner is None else ("AND {} = ?", (owner,))
+        everybody = owner is None
         # What the notifier has not put into the inbox yet has not been told either.
-        waiting = (
-            f"WHERE state = 'waiting' AND channel = 'inbox' {whose.format('target')} ORDER BY id LIMIT 1000"
-        )
-        told_not = f"WHERE told_at IS NULL {whose.format('owner')} ORDER BY notice LIMIT 1000"
-        return [*self._inbox(told_not, *values), *self._outbox(waiting, *values)]
+        return [
+            *self._inbox("WHERE told_at IS NULL AND (? OR owner = ?) ORDER BY notice", everybody, owner),
+            *self._outbox(
+                """
+                WHERE state = 'waiting' AND channel = 'inbox' AND (? OR target = ?)
+                  AND NOT EXISTS (SELECT 1 FROM inbox WHERE inbox.notice = outbox.id)
+                ORDER BY id
+                """,
+                everybody,
+                owner,
+            ),
+        ]
 
     def forget_notices(self, *, before: datetime) -> int:
         cutoff = micros(before)
