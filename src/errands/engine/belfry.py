@@ -13,6 +13,7 @@ from contextlib import suppress
 from errands.engine.doorbell import reach
 
 LONGEST_LINE = 1 << 20
+CROWDED = 1.0  # seconds in which nobody is let in, when there are no descriptors left
 _LOG = logging.getLogger("errands.bell")
 
 
@@ -76,6 +77,7 @@ class Belfry:
                 return
             except OSError as error:  # out of descriptors: those who wait poll instead
                 _LOG.warning("cannot accept a connection: %s", error)
+                self._rest()
                 return
             line.setblocking(False)
             if not _is_ours(line):
@@ -83,6 +85,17 @@ class Belfry:
                 continue
             self._lines[line] = b""
             asyncio.get_running_loop().add_reader(line, self._listen, line)
+
+    def _rest(self) -> None:
+        """Listen again in a moment: whoever waits at the door would wake the loop at once, over and over."""
+        assert self._server is not None
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(self._server)
+        loop.call_later(CROWDED, self._listen_again)
+
+    def _listen_again(self) -> None:
+        if self._server is not None:
+            asyncio.get_running_loop().add_reader(self._server, self._accept)
 
     def _listen(self, line: socket.socket) -> None:
         try:

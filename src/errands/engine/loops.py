@@ -66,7 +66,6 @@ class Loops:
         self._belfry = Belfry(home.bell, self.look)
         self._background: list[asyncio.Task[None]] = []
         self._due: asyncio.TimerHandle | None = None
-        self._due_at: datetime | None = None
         self._is_worth_a_look = True
         self._later: asyncio.TimerHandle | None = None
         self._silence: asyncio.TimerHandle | None = None
@@ -76,6 +75,13 @@ class Loops:
         self.failure: asyncio.Future[None] | None = None
 
     async def open(self) -> None:
+        try:
+            await self._open()
+        except BaseException:
+            await self.close()
+            raise
+
+    async def _open(self) -> None:
         loop = asyncio.get_running_loop()
         self.failure = loop.create_future()
         self._identity = _identity(self._home)
@@ -102,6 +108,7 @@ class Loops:
         self._background = []
         self._belfry.close()
         await self._runner.close()
+        self._store.close()
 
     def look(self) -> None:
         """Ask for a turn that begins with a look at what others wrote."""
@@ -143,13 +150,13 @@ class Loops:
             self._write(now)
 
     def _look_around(self, now: datetime) -> None:
-        self._due_at = self._store.next_due()
-        if self._due_at is not None and self._due_at <= now:
+        due = self._store.next_due()
+        if due is not None and due <= now:
             with self._store:
-                self._due_at = self._store.release_due(now=now)
+                due = self._store.release_due(now=now)
         self._dispatcher.look()
         self._supervisor.stop_requested()
-        self._sleep_until(self._due_at, now)
+        self._sleep_until(due, now)
         self._is_worth_a_look = False
 
     def _write(self, now: datetime) -> None:
@@ -231,7 +238,12 @@ class Loops:
             )
 
     def _fail(self, error: Exception) -> None:
+        """Stop for good: no more turns, and nobody answers the bell, so that all who wait are told."""
         _LOG.error("the loops stop: %s", error, exc_info=not isinstance(error, HomeError))
+        self._is_closed = True
+        for each in self._background:
+            each.cancel()
+        self._belfry.close()
         if self.failure is not None and not self.failure.done():
             self.failure.set_exception(error)
 

@@ -6,6 +6,7 @@ on down the line; owners are told.
 
 from __future__ import annotations
 
+from errands.model.errors import StoreUnreadable
 from errands.model.notice import Address, should_notify
 from errands.model.plain import plain_text
 from errands.model.run import task_of
@@ -48,7 +49,10 @@ def pass_on(store: Store, run_id: str, state: RunState, *, now: datetime) -> tup
 
 def announce(store: Store, run_id: str, *, now: datetime) -> None:
     """Put the notice of a run that never started into the outbox, if its task's policy wants one."""
-    view = store.view(task_of(run_id)[0])
+    try:
+        view = store.view(task_of(run_id)[0])
+    except StoreUnreadable:
+        return  # a damaged record fails alone: it must not undo the end of what it waited for
     run = view.latest
     if should_notify(view.notify, failed=run.state == "skipped"):
         body = notice_body(

@@ -159,6 +159,9 @@ class Supervisor:
         return any(task.limits.on_idle == "report" and task.limits.idle for task, _ in self._live.values())
 
     def _hear(self, report: Report) -> None:
+        if report.run_id not in self._live:
+            _LOG.error("run %s is over or not ours, but was reported: %s", report.run_id, report)
+            return
         match report:
             case Started():
                 # Not worth a transaction of its own: a short run ends before it would be written.
@@ -198,6 +201,6 @@ class Supervisor:
             return None
         try:
             piece = self._output.tail(self._home.run(run_id), _SUMMARY_LINES)
-        except OSError:
-            return None  # the task took its log away; how it ended is known all the same
+        except (OSError, ValueError):
+            return None  # the task took its log away, or garbled it; how it ended is known all the same
         return summarise(command, piece.content.decode("utf-8", "replace"), exit_code=ending.code)

@@ -67,12 +67,14 @@ class MoveRows(Table):
                 (at, seq),
             )
             number, cause, _, _, created_at, _, *rest = columns[_WIDTH:]
-            run = run_from(columns[0], (number, cause, "running", 1, created_at, at, *rest))
             try:
+                run = run_from(columns[0], (number, cause, "running", 1, created_at, at, *rest))
                 claimed.append((task_from(tuple(columns[:_WIDTH])), run))
             except StoreUnreadable as error:
                 # One damaged record must not keep the others from running.
                 self._give_up(seq, task_seq, str(error), at)
+        if len(claimed) < len(rows):  # fewer than asked for would mean that no more are ready
+            claimed += self.claim(lane, limit=limit - len(claimed), now=now)
         return claimed
 
     def again(self, run_id: str, *, attempt: int) -> None:
@@ -222,7 +224,13 @@ class MoveRows(Table):
             WHERE runs.state = 'running' AND runs.stop_requested_at IS NOT NULL
             """
         )
-        return [run_from(row[0], row[1:]) for row in rows]
+        found = []
+        for row in rows:
+            try:
+                found.append(run_from(row[0], row[1:]))
+            except StoreUnreadable:
+                continue  # as in `running`: nobody watches it, so nobody can stop it
+        return found
 
     def _end_pending(
         self, run_id: str, run_state: str, task_state: str, failure: str | None, error: str, now: datetime

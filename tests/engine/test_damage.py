@@ -1,0 +1,98 @@
+"""What is damaged fails alone: a record, a log, the loops themselves."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import resource
+import socket
+
+import pytest
+
+from errands.bootstrap import connect
+from errands.engine import belfry
+from errands.engine.dispatcher import Dispatcher
+from errands.engine.engine import Engine
+from errands.engine.home import Home
+from errands.model.draft import Draft
+from errands.testing.engines import TestEngine, until
+
+from .daemons import Daemons, finished
+
+
+@pytest.mark.fault("F11", "F18")
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE runs SET created_at = 'x' WHERE seq = 1",
+        "UPDATE runs SET created_at = 'x', state = 'running', stop_requested_at = 1 WHERE seq = 1",
+        "UPDATE tasks SET action = 'x' WHERE seq = 1",
+    ],
+    ids=["pending", "stopping", "unreadable"],
+)
+def test_a_damaged_run_keeps_no_other_from_starting(daemons: Daemons, client: Engine, damage: str) -> None:
+    _bad, *good = client.submit_all([Draft(command="true", name=f"n{i}") for i in range(8)])
+    with client.store as store:
+        store.db.write(damage)  # type: ignore[attr-defined]  # the store of tests is SQLite
+    daemons.start()
+
+    assert {finished(client, task.id).state for task in good} == {"completed"}
+
+
+@pytest.mark.fault("F11", "F18")
+async def test_a_damaged_task_does_not_undo_the_end_of_what_it_waits_for(engine: TestEngine) -> None:
+    first = await engine.submit("read line; exit 3", input="pipe")
+    waiting = await engine.submit("true", after=[first.id])
+    with engine.engine.store as store:
+        store.db.write("UPDATE tasks SET created_at = 'x' WHERE id = ?", (waiting.id,))  # type: ignore[attr-defined]
+    await until(lambda: engine.engine.store.view(first.id).latest.pid)
+    await engine.send(first.id, b"\n")
+
+    assert (await engine.wait(first.id, timeout=5)).state == "failed"
+
+
+async def test_a_task_that_garbles_its_record_ends_like_any_other(engine: TestEngine) -> None:
+    command = 'echo done; printf "pid nonsense\\n" >> "$ERRANDS_RUN_DIR/record.1"'
+
+    assert (await engine.finished(command)).state == "completed"
+    assert (await engine.finished("true")).state == "completed"
+
+
+async def test_whoever_waits_is_told_that_the_loops_have_failed(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("a mistake of ours")
+
+    monkeypatch.setattr(Dispatcher, "claim", broken)
+    async with connect(home.path) as engine:
+        task = await engine.submit("true")
+        with pytest.raises(RuntimeError, match="a mistake of ours"):
+            await engine.wait(task.id, timeout=5)
+        await engine.cancel(task.id)
+
+
+async def test_a_holder_without_descriptors_does_not_spin(
+    home: Home, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(belfry, "CROWDED", 0.05)
+    os.makedirs(home.path, exist_ok=True)
+    rings: list[None] = []
+    bells = belfry.Belfry(home.bell, lambda: rings.append(None))
+    bells.open()
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with socket.socket(socket.AF_UNIX) as line, caplog.at_level(logging.WARNING):
+        line.connect(home.bell)
+        line.send(b"\n")
+        lowest = os.dup(0)
+        os.close(lowest)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (lowest, limits[1]))
+        try:
+            for _ in range(50):
+                await asyncio.sleep(0)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        assert len(caplog.records) == 1
+        await until(lambda: rings)
+    bells.close()
