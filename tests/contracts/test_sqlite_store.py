@@ -127,3 +127,13 @@ def test_the_states_of_the_schema_are_those_of_the_model(store: SqliteStore) -> 
     tables = dict(store.db.read("SELECT name, sql FROM sqlite_master WHERE type = 'table'"))
     for states, table in ((TASK_MOVES, "tasks"), (RUN_MOVES, "runs")):
         assert all(f"'{state}'" in tables[table] for state in states)
+
+
+@pytest.mark.fault("F55")
+def test_a_directory_of_other_things_is_not_taken_over(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir(mode=0o755)
+    (shared / "somebody's file").write_text("mine")
+    with pytest.raises(HomeError, match="other files"):
+        Connection(str(shared / "errands.db"))
+    assert shared.stat().st_mode & 0o777 == 0o755

@@ -128,6 +128,11 @@ def _prepare(path: str, *, new: bool) -> None:
                 "set ERRANDS_HOME to a directory of yours"
             )
         if facts.st_mode & 0o077:
+            if not os.path.exists(path) and os.listdir(folder):
+                raise HomeError(
+                    f"{folder} has other files in it and can be read by others; "
+                    "set ERRANDS_HOME to a new directory, which is made for you alone"
+                )
             os.chmod(folder, 0o700)
         if _made_or_found(path) == 0 and not new and _has_entries(f"{folder}/runs"):
             raise StoreUnreadable(
