@@ -87,7 +87,6 @@ async def test_the_second_program_of_a_home_is_a_client_of_the_first(home: Home,
 
 
 @pytest.mark.spec("X11")
-@pytest.mark.trap(7)
 async def test_leaving_with_live_work_hands_it_to_the_daemon(
     home: Home, daemons: Daemons, client: Engine
 ) -> None:

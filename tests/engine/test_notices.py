@@ -95,7 +95,6 @@ async def test_the_policy_of_the_configuration_holds_unless_the_task_says_otherw
         assert [notice.run_id for notice in await engine.take_notices()] == [told.latest.id]
 
 
-@pytest.mark.trap(9, 10)
 async def test_a_notice_is_bounded_whatever_the_task_is_called(engine: TestEngine) -> None:
     await engine.finished("echo " + "x" * 10_000, description="d" * 10_000)
     [notice] = await engine.take_notices()
@@ -127,7 +126,7 @@ def add_notice(client: Engine, channel: str) -> None:
         )
 
 
-@pytest.mark.trap(12, 13)
+@pytest.mark.trap(13)
 async def test_a_channel_that_is_down_delays_its_own_notices_alone(client: Engine) -> None:
     clock, good, bad = HandClock(), Channel("good", works=True), Channel("bad", works=False)
     notifier = Notifier(client.store, {"good": good, "bad": bad}, clock)
@@ -147,7 +146,6 @@ async def test_a_channel_that_is_down_delays_its_own_notices_alone(client: Engin
     assert client.store.undelivered() == []
 
 
-@pytest.mark.trap(15)
 async def test_giving_up_is_visible(client: Engine) -> None:
     clock, bad = HandClock(), Channel("bad", works=False)
     notifier = Notifier(client.store, {"bad": bad}, clock)

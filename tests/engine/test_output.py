@@ -87,7 +87,6 @@ async def test_a_running_task_is_read_in_parts_and_a_poll_repeats_nothing(engine
 
 
 @pytest.mark.spec("O6")
-@pytest.mark.trap(33)
 async def test_output_beyond_the_cap_keeps_its_ends_and_says_how_much_is_missing(engine: TestEngine) -> None:
     cap = 8192
     task = await engine.finished("seq 100000; exit 3", output=cap)

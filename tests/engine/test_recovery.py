@@ -14,10 +14,12 @@ import pytest
 from errands.engine.engine import Engine
 from errands.engine.home import Home
 from errands.model.draft import Draft
+from errands.model.errors import DaemonError
 from errands.model.states import ENDED
 from errands.model.view import View
 from errands.ports.store import Query
 from errands.runners import linux, record
+from errands.stores.sqlite.migrations import MIGRATIONS
 
 from .daemons import DOOMED, Daemons, end, eventually, finished, lines
 
@@ -241,7 +243,6 @@ def test_a_cancelled_task_that_was_claimed_and_never_spawned_never_is(
     assert lines(tmp_path / "witness") == []
 
 
-@pytest.mark.fault("F10")
 @pytest.mark.trap(21)
 def test_runs_of_which_nothing_is_left_are_settled_and_never_run_again(
     daemons: Daemons, client: Engine, home: Home, tmp_path: Path
@@ -382,6 +383,28 @@ def test_one_damaged_record_does_not_keep_the_daemon_from_serving_the_others(
     assert client.store.view(bad.id).latest.state == "running"
     assert client.store.damaged() == [bad.id]
     assert f"{bad.id}.1 cannot be watched" in Path(home.log).read_text()
+
+
+@pytest.mark.fault("F11", "F19")
+def test_a_daemon_that_cannot_start_says_why_and_touches_nothing(
+    daemons: Daemons, client: Engine, home: Home
+) -> None:
+    daemons.start()
+    task = started(client, "echo ready; read line; exit 5")
+    daemons.kill()
+    with client.store as store:
+        store.db.write("PRAGMA user_version = 99")  # type: ignore[attr-defined]
+    for _ in range(3):
+        with pytest.raises(DaemonError, match="upgrade Errands"):
+            daemons.start()
+    assert task.latest.pid is not None
+    assert linux.is_alive(task.latest.pid)
+    with client.store as store:
+        store.db.write(f"PRAGMA user_version = {len(MIGRATIONS)}")  # type: ignore[attr-defined]
+    daemons.start()
+    client.send(task.id, b"\n")
+
+    assert finished(client, task.id).latest.exit_code == 5
 
 
 def started(client: Engine, command: str, **options: timedelta) -> View:
