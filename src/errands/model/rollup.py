@@ -77,17 +77,11 @@ def _failure(task: Task, ending: Ending) -> tuple[Failure | None, str | None]:
         case "idle":
             return "idle", _stopped(f"no output for {_seconds(task.limits.idle)} (idle time-out)", ending)
         case "memory":
-            return "limit", _stopped(
-                f"memory limit of {task.limits.memory} bytes exceeded: {ending.peak}", ending
-            )
+            return "limit", _stopped(f"memory limit exceeded: {ending.peak}", ending)
         case "cpu":
-            return "limit", _stopped(
-                f"CPU time limit of {_seconds(task.limits.cpu)} exceeded: {ending.peak}", ending
-            )
+            return "limit", _stopped(f"CPU time limit exceeded: {ending.peak}", ending)
         case "processes":
-            return "limit", _stopped(
-                f"limit of {task.limits.processes} processes exceeded: {ending.peak}", ending
-            )
+            return "limit", _stopped(f"process limit exceeded: {ending.peak}", ending)
         case "cancel" | None:
             pass
     if ending.signal is not None:

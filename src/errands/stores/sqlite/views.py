@@ -100,7 +100,11 @@ class ViewRows(Table):
 
     def resolve(self, prefix: str) -> str:
         rows = self.db.read(
-            "SELECT id FROM tasks WHERE id >= ? AND id < ? ORDER BY id LIMIT 6",
+            """
+            SELECT tasks.id, runs.completed_at IS NULL
+            FROM tasks LEFT JOIN runs ON runs.seq = tasks.run
+            WHERE tasks.id >= ? AND tasks.id < ? ORDER BY tasks.id LIMIT 100
+            """,
             (prefix, prefix + "\U0010ffff"),
         )
         ids = [row[0] for row in rows]
@@ -108,10 +112,13 @@ class ViewRows(Table):
             return prefix
         if not ids:
             raise NotFound(f"there is no task {prefix!r}; `errands ls` shows those there are")
-        if len(ids) > 1:
-            more = ", ..." if len(ids) > 5 else ""
-            raise Ambiguous(f"{prefix!r} fits several tasks: {', '.join(ids[:5])}{more}; give more letters")
-        return str(ids[0])
+        # A whole name beats the beginning of a longer one, and what lives beats what is over.
+        named = [row for row in rows if row[0].rpartition("-")[0] == prefix] or rows
+        meant = named if len(named) == 1 else [row for row in named if row[1]]
+        if len(meant) == 1 and len(rows) < 100:
+            return str(meant[0][0])
+        more = ", ..." if len(ids) > 5 else ""
+        raise Ambiguous(f"{prefix!r} fits several tasks: {', '.join(ids[:5])}{more}; give more letters")
 
     def keyed(self, key: str) -> str | None:
         rows = self.db.read("SELECT id FROM tasks WHERE key = ?", (key,))

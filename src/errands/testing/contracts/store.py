@@ -173,6 +173,18 @@ class StoreContract:
         with pytest.raises(NotFound):
             store.resolve("nothing")
 
+    @pytest.mark.spec("L4")
+    def test_a_whole_name_beats_a_longer_one_and_the_living_beat_the_ended(self, store: Store) -> None:
+        first = add(store, sample_task("make-222222"))
+        add(store, sample_task("make-docs-222222"))
+        assert store.resolve("make") == "make-222222"
+        add(store, sample_task("make-233333"))
+        with pytest.raises(Ambiguous):
+            store.resolve("make")
+        with store:
+            store.withdraw(first.id, by="tester", now=START)
+        assert store.resolve("make") == "make-233333"
+
     @pytest.mark.spec("L13")
     def test_lists_are_newest_first_and_filtered(self, store: Store) -> None:
         for name in "abcd":
