@@ -245,3 +245,14 @@ def test_the_reply_to_a_launch_says_how_its_end_will_be_told(client: Engine) -> 
 
     assert "inbox of chat-1" in (told.wake or "")
     assert f"none; ask with `errands wait {untold.id}`" in (untold.wake or "")
+
+
+@pytest.mark.parametrize("nobody", ["", "../x", "-"])
+def test_what_names_no_task_cannot_be_waited_for(client: Engine, nobody: str) -> None:
+    client.submit(Draft(command="true"))
+    with pytest.raises(NotFound, match="to wait for"):
+        client.submit(Draft(command="true", after=(nobody,)))
+
+
+def test_a_name_that_is_no_text_is_still_somebody(client: Engine) -> None:
+    assert client.submit(Draft(command="true", environ={"USER": "\udcff"})).created_by == "?"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from errands.engine.home import Home
+from errands.model.errors import NotFound
 from errands.testing.engines import TestEngine, embedded, until
 
 WAITING = "echo ready; read line"
@@ -210,3 +211,10 @@ async def test_a_result_is_marked_retrieved_when_it_is_read_for_the_first_time(e
     assert ended.latest.completed_at is not None
     assert first >= ended.latest.completed_at
     assert (await engine.get(task.id)).latest.retrieved_at == first
+
+
+@pytest.mark.parametrize("number", ["0", "2", "9" * 30, "x"])
+async def test_a_run_that_never_was_has_no_output(engine: TestEngine, number: str) -> None:
+    task = await engine.finished("true")
+    with pytest.raises(NotFound):
+        await engine.output(f"{task.id}.{number}")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from errands.model.errors import BadValue
+from errands.model.errors import BadValue, NotFound
 from errands.model.naming import (
     ALPHABET,
     LONGEST_TASK_ID,
@@ -15,10 +15,10 @@ from errands.model.naming import (
     is_run_id,
     is_task_id,
     new_id,
-    run_id,
     slug,
-    split_run_id,
 )
+from errands.model.run import task_of
+from errands.testing.samples import sample_run
 
 RANDOM = bytes(range(8))
 
@@ -105,8 +105,8 @@ def test_a_slug_that_is_none_is_refused() -> None:
 
 
 def test_a_run_is_named_after_its_task() -> None:
-    assert run_id("pytest-7k2m4x", 3) == "pytest-7k2m4x.3"
-    assert split_run_id("pytest-7k2m4x.3") == ("pytest-7k2m4x", 3)
+    assert sample_run("pytest-7k2m4x", number=3).id == "pytest-7k2m4x.3"
+    assert task_of("pytest-7k2m4x.3") == ("pytest-7k2m4x", 3)
 
 
 NO_IDS = [
@@ -147,8 +147,8 @@ def test_what_is_no_id_is_never_one(text: str) -> None:
 @pytest.mark.parametrize("number", ["", "0", "01", "-1", "+1", "1.1", "1 ", "\u0661", "1" * 10, "1_0"])
 def test_a_run_has_a_plain_number(number: str) -> None:
     assert not is_run_id(f"pytest-7k2m4x.{number}")
-    with pytest.raises(BadValue, match="not the id of a run"):
-        split_run_id(f"pytest-7k2m4x.{number}")
+    with pytest.raises(NotFound, match="no run's id"):
+        task_of(f"pytest-7k2m4x.{number}")
 
 
 @pytest.mark.fault("F54")

@@ -100,7 +100,7 @@ class Dispatcher:
             cap=limits.output,
             timeout=None if limits.timeout is None else limits.timeout.total_seconds(),
             idle=None if limits.idle is None or limits.on_idle == "report" else limits.idle.total_seconds(),
-            grace=(self._config.runs.grace if limits.grace is None else limits.grace).total_seconds(),
+            grace=limits.grace.total_seconds(),
             memory=limits.memory,
             cpu=None if limits.cpu is None else limits.cpu.total_seconds(),
             processes=limits.processes,

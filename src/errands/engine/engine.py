@@ -13,7 +13,6 @@ from errands.model import progress
 from errands.model.errors import BadValue, ErrandsError, IllegalMove, NotFound, StillLive
 from errands.model.naming import is_id
 from errands.model.record import evolve
-from errands.model.run import task_of
 from errands.ports.store import Query
 
 TYPE_CHECKING = False
@@ -122,7 +121,7 @@ class Engine:
         """Remove ended tasks with all they left; a live one is refused and nothing is removed."""
         ids = [self.resolve(each) for each in task_ids]
         with self.store:
-            live = [view.id for view in self.store.views(Query(ids=tuple(ids))) if view.is_live]
+            live = [each for each in ids if not self.store.ended(each)]
             if live:
                 raise StillLive(
                     f"still live: {', '.join(live)}; cancel first, or leave out what is not finished"
@@ -251,7 +250,7 @@ class Engine:
     def _run_directory(self, task_id: str) -> str:
         """A run's id, or a task's, which means its latest run."""
         if "." in task_id:
-            parent, number = task_of(task_id)
+            parent, _, number = task_id.rpartition(".")
             return self.home.run(self.store.run(f"{self.resolve(parent)}.{number}").id)
         return self.home.run(self.store.view(self.resolve(task_id)).latest.id)
 
@@ -263,7 +262,8 @@ class Engine:
             for start in range(0, len(ids), MANY)
             for view in self.list(Query(ids=ids[start : start + MANY]))
         }
-        return [views[each] for each in ids]
+        # One that is missing is damaged, or was cleared just now: the store says which.
+        return [views.get(each) or self._shown(self.store.view(each)) for each in ids]
 
     def _shown(self, view: View) -> View:
         """Add what only the directory of a running run knows."""
@@ -286,12 +286,11 @@ class Engine:
         return [self._shown(each) for each in self.store.views(query)]
 
 
-def launcher() -> str:
-    """Name whoever runs this process: the run it belongs to, or the person."""
-    run = os.environ.get("ERRANDS_RUN_ID")
-    return (
-        f"run {run}" if run else os.environ.get("USER") or os.environ.get("LOGNAME") or f"uid {os.getuid()}"
-    )
+def launcher(environ: Mapping[str, str] = os.environ) -> str:
+    """Name whoever an environment belongs to: the run it was made for, or the person."""
+    run = environ.get("ERRANDS_RUN_ID")
+    name = f"run {run}" if run else environ.get("USER") or environ.get("LOGNAME") or f"uid {os.getuid()}"
+    return name.encode("utf-8", "replace").decode()
 
 
 def remove_tree(directory: str) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 
+from errands.engine.engine import launcher
 from errands.engine.settle import settle
 from errands.model.action import Shell, written
 from errands.model.draft import UNLIMITED, check
 from errands.model.errors import BadValue, NotFound
 from errands.model.limits import Limits
-from errands.model.naming import command_slug, new_id, slug
+from errands.model.naming import command_slug, is_id, new_id, slug
 from errands.model.order import ordered
 from errands.model.plain import plain_text
 from errands.model.task import Task
@@ -131,10 +132,18 @@ class Launching:
             batch=draft.batch,
             key=draft.key,
             template=draft.template,
-            after=tuple(ids.get(each) or self._store.resolve(each) for each in draft.after),
+            after=tuple(ids.get(each) or self._resolved(each) for each in draft.after),
             created_at=now,
-            created_by=draft.created_by or _creator(environ),
+            created_by=draft.created_by or launcher(environ),
         )
+
+    def _resolved(self, task_id: str) -> str:
+        # The empty text, which a script's unset variable gives, begins every id.
+        if not is_id(task_id):
+            raise NotFound(
+                f"there is no task {task_id[:80]!r} to wait for; `errands ls` shows those there are"
+            )
+        return self._store.resolve(task_id)
 
     def _check_lane(self, lane: str) -> None:
         lanes = self._config.lanes
@@ -162,8 +171,3 @@ def _span(asked: timedelta | None, default: timedelta | None) -> timedelta | Non
 
 def _amount(asked: int | None, default: int | None) -> int | None:
     return default if asked is None else asked or None
-
-
-def _creator(environ: Mapping[str, str]) -> str:
-    run = environ.get("ERRANDS_RUN_ID")
-    return f"run {run}" if run else environ.get("USER") or environ.get("LOGNAME") or f"uid {os.getuid()}"

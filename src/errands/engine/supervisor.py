@@ -133,8 +133,7 @@ class Supervisor:
                 self._stopping.add(run.id)
                 task, _ = self._live[run.id]
                 self._live[run.id] = (task, run)
-                grace = task.limits.grace
-                self._runner.stop(run.id, grace=5.0 if grace is None else grace.total_seconds())
+                self._runner.stop(run.id, grace=task.limits.grace.total_seconds())
 
     def report_silence(self, *, now: datetime, monotonic: float) -> list[str]:
         """Note which runs have been silent for too long, of those that asked for a report only.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from errands.model.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from datetime import timedelta
     from typing import Literal
 
     OnIdle = Literal["stop", "report"]
@@ -23,4 +24,4 @@ class Limits:
     cpu: timedelta | None = None
     processes: int | None = None
     output: int = 10 * 1024 * 1024
-    grace: timedelta | None = None
+    grace: timedelta = timedelta(seconds=5)

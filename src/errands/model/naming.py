@@ -64,19 +64,6 @@ def new_id(slug: str, randomness: bytes) -> str:
     return made
 
 
-def run_id(task_id: str, number: int) -> str:
-    """Name the run of a task; runs are numbered from 1."""
-    return f"{task_id}.{number}"
-
-
-def split_run_id(run_id: str) -> tuple[str, int]:
-    """Take a run's id apart into the task's id and the run's number."""
-    if not is_run_id(run_id):
-        raise BadValue(f"{run_id[:80]!r} is not the id of a run, such as pytest-7k2m4x.1.")
-    task_id, _, number = run_id.rpartition(".")
-    return task_id, int(number)
-
-
 def is_task_id(text: str) -> bool:
     """Say whether this can be the id of a task."""
     if len(text) > LONGEST_TASK_ID:

@@ -6,6 +6,7 @@ Runs only move forward. A restart is a new run, so the history of a task is simp
 from __future__ import annotations
 
 from errands.model.errors import NotFound
+from errands.model.naming import is_run_id
 from errands.model.record import record
 
 TYPE_CHECKING = False
@@ -38,7 +39,7 @@ class Run:
 
 def task_of(run_id: str) -> tuple[str, int]:
     """Split a run's id into the task's id and the run's number."""
+    if not is_run_id(run_id):
+        raise NotFound(f"{run_id[:80]!r} is no run's id; a run's id looks like pytest-7k2m4x.1")
     task_id, _, number = run_id.rpartition(".")
-    if not task_id or not number.isdecimal():
-        raise NotFound(f"{run_id!r} is no run's id; a run's id looks like pytest-7k2m4x.1")
     return task_id, int(number)
