@@ -41,6 +41,18 @@ def test_a_damaged_run_keeps_no_other_from_starting(daemons: Daemons, client: En
 
 
 @pytest.mark.fault("F11", "F18")
+def test_a_run_whose_environment_is_damaged_fails_alone(daemons: Daemons, client: Engine) -> None:
+    bad = client.submit(Draft(command="true", environ={"PATH": "/nowhere"}))
+    good = client.submit(Draft(command="true"))
+    with client.store as store:
+        store.db.write("UPDATE environments SET vars = '{broken' WHERE vars LIKE '%/nowhere%'")  # type: ignore[attr-defined]
+    daemons.start()
+
+    assert "damaged" in (finished(client, bad.id).latest.error or "")
+    assert finished(client, good.id).state == "completed"
+
+
+@pytest.mark.fault("F11", "F18")
 async def test_a_damaged_task_does_not_undo_the_end_of_what_it_waits_for(engine: TestEngine) -> None:
     first = await engine.submit("read line; exit 3", input="pipe")
     waiting = await engine.submit("true", after=[first.id])

@@ -16,7 +16,7 @@ from errands.model.errors import BadValue
 from errands.ports.store import Query
 from errands.testing.engines import TestEngine, embedded, until
 
-from .daemons import lines
+from .daemons import Daemons, finished, lines
 
 WAITING = "echo ready; read line"  # until it is sent a line
 
@@ -154,3 +154,16 @@ async def test_a_task_that_fails_to_start_gives_its_place_back(home: Home) -> No
         task = await engine.finished("true")
         assert task.state == "completed"
         await until(lambda: engine.engine.store.counts()["running"] == 0)
+
+
+def test_runs_that_were_claimed_and_never_spawned_give_their_places_back(
+    daemons: Daemons, client: Engine
+) -> None:
+    tasks = client.submit_all([Draft(command="true", name=f"n{i}") for i in range(5)])
+    daemons.start_doomed("errands.engine.supervisor.Supervisor.start")
+    daemons.wait_for_doom()
+    assert client.store.counts()["running"] == 5  # as many as the lane is wide
+    daemons.start()
+
+    assert {finished(client, task.id).state for task in tasks} == {"completed"}
+    assert finished(client, client.submit(Draft(command="true")).id).state == "completed"

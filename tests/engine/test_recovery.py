@@ -341,31 +341,6 @@ def test_the_record_of_a_shim_of_another_version_is_understood(
     assert (ended.state, ended.latest.exit_code) == (state, code)
 
 
-def test_runs_that_were_claimed_and_never_spawned_give_their_places_back(
-    daemons: Daemons, client: Engine
-) -> None:
-    tasks = client.submit_all([Draft(command="true", name=f"n{i}") for i in range(5)])
-    daemons.start_doomed("errands.engine.supervisor.Supervisor.start")
-    daemons.wait_for_doom()
-    assert client.store.counts()["running"] == 5  # as many as the lane is wide
-    daemons.start()
-
-    assert {finished(client, task.id).state for task in tasks} == {"completed"}
-    assert finished(client, client.submit(Draft(command="true")).id).state == "completed"
-
-
-@pytest.mark.fault("F11", "F18")
-def test_a_run_whose_environment_is_damaged_fails_alone(daemons: Daemons, client: Engine) -> None:
-    bad = client.submit(Draft(command="true", environ={"PATH": "/nowhere"}))
-    good = client.submit(Draft(command="true"))
-    with client.store as store:
-        store.db.write("UPDATE environments SET vars = '{broken' WHERE vars LIKE '%/nowhere%'")  # type: ignore[attr-defined]
-    daemons.start()
-
-    assert "damaged" in (finished(client, bad.id).latest.error or "")
-    assert finished(client, good.id).state == "completed"
-
-
 @pytest.mark.fault("F11", "F18")
 def test_one_damaged_record_does_not_keep_the_daemon_from_serving_the_others(
     daemons: Daemons, client: Engine, home: Home
