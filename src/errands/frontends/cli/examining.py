@@ -67,7 +67,7 @@ def _configuration(context: Context) -> Iterator[Finding]:
 def _permissions(context: Context) -> Iterator[Finding]:
     home = context.home
     if not os.path.isdir(home.path):
-        yield Finding(level="ok", text=f"{home.path} does not exist yet; the first task makes it")
+        yield _future_home(home.path)
         return
     found = [
         finding
@@ -75,6 +75,26 @@ def _permissions(context: Context) -> Iterator[Finding]:
         for finding in _permission(path, most)
     ]
     yield from found or [Finding(level="ok", text=f"{home.path} is yours alone")]
+
+
+def _future_home(path: str) -> Finding:
+    """Tell whether the first task could make the home."""
+    place = _standing(path)
+    if not os.path.isdir(place):
+        text = f"cannot use {path} for the store: {place} is not a directory"
+        return Finding(level="fail", text=text, advice="set ERRANDS_HOME to a directory of yours")
+    if not os.access(place, os.W_OK | os.X_OK):
+        text = f"cannot use {path} for the store: {place} cannot be written"
+        advice = "make it writable, or set ERRANDS_HOME to a directory that is"
+        return Finding(level="fail", text=text, advice=advice)
+    return Finding(level="ok", text=f"{path} does not exist yet; the first task makes it")
+
+
+def _standing(path: str) -> str:
+    """Give a path, or of the directories above it the nearest that exists."""
+    while not os.path.lexists(path):
+        path = os.path.dirname(path)
+    return path
 
 
 def _permission(path: str, most: int) -> Iterator[Finding]:
@@ -85,7 +105,8 @@ def _permission(path: str, most: int) -> Iterator[Finding]:
     mode = facts.st_mode & 0o777
     if facts.st_uid != os.geteuid():
         advice = "set ERRANDS_HOME to a directory of yours"
-        yield Finding(level="fail", text=f"{path} belongs to uid {facts.st_uid}, not to you", advice=advice)
+        text = f"{path} belongs to another user (uid {facts.st_uid})"
+        yield Finding(level="fail", text=text, advice=advice)
     elif mode & ~most:
         text = f"{path} has mode {mode:o}: others can see what tasks print"
         yield Finding(level="fail", text=text, advice=f"chmod {most:o} {path}")
