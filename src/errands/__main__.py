@@ -103,6 +103,8 @@ def _answer(words: list[str]) -> int:
 
         context.say(verb_help(verb, context.look))
         return 0
+    if verb.starts:
+        context.insist()
     return verb.run(context, arguments)
 
 

@@ -36,7 +36,8 @@ class BadConfig(BadValue):
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         self.problems = problems
-        super().__init__("\n".join(str(problem) for problem in problems))
+        told = "\n".join(str(problem) for problem in problems)
+        super().__init__(f"{told}\n(errands config check tells when all is well)")
 
 
 class Reading:

@@ -95,12 +95,26 @@ def test_config_check_names_every_wrong_key_and_its_exit_code_tells(newcomer: Pe
 
 
 @pytest.mark.spec("X13")
-def test_a_wrong_configuration_stops_a_command_with_the_reason(newcomer: Person) -> None:
-    answer = newcomer.types("ls", code=2, ERRANDS_RUNS_GRACE="soon")
+def test_a_wrong_configuration_stops_a_start_with_the_reason(newcomer: Person) -> None:
+    answer = newcomer.types("run", "true", code=2, ERRANDS_RUNS_GRACE="soon")
 
     assert answer.err.startswith(
         "errands: environment ERRANDS_RUNS_GRACE: runs.grace: 'soon' is not a duration"
     )
+    assert "errands config check" in answer.err
+
+
+@pytest.mark.spec("X13")
+def test_a_wrong_configuration_does_not_keep_anyone_from_looking_or_ending(newcomer: Person) -> None:
+    task_id = newcomer.starts("sleep 60")
+    (newcomer.cwd / "errands.toml").write_text('[runs]\nx = 1\ntimeout = "9m"\n')
+    for words in (["ls"], ["show", task_id], ["logs", task_id], ["notices"], ["cancel", task_id]):
+        assert "runs.x: no such key" in newcomer.types(*words).err
+    shown = newcomer.types("config", "show", "--json")
+
+    assert newcomer.types("wait", task_id, code=143).err.startswith("errands: going on without")
+    assert shown.object["keys"]["runs.timeout"]["value"] == "9m"
+    assert newcomer.types("restart", task_id, code=2).out == ""
 
 
 def test_the_configuration_is_what_a_task_is_started_with(newcomer: Person) -> None:
@@ -131,6 +145,17 @@ def test_doctor_finds_nothing_wrong_with_a_healthy_home(newcomer: Person) -> Non
     assert {finding["section"] for finding in findings} == {
         *("configuration", "permissions", "disk", "store", "daemon", "platform", "runs", "notices")
     }
+
+
+@pytest.mark.spec("X15")
+@pytest.mark.parametrize("below", ["", "/home"])
+def test_doctor_finds_a_home_that_can_never_be_one(newcomer: Person, below: str) -> None:
+    taken = newcomer.cwd / "taken"
+    taken.write_text("")
+    answer = newcomer.types("doctor", code=1, ERRANDS_HOME=f"{taken}{below}")
+
+    assert f"cannot use {taken}{below} for the store: {taken} is not a directory" in answer.out
+    assert "set ERRANDS_HOME to a directory of yours" in answer.out
 
 
 @pytest.mark.spec("X15")

@@ -54,6 +54,7 @@ class Context:
         self.environ = environ
         self._load_bootstrap = load_bootstrap
         self._config: Config | None = None
+        self._strict = False
         self._engine: Engine | None = None
         self._look: Look | None = None
 
@@ -75,8 +76,20 @@ class Context:
     @property
     def config(self) -> Config:
         if self._config is None:
-            self._config = config.load(self.cwd, self.environ)
+            self._config, problems = config.inspect(self.cwd, self.environ)
+            if problems:
+                wrong = config.BadConfig(problems)
+                if self._strict:
+                    raise wrong
+                self.note(f"errands: going on without what is not understood: {wrong}")
         return self._config
+
+    def insist(self) -> None:
+        """Refuse a wrong configuration from here on; for those who start what it decides about.
+
+        Whoever looks or ends something goes on with what is understood, and a warning.
+        """
+        self._strict = True
 
     @property
     def engine(self) -> Engine:

@@ -72,7 +72,10 @@ class Operand:
 
 @record
 class Verb:
-    """A command of the command line; `usage` replaces the usual line where that says too little."""
+    """A command of the command line; `usage` replaces the usual line where that says too little.
+
+    One that `starts` tasks refuses a wrong configuration; the others warn and go on.
+    """
 
     name: str
     summary: str
@@ -83,6 +86,7 @@ class Verb:
     details: str = ""
     examples: tuple[tuple[str, str], ...] = ()
     hidden: bool = False
+    starts: bool = False
 
 
 class Arguments:

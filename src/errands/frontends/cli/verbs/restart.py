@@ -22,6 +22,7 @@ VERBS = (
         name="restart",
         summary="run an ended task again, with the same command, directory and environment",
         run=restart,
+        starts=True,
         options=REPLY,
         operands=(Operand(metavar="ID", help="the task", completes="ended"),),
     ),

@@ -36,6 +36,7 @@ VERBS = (
         name="run",
         summary="start a command in the background",
         run=run,
+        starts=True,
         usage=("run [options] 'SHELL LINE'", "run [options] -- COMMAND WORD..."),
         details="One word is a line that a shell reads; several words are run as they are. The task has the "
         "environment and the directory of whoever starts it. With --wait, Ctrl-Z leaves it to the background "

@@ -144,6 +144,7 @@ VERBS = (
         name="template run",
         summary="start a saved task",
         run=run,
+        starts=True,
         options=(NAME, *START, *REPLY),
         operands=(
             TEMPLATE,
