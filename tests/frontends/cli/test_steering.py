@@ -245,3 +245,17 @@ def test_many_people_can_work_at_once(person: Person) -> None:
 
     assert len(set(ids)) == 12
     assert {person.sees(each)["state"] for each in ids} == {"completed"}
+
+
+@pytest.mark.spec("L24")
+def test_whoever_stays_with_a_task_passes_standard_input_on_to_it(person: Person) -> None:
+    rows = "".join(f"{number}\n" for number in range(50_000))
+
+    assert person.types("run", "-w", "--stdin", "cat", given=rows).out == rows
+    assert person.types("run", "-w", "--stdin", "head -n 1", given=rows).out == "0\n"
+    assert person.types("run", "-w", "--pty", "cat", given="a\n").out.splitlines()[-1] == "a"
+
+
+def test_standard_input_that_is_not_passed_on_is_not_dropped_without_a_word(person: Person) -> None:
+    assert "with --stdin" in person.types("run", "-w", "wc -l", given="a\n").err
+    assert "--stdin" not in person.types("run", "-w", "wc -l").err

@@ -34,6 +34,7 @@ def attend(context: Context, arguments: Arguments, view: View) -> int:
         context.note(f"started {view.id}{keys}")
         if view.due_at is not None or view.waits:
             context.note(waits_for(view, at=now()))
+    _feed(context, arguments, view)
     try:
         if arguments.json:
             from errands.frontends.cli.verbs.wait import report
@@ -51,6 +52,16 @@ def attend(context: Context, arguments: Arguments, view: View) -> int:
         context.note(_goes_on(view))
         return INTERRUPTED
     return code or _ended(context, view.id, is_told=not arguments.quiet, person=person)
+
+
+def _feed(context: Context, arguments: Arguments, view: View) -> None:
+    """Pass standard input on to a task that takes input; never drop it without a word."""
+    from errands.frontends.cli.feeding import feed, has_input
+
+    if (context.engine.get(view.id).details or {}).get("input", "none") != "none":
+        feed(context, view.id)
+    elif not arguments.quiet and has_input():
+        context.note("standard input is not passed on to the task; with --stdin it would be")
 
 
 def _stay(context: Context, view: View, lens: Lens, presses: Presses) -> int:

@@ -106,7 +106,9 @@ TRAITS = (
         flags=("--processes",), metavar="N", convert=most_processes, help="stop a run with more processes"
     ),
     Option(flags=("--output-cap",), metavar="SIZE", convert=parse_size, help="how much output is kept"),
-    Option(flags=("--stdin",), help="keep its input open for errands send"),
+    Option(
+        flags=("--stdin",), help="keep its input open for errands send; with --wait it gets standard input"
+    ),
     Option(flags=("--pty",), help="give it a pseudo-terminal, with input as above"),
     Option(
         flags=("--notify",),

@@ -1,0 +1,70 @@
+"""Feeding: standard input passed on to a task, while somebody else looks at its output.
+
+It goes on beside everything else until the input or the task ends; leaving the task closes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.engine.engine import Engine
+    from errands.frontends.cli.context import Context
+
+PIECE = 1 << 16
+# How often to look whether the task has started to take input.
+LOOK = 0.02
+
+
+def feed(context: Context, task_id: str) -> None:
+    """Begin to pass standard input on to a task; returns at once."""
+    import threading
+
+    home, settings = context.home, context.config
+
+    def pass_on() -> None:
+        # A connection to the store belongs to the thread that opened it.
+        engine = context.bootstrap.open_engine(home, settings)
+        try:
+            _pass_on(engine, task_id, sys.stdin.fileno())
+        finally:
+            engine.close()
+
+    threading.Thread(target=pass_on, daemon=True, name="feeding").start()
+
+
+def has_input() -> bool:
+    """Tell whether a file or something from a pipe lies ready; an empty pipe is often only inherited."""
+    import fcntl
+    import termios
+
+    source = sys.stdin.fileno()
+    if os.isatty(source):
+        return False
+    try:
+        count = fcntl.ioctl(source, termios.FIONREAD, bytes(4))
+    except OSError:
+        return False  # such as /dev/null
+    return int.from_bytes(count, sys.byteorder) > 0
+
+
+def _pass_on(engine: Engine, task_id: str, source: int) -> None:
+    from errands.model.errors import ErrandsError
+
+    _wait_until_it_runs(engine, task_id)
+    piece = b"?"
+    while piece:
+        try:
+            piece = os.read(source, PIECE)
+            engine.send(task_id, piece, eof=not piece)
+        except (ErrandsError, OSError):
+            return  # it has ended or wants no more, as its output tells; or the terminal is gone
+
+
+def _wait_until_it_runs(engine: Engine, task_id: str) -> None:
+    import time
+
+    while (run := engine.store.view(task_id).latest).completed_at is None and run.pid is None:
+        time.sleep(LOOK)
