@@ -13,11 +13,11 @@ from errands.model.view import RunView, View
 from tests.chaos.breaks import Break
 from tests.chaos.deed import Deed
 from tests.chaos.evidence import Evidence
+from tests.chaos.order import order
 from tests.chaos.plan import LANES
 from tests.chaos.points import SAFE_SHIM_POINT
 
 _ENDED = ("completed", "failed", "cancelled", "skipped")
-_RANK = {"high": 0, "normal": 1, "low": 2}
 
 
 def check(evidence: Evidence) -> list[Break]:
@@ -187,31 +187,6 @@ def lanes(evidence: Evidence) -> Iterator[Break]:
         if len(busy[lane]) > LANES[lane] and lane not in over:
             over.add(lane)
             yield Break("I6", f"{len(busy[lane])} tasks at once in lane {lane}, which is {LANES[lane]} wide")
-
-
-def order(evidence: Evidence) -> Iterator[Break]:
-    """I7: whatever leaves a lane's queue was its best and oldest; the narrow lane starts in that order."""
-    queues: dict[str, list[tuple[tuple[int, int], int, int, str]]] = {lane: [] for lane in LANES}
-    for view in evidence.views:
-        deed = evidence.deeds[view.name]
-        if deed.after or deed.delay:
-            continue  # when it was ready is known to the engine alone
-        for number in range(1, view.runs + 1):
-            moves = {e.name: e.seq for e in evidence.events[view.id] if e.run == number}
-            left = min((moves[name] for name in ("started", *_ENDED) if name in moves), default=None)
-            if left is not None:
-                rank = _RANK[deed.priority], moves["queued"]
-                queues[deed.lane].append((rank, moves.get("started", 0), left, f"{view.id}.{number}"))
-    for lane, queue in queues.items():
-        for rank, started, _, run_id in queue:
-            for better, _, left, other in queue:
-                if better < rank and better[1] < started < left:
-                    yield Break("I7", f"{run_id} was started before {other}, which stood before it in {lane}")
-    place = {run_id: number for number, run_id in enumerate(evidence.witness.starts)}
-    claimed = sorted((started, run_id) for _, started, _, run_id in queues["narrow"] if run_id in place)
-    places = [place[run_id] for _, run_id in claimed]
-    if places != sorted(places):
-        yield Break("I7", f"the narrow lane was started in another order than claimed: {claimed}, {places}")
 
 
 def output(evidence: Evidence) -> Iterator[Break]:

@@ -38,7 +38,7 @@ class Client:
         self._history = history.History(f"{base}/history.{number}")
         self._number = number
         self._began = began
-        self._base = base
+        self._witness = os.environ["CHAOS_WITNESS"]
         self._environ = {name: value for name, value in os.environ.items() if name != points.VARIABLE}
 
     def run(self) -> None:
@@ -75,15 +75,16 @@ class Client:
     def _await(self, act: plan.Act) -> None:
         match act.when:
             case "running":
-                wait_until(
-                    lambda: witness.have_started(os.environ["CHAOS_WITNESS"], act.tokens), within=PATIENCE
-                )
+                wait_until(lambda: witness.have_started(self._witness, act.tokens), within=PATIENCE)
             case "down":
                 wait_until(lambda: not self._engine.bell.ring(), within=PATIENCE)
 
     def _carry_out(self, act: plan.Act) -> dict[str, str]:
         if act.verb == "submit":
-            views = self._engine.submit_all([self._draft(self._deeds[token]) for token in act.tokens])
+            drafts = [self._draft(self._deeds[token]) for token in act.tokens]
+            witness.say(self._witness, "asked", act.tokens)
+            views = self._engine.submit_all(drafts)
+            witness.say(self._witness, "known", act.tokens)
             return dict(zip(act.tokens, (view.id for view in views), strict=True))
         ids = [self._id(token) for token in act.tokens]
         match act.verb:

@@ -20,8 +20,10 @@ def plan_workload(dice: Random, *, tasks: int, span: float) -> tuple[tuple[Deed,
     deeds: list[Deed] = []
     acts: list[Act] = []
     prefix = f"s{dice.getrandbits(24):06x}"
+    # In bursts, so that there are queues.
+    bursts = [dice.uniform(0, span * 0.85) for _ in range(max(2, tasks // 12))]
     for number in range(tasks):
-        at = dice.uniform(0, span * 0.85)
+        at = dice.choice(bursts) + dice.uniform(0, 0.1)
         client = dice.randrange(CLIENTS)
         deed, more = _deed(dice, f"{prefix}t{number:03d}", at, client)
         cleared = {token for act in acts if act.verb == "clear" for token in act.tokens}
@@ -51,7 +53,7 @@ def _deed(dice: Random, token: str, at: float, client: int) -> tuple[Deed, list[
     deed = Deed(
         token=token,
         steps=(),
-        lane=dice.choices(("narrow", "wide", "broad"), (1, 5, 4))[0],
+        lane=dice.choices(("narrow", "wide", "broad"), (2, 5, 4))[0],
         priority=dice.choices(("high", "normal", "low"), (2, 6, 2))[0],
         owner=dice.choice(OWNERS),
         notify=dice.choices(("always", "on_failure", "never"), (17, 2, 1))[0],
@@ -76,7 +78,7 @@ def _deed(dice: Random, token: str, at: float, client: int) -> tuple[Deed, list[
         (22, 26, 8, 10, 12, 4, 3, 3, 7, 4, 3),
     )[0]
     acts: list[Act] = []
-    nap = f"sleep:{dice.uniform(0.05, 1.4):.2f}"
+    nap = f"sleep:{dice.uniform(0.05, 0.5 if deed.lane == 'narrow' else 1.4):.2f}"
     steps: tuple[str, ...]
     match kind:
         case "plain":
