@@ -15,6 +15,7 @@ from errands.engine.engine import Engine
 from errands.engine.home import Home
 from errands.model.draft import Draft
 from errands.model.errors import BadValue, NotFound
+from errands.model.view import View
 from errands.testing.engines import TestEngine, embedded
 
 from .daemons import Daemons, lines
@@ -148,3 +149,23 @@ async def test_a_watcher_sees_every_change_of_a_task(engine: TestEngine) -> None
 
     async with asyncio.timeout(20):
         assert (await watcher)[-1] == "completed"
+
+
+@pytest.mark.parametrize("named", [True, False])
+async def test_a_watcher_misses_no_change_that_came_before_it_listened(
+    engine: TestEngine, named: bool
+) -> None:
+    task = await engine.started(WAITING, input="pipe")
+
+    async def first_change() -> View:
+        async for view in engine.watch(*([task.id] if named else [])):
+            return view
+        raise AssertionError("a watch never ends by itself")
+
+    watcher = asyncio.create_task(first_change())
+    await asyncio.sleep(0)  # it has asked to be told, and has not heard yet that it will be
+    await engine.send(task.id, b"\n")
+    await engine.wait(task.id)
+
+    async with asyncio.timeout(20):
+        assert (await watcher).id == task.id

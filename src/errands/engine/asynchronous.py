@@ -16,6 +16,7 @@ from errands.model.errors import BadValue
 from errands.model.event import Event
 from errands.model.notice import Notice
 from errands.model.record import fields
+from errands.model.states import LIVE
 from errands.model.view import View
 from errands.ports.output import Piece
 from errands.ports.store import Query
@@ -93,13 +94,30 @@ class AsyncEngine:
         return self.engine.light(ids)
 
     async def watch(self, *task_ids: str) -> AsyncIterator[View]:
-        """Yield a task's view whenever it changed; all tasks if none is named. It never ends by itself."""
-        ids = [self.engine.resolve(each) for each in task_ids] or ["*"]
-        async with _Line(self.engine, ids, self._unheld) as line:
+        """Yield a task's view whenever it changed; all tasks if none is named. It never ends by itself.
+
+        A change that nobody rang for is seen at the next look.
+        """
+        ids = tuple(self.engine.resolve(each) for each in task_ids)
+        seen = {view.id: _place(view) for view in self._watched(ids, ())}
+        async with _Line(self.engine, ids or ("*",), self._unheld) as line:
             while True:
-                for task_id in await line.news(LOOK) or ():
-                    for view in self.engine.list(Query(ids=(task_id,))):
+                told = await line.news(LOOK)
+                for view in self._watched(told or ids, () if told else seen):
+                    place = _place(view)
+                    if told or seen.get(view.id) != place:
+                        seen[view.id] = place
                         yield view
+                    if not ids and not view.is_live:
+                        seen.pop(view.id, None)
+
+    def _watched(self, ids: Sequence[str], seen: Iterable[str]) -> list[View]:
+        """Look at these tasks; without any, at all that live, and at those that did when last seen."""
+        if ids:
+            return self.engine.list(Query(ids=tuple(ids)))
+        live = self.engine.list(Query(states=LIVE))
+        gone = set(seen).difference(view.id for view in live)
+        return [*live, *self.engine.list(Query(ids=tuple(gone)))]
 
     async def follow(self, task_id: str) -> AsyncIterator[bytes]:
         """Yield a task's output as it comes, from its beginning, until its run has ended."""
@@ -143,6 +161,11 @@ def _meant(name: str, value: Any) -> Any:
             raise BadValue(f"{name} takes a list, not one string: {name}=[{value!r}]")
         return tuple(value)
     return value
+
+
+def _place(view: View) -> tuple[object, ...]:
+    """Say how far a task has come, to see whether it moved."""
+    return view.latest.id, view.latest.state, view.latest.stop_requested_at
 
 
 class _Line:
