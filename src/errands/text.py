@@ -160,11 +160,11 @@ class Cell:
 
 @record
 class Column:
-    """A column of a table. `flex` columns give way when the terminal is narrow, down to `least`."""
+    """A column of a table. `flex` columns give way where it is narrow, down to `least`; those of 1 before 2."""
 
     title: str
     right: bool = False
-    flex: bool = False
+    flex: int = 0
     least: int = 8
 
 
@@ -175,7 +175,7 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str | Cell]], look:
     shown = [i for i in range(len(columns)) if wide[i] or not cells]
     wide = [max(w, width(column.title)) for w, column in zip(wide, columns, strict=True)]
     excess = sum(wide[i] for i in shown) + 2 * (len(shown) - 1) - look.columns
-    for i in sorted((i for i in shown if columns[i].flex), key=lambda i: -wide[i]):
+    for i in sorted((i for i in shown if columns[i].flex), key=lambda i: (columns[i].flex, -wide[i])):
         given = min(max(excess, 0), max(wide[i] - columns[i].least, 0))
         wide[i] -= given
         excess -= given

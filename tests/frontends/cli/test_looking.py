@@ -63,9 +63,8 @@ def test_a_running_task_that_reports_progress_has_a_bar_and_the_time_left(person
     person.waits_for_output(task_id, "packing")
     (line,) = [line for line in person.types("ls").out.splitlines() if line.startswith(task_id)]
 
-    assert "███████░░░" in line
-    assert " 75% · 3/4 · " in line
-    assert "left · packing" in line
+    assert " 75% · " in line
+    assert " left · ███████░░░ · 3/4 · packing" in line
     assert "75%" in person.types("show", task_id).out
     person.types("cancel", task_id)
 
@@ -91,7 +90,8 @@ def test_show_tells_everything_about_a_task(person: Person, tmp_path: Path) -> N
     facts = {line[2:15].strip(): line[15:].strip() for line in text.splitlines() if line.startswith("  ")}
     assert facts["description"] == "count to thirty"
     assert facts["directory"] == str(tmp_path)
-    assert facts["exit code"] == "6"
+    assert facts["result"].startswith("exit 6")
+    assert "exit code" not in facts
     assert facts["batch"] == "counting"
     assert facts["limits"] == "time 5m, memory 2 GiB"
     assert facts["files"] == "report.txt"
@@ -101,6 +101,21 @@ def test_show_tells_everything_about_a_task(person: Person, tmp_path: Path) -> N
     assert "\n10\n" not in text
     assert "\n29\n" in person.types("show", "--lines", "2", task_id).out
     assert "\n28\n" not in person.types("show", "--lines", "2", task_id).out
+
+
+def test_a_task_that_printed_nothing_is_shown_without_a_way_to_its_output(person: Person) -> None:
+    shown = person.types("show", person.finishes("true")).out
+
+    assert "no output" in shown
+    assert "all of it" not in shown
+
+
+def test_a_task_with_a_name_alone_is_listed_with_its_command(person: Person) -> None:
+    task_id = person.finishes("--name", "greeting", "echo hello")
+    (line,) = [line for line in person.types("ls").out.splitlines() if line.startswith(task_id)]
+
+    assert line.endswith("  echo hello")
+    assert "description" not in person.types("show", task_id).out
 
 
 @pytest.mark.spec("O16")

@@ -83,6 +83,11 @@ def result(run: RunView) -> str:
     return " · ".join(words)
 
 
+def purpose(view: View) -> str:
+    """What a task is for: its description, or its command where it was only given a name."""
+    return view.command if view.description == view.name else view.description
+
+
 def signal_name(number: int | None) -> str:
     import signal
 
@@ -96,22 +101,26 @@ def waits_for(view: View, *, at: datetime) -> str:
     """Why a pending run has not started."""
     if view.due_at is not None and view.due_at > at:
         return f"starts {ago(view.due_at, at=at)}"
+    others = (view.details or {}).get("waiting_for")
+    if others:
+        return f"waits for {', '.join(others)}"
     if view.waits:
         return f"waits for {plural(view.waits, 'task')}"
     return f"waits for room in lane {view.lane}"
 
 
 def progress_text(view: View, look: Look, *, at: datetime, columns: int = 10) -> str:
-    """A bar, the percentage and the time left, as far as the task tells."""
+    """The percentage, the time left and a bar, as far as the task tells; what matters most comes first."""
     progress = view.progress
     if progress is None:
         return ""
-    words = [f"{bar(progress, columns, plain=not look.unicode)} {int(progress.percent):3d}%"]
-    if progress.total is not None:
-        words.append(f"{progress.done}/{progress.total}")
+    words = [f"{int(progress.percent):3d}%"]
     left = eta(progress, took(view.latest, at=at) or timedelta())
     if left is not None and progress.percent < 100:
         words.append(f"{spoken(left) if left.seconds or left.days else '<1s'} left")
+    words.append(bar(progress, columns, plain=not look.unicode))
+    if progress.total is not None:
+        words.append(f"{progress.done}/{progress.total}")
     if progress.text:
         words.append(line(progress.text))
     return " · ".join(words)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.frontends.cli.options import JSON, Option, Usage, Verb, whole_from_one
-from errands.frontends.cli.showing import ago, now, outcome, state_word, took_text
+from errands.frontends.cli.showing import ago, now, outcome, purpose, state_word, took_text
 from errands.model.sanitise import line
 from errands.model.states import ENDED, LIVE
 from errands.ports.store import Query
@@ -23,9 +23,9 @@ COLUMNS = (
     Column(title="STATE"),
     Column(title="CREATED", right=True),
     Column(title="TOOK", right=True),
-    Column(title="DETAIL", flex=True, least=12),
-    Column(title="BATCH", flex=True),
-    Column(title="DESCRIPTION", flex=True, least=12),
+    Column(title="DETAIL", flex=2, least=12),
+    Column(title="BATCH", flex=1),
+    Column(title="DESCRIPTION", flex=1, least=12),
 )
 
 
@@ -82,7 +82,7 @@ def _rows(context: Context, views: Sequence[View]) -> list[tuple[str | Cell, ...
             took_text(view.latest, at=at),
             outcome(view, look, at=at),
             line(view.batch or ""),
-            line(view.description),
+            line(purpose(view)),
         )
         for view in views
     ]

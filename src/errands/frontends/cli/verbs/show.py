@@ -57,7 +57,7 @@ def show(context: Context, arguments: Arguments) -> int:
 
 def _facts(context: Context, view: View, at: datetime) -> Iterator[tuple[str, str]]:
     run, details = view.latest, view.details or {}
-    if view.description != view.command:
+    if view.description not in (view.command, view.name):
         yield "description", line(view.description)
     yield "command", _commands(details) or line(view.command)
     yield "before", _hook_lines(details.get("before", ()))
@@ -67,9 +67,9 @@ def _facts(context: Context, view: View, at: datetime) -> Iterator[tuple[str, st
     yield "environment", "\n".join(f"{line(name)}={line(value)}" for name, value in added.items())
     yield "created", f"{local(view.created_at)} ({ago(view.created_at, at=at)}) by {line(view.created_by)}"
     if run.state == "pending":
-        others = details.get("waiting_for") or ()
-        yield "waiting", f"for {', '.join(others)}" if others else waits_for(view, at=at)
-    yield "after", ", ".join(details.get("after", ()))
+        yield "state", waits_for(view, at=at)
+    else:
+        yield "after", ", ".join(details.get("after", ()))
     if run.started_at is not None:
         yield "started", f"{local(run.started_at)} ({ago(run.started_at, at=at)})"
     if run.completed_at is not None:
@@ -78,8 +78,11 @@ def _facts(context: Context, view: View, at: datetime) -> Iterator[tuple[str, st
     yield "progress", progress_text(view, context.look, at=at, columns=24) if run.state == "running" else ""
     if run.state == "running" and view.activity_at is not None:
         yield "last output", ago(view.activity_at, at=at)
-    yield "result", result(run)
-    yield from _process(run)
+    yield "result", _result(run)
+    if run.state == "running" and run.pid is not None:
+        yield "process", str(run.pid)
+    if run.leftovers:
+        yield "left over", f"{plural(run.leftovers, 'process', 'processes')} ended with the run"
     yield "hooks", _hooks(run.hooks or "")
     yield "lane", f"{view.lane}, {view.priority} priority"
     yield "limits", _limits(details.get("limits", {}))
@@ -102,17 +105,17 @@ def _hooks(codes: str) -> str:
     return ", ".join(words)
 
 
-def _process(run: RunView) -> Iterator[tuple[str, str]]:
-    if run.state == "running" and run.pid is not None:
-        yield "process", str(run.pid)
-    if run.exit_code is not None:
-        yield "exit code", str(run.exit_code)
-    if run.signal is not None:
-        yield "signal", f"{run.signal} ({signal_name(run.signal)})"
-    if run.error:
-        yield "error", line(run.error)
-    if run.leftovers:
-        yield "left over", f"{plural(run.leftovers, 'process', 'processes')} ended with the run"
+def _result(run: RunView) -> str:
+    """How a run ended, each fact once: the reason, and the code or signal where the reason is another."""
+    words = [result(run)]
+    if run.state == "cancelled":
+        words.append(line(run.error or ""))
+    if run.failure not in ("exit", "signal"):
+        if run.signal is not None:
+            words.append(f"ended by {signal_name(run.signal)}")
+        elif run.exit_code:
+            words.append(f"exit {run.exit_code}")
+    return " · ".join(filter(None, words))
 
 
 def _output_fact(run: RunView) -> str:
@@ -159,7 +162,7 @@ def _runs(context: Context, view: View, at: datetime) -> list[str]:
         Column(title="CAUSE"),
         Column(title="STARTED"),
         Column(title="TOOK", right=True),
-        Column(title="RESULT", flex=True),
+        Column(title="RESULT", flex=1),
     )
     rows: list[tuple[str | Cell, ...]] = [
         (
@@ -186,6 +189,8 @@ def _show_output(context: Context, view: View, output: str, at: datetime) -> Non
     if takes_input and run.state == "running" and view.activity_at and at - view.activity_at > QUIET:
         silence = spoken(at - view.activity_at)
         context.say(f"silent for {silence}; it may wait for input: errands send {view.id}")
+    if not lines and run.state != "running":
+        return
     more = "errands logs -f" if run.state == "running" else "errands logs"
     context.say(look.paint(f"all of it: {more} {view.id}", "dim"))
 

@@ -65,8 +65,8 @@ def ls(context: Context, arguments: Arguments) -> int:
         return 0
     columns = (
         Column(title="TEMPLATE"),
-        Column(title="PARAMETERS", flex=True),
-        Column(title="COMMAND", flex=True),
+        Column(title="PARAMETERS", flex=1),
+        Column(title="COMMAND", flex=1),
     )
     rows = [
         (Cell(text=name, colour="bold"), _takes(draft), line(written(draft.command)))
