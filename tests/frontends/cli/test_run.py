@@ -28,22 +28,24 @@ KEYS = {
 
 @pytest.mark.spec("L1", "L4", "N8")
 def test_the_reply_names_the_task_and_says_how_its_end_will_be_told(person: Person) -> None:
-    answer = person.types("run", "--name", "Full Tests", "sleep 0.1")
-    first, second = answer.out.splitlines()
+    answer = person.types("run", "--name", "Full Tests", "--stdin", "read line")
+    task_id = answer.out.split()[1]
 
-    task_id = first.split()[1]
     assert task_id.startswith("full-tests-")
-    assert first == f"started {task_id}  (errands logs -f {task_id})"
-    assert second == "when it ends: inbox of user: `errands notices`"
-    assert person.types("wait", task_id).code == 0
+    told = f"started {task_id}  (errands logs -f {task_id}; errands notices tells when it ends)\n"
+    assert answer.out == told
+    person.types("cancel", task_id)
 
 
 @pytest.mark.spec("N8")
 def test_nobody_is_promised_a_notice_that_will_not_come(person: Person) -> None:
-    answer = person.types("run", "--notify", "never", "true")
-    task_id = answer.out.split()[1]
+    queued = person.types("run", "--notify", "never", "--at", "+1h", "true")
+    on_failure = person.types("run", "--notify", "on_failure", "--at", "+1h", "true")
+    task_id = queued.out.split()[1].rstrip(":")
 
-    assert f"when it ends: none; ask with `errands wait {task_id}`" in answer.out
+    assert queued.out.endswith(f"; errands wait {task_id} tells when it ends)\n")
+    assert on_failure.out.endswith("; errands notices tells if it fails)\n")
+    person.types("cancel", task_id, on_failure.out.split()[1].rstrip(":"))
 
 
 @pytest.mark.spec("X7")
@@ -173,8 +175,8 @@ def test_a_task_can_wait_for_another_and_says_so(person: Person) -> None:
     answer = person.types("run", "--after", first, "echo second")
     second = answer.out.split()[1].rstrip(":")
 
-    assert "waits for 1 task" in answer.out
-    assert f" for {first}\n" in person.types("show", second).out
+    assert f"waits for {first}  (" in answer.out
+    assert f"waits for {first}\n" in person.types("show", second).out
     assert person.sees(second)["state"] == "pending"
     person.types("send", first, "go")
     assert person.types("wait", second).code == 0
@@ -188,6 +190,7 @@ def test_a_task_whose_forerunner_failed_is_skipped_with_the_reason(person: Perso
 
     assert answer.out.startswith("skipped ")
     assert bad in answer.out
+    assert "notices" not in answer.out
     assert person.types("wait", task_id, code=125).code == 125
 
 

@@ -92,7 +92,7 @@ def test_restart_runs_the_same_command_again_as_a_new_run(person: Person, tmp_pa
     )
     answer = person.types("restart", task_id)
 
-    assert answer.out.startswith(f"started {task_id}  (errands logs -f {task_id})")
+    assert answer.out.startswith(f"started {task_id}  (")
     assert person.types("wait", task_id).code == 0
     assert (tmp_path / "seen").read_text() == "me\nme\n"
     assert person.sees(task_id)["runs"] == 2

@@ -223,15 +223,30 @@ def _say_started(context: Context, view: View) -> None:
     from errands.frontends.cli.following import wait_for_start
 
     view = wait_for_start(context, view, AT_ONCE)
-    look = context.look
-    name = look.paint(view.id, "bold")
-    if view.latest.state == "pending":
-        context.say(f"queued {name}: {waits_for(view, at=now())}  (errands show {view.id})")
-    elif view.latest.state == "skipped":
-        context.say(f"skipped {name}: {view.latest.error}  (errands show {view.id})")
-    else:
-        context.say(f"started {name}  (errands logs -f {view.id})")
-    context.say(look.paint(f"when it ends: {view.wake}", "dim"))
+    name = context.look.paint(view.id, "bold")
+    match view.latest.state:
+        case "pending":
+            if view.waits:
+                view = context.engine.get(view.id)
+            said = f"queued {name}: {waits_for(view, at=now())}  (errands show {view.id}; {_told_by(view)})"
+        case "running":
+            said = f"started {name}  (errands logs -f {view.id}; {_told_by(view)})"
+        case "skipped":
+            said = f"skipped {name}: {view.latest.error}  (errands show {view.id})"
+        case state:
+            said = f"started {name}  ({state} already; errands show {view.id})"
+    context.say(said)
+
+
+def _told_by(view: View) -> str:
+    """Who tells the end of a task, honestly."""
+    match view.notify:
+        case "never":
+            return f"errands wait {view.id} tells when it ends"
+        case "on_failure":
+            return "errands notices tells if it fails"
+        case _:
+            return "errands notices tells when it ends"
 
 
 def _directory(given: str | None) -> str | None:
