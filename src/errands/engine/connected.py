@@ -56,8 +56,10 @@ class Connected:
         finally:
             if self._lock is not None:
                 self._lock.release()
-            counts = self._engine.store.counts()
-            self._engine.close()
+            try:
+                counts = self._engine.store.counts()
+            finally:
+                self._engine.close()
             if self._lock is not None and not self._failure() and (counts["pending"] or counts["running"]):
                 self._start_daemon()
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     Command = tuple[str, ...] | str
     Input = Literal["none", "pipe", "pty"]
-    Action = "Shell"
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_^")
 

@@ -8,8 +8,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
 
-    Trigger = "Now | At"
-
 
 @record
 class Now:

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Literal, Protocol
 
+    from errands.model.action import Input
     from errands.model.ending import Ending
 
     Role = Literal["before", "main", "finally"]
-    Input = Literal["none", "pipe", "pty"]
 
     class Runner(Protocol):
         listener: Callable[[Report], None]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from errands.model.errors import Ambiguous, NotFound, StoreUnreadable
 from errands.model.event import Event
+from errands.model.states import LIVE
+from errands.model.task import PRIORITIES
 from errands.model.view import RunView, View
 from errands.stores.sqlite.rows import TASK_COLUMNS, maybe_moment, micros, moment, task_from
 from errands.stores.sqlite.table import Table, marks
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
 
     from errands.ports.store import Query
 
-_PRIORITY = ("high", "normal", "low")
 _TASK = (
     "tasks.id, tasks.kind, tasks.state, tasks.name, tasks.description, tasks.command, tasks.cwd, tasks.lane, "
     "tasks.priority, tasks.batch, tasks.key, tasks.template, tasks.owner, tasks.notify, tasks.parent, "
@@ -29,8 +30,6 @@ _RUN = (
 )
 _LATEST = "FROM tasks JOIN runs ON runs.seq = tasks.run"
 _WIDTH = _TASK.count(",") + 1
-# How a list of run states is searched: each has an index that stays small, but for the ended ones.
-_LIVE_STATES = ("pending", "running")
 
 
 class ViewRows(Table):
@@ -50,7 +49,7 @@ class ViewRows(Table):
         if query.states:
             where.append(f"(runs.state IN ({marks(query.states)}) OR tasks.state IN ({marks(query.states)}))")
             values += [*query.states, *query.states]
-            if all(state in _LIVE_STATES for state in query.states):
+            if all(state in LIVE for state in query.states):
                 # Live runs are few: start from their partial index instead of walking every task.
                 source = (
                     "runs INDEXED BY one_live_run "
@@ -96,7 +95,12 @@ class ViewRows(Table):
             """,
             (task_id,),
         )
-        return tuple(self._run_view(task_id, row) for row in rows)
+        try:
+            return tuple(self._run_view(task_id, row) for row in rows)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise StoreUnreadable(
+                f"the history of task {task_id} is damaged ({error}); see `errands doctor`"
+            ) from error
 
     def resolve(self, prefix: str) -> str:
         rows = self.db.read(
@@ -221,7 +225,7 @@ class ViewRows(Table):
             command=command,
             cwd=cwd,
             lane=lane,
-            priority=_PRIORITY[priority],
+            priority=PRIORITIES[priority],
             batch=batch,
             key=key,
             template=template,
