@@ -103,7 +103,8 @@ LANE = "how many runs of that lane run at a time; any name makes a lane, 0 holds
 
 # Variables with our prefix that are no keys: what a task is told, and where things live.
 VARIABLES = {
-    "ERRANDS_HOME": "where the state lives; without it `$XDG_STATE_HOME/errands`, usually `~/.local/state/errands`",
+    "ERRANDS_HOME": "where the state lives; "
+    "without it `$XDG_STATE_HOME/errands`, usually `~/.local/state/errands`",
     "ERRANDS_SESSION": "whose tasks and notices are meant; without it those of `user`",
     "ERRANDS_PLATFORM": "`posix` uses the portable supervision instead of that of the system",
     "ERRANDS_TASK_ID": "in a task: its id",
