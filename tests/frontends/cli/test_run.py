@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from .person import Person
+from errands.frontends.cli.fields import ALONE, ALWAYS
+
+from .person import COMMAND, Person
 
 # What scripts may rely on.
 KEYS = {
@@ -46,6 +49,24 @@ def test_nobody_is_promised_a_notice_that_will_not_come(person: Person) -> None:
     assert queued.out.endswith(f"; errands wait {task_id} tells when it ends)\n")
     assert on_failure.out.endswith("; errands notices tells if it fails)\n")
     person.types("cancel", task_id, on_failure.out.split()[1].rstrip(":"))
+
+
+@pytest.mark.spec("X7")
+def test_every_field_of_a_task_in_json_is_explained(person: Person) -> None:
+    task_id = person.finishes("true")
+
+    assert list(person.types("ls", "--json", "-n", "1").object) == list(ALWAYS)
+    assert list(person.sees(task_id)) == [*ALWAYS, *ALONE]
+
+
+def test_a_directory_that_is_gone_is_named_as_the_reason(person: Person, tmp_path: Path) -> None:
+    leaving = f"cd {tmp_path}; rmdir {tmp_path}; exec {' '.join(COMMAND)} run true"
+    done = subprocess.run(
+        ["sh", "-c", leaving], env=person.environ, capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("errands: the current directory is gone; cd somewhere else")
 
 
 @pytest.mark.spec("X7")

@@ -9,13 +9,14 @@ import sys
 from pathlib import Path
 
 from errands import config
+from errands.frontends.cli.fields import ALONE, ALWAYS
 from errands.frontends.cli.help import explained, spelled, usage_lines
 from errands.frontends.cli.options import HELP
 from errands.frontends.cli.verbs import GROUPS, load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from errands.frontends.cli.options import Verb
 
@@ -39,7 +40,7 @@ before and after the other words; what follows `--` is no option. Durations are 
 | 1 | it failed |
 | 2 | the command line or the configuration is wrong |
 | 3 | there is no such task or template |
-| 4 | the task waits for approval, or was rejected |
+| 4 | reserved: the task was not approved |
 | 124 | the task had not ended when the waiting did |
 | 125 | the run was lost, interrupted or skipped |
 | 128+n | it died by signal n; 130 after Ctrl-C |
@@ -50,11 +51,28 @@ before and after the other words; what follows `--` is no option. Durations are 
 
 def reference() -> str:
     """Write the whole reference."""
-    parts = [HEAD]
+    parts = [HEAD, "\n".join(_fields()) + "\n"]
     for title, names in GROUPS:
         parts.append(f"## {title}\n")
         parts += ["\n".join(_section(load(name))) + "\n" for name in names]
     return "\n".join(parts)
+
+
+def _fields() -> Iterator[str]:
+    yield "## A task in JSON"
+    yield ""
+    yield "`--json` tells of a task, in every verb that tells of tasks:"
+    yield from _field_table(ALWAYS)
+    yield ""
+    yield "`show --json` adds:"
+    yield from _field_table(ALONE)
+
+
+def _field_table(fields: Mapping[str, str]) -> Iterator[str]:
+    yield ""
+    yield "| field | meaning |"
+    yield "|---|---|"
+    yield from (f"| `{name}` | {_cell(meaning)} |" for name, meaning in fields.items())
 
 
 def _section(verb: Verb) -> Iterator[str]:
@@ -79,7 +97,9 @@ def _section(verb: Verb) -> Iterator[str]:
         yield ""
         yield "```sh"
         left = max(len(command) for command, _ in verb.examples)
-        yield from (f"{command:<{left}}  # {meaning}" for command, meaning in verb.examples)
+        yield from (
+            f"{command:<{left}}  # {meaning}" if meaning else command for command, meaning in verb.examples
+        )
         yield "```"
 
 

@@ -252,4 +252,10 @@ def _told_by(view: View) -> str:
 def _directory(given: str | None) -> str | None:
     import os
 
-    return None if given is None else os.path.abspath(os.path.expanduser(given))
+    try:
+        here = os.getcwd()
+    except FileNotFoundError:
+        if given is None or not os.path.isabs(os.path.expanduser(given)):
+            raise Usage("the current directory is gone; cd somewhere else, or give --cwd") from None
+        here = "/"
+    return None if given is None else os.path.normpath(os.path.join(here, os.path.expanduser(given)))
