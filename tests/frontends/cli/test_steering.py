@@ -210,7 +210,8 @@ def test_an_ending_is_told_once_and_looking_at_a_task_tells_nothing(newcomer: Pe
     again = newcomer.types("notices").out
 
     assert peeked["run_id"] == f"{task_id}.1"
-    assert told.startswith(f"{task_id}  ✗ failed in ")
+    assert peeked["state"] == "unread"
+    assert told.startswith(f"{task_id}  ✗ failed  in ")
     assert again == "nothing has ended since you last asked\n"
     assert newcomer.types("notices", "--undelivered").out == "every notice was delivered\n"
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from errands.frontends.cli.options import JSON, Option, Verb
 from errands.frontends.cli.showing import ago, now
 from errands.model.duration import spoken
 from errands.model.sanitise import line
-from errands.text import plural, state_cell
+from errands.text import Cell, Column, plural, state_cell, table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
     from errands.frontends.cli.context import Context
     from errands.frontends.cli.options import Arguments
     from errands.model.notice import Notice
+
+
+COLUMNS = (*(Column(title="") for _ in range(4)), Column(title="", flex=1))
 
 
 def notices(context: Context, arguments: Arguments) -> int:
@@ -26,15 +31,21 @@ def notices(context: Context, arguments: Arguments) -> int:
         found = engine.store.unread(owner)
     else:
         found = engine.take_notices(owner, reader="cli")
-    for notice in found:
-        if arguments.json:
-            context.tell_json(_plain(notice))
-        else:
-            context.say(_line(context, notice))
-            if arguments.undelivered:
-                tries = plural(notice.attempts, "attempt")
-                context.say(f"    {notice.state} after {tries}: {line(notice.error or '')}")
-    if not found and not arguments.json:
+    if arguments.json:
+        for notice in found:
+            facts = _plain(notice)
+            if arguments.peek and notice.state in ("waiting", "delivered"):
+                facts["state"] = "unread"  # in the inbox or on its way there, it was not told yet
+            context.tell_json(facts)
+        return 0
+    # Without titles: a notice is a sentence, only aligned with its neighbours.
+    _, *lines = table(COLUMNS, [_row(context, notice) for notice in found], context.look)
+    for notice, text in zip(found, lines, strict=True):
+        context.say(text)
+        if arguments.undelivered:
+            tries = plural(notice.attempts, "attempt")
+            context.say(f"    {notice.state} after {tries}: {line(notice.error or '')}")
+    if not found:
         context.say(
             "every notice was delivered"
             if arguments.undelivered
@@ -67,19 +78,19 @@ def _body(notice: Notice) -> Any:
         return notice.body
 
 
-def _line(context: Context, notice: Notice) -> str:
-    body, look = _body(notice), context.look
+def _row(context: Context, notice: Notice) -> tuple[str | Cell, ...]:
+    body, told = _body(notice), ago(notice.created_at, at=now())
     if not isinstance(body, dict) or "task" not in body:
-        return f"{notice.run_id}  {line(notice.event)}  {line(str(body))}"
-    state = state_cell(str(body.get("state", notice.event)), look)
-    words = [f"{look.paint(str(body['task']), 'bold')}  {look.paint(state.text, state.colour)}"]
-    if body.get("elapsed") is not None:
-        from datetime import timedelta
-
-        words.append(f"in {spoken(timedelta(seconds=body['elapsed']))}")
+        return Cell(text=notice.run_id, colour="bold"), line(notice.event), "", told, line(str(body))
+    length = body.get("elapsed")
     more = body.get("summary") or body.get("error") or body.get("description") or ""
-    tail = [ago(notice.created_at, at=now()), line(str(more))]
-    return " · ".join([" ".join(words), *filter(None, tail)])
+    return (
+        Cell(text=str(body["task"]), colour="bold"),
+        state_cell(str(body.get("state", notice.event)), context.look),
+        "" if length is None else f"in {spoken(timedelta(seconds=length))}",
+        told,
+        line(str(more)),
+    )
 
 
 VERBS = (
