@@ -160,7 +160,7 @@ class Cell:
 
 @record
 class Column:
-    """A column of a table. `flex` columns give way where it is narrow, down to `least`; those of 1 before 2."""
+    """A column of a table. `flex` columns give way where it is narrow, down to `least`; 1 before 2."""
 
     title: str
     right: bool = False

@@ -63,6 +63,8 @@ class Reading:
         try:
             with open(path, "rb") as stream:
                 tree = tomllib.load(stream)
+        except FileNotFoundError:
+            return self.problem(path, "", "there is no such file")
         except (OSError, UnicodeDecodeError) as error:
             return self.problem(path, "", f"cannot be read ({error}); check the file and its permissions")
         except tomllib.TOMLDecodeError as error:

@@ -110,6 +110,13 @@ def test_a_task_that_printed_nothing_is_shown_without_a_way_to_its_output(person
     assert "all of it" not in shown
 
 
+def test_a_credential_in_a_command_is_not_shown(person: Person) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6" * 3
+    shown = person.types("show", person.finishes(f"true {secret}")).out
+
+    assert secret not in shown.partition("directory")[0]
+
+
 def test_a_task_with_a_name_alone_is_listed_with_its_command(person: Person) -> None:
     task_id = person.finishes("--name", "greeting", "echo hello")
     (line,) = [line for line in person.types("ls").out.splitlines() if line.startswith(task_id)]

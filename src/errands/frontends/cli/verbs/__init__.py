@@ -48,6 +48,21 @@ HIDDEN = ("complete",)
 # Modules that hold more than the one verb they are named after.
 MODULES = {"stop": "cancel", "complete": "completion"}
 
+# What people type who come from elsewhere.
+MEANT = {
+    "ps": "ls",
+    "status": "ls",
+    "list": "ls",
+    "jobs": "ls",
+    "start": "run",
+    "exec": "run",
+    "kill": "cancel",
+    "stop-all": "cancel",
+    "rm": "clear",
+    "log": "logs",
+    "tail": "logs",
+}
+
 NAMES = (*(name for _, names in GROUPS for name in names), *HIDDEN)
 FAMILIES = {
     first: tuple(name for name in NAMES if name.startswith(f"{first} "))
@@ -78,4 +93,5 @@ def find(words: list[str]) -> tuple[str, list[str]]:
         return name, words[1:]
     if name in NAMES:
         return name, words[1:]
-    raise Usage(f"there is no verb {name!r}{did_you_mean(name, NAMES)}; see errands --help")
+    near = f" (did you mean {MEANT[name]}?)" if name in MEANT else did_you_mean(name, NAMES)
+    raise Usage(f"there is no verb {name!r}{near}; see errands --help")

@@ -20,6 +20,8 @@ def send(context: Context, arguments: Arguments) -> int:
     elif arguments.eof and sys.stdin.isatty():
         content = b""
     else:
+        if sys.stdin.isatty():
+            context.note("type the input, end it with Ctrl-D")
         content = sys.stdin.buffer.read()
     context.engine.send(arguments.id, content, eof=arguments.eof)
     return 0

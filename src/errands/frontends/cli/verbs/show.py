@@ -138,8 +138,9 @@ def _hook_lines(commands: Any) -> str:
 
 def _written(command: Any) -> str:
     from errands.model.action import written
+    from errands.model.mask import Mask
 
-    return line(written(command if isinstance(command, str) else tuple(command)))
+    return line(Mask({}).text(written(command if isinstance(command, str) else tuple(command))))
 
 
 def _limits(limits: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.options import JSON, Operand, Verb
+from errands.frontends.cli.options import JSON, Operand, Usage, Verb
 from errands.frontends.cli.starting import (
     NAME,
     REPLY,
@@ -13,7 +13,6 @@ from errands.frontends.cli.starting import (
     draft_of,
     reply,
     start_of,
-    variable,
 )
 from errands.model.action import written
 from errands.model.record import evolve, fields
@@ -49,7 +48,7 @@ def run(context: Context, arguments: Arguments) -> int:
     context.ensure_daemon()
     before = context.engine.clock.now()
     view = context.engine.submit_template(
-        arguments.template, dict(map(variable, arguments.parameter)), **changes
+        arguments.template, dict(map(_parameter, arguments.parameter)), **changes
     )
     return reply(context, arguments, view, is_new=view.created_at >= before)
 
@@ -93,6 +92,13 @@ def remove(context: Context, arguments: Arguments) -> int:
     context.engine.remove_template(arguments.template)
     context.say(f"removed {arguments.template}")
     return 0
+
+
+def _parameter(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise Usage(f"{text!r} is no parameter; write NAME=VALUE")
+    return name, value
 
 
 def _takes(draft: Draft) -> str:
