@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from pathlib import Path
 
 import pytest
 
@@ -146,3 +147,16 @@ async def test_a_run_whose_record_was_removed_is_lost_and_never_run_again(stage:
     again = stage.pool.recover(run, attempt=1)
     assert isinstance(again, Ended)
     assert (stage.folder / "count").read_text() == "ran\n"
+
+
+@pytest.mark.fault("F18")
+@pytest.mark.parametrize(
+    "garbage", ["run shim=zz head=x header=\npid zz\n", "exit code=zz ended=1e999\n", "\0\xff\n"]
+)
+def test_a_record_that_its_own_task_garbled_is_read_without_an_error(tmp_path: Path, garbage: str) -> None:
+    (tmp_path / "record.1").write_text(garbage)
+    found = record.read(str(tmp_path), 1)
+    assert found is not None
+    assert (found.shim, found.pid) == (None, None)
+    if found.exit is not None:
+        assert record.ending(found.exit).code is None

@@ -87,14 +87,18 @@ class Supervisor:
             case NotStarted() if is_after_reboot:
                 self._ended[run.id] = Ended(run_id=run.id, ending=Ending(interrupted=True))
             case NotStarted():
-                again = evolve(run, attempt=run.attempt + 1)
-                self._store.again(run.id, attempt=again.attempt)
-                return task, again
+                return task, self._next_attempt(run)
             case Alive(pid=pid):
                 _LOG.info("run %s goes on (pid %s)", run.id, pid)
             case Ended() as report:
                 self._ended[run.id] = report
         return None
+
+    def _next_attempt(self, run: Run) -> Run:
+        """Note that a run is started anew because its last attempt provably never started."""
+        again = evolve(run, attempt=run.attempt + 1)
+        self._store.again(run.id, attempt=again.attempt)
+        return again
 
     def record(self, *, now: datetime) -> tuple[list[str], list[str], list[str]]:
         """Write down what was reported; give the runs and tasks that ended, and the tasks let go by that.
@@ -171,10 +175,15 @@ class Supervisor:
                 self._ended[report.run_id] = report
             case Refused():
                 # Its record exists: this attempt was started or given up by another holder.
-                _, run = self._live[report.run_id]
-                found = self._runner.recover(run.id, attempt=run.attempt)
-                if isinstance(found, Ended):
-                    self._ended[run.id] = found
+                task, run = self._live[report.run_id]
+                match self._runner.recover(run.id, attempt=run.attempt):
+                    case Ended() as found:
+                        self._ended[run.id] = found
+                    case NotStarted():
+                        with self._store:
+                            again = self._next_attempt(run)
+                        self.start(task, again)
+                self._stopping.discard(run.id)  # whoever was asked to stop it never had it
         self._wake()
 
     def _end(self, run_id: str, ending: Ending, now: datetime) -> tuple[list[str], list[str]]:

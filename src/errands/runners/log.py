@@ -125,10 +125,10 @@ class _Log:
         facts = found.exit if found is not None else None
         self._header = found.header if found is not None else 0
         if facts is not None and "kept" in facts:
-            self._kept = int(facts["kept"])
-            self._gap = int(facts.get("gap", 0))
-            self.total = int(facts["bytes"])
-            self.end_begins = self._kept + int(facts.get("lost_bytes", 0))
+            self._kept = record.number(facts["kept"]) or 0
+            self._gap = record.number(facts.get("gap")) or 0
+            self.total = record.number(facts.get("bytes")) or 0
+            self.end_begins = self._kept + (record.number(facts.get("lost_bytes")) or 0)
             if self._ring >= 0:
                 os.close(self._ring)
                 self._ring = -1

@@ -77,19 +77,24 @@ def parse(text: str, attempt: int) -> Record:
         if word == "run":
             first = fields(rest)
         elif word == "pid":
-            pid = int(rest.split(" ")[0])
+            pid = number(rest.split(" ")[0])
         elif word == "exit":
             exit_fields = fields(rest)
     return Record(
         attempt=attempt,
         is_tombstone=lines[:1] == [_TOMBSTONE],
-        shim=int(first["shim"]) if "shim" in first else None,
+        shim=number(first.get("shim")),
         boot=first.get("boot"),
-        header=int(first.get("header", 0)),
-        head=int(first["head"]) if "head" in first else None,
+        header=number(first.get("header")) or 0,
+        head=number(first.get("head")),
         pid=pid,
         exit=exit_fields,
     )
+
+
+def number(text: str | None) -> int | None:
+    """Read a number; whatever is none counts as absent, because a task can write into its own record."""
+    return int(text) if text is not None and text.isdecimal() and len(text) < 20 else None
 
 
 def bury(directory: str, attempt: int) -> bool:
@@ -139,7 +144,10 @@ def ending(facts: Mapping[str, Any]) -> Ending:
     for name, value in facts.items():
         if name in _READERS:
             field, read = _READERS[name]
-            found[field] = read(value)
+            try:
+                found[field] = read(value)
+            except (ValueError, OverflowError, OSError):
+                continue  # a task wrote into its own record: what cannot be read is not known
     return Ending(**found)
 
 

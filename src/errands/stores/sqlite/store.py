@@ -141,10 +141,10 @@ class SqliteStore(MoveRows, ViewRows, NoticeRows, TemplateRows):
 
         rows = self.db.read("SELECT vars FROM environments WHERE digest = ?", (digest,))
         try:
-            variables: dict[str, str] = json.loads(rows[0][0]) if rows else {}
-        except (TypeError, ValueError) as error:
+            variables: dict[str, str] = json.loads(rows[0][0])
+        except (IndexError, TypeError, ValueError) as error:
             raise StoreUnreadable(
-                f"the environment {digest} is damaged ({error}); start the task anew"
+                f"the environment {digest} is damaged or gone ({error}); start the task anew"
             ) from error
         return variables
 
