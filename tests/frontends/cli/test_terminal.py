@@ -232,3 +232,30 @@ def test_a_live_task_cannot_drive_the_terminal(terminal: Terminal) -> None:
     assert "\x1b[2J" not in said
     assert "\x1b]" not in said
     assert "owned" not in said
+
+
+@pytest.mark.spec("L24")
+def test_what_is_typed_goes_to_the_task_one_stays_with(terminal: Terminal) -> None:
+    child = terminal.types("run", "--wait", "--stdin", "while read line; do echo got $line; done; echo over")
+    started(child)
+    child.sendline("one")
+    child.expect_exact("got one")
+    child.sendline("two")
+    child.expect_exact("got two")
+    child.sendeof()
+
+    said, code = ended(child)
+    assert ("over" in said, code) == (True, 0)
+
+
+@pytest.mark.spec("O10")
+def test_a_narrow_list_keeps_the_time_left_and_clips_the_description(
+    person: Person, terminal: Terminal
+) -> None:
+    task_id = person.starts("--stdin", "--description", "pack " * 20, "echo '::progress 3/4'; read line")
+    person.waits_for_output(task_id, "3/4")
+    listed, _ = ended(terminal.types("ls", "-n", "1", columns=80))
+    person.types("cancel", task_id)
+
+    assert re.search(r" 75% · \S+ left", plain(listed))
+    assert "pack pack p…" in plain(listed)

@@ -26,15 +26,20 @@ STILL_LIVE = 124
 INTERRUPTED = 130
 
 
-def attend(context: Context, arguments: Arguments, view: View) -> int:
-    """Show a task's output until it ends; give its exit code."""
+def attend(context: Context, arguments: Arguments, view: View, *, is_new: bool) -> int:
+    """Show a task's output until it ends; give its exit code.
+
+    Only a task that is new gets our standard input: one found by its key got that of whoever started it.
+    """
+    view = context.engine.get(view.id)
     person = sys.stderr.isatty() and sys.stdin.isatty()
     if not arguments.quiet:
         keys = "  (Ctrl-Z leaves it running, Ctrl-C twice cancels it)" if person else ""
         context.note(f"started {view.id}{keys}")
         if view.due_at is not None or view.waits:
             context.note(waits_for(view, at=now()))
-    _feed(context, arguments, view)
+    if is_new:
+        _feed(context, arguments, view)
     try:
         if arguments.json:
             from errands.frontends.cli.verbs.wait import report
@@ -58,7 +63,7 @@ def _feed(context: Context, arguments: Arguments, view: View) -> None:
     """Pass standard input on to a task that takes input; never drop it without a word."""
     from errands.frontends.cli.feeding import feed, has_input
 
-    if (context.engine.get(view.id).details or {}).get("input", "none") != "none":
+    if (view.details or {}).get("input", "none") != "none":
         feed(context, view.id)
     elif not arguments.quiet and has_input():
         context.note("standard input is not passed on to the task; with --stdin it would be")

@@ -207,7 +207,7 @@ def reply(context: Context, arguments: Arguments, view: View, *, is_new: bool = 
     if arguments.wait:
         from errands.frontends.cli.attending import attend
 
-        return attend(context, arguments, view)
+        return attend(context, arguments, view, is_new=is_new)
     if arguments.json:
         context.tell_view(view)
     elif arguments.quiet:
