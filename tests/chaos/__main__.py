@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 
-from tests.chaos import points, scenarios
+from tests.chaos import mutants, points, scenarios
 from tests.chaos.decoys import can_reuse_pids
 from tests.chaos.plan import Plan, make_plan
 from tests.chaos.processes import become_subreaper
@@ -25,6 +25,8 @@ SMOKE = (3, 180, 30)
 def main() -> int:
     arguments = _arguments()
     points.check()
+    if arguments.mutant:
+        mutants.check(arguments.mutant)
     become_subreaper()
     for number in (signal.SIGINT, signal.SIGTERM):  # whoever stops us shall not have to clean up
         signal.signal(number, _leave)

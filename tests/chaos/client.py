@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 PAUSE = 0.05
 PATIENCE = 20.0
+IMPATIENCE = 3.0  # what is still live then will be for long
 
 
 class Client:
@@ -57,7 +58,7 @@ class Client:
         if act.verb == "restart" and again:
             return  # it may have been restarted; asking again could be once too often
         self._await(act)
-        give_up = time.monotonic() + PATIENCE
+        give_up = time.monotonic() + (IMPATIENCE if act.verb in ("restart", "clear") else PATIENCE)
         self._history.write("ask", number)
         while True:
             try:

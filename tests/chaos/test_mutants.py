@@ -34,4 +34,5 @@ def test_a_broken_engine_is_caught(
     verdict = verdict_of(scenario, mutant)
 
     assert verdict.returncode == 1, verdict.stdout + verdict.stderr
+    assert "has to follow" not in verdict.stderr
     assert f"\n  {invariant}: " in verdict.stdout

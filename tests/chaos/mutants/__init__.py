@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import traceback
 from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
@@ -27,6 +28,23 @@ def break_shims() -> None:
     """Break the shims that this process will fork, if a mutant is in force."""
     if mutant := _mutant():
         mutant.break_shims()
+
+
+def check(name: str) -> None:
+    """See, in a fork, that a mutant can still be made of this engine; in a daemon nobody would hear of it."""
+    os.environ[VARIABLE] = name
+    pid = os.fork()
+    if not pid:
+        try:
+            break_engine()
+            if is_in_shims():
+                break_shims()
+            os._exit(0)
+        finally:
+            traceback.print_exc()
+            os._exit(1)
+    if os.waitpid(pid, 0)[1]:
+        raise SystemExit(f"the mutant {name} has to follow the engine")
 
 
 def is_in_shims() -> bool:
