@@ -95,6 +95,7 @@ def make_loops(home: Home, config: Config, *, is_after_reboot: bool) -> Loops:
 
 def run_daemon(home: Home | None = None) -> int:
     """Run the daemon in this process."""
+    import gc
     import logging
 
     from errands.engine.daemon import serve
@@ -102,6 +103,9 @@ def run_daemon(home: Home | None = None) -> int:
     home = home or open_home()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     config = configuration.load(cwd="/")
+    # What is loaded stays; looking through it again and again for garbage would cost more than the garbage.
+    gc.freeze()
+    gc.set_threshold(20_000, 50, 50)
     return serve(home, config, _boot(), lambda rebooted: make_loops(home, config, is_after_reboot=rebooted))
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Durability = Literal["normal", "full"]
 
 PATIENCE = 5.0  # seconds to wait for another process's transaction
-CHECKPOINT_PAGES = 2000
+CHECKPOINT_PAGES = 8000  # 32 MB: a checkpoint waits for the disk, so it is worth doing rarely
 
 
 class Connection:
