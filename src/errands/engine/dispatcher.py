@@ -105,7 +105,6 @@ class Dispatcher:
             cpu=None if limits.cpu is None else limits.cpu.total_seconds(),
             processes=limits.processes,
             input=action.input,
-            sync=self._config.store.durability == "full",
         )
 
     def _step(self, role: Role, command: Command) -> Step:

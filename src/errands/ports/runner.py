@@ -73,7 +73,6 @@ class Launch:
     cpu: float | None = None
     processes: int | None = None
     input: Input = "none"
-    sync: bool = False
 
 
 @record

@@ -70,7 +70,7 @@ class Log:
         if self._ring >= 0 and not self.disk:
             self._note(self._written, self._written)
 
-    def finish(self, *, sync: bool) -> dict[str, int | str]:
+    def finish(self) -> dict[str, int | str]:
         """Make one plain file of it and give the facts that readers need to find their way."""
         tail = self._take_ring()
         missing = self.total - self.kept - len(tail)
@@ -83,8 +83,6 @@ class Log:
             tail = tail[: self._append(tail, force=True)]
             missing = self.total - self.kept - len(tail)
         if self._file >= 0:
-            if sync:
-                os.fsync(self._file)
             os.close(self._file)
         facts: dict[str, int | str] = {
             "header": self._header,

@@ -361,7 +361,6 @@ def _order(launch: Launch) -> dict[str, Any]:
         "grace": launch.grace,
         "limits": {"memory": launch.memory, "cpu": launch.cpu, "processes": launch.processes},
         "input": launch.input,
-        "sync": launch.sync,
     }
 
 

@@ -32,7 +32,6 @@ class Recorder:
     def __init__(self, order: dict[str, Any], *, shim: int, boot: str) -> None:
         self._directory: str = order["dir"]
         self._path = f"{self._directory}/record.{order['attempt']}"
-        self._sync: bool = order["sync"]
         self._first = b"run %s attempt=%d shim=%d boot=%s v=1 header=%d head=%d\n" % (
             order["run"].encode(),
             order["attempt"],
@@ -65,8 +64,6 @@ class Recorder:
             flags = os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
             self._file = os.open(self._path, flags, 0o600)
             os.write(self._file, self._first + text)
-        if self._sync:
-            os.fsync(self._file)
 
     def close(self) -> None:
         """Let go of the lock."""
@@ -92,19 +89,8 @@ class Recorder:
             raise RefusedError
         try:
             os.write(file, self._first)
-            if self._sync:
-                os.fsync(file)
-                _sync_folder(self._directory)
         except OSError:
             os.unlink(self._path)
             os.close(file)
             raise
         return file
-
-
-def _sync_folder(path: str) -> None:
-    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

@@ -37,7 +37,6 @@ def rehearse(system: System, directory: str, *, boot: str) -> None:
         "grace": 0.0,
         "limits": {"memory": None, "cpu": None, "processes": None},
         "input": "none",
-        "sync": False,
     }
     for attempt in range(TIMES):
         ours.send(frame(order | {"attempt": attempt}))

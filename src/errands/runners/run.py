@@ -308,7 +308,7 @@ class Run:
         if self._stdin >= 0:
             os.close(self._stdin)
         self._progress.tell(time.monotonic())
-        facts |= self._log.finish(sync=self._order["sync"])
+        facts |= self._log.finish()
         facts["cpu"] = f"{self._cpu:.6f}"
         facts["rss"] = self._rss
         if self._hooks:
