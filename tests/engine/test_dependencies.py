@@ -68,6 +68,24 @@ async def test_a_skip_goes_down_the_whole_line_and_everybody_is_told(engine: Tes
 
 
 @pytest.mark.spec("L14")
+async def test_cancelling_what_has_not_started_skips_those_behind_it_and_tells_everybody(
+    engine: TestEngine,
+) -> None:
+    running = await engine.started(WAITING, input="pipe")
+    pending = await engine.submit("true", after=[running.id])
+    behind = await engine.submit("true", after=[pending.id])
+    await engine.cancel(pending.id)
+
+    assert [(await engine.get(task.id)).state for task in (pending, behind)] == ["cancelled", "skipped"]
+    told = await engine.take_notices()
+    assert [(notice.run_id, notice.event) for notice in told] == [
+        (pending.latest.id, "cancelled"),
+        (behind.latest.id, "skipped"),
+    ]
+    assert (await engine.get(running.id)).state == "running"
+
+
+@pytest.mark.spec("L14")
 async def test_what_has_completed_already_is_not_waited_for(engine: TestEngine) -> None:
     first = await engine.finished("true")
     assert (await engine.finished("true", after=[first.id])).state == "completed"
