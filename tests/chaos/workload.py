@@ -13,6 +13,11 @@ CLIENTS = 3
 # Signals whose default is the end of a process, the uncatchable one among them.
 SIGNALS = (1, 2, 3, 6, 9, 10, 11, 12, 13, 14, 15)
 FOREVER = "sleep:120"
+# What tasks do, and how often each kind is drawn.
+KINDS = {
+    "plain": 22, "sleeper": 26, "signal": 8, "family": 10, "stopped": 12, "raced": 4, "withdrawn": 3,
+    "slow": 3, "large": 7, "odd": 4, "orphan": 3,
+}  # fmt: skip
 
 
 def plan_workload(dice: Random, *, tasks: int, span: float) -> tuple[tuple[Deed, ...], tuple[Act, ...]]:
@@ -61,22 +66,7 @@ def _deed(dice: Random, token: str, at: float, client: int) -> tuple[Deed, list[
         key=f"key {token}",
         delay=dice.uniform(0.1, 0.8) if dice.random() < 0.05 else 0.0,
     )
-    kind = dice.choices(
-        (
-            "plain",
-            "sleeper",
-            "signal",
-            "family",
-            "stopped",
-            "raced",
-            "withdrawn",
-            "slow",
-            "large",
-            "odd",
-            "orphan",
-        ),
-        (22, 26, 8, 10, 12, 4, 3, 3, 7, 4, 3),
-    )[0]
+    kind = dice.choices(tuple(KINDS), tuple(KINDS.values()))[0]
     acts: list[Act] = []
     nap = f"sleep:{dice.uniform(0.05, 0.5 if deed.lane == 'narrow' else 1.4):.2f}"
     steps: tuple[str, ...]
