@@ -122,6 +122,8 @@ async def test_silence_is_only_reported_where_that_was_asked_for_and_once(engine
     await engine.send(task.id, b"\n")
     assert (await engine.wait(task.id)).state == "completed"
     assert names(engine, task.id).count("silent") == 1
+    told = [notice.event for notice in await engine.take_notices()]
+    assert told == ["silent", "completed"]
 
 
 @pytest.mark.spec("L26")

@@ -211,6 +211,8 @@ class Loops:
             with self._store:
                 silent = self._supervisor.report_silence(now=now, monotonic=monotonic)
             self._belfry.tell(silent, ended=())
+            if silent:
+                self._notifier.ring()
         except StoreError as error:
             _LOG.error("silence could not be reported yet: %s", error)
         self._watch_for_silence()

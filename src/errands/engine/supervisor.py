@@ -154,8 +154,21 @@ class Supervisor:
             quiet = monotonic - self._heard[run.id][1]
             if quiet >= task.limits.idle.total_seconds() and self._store.note_idle(run.id):
                 self._store.add_event(task.id, "silent", run=run.number, now=now)
+                self._tell_of_silence(task, run, now)
                 silent.append(task.id)
         return silent
+
+    def _tell_of_silence(self, task: Task, run: Run, now: datetime) -> None:
+        assert task.limits.idle is not None
+        if task.notify == "never":
+            return
+        body = notice_body(
+            task=task.id, run=run.id, state="running", description=task.description,
+            command=" && ".join(written(each) for each in task.action.commands),
+            error=f"no output for {task.limits.idle.total_seconds():g} s; it goes on",
+        )  # fmt: skip
+        address = Address(channel="inbox", target=task.owner)
+        self._store.add_notice(run.id, "silent", address, body=body, now=now)
 
     @property
     def watched_for_silence(self) -> bool:

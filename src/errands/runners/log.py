@@ -197,7 +197,7 @@ def _open(path: str) -> int:
 
 
 def _pread(file: int, size: int, at: int) -> bytes:
-    content = piece = os.pread(file, size, at) if size > 0 else b""
+    content = piece = os.pread(file, size, at) if size > 0 and file >= 0 else b""
     while piece and len(content) < size:
         piece = os.pread(file, size - len(content), at + len(content))
         content += piece
