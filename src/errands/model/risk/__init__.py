@@ -1,0 +1,1 @@
+"""Risk: what a command may do, judged before it runs."""

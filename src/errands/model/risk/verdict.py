@@ -1,0 +1,47 @@
+"""A verdict: whether a command may run at once, needs a person, or is forbidden, and the reasons for that.
+
+`auto` is a proof: every part of the command was understood and found harmless. Everything else is `ask`.
+"""
+
+from __future__ import annotations
+
+from errands.model.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Verdict = Literal["auto", "ask", "deny"]
+    Undo = Literal["yes", "no", "unknown"]
+
+
+@record
+class Reason:
+    """Why a person must be asked, in words a person understands.
+
+    `undo` is "no" only where the harm is known to last: a person at their own terminal is asked again about
+    nothing else. `kind` groups reasons: delete, write, network, secret, script, program, option, shell ...
+    """
+
+    text: str
+    undo: Undo = "unknown"
+    kind: str = "unknown"
+
+
+@record
+class Judgement:
+    """The verdict on everything one task would run.
+
+    `programs` are the programs that the verdict rests on, each with the path it was found at; `scripts` are the
+    files whose content decides what happens, so that it belongs into an approval's digest.
+    """
+
+    verdict: Verdict
+    reasons: tuple[Reason, ...] = ()
+    programs: tuple[tuple[str, str], ...] = ()
+    scripts: tuple[str, ...] = ()
+
+    @property
+    def lasting(self) -> tuple[Reason, ...]:
+        """The reasons that speak of harm which cannot be undone."""
+        return tuple(reason for reason in self.reasons if reason.undo == "no")
