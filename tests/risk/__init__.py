@@ -1,0 +1,6 @@
+"""The judge before lines that nobody fitted it to, and before mutants of every line that must be asked about.
+
+Parts: `corpus.jsonl` and `unseen.jsonl` (lines with the verdict they deserve, by family; the second was
+written from the manuals of programs, without a look at the judge), `mutants` (ways to say a harmful line
+otherwise), `fuzz` (tries them in bulk). Run it with `python -m tests.risk.fuzz --help`.
+"""
