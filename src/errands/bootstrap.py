@@ -76,19 +76,17 @@ def open_engine(home: Home | None = None, config: Config | None = None) -> Engin
 
 def make_loops(home: Home, config: Config, *, is_after_reboot: bool) -> Loops:
     """Put the loops together; whoever runs them must hold the lock of the home."""
-    from errands.channels.inbox import InboxChannel
     from errands.engine.loops import Loops
     from errands.runners.pool import ShimPool
 
-    store = open_store(home, config)
     return Loops(
-        store=store,
+        store=open_store(home, config),
         runner=ShimPool(home.runs),
         home=home,
         config=config,
         clock=SystemClock(),
         output=_output(),
-        channels={"inbox": InboxChannel(store)},
+        channels={},
         is_after_reboot=is_after_reboot,
     )
 

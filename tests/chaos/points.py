@@ -43,7 +43,6 @@ DAEMON_POINTS = {
     "P9 ended, not recorded": Point(_SUPERVISOR, "Supervisor._end", "before"),
     "P10 ended, not announced": Point("errands.stores.sqlite.store", "SqliteStore.add_notice", "before"),
     "P10 recorded, not told": Point(_SUPERVISOR, "Supervisor.forget", "before", filled=True),
-    "P11 told, not acknowledged": Point("errands.stores.sqlite.store", "SqliteStore.delivered", "before"),
     "P12 asked to stop": Point("errands.runners.pool", "ShimPool.stop", "after"),
     "P16 in recovery": Point(_SUPERVISOR, "Supervisor.recover", "after"),
 }

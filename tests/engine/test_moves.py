@@ -49,8 +49,9 @@ def queued(store: SqliteStore) -> str:
     """Queue a run in an otherwise empty store."""
     with store:
         store.db.write("DELETE FROM tasks")
-        store.add_task(sample_task("true-222222"))
-        return store.add_run("true-222222", cause="submit", now=START).id
+        run = store.add_task(sample_task("true-222222"))
+    assert run is not None
+    return run.id
 
 
 def move(store: SqliteStore, run_id: str, name: str) -> bool:

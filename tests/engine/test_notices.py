@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -45,6 +48,25 @@ async def test_of_two_readers_at_once_each_notice_is_told_to_one(engine: TestEng
     with ThreadPoolExecutor(4) as pool:
         told = [run_id for answer in pool.map(read, range(4)) for run_id in answer]
     assert sorted(told) == sorted(task.latest.id for task in tasks)
+
+
+@pytest.mark.fault("F7")
+async def test_what_a_reader_took_and_could_not_note_is_told_to_the_next(
+    engine: TestEngine, home: Home
+) -> None:
+    task = await engine.finished("true")
+    doomed = """
+import os, signal, sys
+from errands import bootstrap
+from errands.engine.home import Home
+from errands.stores.sqlite.connection import Connection
+Connection.__exit__ = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+bootstrap.open_engine(Home(path=sys.argv[1])).take_notices("user", reader="doomed")
+"""
+    done = subprocess.run([sys.executable, "-c", doomed, home.path], check=False)
+
+    assert done.returncode == -signal.SIGKILL
+    assert [notice.run_id for notice in await engine.take_notices()] == [task.latest.id]
 
 
 @pytest.mark.trap(4)

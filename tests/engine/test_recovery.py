@@ -54,12 +54,6 @@ PLACES = [
         id="ended-and-not-told",
         marks=pytest.mark.fault("F6"),
     ),
-    pytest.param(
-        f"{STORE}.notices.NoticeRows.delivered",
-        "before",
-        id="told-and-not-noted",
-        marks=pytest.mark.fault("F7"),
-    ),
 ]
 
 

@@ -8,8 +8,6 @@ CREATE TABLE counts (
 INSERT INTO "counts" VALUES('cancelled',1);
 INSERT INTO "counts" VALUES('completed',1);
 INSERT INTO "counts" VALUES('failed',2);
-INSERT INTO "counts" VALUES('pending',2);
-INSERT INTO "counts" VALUES('running',0);
 INSERT INTO "counts" VALUES('skipped',1);
 CREATE TABLE environments (
     digest TEXT PRIMARY KEY,
@@ -24,19 +22,6 @@ CREATE TABLE events (
     at     INTEGER NOT NULL,
     detail TEXT NOT NULL DEFAULT ''
 );
-CREATE TABLE inbox (
-    notice     INTEGER PRIMARY KEY,
-    owner      TEXT NOT NULL,
-    run_id     TEXT NOT NULL,
-    event      TEXT NOT NULL,
-    body       TEXT NOT NULL,
-    created_at INTEGER NOT NULL,
-    told_at    INTEGER,
-    told_to    TEXT
-);
-INSERT INTO "inbox" VALUES(1,'user','failing-gcgwpe.1','failed','{"task": "failing-gcgwpe", "run": "failing-gcgwpe.1", "state": "failed", "description": "says hello", "command": "echo hello; exit 3", "exit_code": 3, "signal": null, "error": "exit code 3", "summary": null, "elapsed": 0.014955}',1794724668060191,NULL,NULL);
-INSERT INTO "inbox" VALUES(2,'chat-1','fine-9dsbdx.1','completed','{"task": "fine-9dsbdx", "run": "fine-9dsbdx.1", "state": "completed", "description": "fine", "command": "true && true", "exit_code": 0, "signal": null, "error": null, "summary": null, "elapsed": 0.011032}',1794724668086985,NULL,NULL);
-INSERT INTO "inbox" VALUES(3,'user','failing-gcgwpe.2','failed','{"task": "failing-gcgwpe", "run": "failing-gcgwpe.2", "state": "failed", "description": "says hello", "command": "echo hello; exit 3", "exit_code": 3, "signal": null, "error": "exit code 3", "summary": null, "elapsed": 0.004731}',1794724668100203,NULL,NULL);
 CREATE TABLE outbox (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
     run_id       TEXT NOT NULL,
@@ -50,14 +35,15 @@ CREATE TABLE outbox (
     attempts     INTEGER NOT NULL DEFAULT 0,
     next_at      INTEGER NOT NULL,
     delivered_at INTEGER,
+    reader       TEXT,
     error        TEXT,
     UNIQUE (run_id, event, channel, target)
 );
-INSERT INTO "outbox" VALUES(1,'failing-gcgwpe.1','failed','inbox','user','{"task": "failing-gcgwpe", "run": "failing-gcgwpe.1", "state": "failed", "description": "says hello", "command": "echo hello; exit 3", "exit_code": 3, "signal": null, "error": "exit code 3", "summary": null, "elapsed": 0.014955}',1794724668060191,'delivered',0,0,1794724668095697,NULL);
-INSERT INTO "outbox" VALUES(2,'fine-9dsbdx.1','completed','inbox','chat-1','{"task": "fine-9dsbdx", "run": "fine-9dsbdx.1", "state": "completed", "description": "fine", "command": "true && true", "exit_code": 0, "signal": null, "error": null, "summary": null, "elapsed": 0.011032}',1794724668086985,'delivered',0,0,1794724668095697,NULL);
-INSERT INTO "outbox" VALUES(3,'failing-gcgwpe.2','failed','inbox','user','{"task": "failing-gcgwpe", "run": "failing-gcgwpe.2", "state": "failed", "description": "says hello", "command": "echo hello; exit 3", "exit_code": 3, "signal": null, "error": "exit code 3", "summary": null, "elapsed": 0.004731}',1794724668100203,'delivered',0,0,1794724668131554,NULL);
-INSERT INTO "outbox" VALUES(4,'stopped-mpvq5t.1','cancelled','inbox','user','{"task": "stopped-mpvq5t", "run": "stopped-mpvq5t.1", "state": "cancelled", "description": "stopped", "command": "sleep 1000", "exit_code": null, "signal": 15, "error": "stopped by ada", "summary": null, "elapsed": 0.205361}',1794724668309255,'waiting',0,0,NULL,NULL);
-INSERT INTO "outbox" VALUES(5,'skipped-737ecv.1','skipped','inbox','user','{"task": "skipped-737ecv", "run": "skipped-737ecv.1", "state": "skipped", "description": "skipped", "command": "true", "exit_code": null, "signal": null, "error": "it waits for failing-gcgwpe, which is failed", "summary": null, "elapsed": null}',1794724668310231,'waiting',0,0,NULL,NULL);
+INSERT INTO "outbox" VALUES(1,'failing-gcgwpe.1','failed','inbox','user','{"task": "failing-gcgwpe", "run": "failing-gcgwpe.1", "state": "failed", "description": "says hello", "command": "echo hello; exit 3", "exit_code": 3, "signal": null, "error": "exit code 3", "summary": null, "elapsed": 0.014955}',1794724668060191,'waiting',0,0,NULL,NULL,NULL);
+INSERT INTO "outbox" VALUES(2,'fine-9dsbdx.1','completed','inbox','chat-1','{"task": "fine-9dsbdx", "run": "fine-9dsbdx.1", "state": "completed", "description": "fine", "command": "true && true", "exit_code": 0, "signal": null, "error": null, "summary": null, "elapsed": 0.011032}',1794724668086985,'waiting',0,0,NULL,NULL,NULL);
+INSERT INTO "outbox" VALUES(3,'failing-gcgwpe.2','failed','inbox','user','{"task": "failing-gcgwpe", "run": "failing-gcgwpe.2", "state": "failed", "description": "says hello", "command": "echo hello; exit 3", "exit_code": 3, "signal": null, "error": "exit code 3", "summary": null, "elapsed": 0.004731}',1794724668100203,'waiting',0,0,NULL,NULL,NULL);
+INSERT INTO "outbox" VALUES(4,'stopped-mpvq5t.1','cancelled','inbox','user','{"task": "stopped-mpvq5t", "run": "stopped-mpvq5t.1", "state": "cancelled", "description": "stopped", "command": "sleep 1000", "exit_code": null, "signal": 15, "error": "stopped by ada", "summary": null, "elapsed": 0.205361}',1794724668309255,'waiting',0,0,NULL,NULL,NULL);
+INSERT INTO "outbox" VALUES(5,'skipped-737ecv.1','skipped','inbox','user','{"task": "skipped-737ecv", "run": "skipped-737ecv.1", "state": "skipped", "description": "skipped", "command": "true", "exit_code": null, "signal": null, "error": "it waits for failing-gcgwpe, which is failed", "summary": null, "elapsed": null}',1794724668310231,'waiting',0,0,NULL,NULL,NULL);
 CREATE TABLE runs (
     seq               INTEGER PRIMARY KEY,
     task              INTEGER NOT NULL REFERENCES tasks (seq) ON DELETE CASCADE,
@@ -156,21 +142,19 @@ CREATE UNIQUE INDEX one_live_run ON runs (task) WHERE state IN ('pending', 'runn
 CREATE INDEX runs_ready ON runs (lane, priority, seq)
     WHERE state = 'pending' AND waits = 0 AND not_before IS NULL;
 CREATE INDEX runs_due ON runs (not_before) WHERE state = 'pending' AND not_before IS NOT NULL;
-CREATE INDEX runs_running ON runs (lane) WHERE state = 'running';
 CREATE INDEX runs_stopping ON runs (seq) WHERE state = 'running' AND stop_requested_at IS NOT NULL;
 CREATE INDEX runs_ended ON runs (completed_at) WHERE completed_at IS NOT NULL;
 CREATE INDEX waits_by_task ON waits (on_task);
 CREATE INDEX events_by_task ON events (task, seq);
-CREATE INDEX outbox_waiting ON outbox (channel, next_at) WHERE state = 'waiting';
-CREATE INDEX inbox_unread ON inbox (owner, notice) WHERE told_at IS NULL;
-CREATE TRIGGER count_added AFTER INSERT ON runs BEGIN
+CREATE INDEX outbox_waiting ON outbox (channel, next_at) WHERE state = 'waiting' AND channel <> 'inbox';
+CREATE INDEX outbox_unread ON outbox (target, id) WHERE state = 'waiting' AND channel = 'inbox';
+CREATE TRIGGER count_saved AFTER INSERT ON runs WHEN new.completed_at IS NOT NULL BEGIN
     UPDATE counts SET n = n + 1 WHERE state = new.state;
 END;
-CREATE TRIGGER count_moved AFTER UPDATE OF state ON runs WHEN old.state <> new.state BEGIN
-    UPDATE counts SET n = n - 1 WHERE state = old.state;
+CREATE TRIGGER count_ended AFTER UPDATE OF completed_at ON runs WHEN old.completed_at IS NULL BEGIN
     UPDATE counts SET n = n + 1 WHERE state = new.state;
 END;
-CREATE TRIGGER count_removed AFTER DELETE ON runs BEGIN
+CREATE TRIGGER count_removed AFTER DELETE ON runs WHEN old.completed_at IS NOT NULL BEGIN
     UPDATE counts SET n = n - 1 WHERE state = old.state;
 END;
 DELETE FROM "sqlite_sequence";

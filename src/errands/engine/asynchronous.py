@@ -78,20 +78,29 @@ class AsyncEngine:
     async def wait_all(
         self, task_ids: Sequence[str], *, timeout: float | timedelta | None = None
     ) -> list[View]:
-        ids = [self.engine.resolve(each) for each in task_ids]
+        known = self.engine.store.liveness(task_ids)
+        ids = [each if each in known else self.engine.resolve(each) for each in task_ids]
         seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
         if seconds is not None and seconds < 0:
             raise BadValue(f"a time-out cannot be negative: {seconds}")
         deadline = None if seconds is None else time.monotonic() + seconds
-        live = suspects = set(ids)
-        async with _Line(self.engine, ids, self._unheld, ends_only=True) as line:
-            while live := live - {each for each in suspects if self.engine.store.ended(each)}:
+        # The last one first: when it has ended, most of the others have, too.
+        for each in reversed(ids):
+            if known.get(each, True) and not await self._wait(each, deadline):
+                break
+        return self.engine.light(ids)
+
+    async def _wait(self, task_id: str, deadline: float | None) -> bool:
+        """Wait for one task; tell whether it has ended."""
+        if self.engine.store.ended(task_id):
+            return True
+        async with _Line(self.engine, [task_id], self._unheld, ends_only=True) as line:
+            while not self.engine.store.ended(task_id):
                 left = LOOK if deadline is None else min(LOOK, deadline - time.monotonic())
                 if left <= 0:
-                    break
-                told = await line.news(left)
-                suspects = live if told is None else live.intersection(told)
-        return self.engine.light(ids)
+                    return False
+                await line.news(left)
+        return True
 
     async def watch(self, *task_ids: str) -> AsyncIterator[View]:
         """Yield a task's view whenever it changed; all tasks if none is named. It never ends by itself.
@@ -221,7 +230,7 @@ class _Line:
             self._heard = None
 
     def _call(self) -> bool:
-        if not (self._bell.wait_for if self._ends_only else self._bell.watch)(self._ids):
+        if not (self._bell.wait_for(self._ids[0]) if self._ends_only else self._bell.watch(self._ids)):
             return False
         self._handle = self._bell.fileno()
         self._loop.add_reader(self._handle, self._hear)

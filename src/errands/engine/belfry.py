@@ -61,9 +61,8 @@ class Belfry:
         for task_id in changed:
             for line in (*self._watchers.get(task_id, ()), *everybody):
                 news.setdefault(line, []).append(task_id)
-        patient = self._waiters.get("*", ())
         for task_id in ended:
-            for line in (*self._waiters.pop(task_id, ()), *patient):
+            for line in self._waiters.pop(task_id, ()):
                 news.setdefault(line, []).append(task_id)
         for line, ids in news.items():
             self._say(line, b"changed " + " ".join(ids).encode() + b"\n")

@@ -1,8 +1,7 @@
 """The doorbell: a unix socket that wakes people up. It carries no facts.
 
 Whoever commits something rings; the holder of the loops tells those who watch which tasks changed. Losing
-the bell costs one poll, never a fact. Lines: `` or `ring ID...`, `watch ID...`, `watch *`, `await ID...`,
-`ping`; answers: `changed ID...`, `watching` (look now: what comes later is told), `pong PID`.
+the bell costs one poll, never a fact. Lines: `` or `ring ID...`, `watch ID...`, `watch *`, `await ID`, `ping`; answers: `changed ID...`, `watching` (look now: what comes later is told), `pong PID`.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-MANY = 2000  # tasks whose ids still fit into one message
 LONGEST = 100  # a unix socket's path must fit into 108 bytes, fewer on some systems
 
 
@@ -36,10 +34,9 @@ class Bell:
         """Ask to be told about changes of these tasks, or of all."""
         return self._say(b"watch " + " ".join(task_ids).encode() + b"\n")
 
-    def wait_for(self, task_ids: Iterable[str]) -> bool:
-        """Ask to be told when these tasks end, and of nothing before that; of all ends if they are many."""
-        ids = list(task_ids)
-        return self._say(b"await " + " ".join(ids if len(ids) <= MANY else ["*"]).encode() + b"\n")
+    def wait_for(self, task_id: str) -> bool:
+        """Ask to be told when a task ends, and of nothing before that."""
+        return self._say(b"await " + task_id.encode() + b"\n")
 
     def ping(self) -> bool:
         return self._say(b"ping\n")

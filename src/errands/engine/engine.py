@@ -74,8 +74,7 @@ class Engine:
         """
         now = self.clock.now()
         with self.store:
-            ids = self._launcher().launch_all(drafts, now=now)
-            views = [self._shown(self.store.view(each)) for each in ids]
+            views = [self._shown(each) for each in self._launcher().launch_all(drafts, now=now)]
         self.bell.ring()
         return views
 
@@ -113,7 +112,7 @@ class Engine:
             if self.store.view(task_id).is_live:
                 raise IllegalMove(f"task {task_id} is still live; cancel it first, or wait for it")
             self.store.reopen(task_id, now=now)
-            self._launcher().queue(self.store.task(task_id), cause="restart", now=now)
+            self._launcher().again(self.store.task(task_id), cause="restart", now=now)
         self.bell.ring()
         return self.light([task_id])[0]
 
@@ -146,16 +145,9 @@ class Engine:
                 self.store.mark_retrieved(view.latest.id, now=self.clock.now())
 
     def take_notices(self, owner: str, *, reader: str, limit: int = 1000) -> list[Notice]:
-        """Hand over what an owner was not told yet; each notice once, whoever asks.
-
-        What the notifier has not put into the inbox yet is put there first: nobody has to wait for it.
-        """
-        now = self.clock.now()
+        """Hand over what an owner was not told yet; each notice once, whoever asks."""
         with self.store:
-            waiting = self.store.due_notices("inbox", now=now, limit=limit)
-            self.store.put_inbox(waiting)
-            self.store.delivered([each.id for each in waiting], now=now)
-            return self.store.take_inbox(owner, reader=reader, now=now, limit=limit)
+            return self.store.take_inbox(owner, reader=reader, now=self.clock.now(), limit=limit)
 
     def save_template(self, name: str, draft: Draft) -> None:
         """Save a draft under a name; a template of that name is replaced."""
@@ -183,7 +175,7 @@ class Engine:
         if self._launching is None:
             from errands.engine.launching import Launching
 
-            self._launching = Launching(self.store, self.config)
+            self._launching = Launching(self.store, self.config, self.home.runs)
         return self._launching
 
     # Questions.

@@ -15,6 +15,7 @@ from errands.model.order import ordered
 from errands.model.plain import plain_text
 from errands.model.task import Task
 from errands.model.trigger import At, Now
+from errands.model.view import first_view
 from errands.text import did_you_mean
 
 try:
@@ -30,21 +31,23 @@ if TYPE_CHECKING:
 
     from errands.config import Config
     from errands.model.draft import Draft
-    from errands.model.run import Cause
+    from errands.model.run import Cause, Run
+    from errands.model.view import View
     from errands.ports.store import Store
 
 
 class Launching:
     """Everything here happens inside the caller's transaction."""
 
-    def __init__(self, store: Store, config: Config) -> None:
+    def __init__(self, store: Store, config: Config, runs_dir: str) -> None:
         self._store = store
         self._config = config
+        self._runs_dir = runs_dir
         self._raw: dict[Any, Any] = {}
         self._digest = ""
         self._variables = ""
 
-    def launch_all(self, drafts: Sequence[Draft], *, now: datetime) -> list[str]:
+    def launch_all(self, drafts: Sequence[Draft], *, now: datetime) -> list[View]:
         """Create the tasks of several drafts, those first that others wait for."""
         for draft in drafts:
             check(draft)
@@ -53,15 +56,18 @@ class Launching:
         named = {draft.name or f"#{i}": draft for i, draft in enumerate(drafts)}
         if len(named) < len(drafts):
             raise BadValue("two drafts of one call have the same name; give each its own")
+        views: dict[str, View] = {}
         ids: dict[str, str] = {}
         for name in ordered({name: draft.after for name, draft in named.items()}):
-            ids[name] = self._launch(named[name], ids, now)
-        return [ids[name] for name in named]
+            views[name] = self._launch(named[name], ids, now)
+            ids[name] = views[name].id
+        return [views[name] for name in named]
 
-    def queue(self, task: Task, *, cause: Cause, now: datetime) -> None:
-        """Queue a run of a task behind what it waits for."""
-        due = task.trigger.time if isinstance(task.trigger, At) and task.trigger.time > now else None
-        run = self._store.add_run(task.id, cause=cause, now=now, not_before=due)
+    def again(self, task: Task, *, cause: Cause, now: datetime) -> None:
+        """Queue another run of a task behind what it waits for."""
+        self._wait(task, self._store.add_run(task.id, cause=cause, now=now, not_before=_due(task, now)), now)
+
+    def _wait(self, task: Task, run: Run, now: datetime) -> None:
         waiting: list[str] = []
         for other in task.after:
             try:
@@ -78,17 +84,20 @@ class Launching:
         if waiting:
             self._store.add_waits(run.id, waiting)
 
-    def _launch(self, draft: Draft, ids: Mapping[str, str], now: datetime) -> str:
+    def _launch(self, draft: Draft, ids: Mapping[str, str], now: datetime) -> View:
         if draft.key is not None:
             first = self._store.keyed(draft.key)
             if first is not None:
-                return first
-        task = self._task(draft, ids, now)
-        while not self._store.add_task(task):
+                return self._store.view(first)
+        run = None
+        while run is None:
             task = self._task(draft, ids, now)
+            run = self._store.add_task(task, not_before=_due(task, now))
         self._store.add_environment(self._digest, self._variables)
-        self.queue(task, cause="submit", now=now)
-        return task.id
+        if task.after:
+            self._wait(task, run, now)
+            return self._store.view(task.id)
+        return first_view(task, run, f"{self._runs_dir}/{run.id}/output.log")
 
     def _task(self, draft: Draft, ids: Mapping[str, str], now: datetime) -> Task:
         self._check_lane(draft.lane)
@@ -163,6 +172,10 @@ class Launching:
             self._variables = plain_text(dict(sorted(environ.items())))
             self._digest = blake2b(self._variables.encode(), digest_size=16).hexdigest()
         return self._digest
+
+
+def _due(task: Task, now: datetime) -> datetime | None:
+    return task.due_at if task.due_at is not None and task.due_at > now else None
 
 
 def _span(asked: timedelta | None, default: timedelta | None) -> timedelta | None:

@@ -34,6 +34,11 @@ class Shell:
     lastly: tuple[Command, ...] = ()
     input: Input = "none"
 
+    @property
+    def line(self) -> str:
+        """The commands as one line a person would type."""
+        return " && ".join(written(each) for each in self.commands)
+
 
 def written(command: Command) -> str:
     """Write a command the way a person would type it."""

@@ -1,4 +1,5 @@
-"""Plain values as JSON text, without importing `json`, which costs a command as much as all its work.
+"""Plain values: text that is UTF-8 whatever it came from, and JSON without importing `json`, which costs a
+command as much as all its work.
 
 The encoder is the one that `json` itself uses; whoever reads the text back has the time for the rest of it.
 """
@@ -16,6 +17,15 @@ if TYPE_CHECKING:
 def plain_text(value: Any) -> str:
     """Write strings, numbers, booleans, None, lists, tuples and dicts of them as JSON."""
     return "".join(_encode(value, 0))
+
+
+def utf8(text: str) -> str:
+    """Make text from outside fit to be stored and shown; bytes that are no UTF-8 become replacement marks."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return text
 
 
 def _refuse(value: object) -> object:

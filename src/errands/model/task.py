@@ -6,6 +6,7 @@ A task outlives its runs; a restart is a new run of the same task.
 from __future__ import annotations
 
 from errands.model.record import record
+from errands.model.trigger import At
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from errands.model.limits import Limits
     from errands.model.notice import Policy
     from errands.model.states import TaskState
-    from errands.model.trigger import At, Now
+    from errands.model.trigger import Now
 
     Kind = Literal["shell", "agent"]
     Priority = Literal["high", "normal", "low"]
@@ -46,3 +47,8 @@ class Task:
     after: tuple[str, ...]
     created_at: datetime
     created_by: str
+
+    @property
+    def due_at(self) -> datetime | None:
+        """The time a task was told to start at."""
+        return self.trigger.time if isinstance(self.trigger, At) else None

@@ -5,6 +5,7 @@ It is read in one query and changes nothing. `state` is what a person would call
 
 from __future__ import annotations
 
+from errands.model.plain import utf8
 from errands.model.record import fields, record
 
 TYPE_CHECKING = False
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
 
     from errands.model.notice import Policy
     from errands.model.progress import Progress
+    from errands.model.run import Run
     from errands.model.states import RunState, TaskState
+    from errands.model.task import Task
 
 
 @record
@@ -94,6 +97,43 @@ class View:
     @property
     def is_cancelling(self) -> bool:
         return self.latest.state == "running" and self.latest.stop_requested_at is not None
+
+
+def first_view(task: Task, run: Run, output_file: str) -> View:
+    """Show a task that was made just now: what is known needs no look at the store."""
+    return View(
+        id=task.id,
+        kind=task.kind,
+        state=task.state if task.state == "proposed" else run.state,
+        task_state=task.state,
+        name=utf8(task.name),
+        description=utf8(task.description),
+        command=utf8(task.action.line),
+        cwd=utf8(task.action.cwd),
+        lane=task.lane,
+        priority=task.priority,
+        batch=task.batch,
+        key=task.key,
+        template=task.template,
+        owner=task.owner,
+        notify=task.notify,
+        parent=task.parent,
+        created_at=task.created_at,
+        created_by=task.created_by,
+        updated_at=task.created_at,
+        runs=run.number,
+        due_at=task.due_at,
+        waits=0,
+        latest=RunView(
+            id=run.id,
+            number=run.number,
+            cause=run.cause,
+            state=run.state,
+            attempt=run.attempt,
+            created_at=run.created_at,
+            output_file=output_file,
+        ),
+    )
 
 
 def exit_code(view: View) -> int:

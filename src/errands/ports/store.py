@@ -29,13 +29,13 @@ if TYPE_CHECKING:
         def close(self) -> None: ...
 
         # Tasks and runs come and go.
-        def add_task(self, task: Task) -> bool:
-            """Add a task; False when its id is taken."""
+        def add_task(self, task: Task, *, not_before: datetime | None = None) -> Run | None:
+            """Add a task and queue its first run; None when its id is taken."""
 
         def add_run(
             self, task_id: str, *, cause: Cause, now: datetime, not_before: datetime | None = None
         ) -> Run:
-            """Queue a new run of a task; AlreadyActive if one is live."""
+            """Queue another run of a task; AlreadyActive if one is live."""
 
         def reopen(self, task_id: str, *, now: datetime) -> None:
             """Make an ended task active again."""
@@ -118,6 +118,9 @@ if TYPE_CHECKING:
         def ended(self, task_id: str) -> bool:
             """Tell whether a task has no live run, as cheaply as a waiter can ask."""
 
+        def liveness(self, task_ids: Sequence[str]) -> dict[str, bool]:
+            """Say of many tasks at once which have a live run; what is no task's id is left out."""
+
         def events(self, task_id: str) -> list[Event]: ...
         def counts(self) -> dict[str, int]: ...
         def superseded(self, *, before: datetime, limit: int) -> list[str]:
@@ -129,20 +132,21 @@ if TYPE_CHECKING:
         def add_notice(
             self, run_id: str, event: str, address: Address, *, body: str, now: datetime
         ) -> None: ...
-        def due_notices(self, channel: str, *, now: datetime, limit: int) -> list[Notice]: ...
+        def due_notices(self, channel: str, *, now: datetime, limit: int) -> list[Notice]:
+            """Give what is to be sent now; the inbox is never sent, its owner takes it."""
+
         def next_notice_at(self, channel: str) -> datetime | None: ...
         def delivered(self, notice_ids: Sequence[int], *, now: datetime) -> None: ...
         def deferred(
             self, notice_ids: Sequence[int], *, error: str, next_at: datetime, dead_after: int
         ) -> None: ...
-        def put_inbox(self, notices: Sequence[Notice]) -> None:
-            """Put notices where their owner's next reader finds them; a second time changes nothing."""
-
         def take_inbox(self, owner: str, *, reader: str, now: datetime, limit: int) -> list[Notice]:
             """Hand over what an owner was not told yet; each notice is handed over once."""
 
         def unread(self, owner: str | None) -> list[Notice]: ...
-        def undelivered(self) -> list[Notice]: ...
+        def undelivered(self) -> list[Notice]:
+            """List what could not be sent yet, or was given up."""
+
         def forget_notices(self, *, before: datetime) -> int: ...
 
         # Templates.

@@ -34,6 +34,7 @@ class Channel:
         self._on_end = on_end
         self._frames = Frames()
         self._waiting: list[tuple[bytes, socket.socket | None]] = []
+        self._is_writing = False
         loop.add_reader(end.fileno(), self._receive)
 
     def send(self, message: Any) -> None:
@@ -77,6 +78,7 @@ class Channel:
                     sent = self._socket.sendmsg([packed], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
                     passing.close()
             except BlockingIOError:
+                self._is_writing = True
                 self._loop.add_writer(self._socket.fileno(), self._send_waiting)
                 return
             except OSError:
@@ -85,7 +87,9 @@ class Channel:
                 self._waiting[0] = packed[sent:], None
             else:
                 del self._waiting[0]
-        self._loop.remove_writer(self._socket.fileno())
+        if self._is_writing:
+            self._is_writing = False
+            self._loop.remove_writer(self._socket.fileno())
 
     def _receive(self) -> bool:
         """Hear what arrived, if anything; tell whether there may be more."""

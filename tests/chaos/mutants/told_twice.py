@@ -24,5 +24,5 @@ def _take(store: SqliteStore, owner: str, **named: Any) -> list[Notice]:
     for notice in notices:
         if notice.id not in forgotten:
             forgotten.add(notice.id)
-            store.db.write("UPDATE inbox SET told_at = NULL WHERE notice = ?", (notice.id,))
+            store.db.write("UPDATE outbox SET state = 'waiting' WHERE id = ?", (notice.id,))
     return notices

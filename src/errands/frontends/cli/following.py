@@ -10,7 +10,7 @@ import select
 import time
 
 from errands.engine.doorbell import Bell
-from errands.engine.waiting import LOOK
+from errands.engine.waiting import LOOK, wait
 from errands.model.run import task_of
 from errands.ports.store import Query
 
@@ -60,27 +60,20 @@ def wait_for(
     *,
     timeout: float | None = None,
     glance: Callable[[list[View]], None] | None = None,
-    every: float = LOOK,
+    every: float = 0.5,
 ) -> list[View]:
-    """Wait until all tasks have ended or the time has passed; `glance` sees them at every turn."""
+    """Wait until all tasks have ended or the time has passed; `glance` sees them now and then."""
+    gc.enable()  # whoever waits is no short command
+    engine = context.engine
     deadline = None if timeout is None else time.monotonic() + timeout
-    watch = Watch(context, task_ids)
-    known: dict[str, View] = {}
-    live = list(task_ids)
-    try:
-        while True:
-            for view in context.engine.list(Query(ids=tuple(live))):
-                known[view.id] = view
-            views = [known[each] for each in task_ids if each in known]
-            live = [view.id for view in views if view.is_live]
-            if glance is not None:
-                glance(views)
-            left = every if deadline is None else min(every, deadline - time.monotonic())
-            if not live or left <= 0:
-                return views
-            watch.news(left)
-    finally:
-        watch.close()
+    while True:
+        left = None if deadline is None else deadline - time.monotonic()
+        if glance is not None:
+            glance(engine.light(task_ids))
+            left = every if left is None else min(every, left)
+        live = wait(engine, task_ids, timeout=left, unheld=context.ensure_daemon)
+        if not live or (deadline is not None and time.monotonic() >= deadline):
+            return engine.light(task_ids)
 
 
 def follow(

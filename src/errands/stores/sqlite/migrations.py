@@ -84,7 +84,6 @@ CREATE UNIQUE INDEX one_live_run ON runs (task) WHERE state IN ('pending', 'runn
 CREATE INDEX runs_ready ON runs (lane, priority, seq)
     WHERE state = 'pending' AND waits = 0 AND not_before IS NULL;
 CREATE INDEX runs_due ON runs (not_before) WHERE state = 'pending' AND not_before IS NOT NULL;
-CREATE INDEX runs_running ON runs (lane) WHERE state = 'running';
 CREATE INDEX runs_stopping ON runs (seq) WHERE state = 'running' AND stop_requested_at IS NOT NULL;
 CREATE INDEX runs_ended ON runs (completed_at) WHERE completed_at IS NOT NULL;
 
@@ -124,22 +123,13 @@ CREATE TABLE outbox (
     attempts     INTEGER NOT NULL DEFAULT 0,
     next_at      INTEGER NOT NULL,
     delivered_at INTEGER,
+    reader       TEXT,
     error        TEXT,
     UNIQUE (run_id, event, channel, target)
 );
-CREATE INDEX outbox_waiting ON outbox (channel, next_at) WHERE state = 'waiting';
-
-CREATE TABLE inbox (
-    notice     INTEGER PRIMARY KEY,
-    owner      TEXT NOT NULL,
-    run_id     TEXT NOT NULL,
-    event      TEXT NOT NULL,
-    body       TEXT NOT NULL,
-    created_at INTEGER NOT NULL,
-    told_at    INTEGER,
-    told_to    TEXT
-);
-CREATE INDEX inbox_unread ON inbox (owner, notice) WHERE told_at IS NULL;
+CREATE INDEX outbox_waiting ON outbox (channel, next_at) WHERE state = 'waiting' AND channel <> 'inbox';
+-- The inbox: what waits until its owner asks.
+CREATE INDEX outbox_unread ON outbox (target, id) WHERE state = 'waiting' AND channel = 'inbox';
 
 CREATE TABLE templates (
     name       TEXT PRIMARY KEY,
@@ -147,21 +137,20 @@ CREATE TABLE templates (
     created_at INTEGER NOT NULL
 ) WITHOUT ROWID;
 
--- Counting a million rows takes half a second, reading a counter takes a microsecond.
+-- Counting a million rows takes half a second, reading a counter takes a microsecond. Live runs have no
+-- counter: they are few, and their index counts them.
 CREATE TABLE counts (
     state TEXT PRIMARY KEY,
     n     INTEGER NOT NULL
 ) WITHOUT ROWID;
-INSERT INTO counts VALUES
-    ('pending', 0), ('running', 0), ('completed', 0), ('failed', 0), ('cancelled', 0), ('skipped', 0);
-CREATE TRIGGER count_added AFTER INSERT ON runs BEGIN
+INSERT INTO counts VALUES ('completed', 0), ('failed', 0), ('cancelled', 0), ('skipped', 0);
+CREATE TRIGGER count_saved AFTER INSERT ON runs WHEN new.completed_at IS NOT NULL BEGIN
     UPDATE counts SET n = n + 1 WHERE state = new.state;
 END;
-CREATE TRIGGER count_moved AFTER UPDATE OF state ON runs WHEN old.state <> new.state BEGIN
-    UPDATE counts SET n = n - 1 WHERE state = old.state;
+CREATE TRIGGER count_ended AFTER UPDATE OF completed_at ON runs WHEN old.completed_at IS NULL BEGIN
     UPDATE counts SET n = n + 1 WHERE state = new.state;
 END;
-CREATE TRIGGER count_removed AFTER DELETE ON runs BEGIN
+CREATE TRIGGER count_removed AFTER DELETE ON runs WHEN old.completed_at IS NOT NULL BEGIN
     UPDATE counts SET n = n - 1 WHERE state = old.state;
 END;
 """

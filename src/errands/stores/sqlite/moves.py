@@ -205,8 +205,8 @@ class MoveRows(Table):
         rows = self.db.read(
             f"""
             SELECT {_TASK}, {_RUN}
-            FROM runs INDEXED BY runs_running JOIN tasks ON tasks.seq = runs.task
-            WHERE runs.state = 'running' ORDER BY runs.seq
+            FROM runs INDEXED BY one_live_run JOIN tasks ON tasks.seq = runs.task
+            WHERE runs.state IN ('pending', 'running') AND runs.state = 'running' ORDER BY runs.seq
             """
         )
         found = []

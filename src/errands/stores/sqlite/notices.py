@@ -1,4 +1,7 @@
-"""Notices: the outbox, written with the state it tells of, and the inbox, read once by its owner."""
+"""Notices: the outbox, written with the state it tells of.
+
+The inbox is that part of it which nobody sends: it waits until its owner asks, and is handed over once.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 _OUTBOX = "id, run_id, event, channel, target, body, created_at, attempts, state, error"
+_UNREAD = "WHERE state = 'waiting' AND channel = 'inbox'"
+_SENT = "state = 'waiting' AND channel <> 'inbox'"
 
 
 class NoticeRows(Table):
@@ -29,10 +34,7 @@ class NoticeRows(Table):
     def due_notices(self, channel: str, *, now: datetime, limit: int) -> list[Notice]:
         # A time further off than any back-off was set by a clock that has been put back since.
         return self._outbox(
-            """
-            WHERE state = 'waiting' AND channel = ? AND (next_at <= ? OR next_at > ?)
-            ORDER BY id LIMIT ?
-            """,
+            f"WHERE {_SENT} AND channel = ? AND (next_at <= ? OR next_at > ?) ORDER BY id LIMIT ?",
             channel,
             micros(now),
             micros(now + 2 * LONGEST_BACKOFF),
@@ -42,7 +44,7 @@ class NoticeRows(Table):
     def next_notice_at(self, channel: str) -> datetime | None:
         """Tell when the next waiting notice of a channel is due."""
         rows = self.db.read(
-            "SELECT next_at FROM outbox WHERE state = 'waiting' AND channel = ? ORDER BY next_at LIMIT 1",
+            f"SELECT next_at FROM outbox WHERE {_SENT} AND channel = ? ORDER BY next_at LIMIT 1",
             (channel,),
         )
         return moment(rows[0][0]) if rows else None
@@ -64,53 +66,28 @@ class NoticeRows(Table):
         )
 
     def undelivered(self) -> list[Notice]:
-        return self._outbox("WHERE state <> 'delivered' ORDER BY id LIMIT 1000")
-
-    def put_inbox(self, notices: Sequence[Notice]) -> None:
-        self.db.write_all(
-            """
-            INSERT OR IGNORE INTO inbox (notice, owner, run_id, event, body, created_at)
-            VALUES (?, ?, ?, ?, ?, ?)
-            """,
-            [(n.id, n.address.target, n.run_id, n.event, n.body, micros(n.created_at)) for n in notices],
-        )
+        return self._outbox("WHERE state <> 'delivered' AND channel <> 'inbox' ORDER BY id LIMIT 1000")
 
     def take_inbox(self, owner: str, *, reader: str, now: datetime, limit: int) -> list[Notice]:
-        found = self._inbox("WHERE owner = ? AND told_at IS NULL ORDER BY notice LIMIT ?", owner, limit)
+        found = self._outbox(f"{_UNREAD} AND target = ? ORDER BY id LIMIT ?", owner, limit)
         self.db.write_all(
-            "UPDATE inbox SET told_at = ?, told_to = ? WHERE notice = ? AND told_at IS NULL",
+            """
+            UPDATE outbox SET state = 'delivered', delivered_at = ?, reader = ?
+            WHERE id = ? AND state = 'waiting'
+            """,
             [(micros(now), reader, each.id) for each in found],
         )
         return found
 
     def unread(self, owner: str | None) -> list[Notice]:
-        everybody = owner is None
-        # What the notifier has not put into the inbox yet has not been told either.
-        return [
-            *self._inbox("WHERE told_at IS NULL AND (? OR owner = ?) ORDER BY notice", everybody, owner),
-            *self._outbox(
-                """
-                WHERE state = 'waiting' AND channel = 'inbox' AND (? OR target = ?)
-                  AND NOT EXISTS (SELECT 1 FROM inbox WHERE inbox.notice = outbox.id)
-                ORDER BY id
-                """,
-                everybody,
-                owner,
-            ),
-        ]
+        if owner is None:
+            return self._outbox(f"{_UNREAD} ORDER BY id")
+        return self._outbox(f"{_UNREAD} AND target = ? ORDER BY id", owner)
 
     def forget_notices(self, *, before: datetime) -> int:
-        cutoff = micros(before)
-        inbox = self.db.write("DELETE FROM inbox WHERE told_at < ?", (cutoff,)).rowcount
-        # A delivered row that its reader has not taken yet is what keeps it from being delivered twice.
-        self.db.write(
-            """
-            DELETE FROM outbox WHERE state = 'delivered' AND delivered_at < ?
-                                 AND NOT EXISTS (SELECT 1 FROM inbox WHERE inbox.notice = outbox.id)
-            """,
-            (cutoff,),
-        )
-        return inbox
+        return self.db.write(
+            "DELETE FROM outbox WHERE state = 'delivered' AND delivered_at < ?", (micros(before),)
+        ).rowcount
 
     def _outbox(self, where: str, *values: Any) -> list[Notice]:
         return [
@@ -127,21 +104,5 @@ class NoticeRows(Table):
             )
             for id_, run_id, event, channel, target, body, created_at, attempts, state, error in self.db.read(
                 f"SELECT {_OUTBOX} FROM outbox {where}", values
-            )
-        ]
-
-    def _inbox(self, where: str, *values: Any) -> list[Notice]:
-        return [
-            Notice(
-                id=id_,
-                run_id=run_id,
-                event=event,
-                address=Address(channel="inbox", target=owner),
-                body=body,
-                created_at=moment(created_at),
-                state="delivered",
-            )
-            for id_, owner, run_id, event, body, created_at in self.db.read(
-                f"SELECT notice, owner, run_id, event, body, created_at FROM inbox {where}", values
             )
         ]

@@ -16,7 +16,7 @@ from errands.model.record import record
 from errands.stores.sqlite.connection import Connection
 
 # Parents before children, so that foreign keys hold.
-_TABLES = ("tasks", "runs", "waits", "environments", "events", "outbox", "inbox", "templates")
+_TABLES = ("tasks", "runs", "waits", "environments", "events", "outbox", "templates")
 _WIDEST_GAP = 100_000  # records probed one by one between two readable ends
 
 
@@ -93,7 +93,7 @@ def _copy_table(source: sqlite3.Connection, target: Connection, table: str) -> t
 def _readable(source: sqlite3.Connection, table: str, columns: list[str]) -> Iterator[tuple[Any, ...]]:
     """Yield what can be read: from the front, from the back, and one by one in between."""
     names = ", ".join(columns)
-    key = columns[0] if columns[0] in ("seq", "id", "notice") else None
+    key = columns[0] if columns[0] in ("seq", "id") else None
     seen: set[Any] = set()
     ends: list[int] = []
     for order in ("ASC", "DESC") if key else ("",):

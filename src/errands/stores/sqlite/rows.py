@@ -44,15 +44,6 @@ def maybe_moment(value: int | None) -> datetime | None:
     return None if value is None else EPOCH + timedelta(microseconds=value)
 
 
-def storable(text: str) -> str:
-    """Make text from outside fit for a UTF-8 column; bytes that are no UTF-8 become replacement marks."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return text
-
-
 def action_text(action: Shell) -> str:
     return plain_text(
         {

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 
-from errands.model.action import written
 from errands.model.errors import AlreadyActive, IllegalMove, NotFound, StoreUnreadable
+from errands.model.plain import utf8
 from errands.model.run import Run
 from errands.model.states import TASK_MOVES
 from errands.model.task import PRIORITIES
-from errands.model.trigger import At
 from errands.stores.sqlite.moves import MoveRows
 from errands.stores.sqlite.notices import NoticeRows
-from errands.stores.sqlite.rows import action_text, limits_text, maybe_micros, micros, storable
+from errands.stores.sqlite.rows import action_text, limits_text, maybe_micros, micros
 from errands.stores.sqlite.table import marks
 from errands.stores.sqlite.templates import TemplateRows
 from errands.stores.sqlite.views import ViewRows
@@ -39,31 +38,43 @@ class SqliteStore(MoveRows, ViewRows, NoticeRows, TemplateRows):
     def close(self) -> None:
         self.db.close()
 
-    def add_task(self, task: Task) -> bool:
+    def add_task(self, task: Task, *, not_before: datetime | None = None) -> Run | None:
+        created = micros(task.created_at)
         try:
-            self.db.write(
+            # Within a transaction the number of the next run is known, so the task need not be told later.
+            seq = self.db.write(
                 """
                 INSERT INTO tasks (id, kind, state, name, description, command, action, due_at, limits, cwd,
                                    environment, lane, priority, notify, owner, parent, message, batch, key,
-                                   template, after, created_at, created_by, updated_at)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                                   template, after, created_at, created_by, updated_at, run)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+                        (SELECT coalesce(max(seq), 0) + 1 FROM runs))
                 """,
                 (
-                    task.id, task.kind, task.state, storable(task.name), storable(task.description),
-                    storable(" && ".join(written(each) for each in task.action.commands)),
+                    task.id, task.kind, task.state, utf8(task.name), utf8(task.description),
+                    utf8(task.action.line),
                     action_text(task.action),
-                    micros(task.trigger.time) if isinstance(task.trigger, At) else None,
-                    limits_text(task.limits), storable(task.action.cwd), task.action.environment,
+                    maybe_micros(task.due_at),
+                    limits_text(task.limits), utf8(task.action.cwd), task.action.environment,
                     task.lane, PRIORITIES.index(task.priority), task.notify, task.owner, task.parent,
                     task.message, task.batch, task.key, task.template, " ".join(task.after),
-                    created := micros(task.created_at), task.created_by, created,
+                    created, task.created_by, created,
                 ),
-            )  # fmt: skip
+            ).lastrowid  # fmt: skip
         except sqlite3.IntegrityError as error:
             if "tasks.id" in str(error):
-                return False
+                return None
             raise
-        return True
+        self.db.write(
+            """
+            INSERT INTO runs (task, number, cause, state, lane, priority, not_before, created_at)
+            VALUES (?, 1, 'submit', 'pending', ?, ?, ?, ?)
+            """,
+            (seq, task.lane, PRIORITIES.index(task.priority), maybe_micros(not_before), created),
+        )
+        return Run(
+            task_id=task.id, number=1, cause="submit", state="pending", attempt=0, created_at=task.created_at
+        )
 
     def add_run(
         self, task_id: str, *, cause: Cause, now: datetime, not_before: datetime | None = None

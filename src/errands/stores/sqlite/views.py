@@ -12,6 +12,7 @@ from errands.stores.sqlite.table import Table, marks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
     from typing import Any
 
@@ -28,6 +29,7 @@ _RUN = (
     "runs.bytes, runs.lines, runs.truncated, runs.leftovers, runs.summary, runs.hooks, runs.output_failed, "
     "runs.retrieved_at"
 )
+MANY = 5000  # ids in one question: SQLite takes a limited number of values
 _LATEST = "FROM tasks JOIN runs ON runs.seq = tasks.run"
 _WIDTH = _TASK.count(",") + 1
 
@@ -129,7 +131,6 @@ class ViewRows(Table):
         return rows[0][0] if rows else None
 
     def ended(self, task_id: str) -> bool:
-        """Tell whether a task has no live run, as cheaply as a waiter can ask."""
         rows = self.db.read(
             "SELECT runs.completed_at FROM tasks JOIN runs ON runs.seq = tasks.run WHERE tasks.id = ?",
             (task_id,),
@@ -137,6 +138,17 @@ class ViewRows(Table):
         if not rows:
             raise NotFound(f"task {task_id!r} is gone; it was cleared")
         return rows[0][0] is not None
+
+    def liveness(self, task_ids: Sequence[str]) -> dict[str, bool]:
+        found = {}
+        for start in range(0, len(task_ids), MANY):
+            some = task_ids[start : start + MANY]
+            sql = f"""
+                SELECT tasks.id, runs.completed_at IS NULL
+                FROM tasks JOIN runs ON runs.seq = tasks.run WHERE tasks.id IN ({marks(some)})
+            """
+            found.update(self.db.read(sql, some))
+        return found
 
     def events(self, task_id: str) -> list[Event]:
         rows = self.db.read(
@@ -165,14 +177,21 @@ class ViewRows(Table):
         ]
 
     def counts(self) -> dict[str, int]:
-        return dict(self.db.read("SELECT state, n FROM counts"))
+        rows = self.db.read(
+            """
+            SELECT state, count(*) FROM runs INDEXED BY one_live_run
+            WHERE state IN ('pending', 'running') GROUP BY state
+            UNION ALL SELECT state, n FROM counts
+            """
+        )
+        return {"pending": 0, "running": 0, **dict(rows)}
 
     def running_ids(self) -> list[str]:
         rows = self.db.read(
             """
             SELECT tasks.id || '.' || runs.number
-            FROM runs INDEXED BY runs_running JOIN tasks ON tasks.seq = runs.task
-            WHERE runs.state = 'running'
+            FROM runs INDEXED BY one_live_run JOIN tasks ON tasks.seq = runs.task
+            WHERE runs.state IN ('pending', 'running') AND runs.state = 'running'
             """
         )
         return [row[0] for row in rows]

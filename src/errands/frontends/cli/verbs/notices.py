@@ -34,8 +34,8 @@ def notices(context: Context, arguments: Arguments) -> int:
     if arguments.json:
         for notice in found:
             facts = _plain(notice)
-            if arguments.peek and notice.state in ("waiting", "delivered"):
-                facts["state"] = "unread"  # in the inbox or on its way there, it was not told yet
+            if arguments.peek:
+                facts["state"] = "unread"
             context.tell_json(facts)
         return 0
     # Without titles: a notice is a sentence, only aligned with its neighbours.
