@@ -20,9 +20,10 @@ _LOG = logging.getLogger("errands.bell")
 class Belfry:
     """Hears rings and tells watchers; nothing that comes over a socket can hurt the holder."""
 
-    def __init__(self, path: str, ring: Callable[[], None]) -> None:
+    def __init__(self, path: str, ring: Callable[[], None], expect: Callable[[list[str]], None]) -> None:
         self.path = path
         self._ring = ring
+        self._expect = expect
         self._lines: dict[socket.socket, bytes] = {}
         self._watchers: dict[str, set[socket.socket]] = {}
         self._waiters: dict[str, set[socket.socket]] = {}
@@ -123,6 +124,8 @@ class Belfry:
                 ids = [each.decode("ascii", "replace") for each in task_ids]
                 self.tell(ids, ended=ids)
                 self._ring()
+            case [b"new", *lanes]:
+                self._expect([each.decode("utf-8", "replace") for each in lanes])
             case [b"watch" | b"await" as how, *task_ids]:
                 listeners = self._watchers if how == b"watch" else self._waiters
                 for each in task_ids:

@@ -7,7 +7,7 @@ started is always known to have been.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from errands.config import Config
@@ -41,6 +41,10 @@ class Dispatcher:
     def look(self) -> None:
         """Learn which lanes have ready runs. What nobody else changed is known without looking."""
         self._backlog = set(self._store.ready_lanes())
+
+    def expect(self, lanes: Iterable[str]) -> None:
+        """Take it that these lanes have ready runs; when they have none, the next claim finds out."""
+        self._backlog.update(lanes)
 
     @property
     def has_room(self) -> bool:
@@ -83,13 +87,13 @@ class Dispatcher:
             directory=directory,
             header=_header(task, run),
             steps=(
-                *(self._step("before", each) for each in action.before),
-                *(self._step("main", each) for each in action.commands),
-                *(self._step("finally", each) for each in action.lastly),
+                *[self._step("before", each) for each in action.before],
+                *[self._step("main", each) for each in action.commands],
+                *[self._step("finally", each) for each in action.lastly],
             ),
             cwd=action.cwd,
+            base=self._environment(action.environment),
             env={
-                **self._environment(action.environment),
                 **action.env,
                 "ERRANDS_HOME": self._home.path,
                 "ERRANDS_TASK_ID": task.id,
@@ -122,7 +126,7 @@ class Dispatcher:
 
 
 def _utc(moment: datetime) -> str:
-    return moment.isoformat(" ", "seconds").replace("+00:00", " UTC")
+    return str(moment)[:19] + " UTC"
 
 
 def _header(task: Task, run: Run) -> bytes:

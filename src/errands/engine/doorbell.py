@@ -1,7 +1,7 @@
 """The doorbell: a unix socket that wakes people up. It carries no facts.
 
 Whoever commits something rings; the holder of the loops tells those who watch which tasks changed. Losing
-the bell costs one poll, never a fact. Lines: `` or `ring ID...`, `watch ID...`, `watch *`, `await ID`, `ping`; answers: `changed ID...`, `watching` (look now: what comes later is told), `pong PID`.
+the bell costs one poll, never a fact. Lines: `` or `ring ID...`, `new LANE...`, `watch ID...`, `watch *`, `await ID`, `ping`; answers: `changed ID...`, `watching` (look now: what comes later is told), `pong PID`.
 """
 
 from __future__ import annotations
@@ -29,6 +29,10 @@ class Bell:
     def ring(self, ended: Iterable[str] = ()) -> bool:
         """Say that something changed, and which tasks we ended ourselves; False when nobody hears it."""
         return self._say(" ".join(("ring", *ended)).encode() + b"\n" if ended else b"\n")
+
+    def ring_for(self, lanes: Iterable[str]) -> bool:
+        """Say that these lanes have new runs, and that nothing else changed."""
+        return self._say(" ".join(("new", *lanes)).encode() + b"\n")
 
     def watch(self, task_ids: Iterable[str] = ("*",)) -> bool:
         """Ask to be told about changes of these tasks, or of all."""

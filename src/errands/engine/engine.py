@@ -75,7 +75,10 @@ class Engine:
         now = self.clock.now()
         with self.store:
             views = [self._shown(each) for each in self._launcher().launch_all(drafts, now=now)]
-        self.bell.ring()
+        if any(view.due_at for view in views):
+            self.bell.ring()
+        else:
+            self.bell.ring_for({view.lane for view in views})
         return views
 
     def cancel(self, task_ids: Iterable[str], *, by: str | None = None) -> list[View]:

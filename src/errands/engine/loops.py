@@ -63,7 +63,7 @@ class Loops:
         )
         self._notifier = Notifier(store, channels, clock)
         self._janitor = Janitor(store, home, config, clock)
-        self._belfry = Belfry(home.bell, self.look)
+        self._belfry = Belfry(home.bell, self.look, self._expect)
         self._background: list[asyncio.Task[None]] = []
         self._due: asyncio.TimerHandle | None = None
         self._is_worth_a_look = True
@@ -114,6 +114,12 @@ class Loops:
         """Ask for a turn that begins with a look at what others wrote."""
         self._is_worth_a_look = True
         self.wake()
+
+    def _expect(self, lanes: list[str]) -> None:
+        """Take note of new runs; while their lanes are full nothing has to be done about them."""
+        self._dispatcher.expect(lanes)
+        if self._dispatcher.has_room:
+            self.wake()
 
     def wake(self) -> None:
         """Ask for a turn, soon; asking twice is asking once."""

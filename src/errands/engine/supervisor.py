@@ -13,7 +13,6 @@ from datetime import datetime
 from errands.engine.dispatcher import Dispatcher
 from errands.engine.home import Home, last_output
 from errands.engine.settle import notice_body, pass_on
-from errands.model.action import written
 from errands.model.ending import Ending
 from errands.model.errors import StoreError
 from errands.model.notice import Address
@@ -164,7 +163,7 @@ class Supervisor:
             return
         body = notice_body(
             task=task.id, run=run.id, state="running", description=task.description,
-            command=" && ".join(written(each) for each in task.action.commands),
+            command=task.action.line,
             error=f"no output for {task.limits.idle.total_seconds():g} s; it goes on",
         )  # fmt: skip
         address = Address(channel="inbox", target=task.owner)
@@ -202,26 +201,25 @@ class Supervisor:
     def _end(self, run_id: str, ending: Ending, now: datetime) -> tuple[list[str], list[str]]:
         task, run = self._live[run_id]
         outcome = rollup(task, run, ending)
-        command = " && ".join(written(each) for each in task.action.commands)
-        summary = self._summary(command, run_id, ending)
+        summary = self._summary(task, run_id, ending)
         if not self._store.end(run, outcome, ending, summary=summary, now=now):
             _LOG.warning("run %s ended, but the store does not call it running", run_id)
             return [], []
         if outcome.notify:
             body = notice_body(
                 task=task.id, run=run_id, state=outcome.run_state, description=task.description,
-                command=command, error=outcome.error, exit_code=ending.code, signal=ending.signal,
+                command=task.action.line, error=outcome.error, exit_code=ending.code, signal=ending.signal,
                 summary=summary, elapsed=ending.elapsed,
             )  # fmt: skip
             address = Address(channel="inbox", target=task.owner)
             self._store.add_notice(run_id, outcome.run_state, address, body=body, now=now)
         return pass_on(self._store, run_id, outcome.run_state, now=now)
 
-    def _summary(self, command: str, run_id: str, ending: Ending) -> str | None:
+    def _summary(self, task: Task, run_id: str, ending: Ending) -> str | None:
         if not ending.bytes:
             return None
         try:
             piece = self._output.tail(self._home.run(run_id), _SUMMARY_LINES)
         except (OSError, ValueError):
             return None  # the task took its log away, or garbled it; how it ended is known all the same
-        return summarise(command, piece.content.decode("utf-8", "replace"), exit_code=ending.code)
+        return summarise(task.action.line, piece.content.decode("utf-8", "replace"), exit_code=ending.code)

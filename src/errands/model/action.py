@@ -42,7 +42,12 @@ class Shell:
 
 def written(command: Command) -> str:
     """Write a command the way a person would type it."""
-    return command if isinstance(command, str) else " ".join(quoted(word) for word in command)
+    if isinstance(command, str):
+        return command
+    line = " ".join(command)
+    if all(command) and line.count(" ") == len(command) - 1 and _PLAIN.issuperset(line.replace(" ", "")):
+        return line
+    return " ".join([quoted(word) for word in command])
 
 
 def quoted(word: str) -> str:

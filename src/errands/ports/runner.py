@@ -56,7 +56,10 @@ class Step:
 
 @record
 class Launch:
-    """All a shim has to know about a run: it asks nobody afterwards."""
+    """All a shim has to know about a run: it asks nobody afterwards.
+
+    `base` is the environment of whoever launched it, which many runs share, `env` what it has besides.
+    """
 
     run_id: str
     attempt: int
@@ -66,6 +69,7 @@ class Launch:
     cwd: str
     env: Mapping[str, str]
     cap: int
+    base: Mapping[str, str] = {}
     timeout: float | None = None
     idle: float | None = None
     grace: float = 5.0

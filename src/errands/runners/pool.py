@@ -23,7 +23,7 @@ from errands.runners.channel import Channel
 from errands.runners.recorder import SCARCE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from errands.ports.runner import Found, Report
 
@@ -43,6 +43,7 @@ class _Shim:
 
     channel: Channel
     launch: Launch | None = None
+    base: Mapping[str, str] | None = None
     is_cancelled = False
     idle_since = 0.0
 
@@ -147,9 +148,12 @@ class ShimPool:
         return Alive(run_id=run_id, pid=found.pid)
 
     def _give(self, shim: _Shim, launch: Launch) -> None:
-        shim.launch = launch
+        order = _order(launch)
+        if shim.base is not launch.base:  # most runs have the environment of the one before
+            order["base"] = dict(launch.base)
+        shim.launch, shim.base = launch, launch.base
         self._running[launch.run_id] = shim
-        shim.channel.send(_order(launch))
+        shim.channel.send(order)
 
     def _delay(self, launch: Launch, reason: str) -> None:
         """Start a run later that found no room to begin."""

@@ -21,18 +21,12 @@ def resolve(name: str, env: Mapping[str, str]) -> str:
     """Find a program as a shell would; a name that is found nowhere is given back as it is."""
     if "/" in name:
         return name
-    unusable = name
-    for folder in env.get("PATH", _DEFAULT_PATH).split(":"):
-        path = f"{folder or '.'}/{name}"
-        try:
-            mode = os.stat(path).st_mode
-        except OSError:
-            continue
-        if stat.S_ISREG(mode):
-            if mode & 0o111:
-                return path
-            unusable = path
-    return unusable
+    paths = [f"{folder or '.'}/{name}" for folder in env.get("PATH", _DEFAULT_PATH).split(":")]
+    for path in paths:
+        if os.access(path, os.X_OK) and stat.S_ISREG(os.stat(path).st_mode):
+            return path
+    # What is there and cannot be started is worth a better message than "not found".
+    return next((path for path in reversed(paths) if os.path.isfile(path)), name)
 
 
 def explain_directory(cwd: str, error: OSError) -> str:

@@ -45,7 +45,7 @@ class Run:
         self._system = shim.system
         self._order = order
         self.directory: str = order["dir"]
-        self._env: dict[str, str] = order["env"]
+        self._env: dict[str, str] = {**shim.base, **order["env"]}
         self._grace: float = order["grace"]
         self._ends_at = _NEVER
         self._idle_for = _NEVER
@@ -101,7 +101,7 @@ class Run:
     def _take_steps(self) -> None:
         order = self._order
         began = time.monotonic()
-        self._facts["started"] = f"{time.time():.6f}"
+        self._facts["started"] = round(time.time(), 6)
         if order["timeout"] is not None:
             self._ends_at = began + order["timeout"]
         if order["idle"] is not None:
@@ -120,8 +120,8 @@ class Run:
                 self._begin_finally(outcome)
             self._hooks.append(f"{role}:{_said(self._step(index, argv, label))}")
         self._facts |= outcome
-        self._facts["ended"] = f"{time.time():.6f}"
-        self._facts["elapsed"] = f"{time.monotonic() - began:.6f}"
+        self._facts["ended"] = round(time.time(), 6)
+        self._facts["elapsed"] = round(time.monotonic() - began, 6)
 
     def _begin_finally(self, outcome: dict[str, Word]) -> None:
         """Let a last hook know how it went; from here on nothing changes the run's own outcome."""
@@ -309,7 +309,7 @@ class Run:
             os.close(self._stdin)
         self._progress.tell(time.monotonic())
         facts |= self._log.finish()
-        facts["cpu"] = f"{self._cpu:.6f}"
+        facts["cpu"] = round(self._cpu, 6)
         facts["rss"] = self._rss
         if self._hooks:
             facts["hooks"] = ",".join(self._hooks)

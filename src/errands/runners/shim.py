@@ -31,6 +31,7 @@ class Shim:
         self.poll = select.poll()
         self.is_alone = True
         self.groups: list[int] = []
+        self.base: dict[str, str] = {}
         self._channel = channel
         self._frames = Frames()
         self._run: Run | None = None
@@ -153,6 +154,7 @@ class Shim:
             return self._hang_up()
         for order in self._frames.feed(received):
             if order["op"] == "start":
+                self.base = order.get("base", self.base)
                 self._run = Run(self, order)
             elif self._run is not None and order["run"] == self._run.id:
                 self._run.cancel(order["grace"])

@@ -8,6 +8,7 @@ from typing import Any
 from errands.engine.launching import Launching
 from errands.model.draft import Draft
 from errands.model.record import evolve
+from errands.model.view import View
 from tests.chaos.surgery import exchange
 
 SCENARIO = "repeated"
@@ -20,5 +21,5 @@ def break_engine() -> None:
     exchange(Launching, "launch_all", _launch_all)
 
 
-def _launch_all(launching: Launching, drafts: Sequence[Draft], **named: Any) -> list[str]:
+def _launch_all(launching: Launching, drafts: Sequence[Draft], **named: Any) -> list[View]:
     return launch_all(launching, [evolve(draft, key=None) for draft in drafts], **named)

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     Durability = Literal["normal", "full"]
 
 PATIENCE = 5.0  # seconds to wait for another process's transaction
-CHECKPOINT_PAGES = 8000  # 32 MB: a checkpoint waits for the disk, so it is worth doing rarely
+PAGE = 1024  # bytes: every page that a commit touches is written as a whole, and most commits are small
+CHECKPOINT_PAGES = 32_000  # 32 MB: a checkpoint waits for the disk, so it is worth doing rarely
 
 
 class Connection:
@@ -36,6 +37,7 @@ class Connection:
         _prepare(path, new=new)
         try:
             self._db = sqlite3.connect(path, isolation_level=None, timeout=0, cached_statements=256)
+            self._db.execute(f"PRAGMA page_size = {PAGE}")
             self._patiently(lambda: self._db.execute("PRAGMA journal_mode = WAL").fetchone())
             self._db.execute(f"PRAGMA synchronous = {durability}")
             self._db.execute("PRAGMA foreign_keys = ON")

@@ -150,7 +150,7 @@ def _action(text: str, environment: str) -> Shell:
 
 
 def _commands(values: list[str | list[str]]) -> tuple[Command, ...]:
-    return tuple(each if isinstance(each, str) else tuple(each) for each in values)
+    return tuple([each if isinstance(each, str) else tuple(each) for each in values])
 
 
 _SPANS = ("timeout", "idle", "cpu", "grace")

@@ -140,7 +140,7 @@ class ViewRows(Table):
         return rows[0][0] is not None
 
     def liveness(self, task_ids: Sequence[str]) -> dict[str, bool]:
-        found = {}
+        found: dict[str, bool] = {}
         for start in range(0, len(task_ids), MANY):
             some = task_ids[start : start + MANY]
             sql = f"""
