@@ -1,4 +1,4 @@
-"""The grammar: a shell line as the steps it runs, on a real grammar of bash and a strict reading that must agree.
+"""The grammar: a shell line as the steps it runs, by a grammar of bash and a strict reading that must agree.
 
 A line is followed only when both readings see the same words at the same places. Otherwise the line carries a
 doubt, and its steps are what can be found in it: good for naming a danger, never for trusting the line.
@@ -86,7 +86,7 @@ _LISTS = ("&&", "||", "|", ";", "\n")
 
 
 def _steps(read: tuple[Token, ...]) -> Iterator[Step]:
-    """Cut the tokens into commands; each operator stands between two, a `;` or line end may close the last."""
+    """Cut the tokens into commands; each operator stands between two, a `;` may close the last."""
     part: list[Token] = []
     before = ""
     for token in read:
@@ -149,9 +149,8 @@ def _assigned(token: Token) -> str:
         return ""
     if name.isidentifier() and name.isascii():
         return name
-    if name[:1].isalpha() or name[:1] == "_":
-        if name.endswith("+") or "[" in name:
-            raise Doubt("sets a variable in a way that is not followed")
+    if (name[:1].isalpha() or name[:1] == "_") and (name.endswith("+") or "[" in name):
+        raise Doubt("sets a variable in a way that is not followed")
     return ""
 
 
@@ -213,7 +212,7 @@ def _check_letters(node: Node) -> None:
 # What can be found in a line that cannot be followed
 
 
-_SAYING = frozenset("declaration_command unset_command test_command".split())
+_SAID = (_WHOLE | {"command_name"}) - {"variable_assignment", "file_descriptor"}
 
 
 def _found(tree: Node) -> Iterator[Step]:
@@ -224,11 +223,9 @@ def _found(tree: Node) -> Iterator[Step]:
         if node.type == "command":
             words = []
             for child in node.children:
-                if child.type == "command_name":
+                if child.type in _SAID:
                     words.append(_guess(child))
-                elif child.type in _WHOLE and child.type not in ("variable_assignment", "file_descriptor"):
-                    words.append(_guess(child))
-                elif child.type.endswith("expansion") or child.type.endswith("substitution"):
+                elif child.type.endswith(("expansion", "substitution")):
                     words.append(Word(text=_text(child), literal=False))
             if words:
                 yield Step(words=tuple(words), before=";")

@@ -42,10 +42,14 @@ if TYPE_CHECKING:
 
 @record
 class Program:
-    """Where a bare name leads: `path` is empty when nothing has that name; `doubt` says why not to trust it."""
+    """Where a bare name leads: `path` is empty when nothing has that name; `doubt` says why not to trust it.
+
+    `own` tells that it stands in a virtual environment of the project.
+    """
 
     path: str = ""
     doubt: str = ""
+    own: bool = False
 
 
 @record

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Kind = Literal["word", "operator", "redirection"]
 
 
-class Doubt(Exception):
+class Doubt(Exception):  # noqa: N818  # it says what is wrong, as all errors of the model do
     """Something in a line that this reading does not follow, in words a person understands."""
 
 
@@ -26,9 +26,9 @@ class Doubt(Exception):
 class Token:
     """A word with the text that a program gets, or an operator; `start` and `end` are places in the source.
 
-    `bare` is what stands outside of quotes, with a NUL for each quoted part; `pattern` tells that the word is a
-    glob, `home` that it begins with a tilde, which `text` still has. A redirection's descriptor is a token of
-    its own.
+    `bare` is what stands outside of quotes, with a NUL for each quoted part; `pattern` tells that the word is
+    a glob, `home` that it begins with a tilde, which `text` still has. A redirection's descriptor is a token
+    of its own.
     """
 
     kind: Kind
@@ -46,7 +46,7 @@ class Token:
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.,/:=+@%^{}~!#\]*?\[-]+")
 _SINGLE = re.compile(r"'([^']*)'")
-# A dollar sign is a letter where no shell sees an expansion in what follows; a regular expression often ends so.
+# A dollar sign is a letter where no shell sees an expansion behind it; regular expressions often end so.
 _INSIDE = r"""(?:[^"\\$`]++|\\[\s\S]|\$(?=["\s|)/.,:;&%]))*+"""
 _OPENED = re.compile(f'"{_INSIDE}')
 _DOUBLE = re.compile(f'"({_INSIDE})"')
@@ -152,9 +152,7 @@ def _word(source: str, start: int) -> Token:
         raise Doubt(f"has a tilde that is not followed: {source[start:at]}")
     if outside.startswith("=") and outside != "=":
         raise Doubt(f"has a word that some shells look up as a program: {source[start:at]}")
-    return Token(
-        kind="word", text=text, start=start, end=at, bare=outside, pattern=pattern, home=home
-    )
+    return Token(kind="word", text=text, start=start, end=at, bare=outside, pattern=pattern, home=home)
 
 
 def _quoted(source: str, at: int) -> tuple[str, int]:

@@ -32,8 +32,8 @@ class Reason:
 class Judgement:
     """The verdict on everything one task would run.
 
-    `programs` are the programs that the verdict rests on, each with the path it was found at; `scripts` are the
-    files whose content decides what happens, so that it belongs into an approval's digest.
+    `programs` are the programs that the verdict rests on, each with the path it was found at; `scripts` are
+    the files whose content decides what happens, so that it belongs into an approval's digest.
     """
 
     verdict: Verdict
