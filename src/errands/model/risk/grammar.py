@@ -68,11 +68,11 @@ def parse(source: str) -> Line:
     try:
         read = tuple(tokens(source))
         steps = tuple(_steps(read))
+        if len(steps) > MOST_STEPS:
+            raise Doubt(f"has more than {MOST_STEPS} commands")
         _agree(source, read, tree)
     except Doubt as doubt:
         return Line(steps=tuple(_found(tree)), doubts=(str(doubt),))
-    if len(steps) > MOST_STEPS:
-        return Line(steps=steps, doubts=(f"has more than {MOST_STEPS} commands",))
     return Line(steps=steps)
 
 
