@@ -1,0 +1,66 @@
+"""Options that many git subcommands share. Not here, because they write or run something: --output, --ext-diff,
+--textconv, --show-signature, -O, --open-files-in-pager."""
+
+from __future__ import annotations
+
+COLOUR = "--color[=always|never|auto] --no-color"
+
+DIFF = f"""
+-p -u --patch -s --no-patch -U==NUMBER --unified==NUMBER --raw --patch-with-raw --patch-with-stat
+--indent-heuristic --no-indent-heuristic --minimal --patience --histogram --anchored==TEXT
+--diff-algorithm==patience|minimal|histogram|myers|default --stat[=TEXT] --stat-width==NUMBER
+--stat-name-width==NUMBER --stat-count==NUMBER --stat-graph-width==NUMBER --compact-summary --numstat
+--shortstat --dirstat[=TEXT] --dirstat-by-file[=TEXT] -X[=TEXT] --cumulative --summary -z --name-only
+--name-status --submodule[=short|log] {COLOUR} --color-moved[=TEXT] --no-color-moved --color-moved-ws==TEXT
+--no-color-moved-ws --word-diff[=color|plain|porcelain|none] --word-diff-regex==TEXT --color-words[=TEXT]
+--no-renames --rename-empty --no-rename-empty --check --ws-error-highlight==TEXT --full-index --binary
+--abbrev[=NUMBER] --no-abbrev -B[=TEXT] --break-rewrites[=TEXT] -M[=TEXT] --find-renames[=TEXT] -C[=TEXT]
+--find-copies[=TEXT] --find-copies-harder -D --irreversible-delete -l==NUMBER --diff-filter==TEXT -S=TEXT
+-G=TEXT --find-object==TEXT --pickaxe-all --pickaxe-regex --skip-to==TEXT --rotate-to==TEXT -R
+--relative[=TEXT] --no-relative -a --text --ignore-cr-at-eol --ignore-space-at-eol -b --ignore-space-change
+-w --ignore-all-space --ignore-blank-lines -I=TEXT --ignore-matching-lines==TEXT
+--inter-hunk-context==NUMBER -W --function-context --exit-code --quiet --no-ext-diff --no-textconv
+--ignore-submodules[=none|untracked|dirty|all] --src-prefix==TEXT --dst-prefix==TEXT --no-prefix
+--default-prefix --line-prefix==TEXT --ita-invisible-in-index --ita-visible-in-index --combined-all-paths -c
+--cc -t -m --diff-merges==TEXT --no-diff-merges
+"""
+
+COMMITS = """
+-NUMBER -n=NUMBER --max-count=NUMBER --skip=NUMBER --since=DATE --after=DATE --until=DATE --before=DATE
+--since-as-filter==DATE --max-age==NUMBER --min-age==NUMBER --author=PATTERN --committer=PATTERN
+--grep=PATTERN --grep-reflog==PATTERN --all-match --invert-grep -i --regexp-ignore-case --basic-regexp -E
+--extended-regexp -F --fixed-strings -P --perl-regexp --remove-empty --merges --no-merges
+--min-parents==NUMBER --max-parents==NUMBER --no-min-parents --no-max-parents --first-parent
+--exclude-first-parent-only --not --all --branches[=TEXT] --tags[=TEXT] --remotes[=TEXT] --glob==TEXT
+--exclude==TEXT --exclude-hidden==TEXT --reflog --alternate-refs --ignore-missing --bisect --cherry-mark
+--cherry-pick --left-only --right-only --cherry -g --walk-reflogs --merge --boundary
+--simplify-by-decoration --show-pulls --full-history --dense --sparse --simplify-merges
+--ancestry-path[=TEXT] --date-order --author-date-order --topo-order --reverse --no-walk[=sorted|unsorted]
+--do-walk --pretty[=FORMAT] --format==FORMAT --abbrev-commit --no-abbrev-commit --oneline --encoding==TEXT
+--expand-tabs[=NUMBER] --no-expand-tabs --notes[=TEXT] --no-notes --relative-date --date=TEXT --parents
+--children --left-right --graph --no-graph --show-linear-break[=TEXT] --count --timestamp --header
+--no-commit-header --commit-header
+"""
+
+LOG = f"""
+{DIFF} {COMMITS} --follow --no-follow --decorate[=short|full|auto|no] --no-decorate --decorate-refs==TEXT
+--decorate-refs-exclude==TEXT --clear-decorations --source --use-mailmap --mailmap --no-use-mailmap --no-mailmap
+--full-diff --log-size -L=TEXT --root
+"""
+
+# Options of the subcommands that list references.
+REFERENCES = f"""
+--contains[=TEXT] --no-contains[=TEXT] --merged[=TEXT] --no-merged[=TEXT] --points-at=TEXT --sort=TEXT
+--format=FORMAT {COLOUR} --column[=TEXT] --no-column -i --ignore-case --omit-empty
+"""
+
+REFUSED = {
+    "--output": "writes its result into a file",
+    "--ext-diff": "runs the configured external diff",
+    "--textconv": "runs the configured converters",
+    "--show-signature": "runs the configured signature program",
+    "--output-directory": "writes files",
+    "--exec": "names a program to run",
+    "--upload-pack": "names a program to run",
+    "--stdin": "reads what to do from its input",
+}

@@ -1,0 +1,56 @@
+"""Globs: whether two patterns could match the same name."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+_ANY, _ONE = "*", "?"
+
+
+@lru_cache(maxsize=4096)
+def may_match(name: str, pattern: str) -> bool:
+    """Tell whether some name matches both; either may be plain, or a glob with `*`, `?` and sets.
+
+    A wildcard at the beginning of `name`, which the shell expands, matches no leading dot. A set (`[a-z]`) is
+    taken for any character: the answer may be yes where it could be no, never the other way round.
+    """
+    if name[:1] in ("*", "?", "[") and pattern[:1] == ".":
+        return False
+    return _meet(_tokens(name), _tokens(pattern))
+
+
+@lru_cache(maxsize=1024)
+def may_match_plain(name: str, pattern: str) -> bool:
+    """Tell whether a plain name matches a glob; marks in the name stand for themselves."""
+    return _meet("".join(" " if mark in "*?" else mark for mark in name), _tokens(pattern))
+
+
+def _tokens(text: str) -> str:
+    if "[" not in text:
+        return text
+    found, place = [], 0
+    while place < len(text):
+        if text[place] == "[" and (end := text.find("]", place + 2)) > 0:
+            found.append(_ONE)
+            place = end
+        else:
+            found.append(text[place])
+        place += 1
+    return "".join(found)
+
+
+def _meet(one: str, other: str) -> bool:
+    # Row by row: which beginnings of `other` can match the beginning of `one` read so far.
+    row = [True]
+    for mark in other:
+        row.append(row[-1] and mark == _ANY)
+    for mark in one:
+        above, row = row, [row[0] and mark == _ANY]
+        for place, wanted in enumerate(other, start=1):
+            if mark == _ANY or wanted == _ANY:
+                # A star stands for nothing, or takes one more character of the other side.
+                met = above[place] or row[place - 1] or above[place - 1]
+            else:
+                met = above[place - 1] and (mark == wanted or mark == _ONE or wanted == _ONE)
+            row.append(met)
+    return row[-1]
