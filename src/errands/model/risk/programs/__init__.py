@@ -1,7 +1,7 @@
 """The programs the judge knows: which uses of them are harmless, and what the others would do.
 
-The tables stand in small files, one per family. `reasons_for` judges one simple command, given as the words the
-program gets; no reason means that it is harmless. Shell syntax is none of its business.
+The tables stand in small files, one per family. `reasons_for` judges one simple command, given as the words
+the program gets; no reason means that it is harmless. Shell syntax is none of its business.
 """
 
 from __future__ import annotations
@@ -30,11 +30,8 @@ from errands.model.risk.verdict import Reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from errands.model.risk.programs.entry import Entry
     from errands.model.risk.surroundings import Surroundings
-
-    Entry = Program | Callable[[tuple[str, ...], Surroundings], tuple[Reason, ...]]
 
 PROGRAMS: dict[str, Entry] = {
     **listing.PROGRAMS,

@@ -8,7 +8,7 @@ from errands.model.risk.verdict import Reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.model.risk.programs.entry import Check
+    from errands.model.risk.programs.entry import Check, Entry
     from errands.model.risk.programs.usage import Usage
     from errands.model.risk.surroundings import Surroundings
 
@@ -43,7 +43,8 @@ _TAR = Program(
     refused={
         "-x --extract --get": "extracts files",
         "-c --create -r --append -u --update -A --catenate --concatenate --delete": "writes an archive",
-        "-I --use-compress-program --to-command --checkpoint-action -F --info-script --rsh-command": "runs a program",
+        "-I --use-compress-program --to-command --checkpoint-action": "runs a program",
+        "-F --info-script --new-volume-script --rsh-command": "runs a program",
         "--checkpoint": "may run a program",
         "-C --directory": "works in another directory",
         "-T --files-from -X --exclude-from": "reads names from a file",
@@ -88,7 +89,7 @@ _BUNZIP = Program(
     check=_only_with("-c", "--stdout", "-t", "--test", otherwise="replaces files by packed ones"),
 )
 
-PROGRAMS = {
+PROGRAMS: dict[str, Entry] = {
     "tar": _tar,
     "unzip": Program(
         options="-l -v -t -q -z -Z -1",

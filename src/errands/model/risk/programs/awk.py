@@ -1,7 +1,7 @@
 """awk programs: a strict reader that accepts patterns, computation and plain printing.
 
-Refused is whatever leaves the stream: pipes, redirections, `getline`, `system`, the environment, includes, calls of
-unknown functions; and every slash of which awks do not agree whether it divides or begins a pattern.
+Refused is whatever leaves the stream: pipes, redirections, `getline`, `system`, the environment, includes,
+calls of unknown functions; and every slash of which awks do not agree whether it divides or begins a pattern.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ _FUNCTIONS = frozenset(
 )
 # Words after which a round bracket or a slash is no call and no division.
 _KEYWORDS = frozenset(
-    "if else while for do in return print printf exit next nextfile delete break continue BEGIN END case".split()
+    """
+    if else while for do in return print printf exit next nextfile delete break continue BEGIN END case
+    """.split()
 )
 _REFUSED = frozenset(
     """
@@ -49,7 +51,7 @@ _BEFORE_DIVISION = frozenset({"]"})
 _UNSURE = frozenset({"++", "--"})
 
 
-class _NotUnderstood(Exception):
+class _Doubt(Exception):  # noqa: N818  # it is an answer, no error
     """The program holds something that is not on the list."""
 
 
@@ -57,7 +59,7 @@ def harmless_program(text: str) -> str | None:
     """Say what speaks against an awk program; None if nothing does."""
     try:
         _read(text)
-    except _NotUnderstood as problem:
+    except _Doubt as problem:
         return str(problem)
     return None
 
@@ -70,7 +72,7 @@ def _read(text: str) -> None:
     while place < len(text):
         found = _TOKEN.match(text, place)
         if found is None:
-            raise _NotUnderstood(f"`{text[place:][:20]}`")
+            raise _Doubt(f"`{text[place:][:20]}`")
         kind, token = found.lastgroup or "", found[0]
         if kind == "blank":
             place = found.end()
@@ -89,7 +91,7 @@ def _read(text: str) -> None:
             brackets.append(before in ("if", "while", "for"))
         elif token == ")":
             if not brackets:
-                raise _NotUnderstood("a `)` too many")
+                raise _Doubt("a `)` too many")
             steers = brackets.pop()
         # A statement may go on in the next line, so a new line ends none.
         if token in ("print", "printf"):
@@ -103,7 +105,7 @@ def _divides(before: str, kind: str, *, steers: bool) -> bool:
     if before == ")":
         return not steers
     if before in _UNSURE or kind == "regex" or before == "length":
-        raise _NotUnderstood("a slash that may divide or begin a pattern")
+        raise _Doubt("a slash that may divide or begin a pattern")
     if kind == "word":
         return before not in _KEYWORDS
     return kind in ("number", "string") or before in _BEFORE_DIVISION
@@ -112,28 +114,28 @@ def _divides(before: str, kind: str, *, steers: bool) -> bool:
 def _pattern(text: str, place: int) -> re.Match[str]:
     found = _REGEX.match(text, place)
     if found is None:
-        raise _NotUnderstood("a pattern without an end")
+        raise _Doubt("a pattern without an end")
     plain = re.sub(r"\\.", "", found[1])
     # awks differ about a slash inside `[...]`.
     if "[" in re.sub(r"\[\^?\]?[^]]*\]", "", plain):
-        raise _NotUnderstood("a set of characters that awks read differently")
+        raise _Doubt("a set of characters that awks read differently")
     return found
 
 
 def _check_mark(token: str, *, printing: bool) -> None:
     if token in ("|", "&"):
-        raise _NotUnderstood("a pipe runs a program")
+        raise _Doubt("a pipe runs a program")
     if token == "@":
-        raise _NotUnderstood("`@` includes a file or calls a function by name")
+        raise _Doubt("`@` includes a file or calls a function by name")
     if token == ">" and printing:
-        raise _NotUnderstood("`>` after `print` writes a file")
+        raise _Doubt("`>` after `print` writes a file")
 
 
 def _check_word(word: str, glued: str) -> None:
     if word in _REFUSED:
-        raise _NotUnderstood(f"`{word}`")
+        raise _Doubt(f"`{word}`")
     if word not in _KEYWORDS and word not in _FUNCTIONS and glued == "(":
-        raise _NotUnderstood(f"the function `{word}`")
+        raise _Doubt(f"the function `{word}`")
 
 
 def _check(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:

@@ -42,13 +42,18 @@ class Program:
     # Options that take the place of the first operand: with `grep -e PATTERN` every operand is a file.
     instead: str = ""
     # Options that are known and not harmless, with what they do: {"-o --output": "writes a file"}.
-    refused: dict[str, str] = {}  # noqa: RUF012  # a record keeps its default to itself
+    refused: dict[str, str] = {}  # a record keeps its default to itself
     # Whether options are recognised after the first operand, as GNU programs do.
     permutes: bool = True
     # Whether `--help` and `--version` are known.
     helps: bool = True
     # What the table cannot say.
     check: Check | None = None
+
+
+if TYPE_CHECKING:
+    # What a table holds: an entry, or a function for what no entry can say.
+    Entry = Program | Callable[[tuple[str, ...], Surroundings], tuple[Reason, ...]]
 
 
 @record

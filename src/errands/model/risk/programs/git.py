@@ -13,13 +13,15 @@ from errands.model.risk.verdict import Reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.model.risk.programs.entry import Check
+    from errands.model.risk.programs.entry import Check, Entry
     from errands.model.risk.programs.usage import Usage
     from errands.model.risk.surroundings import Surroundings
 
 _GLOBAL = frozenset(
-    "--no-pager -P --no-optional-locks --no-replace-objects --literal-pathspecs --glob-pathspecs --noglob-pathspecs "
-    "--icase-pathspecs --no-lazy-fetch --no-advice".split()
+    """
+    --no-pager -P --no-optional-locks --no-replace-objects --literal-pathspecs --glob-pathspecs
+    --noglob-pathspecs --icase-pathspecs --no-lazy-fetch --no-advice
+    """.split()
 )
 _GLOBAL_REFUSED = {
     "-c": "sets configuration, which can run programs",
@@ -307,7 +309,8 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
         refused={
             "-l --list": "shows all configuration, where secrets may be kept",
             "-e --edit": "starts an editor",
-            "--add --unset --unset-all --replace-all --rename-section --remove-section": "changes configuration",
+            "--add --unset --unset-all --replace-all": "changes configuration",
+            "--rename-section --remove-section": "changes configuration",
         },
         helps=False,
         check=_config,
@@ -385,4 +388,4 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
     ),
 }
 
-PROGRAMS = {"git": reasons_for_git}
+PROGRAMS: dict[str, Entry] = {"git": reasons_for_git}

@@ -1,5 +1,7 @@
-"""Options that many git subcommands share. Not here, because they write or run something: --output, --ext-diff,
---textconv, --show-signature, -O, --open-files-in-pager."""
+"""Options that many git subcommands share.
+
+Not here, because they write or run something: --output, --ext-diff, --textconv, --show-signature, -O.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +46,8 @@ COMMITS = """
 
 LOG = f"""
 {DIFF} {COMMITS} --follow --no-follow --decorate[=short|full|auto|no] --no-decorate --decorate-refs==TEXT
---decorate-refs-exclude==TEXT --clear-decorations --source --use-mailmap --mailmap --no-use-mailmap --no-mailmap
---full-diff --log-size -L=TEXT --root
+--decorate-refs-exclude==TEXT --clear-decorations --source --use-mailmap --mailmap --no-use-mailmap
+--no-mailmap --full-diff --log-size -L=TEXT --root
 """
 
 # Options of the subcommands that list references.

@@ -51,6 +51,6 @@ def _meet(one: str, other: str) -> bool:
                 # A star stands for nothing, or takes one more character of the other side.
                 met = above[place] or row[place - 1] or above[place - 1]
             else:
-                met = above[place - 1] and (mark == wanted or mark == _ONE or wanted == _ONE)
+                met = above[place - 1] and (mark in (wanted, _ONE) or wanted == _ONE)
             row.append(met)
     return row[-1]

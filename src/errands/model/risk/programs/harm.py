@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class Harm:
     """What a program does: `{}` in the text stands for the operands.
 
-    `when` are options of which one must be there (`-r` also inside a bundle such as `-rf`); the first harm of a
-    program that fits is the one that is told.
+    `when` are options of which one must be there (`-r` also inside a bundle such as `-rf`); the first harm of
+    a program that fits is the one that is told.
     """
 
     text: str

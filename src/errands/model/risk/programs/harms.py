@@ -71,8 +71,8 @@ FILES = {
 
 DISKS = {
     **_each(
-        "mkfs mke2fs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat mkfs.ntfs mkfs.f2fs mkswap "
-        "newfs",
+        "mkfs mke2fs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat mkfs.ntfs "
+        "mkfs.f2fs mkswap newfs",
         Harm(text="formats {}", kind="delete", undo="no"),
     ),
     **_each("wipefs blkdiscard", Harm(text="erases {}", kind="delete", undo="no")),
@@ -210,7 +210,7 @@ PACKAGES = {
     **_each("npx pnpx bunx uvx pipx", Harm(text="downloads and runs a package: {}", kind="network")),
     **_each("yarn pnpm", Harm(text="runs the project's package manager", kind="script")),
     **_each(
-        "apt apt-get aptitude yum dnf zypper pacman apk brew port snap flatpak emerge nix nix-env guix choco winget",
+        "apt apt-get aptitude yum dnf zypper pacman apk brew port snap flatpak emerge nix nix-env guix",
         Harm(text="changes the software of this machine: {}", kind="network"),
     ),
     **_each("rpm", Harm(text="changes the software of this machine: {}", kind="write")),
@@ -283,7 +283,7 @@ SERVICES = {
 
 LANGUAGES = {
     **_each(
-        "perl ruby php node deno bun lua tclsh osascript Rscript R julia ghci scala groovy pwsh powershell elixir",
+        "perl ruby php node deno bun lua tclsh osascript Rscript R julia ghci scala groovy pwsh elixir",
         Harm(text="runs code: {}", kind="script", nothing="from its input"),
     ),
     **_each(
@@ -292,8 +292,8 @@ LANGUAGES = {
     ),
     **_each("eval source . exec", Harm(text="runs what it is given: {}", kind="script")),
     **_each(
-        "export declare typeset local readonly unset set alias unalias shopt enable read mapfile readarray let "
-        "complete compgen bind hash getopts",
+        "export declare typeset local readonly unset set alias unalias shopt enable read mapfile readarray "
+        "let complete compgen bind hash getopts",
         Harm(text="changes the shell for what follows: {}", kind="shell", nothing="its variables"),
     ),
     **_each("xargs parallel watch entr", Harm(text="runs other commands: {}", kind="program")),

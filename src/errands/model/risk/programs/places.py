@@ -152,7 +152,7 @@ def objection_to_recursion(word: str, surroundings: Surroundings) -> str | None:
 
 
 def may_name_secret(pattern: str) -> bool:
-    """Tell whether a pattern whose wildcards also match a leading dot could match a well-known secret file."""
+    """Tell whether a pattern whose wildcards also match a leading dot could match a known secret file."""
     name = pattern.rpartition("/")[2].lower()
     return name.strip("*") != "" and any(may_match_plain(each, name) for each in _fixed if not _is_wild(each))
 

@@ -1,7 +1,7 @@
 """sed scripts: a strict reader of the commands that only print, delete and replace in the stream.
 
-Commands that write (`w`, `W`), read (`r`, `R`) or run (`e`) are not among them, nor the flags `w` and `e` of a
-replacement. Whatever is not plainly understood is refused.
+Commands that write (`w`, `W`), read (`r`, `R`) or run (`e`) are not among them, nor the flags `w` and `e` of
+a replacement. Whatever is not plainly understood is refused.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LABEL = re.compile(r"[A-Za-z0-9_]*")
 _FLAGS = re.compile(r"[gpiImM0-9]*")
 
 
-class _NotUnderstood(Exception):
+class _Doubt(Exception):  # noqa: N818  # it is an answer, no error
     """The script holds something that is not on the list."""
 
 
@@ -33,7 +33,7 @@ def harmless_script(script: str) -> str | None:
     """Say what speaks against a sed script; None if nothing does."""
     try:
         _Script(script).commands(depth=0)
-    except _NotUnderstood as problem:
+    except _Doubt as problem:
         return str(problem)
     return None
 
@@ -47,11 +47,11 @@ class _Script:
             self._skip(" \t\n;")
             if self.place >= len(self.text):
                 if depth:
-                    raise _NotUnderstood("a block that is not closed")
+                    raise _Doubt("a block that is not closed")
                 return
             if self._peek() == "}":
                 if not depth:
-                    raise _NotUnderstood("a `}` too many")
+                    raise _Doubt("a `}` too many")
                 self.place += 1
                 self._end_of_command()
                 return
@@ -67,7 +67,7 @@ class _Script:
                 self.place += 1
                 self._skip(" \t")
                 if not self._address(_SECOND):
-                    raise _NotUnderstood("a range without an end")
+                    raise _Doubt("a range without an end")
         self._skip(" \t")
         while self._peek() == "!":
             self.place += 1
@@ -75,7 +75,7 @@ class _Script:
         name = self._take()
         if name == "{":
             if depth > 8:
-                raise _NotUnderstood("blocks too deep")
+                raise _Doubt("blocks too deep")
             self.commands(depth + 1)
         elif name in _ALONE:
             self._end_of_command()
@@ -90,17 +90,17 @@ class _Script:
         elif name == "s":
             self._between(self._delimiter(), parts=2)
             if self._match(_FLAGS) is None:
-                raise _NotUnderstood("unknown flags")
+                raise _Doubt("unknown flags")
             self._end_of_command()
         elif name == "y":
             self._between(self._delimiter(), parts=2)
             self._end_of_command()
         elif name in ("a", "i", "c"):
             if "\\" in self._rest_of_line():
-                raise _NotUnderstood(f"the text of `{name}` goes on")
+                raise _Doubt(f"the text of `{name}` goes on")
         else:
             said = {"w": "writes a file", "W": "writes a file", "e": "runs a program", "r": "reads a file"}
-            raise _NotUnderstood(f"the command `{name}` {said.get(name, 'is not on the list')}")
+            raise _Doubt(f"the command `{name}` {said.get(name, 'is not on the list')}")
 
     def _address(self, plain: re.Pattern[str]) -> bool:
         if self._match(plain):
@@ -124,21 +124,21 @@ class _Script:
                 if mark == "\\":
                     mark = self._take()
                 if mark == "\n":
-                    raise _NotUnderstood("a pattern over several lines")
+                    raise _Doubt("a pattern over several lines")
             # Some seds end a pattern at a delimiter inside `[...]`, some do not.
             if number == 0 and _has_open_set(self.text[start : self.place - 1]):
-                raise _NotUnderstood("a set of characters that seds read differently")
+                raise _Doubt("a set of characters that seds read differently")
 
     def _delimiter(self) -> str:
         mark = self._take()
         if mark.isalnum() or mark in "\\\n ;{}":
-            raise _NotUnderstood(f"the delimiter `{mark}`")
+            raise _Doubt(f"the delimiter `{mark}`")
         return mark
 
     def _end_of_command(self) -> None:
         self._skip(" \t")
         if self.place < len(self.text) and self._peek() not in (";", "\n", "}", "#"):
-            raise _NotUnderstood(f"`{self.text[self.place :][:20]}` after a command")
+            raise _Doubt(f"`{self.text[self.place :][:20]}` after a command")
 
     def _rest_of_line(self) -> str:
         end = self.text.find("\n", self.place)
@@ -161,7 +161,7 @@ class _Script:
     def _take(self) -> str:
         mark = self._peek()
         if not mark:
-            raise _NotUnderstood("it ends too early")
+            raise _Doubt("it ends too early")
         self.place += 1
         return mark
 

@@ -9,15 +9,16 @@ from errands.model.risk.verdict import Reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from errands.model.risk.programs.entry import Entry
     from errands.model.risk.surroundings import Surroundings
 
 # Shown without asking; everything else in the environment may be a secret.
 _VARIABLES = frozenset(
     """
-    PATH HOME USER LOGNAME SHELL PWD OLDPWD LANG LANGUAGE TZ TERM COLORTERM NO_COLOR EDITOR VISUAL PAGER HOSTNAME
-    HOSTTYPE OSTYPE MACHTYPE SHLVL TMPDIR DISPLAY COLUMNS LINES VIRTUAL_ENV CONDA_DEFAULT_ENV GOPATH GOROOT
-    JAVA_HOME CARGO_HOME RUSTUP_HOME NVM_DIR XDG_CONFIG_HOME XDG_CACHE_HOME XDG_STATE_HOME XDG_DATA_HOME
-    XDG_RUNTIME_DIR XDG_SESSION_TYPE CI DEBIAN_FRONTEND PYTHONPATH NODE_ENV
+    PATH HOME USER LOGNAME SHELL PWD OLDPWD LANG LANGUAGE TZ TERM COLORTERM NO_COLOR EDITOR VISUAL PAGER
+    HOSTNAME HOSTTYPE OSTYPE MACHTYPE SHLVL TMPDIR DISPLAY COLUMNS LINES VIRTUAL_ENV CONDA_DEFAULT_ENV
+    GOPATH GOROOT JAVA_HOME CARGO_HOME RUSTUP_HOME NVM_DIR XDG_CONFIG_HOME XDG_CACHE_HOME XDG_STATE_HOME
+    XDG_DATA_HOME XDG_RUNTIME_DIR XDG_SESSION_TYPE CI DEBIAN_FRONTEND PYTHONPATH NODE_ENV
     """.split()
 )
 _LOCALE = re.compile(r"LC_[A-Z]+")
@@ -71,7 +72,7 @@ def _command(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason
     return (Reason(text="`command` runs a program", kind="program"),)
 
 
-PROGRAMS = {
+PROGRAMS: dict[str, Entry] = {
     "echo": _nothing,
     "true": _nothing,
     "false": _nothing,

@@ -11,6 +11,7 @@ from errands.model.risk.verdict import Reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from errands.model.risk.programs.entry import Entry
     from errands.model.risk.programs.usage import Usage
     from errands.model.risk.surroundings import Surroundings
 
@@ -85,4 +86,4 @@ def reasons_for_jq(words: tuple[str, ...], surroundings: Surroundings) -> tuple[
     return (*reasons, *reasons_by_entry("jq", tuple(rest), _JQ, surroundings))
 
 
-PROGRAMS = {"jq": reasons_for_jq, "yq": _YQ}
+PROGRAMS: dict[str, Entry] = {"jq": reasons_for_jq, "yq": _YQ}

@@ -9,6 +9,7 @@ from errands.model.risk.verdict import Reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from errands.model.risk.programs.entry import Entry
     from errands.model.risk.programs.usage import Usage
     from errands.model.risk.surroundings import Surroundings
 
@@ -122,10 +123,15 @@ def _counted(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
 
 
 _IP_OBJECTS = frozenset(
-    "a addr address l link r route rule n neigh neighbor neighbour maddr maddress mroute tunnel netconf ntable".split()
+    """
+    a addr address l link r route rule n neigh neighbor neighbour maddr maddress mroute tunnel netconf ntable
+    """.split()
 )
 _IP_FLAGS = frozenset(
-    "-4 -6 -0 -br -brief -j -json -p -pretty -s -stats -statistics -d -details -o -oneline -c -color -h -human -V".split()
+    """
+    -4 -6 -0 -br -brief -j -json -p -pretty -s -stats -statistics -d -details -o -oneline -c -color -h -human
+    -V
+    """.split()
 )
 
 
@@ -144,7 +150,7 @@ def _ip(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...
     return (Reason(text=f"`ip {' '.join(rest[:2])}` may change the network", kind="write"),)
 
 
-PROGRAMS = {
+PROGRAMS: dict[str, Entry] = {
     "uname": Program(
         options="""
         -a --all -s --kernel-name -n --nodename -r --kernel-release -v --kernel-version -m --machine -p
@@ -235,8 +241,10 @@ PROGRAMS = {
         helps=False,
     ),
     "lscpu": Program(
-        options="-a --all -b --online -c --offline -B --bytes -C[=TEXT] --caches[=TEXT] -e[=TEXT] --extended[=TEXT] "
-        "-J --json -p[=TEXT] --parse[=TEXT] -x --hex -y --physical --output-all -h -V"
+        options="""
+        -a --all -b --online -c --offline -B --bytes -C[=TEXT] --caches[=TEXT] -e[=TEXT] --extended[=TEXT] -J
+        --json -p[=TEXT] --parse[=TEXT] -x --hex -y --physical --output-all -h -V
+        """
     ),
     "lsblk": Program(
         options="""

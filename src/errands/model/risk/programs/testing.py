@@ -1,7 +1,7 @@
 """Test runs: pytest and unittest, started directly, through Python or through uv.
 
 Tests are the project's own code, and running them is what a person expects without being asked. What is not
-accepted: writing reports, other plug-ins, configuration or tests from outside the project, waiting for a person.
+accepted: writing reports, other plug-ins, configuration or tests from elsewhere, waiting for a person.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from errands.model.risk.verdict import Reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from errands.model.risk.programs.entry import Entry
     from errands.model.risk.programs.usage import Usage
     from errands.model.risk.surroundings import Surroundings
 
@@ -100,10 +101,11 @@ PYTEST = Program(
     operands="TEXT...",
     refused={
         "--basetemp": "removes and writes a directory",
-        "--junit-xml --junitxml --report-log --html --json-report --json-report-file --log-file": "writes a file",
+        "--junit-xml --junitxml --report-log --html --json-report --json-report-file": "writes a file",
         "--cov --cov-report --cov-config --cov-append": "writes a report of coverage",
-        "-c --config-file --rootdir --confcutdir -o --override-ini --inifile": "takes configuration from elsewhere",
-        "--debug": "writes a file",
+        "-c --config-file --rootdir --confcutdir --inifile": "takes configuration from elsewhere",
+        "-o --override-ini": "changes the configuration",
+        "--debug --log-file": "writes a file",
         "--pastebin": "sends the log to a public service",
         "--pdb --trace --pdbcls": "waits for a person",
         "--cache-clear": "deletes the cache",
@@ -130,7 +132,7 @@ _PYTHON_X = frozenset("dev utf8 utf8=1 faulthandler tracemalloc importtime showr
 
 # Options of `uv run` that add nothing to what is run.
 _UV = frozenset(
-    "--frozen --locked --no-sync --offline --dev --no-dev -q --quiet -v --verbose --no-progress --exact --no-cache -n".split()
+    "--frozen --locked --no-sync --offline --dev --no-dev -q --quiet -v --verbose --no-progress".split()
 )
 _PYTHON_NAME = re.compile(r"python(3(\.\d{1,2})?)?")
 
@@ -148,9 +150,9 @@ def reasons_for_python(words: tuple[str, ...], surroundings: Surroundings) -> tu
     while rest:
         if rest[0] in _PYTHON:
             rest = rest[1:]
-        elif rest[0] == "-X" and len(rest) > 1 and rest[1] in _PYTHON_X:
-            rest = rest[2:]
-        elif rest[0] == "-W" and len(rest) > 1 and _WARNING.fullmatch(rest[1]):
+        elif (rest[0] == "-X" and len(rest) > 1 and rest[1] in _PYTHON_X) or (
+            rest[0] == "-W" and len(rest) > 1 and _WARNING.fullmatch(rest[1])
+        ):
             rest = rest[2:]
         else:
             break
@@ -197,4 +199,4 @@ def _uv(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...
     return (Reason(text=f"`uv run` runs {rest[0] if rest else 'something'}", kind="program"),)
 
 
-PROGRAMS = {"pytest": _pytest_itself, "py.test": _pytest_itself, "uv": _uv}
+PROGRAMS: dict[str, Entry] = {"pytest": _pytest_itself, "py.test": _pytest_itself, "uv": _uv}

@@ -1,8 +1,8 @@
 """Developers' tools: their versions, and the few subcommands that neither run, fetch nor write anything.
 
-Not here, although they look harmless: what reads a project's configuration that can name programs (cargo, go, yarn,
-pnpm, tox, flake8, pylint, mypy), what edits when the configuration says so (ruff), what talks to a daemon or a network (docker,
-kubectl, gh).
+Not here, although they look harmless: what reads a project's configuration that can name programs (cargo, go,
+yarn, pnpm, tox, flake8, pylint, mypy), what edits when the configuration says so (ruff), what talks to a
+daemon or a network (docker, kubectl, gh).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from errands.model.risk.verdict import Reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from errands.model.risk.programs.entry import Entry
     from errands.model.risk.surroundings import Surroundings
 
 # Programs of which nothing but these single words is accepted.
@@ -27,8 +28,8 @@ VERSIONS = {
         "bash zsh dash fish ksh": "--version",
         "ruff black mypy isort nox coverage poetry pipenv hatch pre-commit": "--version",
         "docker podman helm gh aws gcloud psql mysql sqlite3 redis-cli": "--version",
-        "curl wget ssh rsync tmux screen vim nvim nano emacs less more watch xargs env parallel": "--version -V",
-        "rm cp mv ln mkdir rmdir touch chmod chown tee dd truncate shred split csplit mktemp install": "--help --version",
+        "curl wget ssh rsync tmux screen vim nvim nano emacs less more watch": "--version -V",
+        "rm cp mv ln mkdir rmdir touch chmod chown tee dd truncate shred split csplit": "--help --version",
         "timeout nice nohup stdbuf setsid": "--version",
         "gpg openssl zip bc dc ffmpeg convert pandoc": "--version",
         "apt apt-get dpkg rpm flatpak": "--version",
@@ -92,7 +93,7 @@ _DPKG = Program(
     ),
 )
 
-PROGRAMS = {
+PROGRAMS: dict[str, Entry] = {
     "pip": _pip,
     "pip3": _pip,
     "npm": _npm,
