@@ -7,6 +7,7 @@ were found behind it are good for naming a danger only.
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 
 from errands.model.record import evolve, record
 from errands.model.risk.grammar import Step, Word
@@ -201,7 +202,8 @@ def _follow_find(words: tuple[Word, ...], source: Step | None) -> Followed:
         before = texts[at - 1]
         if (before.startswith("-") and before not in _ALONE) or any(word.pattern for word in words):
             doubt = "runs a command for each file in a way that is not followed"
-        steps.extend(_on_files(inner, tuple(texts), whole=texts[at] == "-exec"))
+        # Only what stands before -exec limits what it is run on.
+        steps.extend(_on_files(inner, tuple(texts[:at]), whole=texts[at] == "-exec"))
         if inner[0].text not in _READERS:
             doubt = doubt or f"runs `{inner[0].text}` for each file that is found"
         elif any("{}" in word.text and word.text != "{}" for word in inner):
@@ -240,6 +242,10 @@ def _follow_xargs(words: tuple[Word, ...], source: Step | None) -> Followed:
     return Followed(steps=steps)
 
 
+# Well-known hidden files with secrets.
+_HIDDEN = """.env .env.local .env.production .envrc .netrc .npmrc .pypirc .pgpass .my.cnf .git-credentials
+    .bash_history .zsh_history .python_history .psql_history .vault-token .htpasswd .s3cfg .boto .dockercfg
+    .credentials .credentials.json .secrets .secret .token .Xauthority""".split()
 _ACTIONS = frozenset(
     "-print -print0 -printf -ls -exec -execdir -ok -okdir -fls -fprint -fprint0 -fprintf".split()
 )
@@ -254,11 +260,11 @@ def _on_files(inner: tuple[Word, ...], finding: tuple[str, ...], *, whole: bool)
         if not text.startswith("-"):
             starts.append(text)
     tests = [finding[i + 1] for i, text in enumerate(finding[:-1]) if text in ("-name", "-iname")]
-    if len(tests) == 1 and not _CHOICES.intersection(finding):
-        # Unlike a shell's, the wildcards of find match a dot at the beginning.
-        names = [tests[0], "." + tests[0][1:], "." + tests[0]] if tests[0][:1] in ("*", "?", "[") else tests
-    else:
-        names = ["*", ".*"]
+    wanted = tests[0] if len(tests) == 1 and not _CHOICES.intersection(finding) else "*"
+    if "\\" in wanted:
+        wanted = "*"
+    # Unlike a shell's, the wildcards of find match a dot at the beginning.
+    names = [wanted, *(name for name in _HIDDEN if fnmatchcase(name, wanted.lower()))]
     steps = []
     for start in starts or ["."]:
         # `find FILE` finds that very file.
