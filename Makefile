@@ -8,7 +8,7 @@ SAME_REQUIREMENTS := [ ! -e ../shared/spec.md ] || cmp ../shared/spec.md docs/re
 # Without compiled files every start of the command line would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test check bench chaos spec docs fmt clean
+.PHONY: help demo test check bench chaos fuzz spec docs fmt clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ bench: $(VENV) ## Measure speed, memory and scale against peers
 
 chaos: $(VENV) ## Kill, stop and starve a real engine, and count what was lost
 	@$(BIN)/python -m tests.chaos
+
+fuzz: $(VENV) ## Disguise harmful commands in 100,000 ways, and count which the judge lets pass
+	@$(BIN)/python -m tests.risk.fuzz
 
 spec: $(VENV) ## Tell which requirements have no test
 	@$(SAME_REQUIREMENTS)

@@ -5,20 +5,27 @@ All of them must be asked about. The same seed draws the same mutants.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from random import Random
 
 from tests.risk.lines import CORPUS, UNSEEN, read
 from tests.risk.operators.constructs import CONSTRUCTS
-from tests.risk.operators.joins import JOINS, SPOILS, can_be_beside
+from tests.risk.operators.joins import JOINS, can_be_beside
 from tests.risk.operators.signs import SIGNS
 from tests.risk.operators.spelling import SPELLING
+from tests.risk.operators.spoils import SPOILS
 from tests.risk.operators.wrapping import WRAPPING
 from tests.risk.words import simple
 
 LONGEST_ORIGIN, LONGEST = 1500, 20_000
-SPOILED, AS_WORDS = 0.1, 0.05  # of all mutants
+SPOILED, AS_WORDS = 0.2, 0.05  # of all mutants
+# What a judge may be able to follow tells more about it than what it cannot, and is drawn more often.
+FOLLOWED = frozenset(
+    """requote blanks abbreviate path_of_program wrap wrap_deeply wrap_builtin find_exec xargs split_string
+    shell construct assignment redirect after before between spoil_by_secret spoil_by_option spoil_by_flag
+    spoil_by_pipe""".split()
+)
 
 Operator = Callable[[str, Random], str | None]
 
@@ -44,7 +51,9 @@ class Mutants:
             if not line.is_harmless and line.family != "size_limits" and len(line.command) <= LONGEST_ORIGIN
         ]
         self._harmless = [line for line in lines if line.is_harmless and can_be_beside(line.command)]
-        self._changes: list[Operator] = [*SPELLING, *SIGNS, *WRAPPING, *CONSTRUCTS, *map(self._beside, JOINS)]
+        changes = [*SPELLING, *SIGNS, *WRAPPING, *CONSTRUCTS, *map(self._beside, JOINS)]
+        self._changes: list[Operator] = _weighed(changes)
+        self._spoils: list[Operator] = _weighed(SPOILS)
 
     def __iter__(self) -> Iterator[Mutant]:
         while True:
@@ -66,7 +75,7 @@ class Mutants:
 
     def _spoiled(self) -> Mutant | None:
         origin = self._random.choice(self._harmless)
-        spoil = self._random.choice(SPOILS)
+        spoil = self._random.choice(self._spoils)
         text = spoil(origin.command, self._random)
         return None if text is None else Mutant(text, origin.id, (spoil.__name__,))
 
@@ -76,6 +85,10 @@ class Mutants:
 
         joined.__name__ = join.__name__
         return joined
+
+
+def _weighed(operators: Iterable[Operator]) -> list[Operator]:
+    return [each for each in operators for _ in range(4 if each.__name__ in FOLLOWED else 1)]
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -1,13 +1,11 @@
-"""The same line beside a harmless one, and harmless lines with something added that is not."""
+"""The same line, beside a harmless one."""
 
 from __future__ import annotations
 
 import re
 from random import Random
 
-from tests.risk.operators.constructs import background, write
-from tests.risk.operators.signs import odd_sign
-from tests.risk.words import is_complete, simple
+from tests.risk.words import is_complete
 
 _JOINTS = (
     " && ",
@@ -24,20 +22,6 @@ _JOINTS = (
     " &\n",
     " &&\n",
     " # note\n",
-)
-_ENDS = "sh|bash|bash -s|tee out|xargs rm|xargs touch|xargs -n1 sh -c|python3|perl|sponge x|dd of=x|sort -o x"
-_WORDS = (
-    "$(rm x)",
-    "`rm x`",
-    "<(rm x)",
-    ">(rm x)",
-    "$x",
-    '"$x"',
-    "${x}",
-    "$((x))",
-    "${x:=y}",
-    '"$(rm x)"',
-    "$@",
 )
 
 
@@ -68,25 +52,4 @@ def can_be_beside(harmless: str) -> bool:
     return is_complete(harmless) and not re.search(r"\bcd\b|\bpushd\b|[#\n]|<<", harmless)
 
 
-def spoil_by_sign(text: str, random: Random) -> str | None:
-    return odd_sign(text, random)
-
-
-def spoil_by_writing(text: str, random: Random) -> str | None:
-    return write(text, random)
-
-
-def spoil_by_background(text: str, random: Random) -> str | None:
-    return background(text, random)
-
-
-def spoil_by_pipe(text: str, random: Random) -> str | None:
-    return f"{text} | {random.choice(_ENDS.split('|'))}"
-
-
-def spoil_by_word(text: str, random: Random) -> str | None:
-    return f"{text} {random.choice(_WORDS)}" if simple(text) is not None else None
-
-
 JOINS = (after, before, between, far_behind)
-SPOILS = (spoil_by_sign, spoil_by_writing, spoil_by_background, spoil_by_pipe, spoil_by_word)
