@@ -1,4 +1,4 @@
-"""Errands: submitted one by one through the Python API to a separate daemon."""
+"""Errands: submitted by as many coroutines as there are commands, through the Python API to a daemon."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ class Errands:
         os.waitpid(int(facts["pid"]), 0)
 
     async def _burst(self, count: int) -> list[int]:
-        ids = [(await self._engine.submit(("true",))).id for _ in range(count)]
+        views = await asyncio.gather(*[self._engine.submit(("true",)) for _ in range(count)])
+        ids = [view.id for view in views]
         views = await self._engine.wait_all(ids)
         return [-1 if view.latest.exit_code is None else view.latest.exit_code for view in views]
 

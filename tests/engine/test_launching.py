@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -256,3 +257,32 @@ def test_what_names_no_task_cannot_be_waited_for(client: Engine, nobody: str) ->
 
 def test_a_name_that_is_no_text_is_still_somebody(client: Engine) -> None:
     assert client.submit(Draft(command="true", environ={"USER": "\udcff"})).created_by == "?"
+
+
+async def test_what_is_submitted_at_once_is_written_together_and_refused_one_by_one(
+    engine: TestEngine,
+) -> None:
+    commits: list[None] = []
+    exit_ = engine.engine.store.__class__.__exit__
+
+    def count(store: object, *error: object) -> None:
+        if store is engine.engine.store:
+            commits.append(None)
+        exit_(store, *error)  # type: ignore[arg-type]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine.engine.store.__class__, "__exit__", count)
+        answers = await asyncio.gather(
+            *[
+                engine.submit(("true",), name=f"n{i}", lane="nowhere" if i == 7 else "shell")
+                for i in range(20)
+            ],
+            return_exceptions=True,
+        )
+        told = len(commits)
+
+    assert [i for i, each in enumerate(answers) if isinstance(each, BadValue)] == [7]
+    tasks = [each for each in answers if not isinstance(each, BaseException)]
+    assert [task.name for task in tasks] == [f"n{i}" for i in range(20) if i != 7]
+    assert told == 1
+    assert {view.state for view in await engine.wait_all([task.id for task in tasks])} == {"completed"}

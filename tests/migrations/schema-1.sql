@@ -23,7 +23,7 @@ CREATE TABLE events (
     detail TEXT NOT NULL DEFAULT ''
 );
 CREATE TABLE outbox (
-    id           INTEGER PRIMARY KEY AUTOINCREMENT,
+    id           INTEGER PRIMARY KEY,
     run_id       TEXT NOT NULL,
     event        TEXT NOT NULL,
     channel      TEXT NOT NULL,
@@ -157,6 +157,4 @@ END;
 CREATE TRIGGER count_removed AFTER DELETE ON runs WHEN old.completed_at IS NOT NULL BEGIN
     UPDATE counts SET n = n - 1 WHERE state = old.state;
 END;
-DELETE FROM "sqlite_sequence";
-INSERT INTO "sqlite_sequence" VALUES('outbox',5);
 COMMIT;

@@ -12,7 +12,7 @@ from errands.engine.doorbell import Bell
 from errands.engine.engine import Engine
 from errands.engine.waiting import LOOK
 from errands.model.draft import Draft
-from errands.model.errors import BadValue
+from errands.model.errors import BadValue, ErrandsError
 from errands.model.event import Event
 from errands.model.notice import Notice
 from errands.model.record import fields
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from errands.model.action import Command
 
 _CHUNK = 256 * 1024
+_AT_ONCE = 100  # tasks in one transaction: the first of many shall start while the last are written
 
 
 class AsyncEngine:
@@ -34,10 +35,43 @@ class AsyncEngine:
     def __init__(self, engine: Engine, *, unheld: Callable[[], None]) -> None:
         self.engine = engine
         self._unheld = unheld
+        self._submitter = ""
+        self._gathered: list[tuple[Draft, asyncio.Future[View]]] = []
 
     async def submit(self, command: Command | Sequence[str] | Draft, **options: Any) -> View:
-        """Create a task; `options` are the fields of `Draft`: name, cwd, env, after, timeout, batch ..."""
-        return self.engine.submit(drafted(command, options))
+        """Create a task; `options` are the fields of `Draft`: name, cwd, env, after, timeout, batch ...
+
+        What several coroutines submit at once is written in one transaction.
+        """
+        draft = drafted(command, options)
+        current = asyncio.current_task()
+        name = current.get_name() if current else ""
+        if name == self._submitter:  # one after the other: there is nothing to gather
+            return self.engine.submit(draft)
+        self._submitter = name
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[View] = loop.create_future()
+        self._gathered.append((draft, answer))
+        if len(self._gathered) == 1:
+            loop.call_soon(self._submit_gathered)
+        return await answer
+
+    def _submit_gathered(self) -> None:
+        gathered, self._gathered = self._gathered[:_AT_ONCE], self._gathered[_AT_ONCE:]
+        if self._gathered:
+            asyncio.get_running_loop().call_soon(self._submit_gathered)
+        wanted = [(draft, answer) for draft, answer in gathered if not answer.done()]
+        try:
+            found = self.engine.submit_each(draft for draft, _ in wanted)
+        except Exception as error:  # noqa: BLE001  # whatever it is belongs to those who asked
+            for _, answer in wanted:
+                answer.set_exception(error)
+            return
+        for (_, answer), view in zip(wanted, found, strict=True):
+            if isinstance(view, ErrandsError):
+                answer.set_exception(view)
+            else:
+                answer.set_result(view)
 
     async def submit_all(self, drafts: Sequence[Draft]) -> list[View]:
         """Create several tasks at once; `after` may name another one of them."""

@@ -81,15 +81,19 @@ class Dispatcher:
         """Gather all a shim has to know about a run."""
         directory = self._home.run(run.id)
         limits, action = task.limits, task.action
+        labels = [written(each) for each in action.commands]
         return Launch(
             run_id=run.id,
             attempt=run.attempt,
             directory=directory,
-            header=_header(task, run),
+            header=_header(task, run, labels),
             steps=(
-                *[self._step("before", each) for each in action.before],
-                *[self._step("main", each) for each in action.commands],
-                *[self._step("finally", each) for each in action.lastly],
+                *[self._step("before", each, written(each)) for each in action.before],
+                *[
+                    self._step("main", each, label)
+                    for each, label in zip(action.commands, labels, strict=True)
+                ],
+                *[self._step("finally", each, written(each)) for each in action.lastly],
             ),
             cwd=action.cwd,
             base=self._environment(action.environment),
@@ -111,9 +115,9 @@ class Dispatcher:
             input=action.input,
         )
 
-    def _step(self, role: Role, command: Command) -> Step:
+    def _step(self, role: Role, command: Command, label: str) -> Step:
         argv = (self._config.runs.shell, "-c", command) if isinstance(command, str) else command
-        return Step(role=role, argv=argv, label=written(command))
+        return Step(role=role, argv=argv, label=label)
 
     def _environment(self, digest: str) -> Mapping[str, str]:
         found = self._environments.get(digest)
@@ -129,12 +133,12 @@ def _utc(moment: datetime) -> str:
     return str(moment)[:19] + " UTC"
 
 
-def _header(task: Task, run: Run) -> bytes:
+def _header(task: Task, run: Run, labels: list[str]) -> bytes:
     """Write what a log begins with, so that it can be understood alone."""
     started = run.started_at or run.created_at
     lines = [
         f"task      {task.id}, run {run.number}",
-        *(f"command   {written(each)}" for each in task.action.commands),
+        *[f"command   {each}" for each in labels],
         f"directory {task.action.cwd}",
         f"approved  by {task.created_by}, {_utc(task.created_at)}",
         f"started   {_utc(started)}",

@@ -1,7 +1,8 @@
 """The doorbell: a unix socket that wakes people up. It carries no facts.
 
 Whoever commits something rings; the holder of the loops tells those who watch which tasks changed. Losing
-the bell costs one poll, never a fact. Lines: `` or `ring ID...`, `new LANE...`, `watch ID...`, `watch *`, `await ID`, `ping`; answers: `changed ID...`, `watching` (look now: what comes later is told), `pong PID`.
+the bell costs one poll, never a fact. Lines: `` or `ring ID...`, `new LANE...`, `watch ID...`, `watch *`,
+`await ID`, `ping`; answers: `changed ID...`, `watching` (look now: what comes later is told), `pong PID`.
 """
 
 from __future__ import annotations

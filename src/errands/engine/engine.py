@@ -10,7 +10,7 @@ import os
 
 from errands.engine.home import last_output
 from errands.model import progress
-from errands.model.errors import BadValue, ErrandsError, IllegalMove, NotFound, StillLive
+from errands.model.errors import BadValue, ErrandsError, IllegalMove, NotFound, StillLive, StoreError
 from errands.model.naming import is_id
 from errands.model.record import evolve
 from errands.ports.store import Query
@@ -75,11 +75,29 @@ class Engine:
         now = self.clock.now()
         with self.store:
             views = [self._shown(each) for each in self._launcher().launch_all(drafts, now=now)]
+        self._ring_for(views)
+        return views
+
+    def submit_each(self, drafts: Iterable[Draft]) -> list[View | ErrandsError]:
+        """Create several tasks in one transaction, each for itself: a refused one keeps no other back."""
+        now = self.clock.now()
+        answers: list[View | ErrandsError] = []
+        with self.store:
+            for draft in drafts:
+                try:
+                    answers += self._launcher().launch_all([draft], now=now)
+                except StoreError:
+                    raise
+                except ErrandsError as error:  # it is refused before anything is written
+                    answers.append(error)
+        self._ring_for([each for each in answers if not isinstance(each, ErrandsError)])
+        return answers
+
+    def _ring_for(self, views: Sequence[View]) -> None:
         if any(view.due_at for view in views):
             self.bell.ring()
         else:
             self.bell.ring_for({view.lane for view in views})
-        return views
 
     def cancel(self, task_ids: Iterable[str], *, by: str | None = None) -> list[View]:
         """End tasks: pending ones now, running ones by a request to the holder. Repeating is harmless."""

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("errands.supervisor")
 _SUMMARY_LINES = 60
+_NOTHING_YET = -1.0  # no trace of output looks like this
 
 
 class Supervisor:
@@ -56,13 +57,14 @@ class Supervisor:
         self._started: dict[str, Started] = {}
         self._ended: dict[str, Ended] = {}
         self._stopping: set[str] = set()
+        # When those were last heard whose silence is to be told: the trace of it, and our own clock.
         self._heard: dict[str, tuple[float | None, float]] = {}
         runner.listener = self._hear
 
     def start(self, task: Task, run: Run) -> None:
         """Start a claimed run. Call it only after the claim has been committed."""
         self._dispatcher.hold(task, run)
-        self._live[run.id] = (task, run)
+        self._watch(task, run)
         try:
             launch = self._dispatcher.launch(task, run)
         except StoreError as error:
@@ -79,7 +81,7 @@ class Supervisor:
         nothing is provable: the file system may have forgotten a record that was just made.
         """
         self._dispatcher.hold(task, run)
-        self._live[run.id] = (task, run)
+        self._watch(task, run)
         match self._runner.recover(run.id, attempt=run.attempt):
             case NotStarted() if run.stop_requested_at is not None:
                 self._ended[run.id] = Ended(run_id=run.id, ending=Ending(stop="cancel"))
@@ -126,7 +128,6 @@ class Supervisor:
             self._live.pop(run_id, None)
             self._stopping.discard(run_id)
             self._heard.pop(run_id, None)
-            self._dispatcher.free(run_id)
         self._started.clear()
 
     def stop_requested(self) -> None:
@@ -144,11 +145,11 @@ class Supervisor:
         Silence is measured by a clock that nobody can set, from the moment a change was last seen.
         """
         silent: list[str] = []
-        for task, run in self._live.values():
-            if task.limits.idle is None or task.limits.on_idle != "report":
-                continue
+        for run_id in self._heard:
+            task, run = self._live[run_id]
+            assert task.limits.idle is not None
             trace = last_output(self._home.run(run.id))
-            if self._heard.get(run.id, (None, 0.0))[0] != trace:
+            if self._heard[run.id][0] != trace:
                 self._heard[run.id] = (trace, monotonic)
             quiet = monotonic - self._heard[run.id][1]
             if quiet >= task.limits.idle.total_seconds() and self._store.note_idle(run.id):
@@ -171,7 +172,12 @@ class Supervisor:
 
     @property
     def watched_for_silence(self) -> bool:
-        return any(task.limits.on_idle == "report" and task.limits.idle for task, _ in self._live.values())
+        return bool(self._heard)
+
+    def _watch(self, task: Task, run: Run) -> None:
+        self._live[run.id] = (task, run)
+        if task.limits.on_idle == "report" and task.limits.idle is not None:
+            self._heard[run.id] = (_NOTHING_YET, 0.0)
 
     def _hear(self, report: Report) -> None:
         if report.run_id not in self._live:

@@ -48,7 +48,9 @@ class Frames:
 
 def line(word: str, fields: Mapping[str, Word]) -> bytes:
     """Write one line of a run record: a word, then `key=value` for every field."""
-    text = " ".join([word, *[f"{key}={quote(value)}" for key, value in fields.items()]])
+    text = " ".join(
+        [word, *[f"{key}={quote(value) if type(value) is str else value}" for key, value in fields.items()]]
+    )
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
@@ -58,10 +60,8 @@ def fields(text: str) -> dict[str, str]:
     return {key: unquote(value) for key, found, value in pairs if found}
 
 
-def quote(value: Word) -> str:
+def quote(value: str) -> str:
     """Make a value one word, so that a line can be cut at its blanks."""
-    if not isinstance(value, str):
-        return str(value)
     value = value.replace("%", "%25").replace(" ", "%20")
     return value.replace("\n", "%0A").replace("\r", "%0D") if not value.isprintable() else value
 

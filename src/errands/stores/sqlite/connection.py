@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 PATIENCE = 5.0  # seconds to wait for another process's transaction
 PAGE = 1024  # bytes: every page that a commit touches is written as a whole, and most commits are small
 CHECKPOINT_PAGES = 32_000  # 32 MB: a checkpoint waits for the disk, so it is worth doing rarely
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 class Connection:
@@ -57,11 +58,11 @@ class Connection:
         return int(self._patiently(lambda: self._db.execute("PRAGMA user_version").fetchone())[0])
 
     def read(self, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
-        """Answer a question; reads never wait for a writer."""
+        """Answer a question; a read waits for nobody, except while the journal is begun anew."""
         try:
-            return self._patiently(lambda: self._db.execute(sql, values).fetchall())
+            return self._db.execute(sql, values).fetchall()
         except sqlite3.Error as error:
-            raise _told(error, self.path) from error
+            return self._after(error, lambda: self._db.execute(sql, values).fetchall())
 
     def write(self, sql: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
         """Change something inside a transaction; integrity errors are the caller's to understand."""
@@ -81,9 +82,9 @@ class Connection:
     def __enter__(self) -> Connection:
         if self._depth == 0:
             try:
-                self._patiently(lambda: self._db.execute("BEGIN IMMEDIATE"))
+                self._db.execute("BEGIN IMMEDIATE")
             except sqlite3.Error as error:
-                raise _told(error, self.path) from error
+                self._after(error, lambda: self._db.execute("BEGIN IMMEDIATE"))
         self._depth += 1
         return self
 
@@ -102,13 +103,22 @@ class Connection:
     def close(self) -> None:
         self._db.close()
 
+    def _after(self, error: sqlite3.Error, act: Callable[[], T]) -> T:
+        """Try again what another process kept us from; say in our words what nobody can help."""
+        try:
+            if _code(error) not in _BUSY:
+                raise error
+            return self._patiently(act)
+        except sqlite3.Error as failure:
+            raise _told(failure, self.path) from failure
+
     def _patiently(self, act: Callable[[], T]) -> T:
         pause, deadline = 0.00005, 0.0
         while True:
             try:
                 return act()
             except sqlite3.OperationalError as error:
-                if _code(error) not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                if _code(error) not in _BUSY:
                     raise
                 moment = time.monotonic()
                 deadline = deadline or moment + PATIENCE

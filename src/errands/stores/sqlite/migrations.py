@@ -111,7 +111,7 @@ CREATE TABLE events (
 CREATE INDEX events_by_task ON events (task, seq);
 
 CREATE TABLE outbox (
-    id           INTEGER PRIMARY KEY AUTOINCREMENT,
+    id           INTEGER PRIMARY KEY,
     run_id       TEXT NOT NULL,
     event        TEXT NOT NULL,
     channel      TEXT NOT NULL,

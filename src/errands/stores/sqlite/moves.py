@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from errands.model.run import Run
     from errands.model.states import Skip
     from errands.model.task import Task
+    from errands.stores.sqlite.connection import Connection
 
 _TASK = ", ".join("tasks." + name.strip() for name in TASK_COLUMNS.split(","))
 _RUN = ", ".join("runs." + name.strip() for name in RUN_COLUMNS.split(","))
@@ -31,6 +32,11 @@ _WIDTH = TASK_COLUMNS.count(",") + 1
 
 
 class MoveRows(Table):
+    def __init__(self, connection: Connection, runs_dir: str) -> None:
+        super().__init__(connection, runs_dir)
+        # Where the runs stand that were claimed here: run and task, by the run's id.
+        self._places: dict[str, tuple[int, int]] = {}
+
     def ready_lanes(self) -> list[str]:
         # One step of the index per lane, however many runs are ready in each.
         ready = "state = 'pending' AND waits = 0 AND not_before IS NULL"
@@ -70,6 +76,7 @@ class MoveRows(Table):
             try:
                 run = run_from(columns[0], (number, cause, "running", 1, created_at, at, *rest))
                 claimed.append((task_from(tuple(columns[:_WIDTH])), run))
+                self._places[run.id] = (seq, task_seq)
             except StoreUnreadable as error:
                 # One damaged record must not keep the others from running.
                 self._give_up(seq, task_seq, str(error), at)
@@ -98,28 +105,38 @@ class MoveRows(Table):
 
     def end(self, run: Run, outcome: Outcome, ending: Ending, *, summary: str | None, now: datetime) -> bool:
         at = micros(now)
-        rows = self.db.write(
+        seq, task_seq = self._places.pop(run.id) if run.id in self._places else self._place(run)
+        changed = self.db.write(
             """
             UPDATE runs
             SET state = ?, completed_at = ?, started_at = coalesce(?, started_at), pid = coalesce(?, pid),
                 exit_code = ?, signal = ?, failure = ?, error = ?, elapsed = ?, cpu = ?, rss = ?, bytes = ?,
                 lines = ?, truncated = ?, leftovers = ?, hooks = ?, output_failed = ?, summary = ?
-            WHERE task = (SELECT seq FROM tasks WHERE id = ?) AND number = ? AND state = 'running'
-            RETURNING task
+            WHERE seq = ? AND state = 'running'
             """,
             (
                 outcome.run_state, maybe_micros(ending.ended_at) or at, maybe_micros(ending.started_at),
                 ending.pid, ending.code, ending.signal, outcome.failure, outcome.error, ending.elapsed,
                 ending.cpu, ending.rss, ending.bytes, ending.lines, ending.truncated, ending.leftovers,
-                ",".join(ending.hooks) or None, ending.disk, summary, run.task_id, run.number,
+                ",".join(ending.hooks) or None, ending.disk, summary, seq,
             ),
-        ).fetchall()  # fmt: skip
-        if not rows:
-            return False
-        self.db.write(
-            "UPDATE tasks SET state = ?, updated_at = ? WHERE seq = ?", (outcome.task_state, at, rows[0][0])
+        ).rowcount  # fmt: skip
+        if changed:
+            self.db.write(
+                "UPDATE tasks SET state = ?, updated_at = ? WHERE seq = ?", (outcome.task_state, at, task_seq)
+            )
+        return bool(changed)
+
+    def _place(self, run: Run) -> tuple[int, int]:
+        seq, task_seq = self.one(
+            """
+            SELECT runs.seq, tasks.seq FROM tasks JOIN runs ON runs.task = tasks.seq
+            WHERE tasks.id = ? AND runs.number = ?
+            """,
+            run.task_id,
+            run.number,
         )
-        return True
+        return seq, task_seq
 
     def withdraw(self, run_id: str, *, by: str, now: datetime) -> bool:
         return self._end_pending(
@@ -145,6 +162,8 @@ class MoveRows(Table):
         return self.next_due()
 
     def dependents(self, task_id: str) -> list[str]:
+        if not self.db.read("SELECT 1 FROM waits LIMIT 1"):
+            return []  # as nearly always: nobody waits for anything
         rows = self.db.read(
             """
             SELECT tasks.id || '.' || runs.number

@@ -20,7 +20,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from errands.model.action import Command
 
 # What reading a damaged row can raise.
 _DAMAGE = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError)
@@ -138,19 +137,10 @@ def _action(text: str, environment: str) -> Shell:
     import json
 
     parts = json.loads(text)
-    return Shell(
-        commands=_commands(parts["commands"]),
-        cwd=parts["cwd"],
-        environment=environment,
-        env=parts.get("env", {}),
-        before=_commands(parts.get("before", ())),
-        lastly=_commands(parts.get("lastly", ())),
-        input=parts.get("input", "none"),
-    )
-
-
-def _commands(values: list[str | list[str]]) -> tuple[Command, ...]:
-    return tuple([each if isinstance(each, str) else tuple(each) for each in values])
+    for name in ("commands", "before", "lastly"):
+        if name in parts:
+            parts[name] = tuple([each if isinstance(each, str) else tuple(each) for each in parts[name]])
+    return Shell(environment=environment, **parts)
 
 
 _SPANS = ("timeout", "idle", "cpu", "grace")
