@@ -52,6 +52,8 @@ def texts(*commands: Command, place: Place = CLEAN) -> str:
         "command -v git",
         "time pytest -q",
         "cat 'ünï.txt'",
+        "grep -rn --include=*.py foo .",
+        "ls | xargs -n1 echo",
     ],
 )
 def test_what_is_proved_harmless_runs_at_once(line: str) -> None:
@@ -77,7 +79,7 @@ def test_what_is_proved_harmless_runs_at_once(line: str) -> None:
         "cd ~ && ls", "cd -P src && ls", "cd a b", "cd src/*", "cd src && git status", "cd src; git log",
         "cd vendor/evil && git status", "cd src | ls", "sudo ls", "eval ls", "exec ls", "command rm x",
         "xargs", "trap ls EXIT", "source x", ". x", "alias ls=rm", "export PATH=/x; ls", "ls\x00",
-        "ls\r\nrm x", "ls \u202e", "ls\u00a0-l", "echo \u200bx", "echo '\u2066'", "ls"+" "*100+"; pwd",
+        "ls\r\nrm x", "ls \u202e", "ls\u00a0-l", "echo \u200bx", "echo '\u2066'", "ls \udb83", "ls '\udf00'", "ls \udc80", "ls"+" "*100+"; pwd",
         "echo "+"a"*10_000, "ls"+"\n"*30+"pwd",
     ],
 )  # fmt: skip

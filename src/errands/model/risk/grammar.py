@@ -64,7 +64,7 @@ def parse(source: str) -> Line:
     """Read a line. With a doubt, the steps are only what was found."""
     if len(source) > LONGEST:
         return Line(steps=(), doubts=(f"is longer than {LONGEST:,} characters",))
-    tree = _parser().parse(source.encode("utf-8", "surrogateescape")).root_node
+    tree = _parser().parse(source.encode("utf-8", "surrogatepass")).root_node
     try:
         read = tuple(tokens(source))
         steps = tuple(_steps(read))
@@ -181,7 +181,7 @@ def _agree(source: str, read: tuple[Token, ...], tree: Node) -> None:
     if not source.isascii():
         size = [0]
         for letter in source:
-            size.append(size[-1] + len(letter.encode("utf-8", "surrogateescape")))
+            size.append(size[-1] + len(letter.encode("utf-8", "surrogatepass")))
         expected = [(size[start], size[end]) for start, end in expected]
     if seen != expected:
         raise Doubt("is read differently by two readings")

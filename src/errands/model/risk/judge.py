@@ -296,11 +296,18 @@ def _expanded(word: Word, place: Surroundings) -> str:
 
 
 def _texts(words: tuple[Word, ...], place: Surroundings) -> tuple[str, ...]:
-    """Give the words as the program gets them; a pattern stays one."""
-    return tuple(Glob(_expanded(word, place)) if word.pattern else _expanded(word, place) for word in words)
+    """Give the words as the program gets them; a pattern stays one, unless all it may become is the same."""
+    return tuple(
+        Glob(_expanded(word, place))
+        if word.pattern and not _NAMING.match(word.text)
+        else _expanded(word, place)
+        for word in words
+    )
 
 
-_ANCHORED = re.compile(r"(?:--(?:include|exclude|exclude-dir|glob|iglob)=|[A-Za-z0-9_./~@+])")
+# Options that only choose among files by name: what follows the equals sign does not matter.
+_NAMING = re.compile(r"--(?:include|exclude|exclude-dir)=")
+_ANCHORED = re.compile(rf"{_NAMING.pattern}|[A-Za-z0-9_./~@+]")
 
 
 _CLIMBING = re.compile(r"[*?\[].*/\.\.(?:/|$)")

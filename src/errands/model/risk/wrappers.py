@@ -170,6 +170,8 @@ _READERS = frozenset(
     printf test md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum nl od hexdump
     strings jq diff cmp sed cut sort tac rev column fold""".split()
 )
+# These do no harm whatever words they get.
+_SAYERS = frozenset("echo basename dirname".split())
 _LOOKERS = frozenset("ls stat basename dirname realpath readlink du echo printf test".split())
 # Predicates of find that take no value, so that what follows them is a predicate of its own.
 _ALONE = frozenset(
@@ -232,6 +234,8 @@ def _follow_xargs(words: tuple[Word, ...], source: Step | None) -> Followed:
     inner = words[at:]
     if not inner:
         return _unknown(words, "gives `xargs` no command")
+    if inner[0].text in _SAYERS:
+        return Followed(steps=(Step(words=inner),))
     finding = [word.text for word in source.words] if source else []
     printing = bool(finding) and finding[0] == "find" and finding[-1] == "-print0"
     if not exact or not printing or sum(text in _ACTIONS for text in finding) != 1:
