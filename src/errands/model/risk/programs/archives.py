@@ -59,10 +59,9 @@ def _tar(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ..
     # The first word may be a bundle without a dash, its values following in order; ours has at most one.
     if rest and not rest[0].startswith("-"):
         bundle = rest[0]
-        if "f" in bundle and bundle.count("f") == 1 and set(bundle) <= set("tvfzjJ"):
-            rest = ("-" + bundle.replace("f", "") + "f", *rest[1:])
-        else:
-            rest = ("-" + bundle, *rest[1:])
+        if bundle.count("f") != 1 or not set(bundle) <= set("tvfzjJR"):
+            return (Reason(text=f"`tar {bundle}` does more than list an archive", kind="write"),)
+        rest = ("-" + bundle.replace("f", "") + "f", *rest[1:])
     return reasons_by_entry("tar", rest, _TAR, surroundings)
 
 

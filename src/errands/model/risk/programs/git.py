@@ -101,7 +101,11 @@ def _objection(word: str, use: str, surroundings: Surroundings) -> str | None:
         return None
     path = re.sub(r"^:\([a-z,]*\)|^:/", "", word)
     if path == word and ":" in word:
+        # A date in the revision may hold a colon, and so may the name of a file.
+        last = word.rpartition(":")[2]
         path = word.partition(":")[2]
+        if last != path and (said := objection_to_place(last, use, surroundings)):
+            return said
     # git expands wildcards by itself, and lets them match a dot at the beginning.
     if any(mark in path for mark in WILDCARDS):
         if may_name_secret(path):

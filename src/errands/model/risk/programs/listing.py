@@ -111,6 +111,14 @@ PROGRAMS = {
         options="-x --mountpoints -m --modes -o --owners -l --long -n --nosymlinks -v --vertical",
         operands="LOOK...",
     ),
+    "lsattr": Program(options="-R -V -a -d -l -p -v", operands="LOOK...", helps=False),
+    "getfacl": Program(
+        options="""
+        -a --access -d --default -c --omit-header -e --all-effective -E --no-effective -s --skip-base -R
+        --recursive -L --logical -P --physical -t --tabular -n --numeric -p --absolute-names
+        """,
+        operands="LOOK...",
+    ),
     "du": Program(
         options="""
         -0 --null -a --all --apparent-size -B=SIZE --block-size=SIZE -b --bytes -c --total -D

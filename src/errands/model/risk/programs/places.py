@@ -35,17 +35,16 @@ library/application?support/bravesoftware snap/firefox .jupyter/runtime .databri
 
 # Names of single files that hold secrets.
 _NAMES = """
-.env .env.* *.env .envrc .env-* .env_* .netrc _netrc .authinfo .authinfo.* .pgpass pgpass.conf .my.cnf
-.mylogin.cnf .npmrc .pypirc .git-credentials .gitcookies .dockercfg .dockerconfigjson .vault-token
-.vault_pass* .vault-pass* .boto .s3cfg .htpasswd htpasswd .rclone.conf rclone.conf .databrickscfg .tfrc
-.terraformrc .flaskenv id_rsa id_dsa id_ecdsa id_ed25519 id_rsa* id_dsa* id_ecdsa* id_ed25519* *_rsa *_dsa
-*_ecdsa *_ed25519 *.pem *.key *.p12 *.pfx *.p8 *.pkcs12 *.jks *.keystore *.kdb *.kdbx *.ppk *.gpg *.pgp
-*.agekey *.keytab *.ovpn *.keychain *.keychain-db *.jceks *.bcfks *.der *.asc secring.* kubeconfig
-*.kubeconfig kubeconfig.* .credentials .credentials.* *.credentials .secret .secrets .secret.* .secrets.*
-*.secret *.secrets .token .tokens *.token .*_token authorized_keys known_hosts *.passwd .passwd .password
-shadow gshadow master.passwd sudoers *.tfstate *.tfstate.* *.tfvars *.tfvars.json .*_history .*history
-*_history .history .lesshst .viminfo .xauthority .iceauthority cookies.sqlite logins.json key4.db key3.db
-signons.sqlite .claude.json wallet.dat *.rdp
+.env .env.* *.env .envrc .env-* .env_* .netrc _netrc .authinfo .authinfo.* .pgpass .my.cnf .mylogin.cnf
+.npmrc .pypirc .git-credentials .gitcookies .dockercfg .dockerconfigjson .vault-token .vault_pass*
+.vault-pass* .boto .s3cfg .htpasswd htpasswd .databrickscfg .tfrc .terraformrc .flaskenv id_rsa id_dsa
+id_ecdsa id_ed25519 id_rsa* id_dsa* id_ecdsa* id_ed25519* *_rsa *_dsa *_ecdsa *_ed25519 *.pem *.key *.p12
+*.pfx *.p8 *.pkcs12 *.jks *.keystore *.kdb *.kdbx *.ppk *.gpg *.pgp *.agekey *.keytab *.ovpn *.keychain
+*.keychain-db *.jceks *.bcfks *.der *.asc secring.* kubeconfig *.kubeconfig kubeconfig.* .credentials
+.credentials.* *.credentials .secret .secrets .secret.* .secrets.* *.secret *.secrets .token .tokens *.token
+.*_token authorized_keys known_hosts *.passwd .passwd .password shadow gshadow master.passwd sudoers
+*.tfstate *.tfstate.* *.tfvars .*_history .*history *_history .history .lesshst .viminfo .xauthority
+.iceauthority *.rdp
 """.split()
 
 # Names that tell it by a word. A wildcard at the beginning (`*.json`) is not taken for one of them.
@@ -57,7 +56,8 @@ service?account*.json serviceaccount*.json *-service-account.json *-sa.json secr
 secrets.toml secrets.y*ml secrets.ini secrets.xml secrets.txt secrets.env secrets.enc* secret.json
 secret.toml secret.y*ml secret.ini secret.txt *.secrets.* token token.json token.txt tokens.json auth.json
 password password.txt passwords.txt passwords.csv passwd.txt wp-config.php local_settings.py cookies.txt
-cookies.db cookies login?data web?data local?state admin.conf
+cookies.db cookies login?data web?data local?state admin.conf cookies.sqlite logins.json key4.db key3.db
+signons.sqlite .claude.json wallet.dat pgpass.conf .rclone.conf rclone.conf *.tfvars.json
 """.split()
 
 # What those names would catch and is published on purpose.
@@ -154,7 +154,11 @@ def objection_to_recursion(word: str, surroundings: Surroundings) -> str | None:
 def may_name_secret(pattern: str) -> bool:
     """Tell whether a pattern whose wildcards also match a leading dot could match a known secret file."""
     name = pattern.rpartition("/")[2].lower()
-    return name.strip("*") != "" and any(may_match_plain(each, name) for each in _fixed if not _is_wild(each))
+    if not _is_wild(name):
+        return _is_secret(name)
+    return name.strip("*") != "" and any(
+        may_match(name, each) if _is_wild(each) else may_match_plain(each, name) for each in _fixed
+    )
 
 
 def is_inside(word: str, surroundings: Surroundings) -> bool:

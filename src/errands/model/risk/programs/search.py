@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.model.risk.programs.entry import Program
-from errands.model.risk.programs.places import is_whole, objection_to_recursion
+from errands.model.risk.programs.places import is_whole, may_name_secret, objection_to_recursion
 from errands.model.risk.verdict import Reason
 
 TYPE_CHECKING = False
@@ -16,19 +16,42 @@ if TYPE_CHECKING:
 _PATTERNS = "-e --regexp -f --file"
 
 
+# Patterns that match every line: with them a search is a copy of all files.
+_MATCH_ALL = frozenset(["", *". .* ^ $ .+ ^.* ^.*$ ..* ^. .$ ^.+$ \\S \\w".split()])
+_NO_LINES = "-l --files-with-matches -L --files-without-match -c --count --count-matches -q --quiet".split()
+
+
 def _grep(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
     if not (
         usage.has("-r", "--recursive", "-R", "--dereference-recursive")
         or "recurse" in usage.values("-d", "--directories")
     ):
         return ()
-    return _everything_below(_files(usage, _PATTERNS), surroundings)
+    secret = _secret_choice(usage.values("--include"))
+    return secret or _copies_all(usage) or _everything_below(_files(usage, _PATTERNS), surroundings)
 
 
 def _rg(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
     if usage.has("--files", "--type-list"):
         return _names_below(usage.operands, surroundings)
-    return _everything_below(_files(usage, _PATTERNS), surroundings)
+    secret = _secret_choice(usage.values("-g", "--glob", "--iglob"))
+    hidden = _copies_all(usage) if usage.has("-.", "--hidden", "-u", "--unrestricted") else ()
+    return secret or hidden or _everything_below(_files(usage, _PATTERNS), surroundings)
+
+
+def _secret_choice(patterns: Sequence[str]) -> tuple[Reason, ...]:
+    return tuple(
+        Reason(text=f"searches files with secrets: {pattern}", kind="secret")
+        for pattern in patterns
+        if not pattern.startswith("!") and may_name_secret(pattern)
+    )
+
+
+def _copies_all(usage: Usage) -> tuple[Reason, ...]:
+    patterns = usage.values("-e", "--regexp") or usage.operands[:1]
+    if usage.has(*_NO_LINES) or not _MATCH_ALL & {*patterns}:
+        return ()
+    return (Reason(text="shows every line of every file, hidden ones too", kind="secret"),)
 
 
 def _fd(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:

@@ -96,7 +96,8 @@ class _Script:
             self._between(self._delimiter(), parts=2)
             self._end_of_command()
         elif name in ("a", "i", "c"):
-            if "\\" in self._rest_of_line():
+            text = self._rest_of_line()
+            if "\\" in text or not text.strip():
                 raise _Doubt(f"the text of `{name}` goes on")
         else:
             said = {"w": "writes a file", "W": "writes a file", "e": "runs a program", "r": "reads a file"}

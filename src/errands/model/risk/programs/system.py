@@ -63,6 +63,9 @@ def _ps(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...
                         return _ps_refuses(given)
                 elif not re.fullmatch(r"[\w,.:+/-]+", given) or given.startswith("-"):
                     return _ps_refuses(word)
+                elif value[0] != "C" and "e" in given:
+                    # A user or terminal that does not exist is read once more, as flags without a dash.
+                    return _ps_refuses(f"{word} {given}")
                 else:
                     values = True
         elif re.fullmatch(r"\d+", word):
@@ -112,6 +115,15 @@ def _numeric(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
     if usage.has("-n", "--numeric"):
         return ()
     return (Reason(text=f"`{usage.name}` without `-n` looks names up in the network", kind="network"),)
+
+
+def _lsof(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
+    for word in usage.operands:
+        if word.startswith("+"):
+            return (
+                Reason(text=f"`lsof`: `{word}` is not on the list of its harmless options", kind="option"),
+            )
+    return _numeric(usage, surroundings)
 
 
 def _counted(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
@@ -314,7 +326,7 @@ PROGRAMS: dict[str, Entry] = {
     "lsof": Program(
         options="-n -P -a -l -t -w -i[=TEXT] -s[=TEXT] -p=TEXT -u=TEXT -c=TEXT -U -b -O -R",
         operands="LOOK...",
-        check=_numeric,
+        check=_lsof,
         helps=False,
     ),
     "ip": _ip,

@@ -115,6 +115,7 @@ PROGRAMS = {
         operands="NUMBER NUMBER NUMBER",
         permutes=False,
     ),
+    "bc": Program(options="-l --mathlib -q --quiet -s --standard -w --warn"),
     "factor": Program(options="-h --exponents", operands="NUMBER..."),
     "look": Program(
         options="-a --alternative -d --alphanum -f --ignore-case -t=TEXT --terminate=TEXT -h -V",

@@ -7,7 +7,7 @@ One rule is ours: an abbreviated long option is not recognised.
 from __future__ import annotations
 
 from errands.model.risk.programs.entry import NUMERIC, PLUS, table
-from errands.model.risk.programs.values import objection
+from errands.model.risk.programs.values import FREE, objection
 from errands.model.risk.programs.words import Glob
 from errands.model.risk.verdict import Reason
 
@@ -87,6 +87,12 @@ class _Reader:
         self.usage, self.table, self.surroundings = usage, table, surroundings
 
     def glob(self, word: Glob) -> None:
+        # `--include=*.py` stays that option, whatever it becomes.
+        name, equals, value = word.partition("=")
+        option = self.table.options.get(name)
+        if equals and word.prefix.startswith(name + "=") and option and option.kind in FREE:
+            self.usage.options.append((name, value))
+            return
         if not word.prefix or word.prefix.startswith("-"):
             self.usage.object(f"`{word}` may become an option of `{self.usage.name}`")
         self.usage.operands.append(word)

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
 _SIZE = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)?[A-Za-z]{0,3}")
-_FREE = frozenset({"TEXT", "PATTERN", "DATE"})
+FREE = frozenset({"TEXT", "PATTERN", "DATE"})
 _PLACES = frozenset({"READ", "SEARCH", "LOOK"})
 
 
 def objection(kind: str, value: str, surroundings: Surroundings) -> tuple[str, str] | None:
     """Say what speaks against a value of this kind, and to which group of reasons that belongs."""
-    if kind in _FREE:
+    if kind in FREE:
         return None
     if kind in _PLACES:
         said = objection_to_place(value, kind, surroundings)
