@@ -1,0 +1,304 @@
+"""A language model for tests: a server on loopback that does what the prompt tells it to.
+
+It speaks OpenAI's chat completions (`/v1/chat/completions`) and Anthropic's messages (`/v1/messages`),
+streamed and whole. Lines of the newest prompt steer it; where none does, it answers with an echo that counts
+what it was given, such as `echo 'hello' tools=3 history=1 results=[]`.
+
+    CALL tool {"json": 1}   call a tool; further such lines are the next calls, one in each answer
+    AND tool {"json": 1}    call this one in the same answer as the one before
+    SAY words               answer with these words, after the calls
+    RECALL words            answer `recalled` when the words stand before this prompt, else `forgotten`
+    SLOW 3                  take three seconds for each answer
+    USE 5000 200            claim this many tokens, in and out, for each answer
+    FAIL cut 2              break the first two answers (without a number: all of them); see `Fault`
+
+The prompt is the newest message of the user with words in it. A call of a tool that was not offered is left
+out, so that a program may ask for a title of the same conversation without causing calls.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
+from typing import Any, Literal, get_args
+
+from errands.testing.model_speech import Anthropic, OpenAI, Reply, Speech
+
+# refuse: hang up without a word; 429, 500: the error; silent: say nothing until the client gives up;
+# garbage: no JSON; cut: hang up in the middle of the answer
+Fault = Literal["refuse", "429", "500", "silent", "garbage", "cut"]
+FAULTS: frozenset[str] = frozenset(get_args(Fault))
+REMINDER = "<system-reminder>"  # what Claude Code adds to the words of the person
+_ids = count(1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One request that the server was sent."""
+
+    path: str
+    body: Mapping[str, Any]
+    headers: Mapping[str, str]
+    at: float = field(default_factory=time.monotonic)
+
+    @property
+    def text(self) -> str:
+        """The whole request, to look for words in it."""
+        return json.dumps(self.body, ensure_ascii=False)
+
+    @property
+    def prompt(self) -> str:
+        """The newest words of the user."""
+        return _prompt(_conversation(self.body))[1]
+
+    @property
+    def offers(self) -> frozenset[str]:
+        """The tools that the model may call."""
+        return frozenset(_tools(self.body))
+
+
+class ModelServer:
+    """Serves from a thread, from `with` to its end; `asked` has every request."""
+
+    def __init__(self, *, port: int = 0, log: str | None = None) -> None:
+        self.asked: list[Asked] = []
+        self.faults: list[Fault] = []  # for the next requests, whatever they ask
+        self._log = log
+        self._broken: Counter[tuple[str, bool]] = Counter()
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._http = _Server(("127.0.0.1", port), _Conversation)
+        self._http.model = self
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True)
+
+    @property
+    def url(self) -> str:
+        """The address for Anthropic's protocol."""
+        return f"http://127.0.0.1:{self._http.server_address[1]}"
+
+    @property
+    def openai_url(self) -> str:
+        """The address for OpenAI's protocol, and for Ollama's version of it."""
+        return f"{self.url}/v1"
+
+    def __enter__(self) -> ModelServer:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._closing.set()
+        self._http.shutdown()
+        self._thread.join()
+        self._http.server_close()
+
+    def asked_for(self, words: str) -> list[Asked]:
+        """Give the requests that have these words in their prompt."""
+        return [each for each in self.asked if words in each.prompt]
+
+    def reply(self, asked: Asked) -> Reply:
+        """Note a request and decide what to answer."""
+        with self._lock:
+            self.asked.append(asked)
+            if self._log:
+                with open(self._log, "a") as log:
+                    log.write(json.dumps({"path": asked.path, "body": asked.body}) + "\n")
+            reply = decide(asked.body)
+            fault, times = _fault(asked.prompt)
+            about = asked.prompt, bool(asked.offers)
+            if self.faults:
+                fault = self.faults.pop(0)
+            elif fault and times is not None:
+                self._broken[about] += 1
+                fault = fault if self._broken[about] <= times else None
+        return Reply(text=reply.text, calls=reply.calls, delay=reply.delay, tokens=reply.tokens, fault=fault)
+
+    def pause(self, seconds: float | None) -> None:
+        """Wait, but no longer than the server lives."""
+        self._closing.wait(seconds)
+
+
+def decide(body: Mapping[str, Any]) -> Reply:
+    """Read the newest prompt of a request and do what it says."""
+    messages = _conversation(body)
+    place, prompt = _prompt(messages)
+    results = [text for role, text in messages[place:] if role == "tool"]
+    offered = _tools(body)
+    delay, tokens = 0.0, (10, 5)
+    said: list[str] = []
+    rounds: list[list[tuple[str, str]]] = []
+    for line in prompt.splitlines():
+        match line.strip().split(" ", 2):
+            case ["CALL" | "AND" as how, tool, *arguments] if name := _offered(tool, offered):
+                call = (name, arguments[0] if arguments else "{}")
+                if how == "AND" and rounds:
+                    rounds[-1].append(call)
+                else:
+                    rounds.append([call])
+            case ["SAY", *words]:
+                said.append(" ".join(words))
+            case ["RECALL", *words]:
+                before = "\n".join(text for _role, text in messages[:place])
+                said.append("recalled" if " ".join(words) in before else "forgotten")
+            case ["SLOW", seconds, *_]:
+                delay = float(seconds)
+            case ["USE", into, out]:
+                tokens = int(into), int(out)
+    answered = 0
+    for calls in rounds:
+        if answered >= len(results):
+            made = [(f"call_{next(_ids)}_{time.time_ns()}", name, arguments) for name, arguments in calls]
+            return Reply(calls=made, delay=delay, tokens=tokens)
+        answered += len(calls)
+    short = [each[:300] for each in results]
+    echo = f"echo {prompt[:200]!r} tools={len(offered)} history={len(messages)} results={short}"
+    return Reply(text="\n".join(said) or echo, delay=delay, tokens=tokens)
+
+
+def _fault(prompt: str) -> tuple[Fault | None, int | None]:
+    for line in prompt.splitlines():
+        match line.split():
+            case ["FAIL", fault, *times] if fault in FAULTS:
+                return fault, int(times[0]) if times else None  # type: ignore[return-value]
+    return None, None
+
+
+def _conversation(body: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Give role and text of every message, in the words of OpenAI: results have the role `tool`."""
+    found = []
+    for message in body.get("messages", ()):
+        role, content = message["role"], message.get("content") or ""
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        words = []
+        for part in parts:
+            if part.get("type") == "tool_result":
+                found.append(("tool", _text(part.get("content") or "")))
+            elif part.get("type") == "text" and not part["text"].lstrip().startswith(REMINDER):
+                words.append(part["text"])
+        if words or role != "user":
+            found.append((role, "\n".join(words)))
+    return found
+
+
+def _text(content: Any) -> str:
+    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+
+
+def _prompt(messages: Sequence[tuple[str, str]]) -> tuple[int, str]:
+    places = [place for place, (role, text) in enumerate(messages) if role == "user" and text.strip()]
+    return (places[-1], messages[places[-1]][1]) if places else (0, "")
+
+
+def _tools(body: Mapping[str, Any]) -> list[str]:
+    return [tool.get("function", tool).get("name", "") for tool in body.get("tools") or ()]
+
+
+def _offered(tool: str, offered: Sequence[str]) -> str | None:
+    """Find a tool by its name, or by the end of it: programs put the server's name before it."""
+    return next((each for each in offered if each == tool or each.endswith(f"_{tool}")), None)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    model: ModelServer
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing: a client that hangs up is what many tests are about."""
+
+
+class _Conversation(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Server
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Say nothing on standard error."""
+
+    def do_HEAD(self) -> None:
+        self._send({})
+
+    def do_GET(self) -> None:
+        self._send({"object": "list", "data": [{"id": "fake", "object": "model"}], "has_more": False})
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
+        path = self.path.partition("?")[0]
+        if path.endswith("/count_tokens"):
+            self._send({"input_tokens": 10})
+        elif path.endswith("/chat/completions"):
+            self._answer(path, body, OpenAI(body.get("model", "fake")))
+        elif path.endswith("/messages"):
+            self._answer(path, body, Anthropic(body.get("model", "fake")))
+        else:
+            self._send({"error": {"message": f"no such path: {path}"}}, code=404)
+
+    def _answer(self, path: str, body: Mapping[str, Any], speak: Speech) -> None:
+        model = self.server.model
+        reply = model.reply(Asked(path=path, body=body, headers=dict(self.headers)))
+        match reply.fault:
+            case "refuse":
+                self.close_connection = True
+            case "429" | "500" as code:
+                error = {"type": "api_error", "message": f"the model server was told to answer {code}"}
+                self._send({"type": "error", "error": error}, code=int(code))
+            case "silent":
+                model.pause(None)
+                self.close_connection = True
+            case "garbage":
+                self._send_bytes(b"<html>this is no JSON</html>", kind="application/json")
+            case fault:
+                if body.get("stream"):
+                    self._stream(list(speak.pieces(reply)), reply, cut=fault == "cut")
+                else:
+                    model.pause(reply.delay)
+                    whole = json.dumps(speak.whole(reply)).encode()
+                    self._send_bytes(whole, kind="application/json", cut=fault == "cut")
+
+    def _stream(self, pieces: Sequence[bytes], reply: Reply, *, cut: bool) -> None:
+        self.close_connection = True
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        for place, piece in enumerate(pieces):
+            if cut and place >= len(pieces) // 2:
+                return  # without the last chunk, so that nobody takes it for the end
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+            self.wfile.flush()
+            if place == 0:
+                self.server.model.pause(reply.delay)
+        self.wfile.write(b"0\r\n\r\n")
+
+    def _send(self, thing: object, *, code: int = 200) -> None:
+        self._send_bytes(json.dumps(thing).encode(), code=code, kind="application/json")
+
+    def _send_bytes(self, body: bytes, *, kind: str, code: int = 200, cut: bool = False) -> None:
+        self.send_response(code)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body[: len(body) // 2] if cut else body)
+        self.close_connection = self.close_connection or cut
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m errands.testing.model_server")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--log", help="a file that gets every request, one JSON object per line")
+    options = parser.parse_args()
+    with ModelServer(port=options.port, log=options.log) as server:
+        print(server.url, flush=True)
+        try:
+            threading.Event().wait()
+        except KeyboardInterrupt:
+            pass
+
+
+if __name__ == "__main__":
+    main()

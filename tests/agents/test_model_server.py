@@ -1,0 +1,130 @@
+"""The model for tests does what prompts tell it to, in both protocols, and breaks when told to."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from http.client import IncompleteRead, RemoteDisconnected
+from typing import Any
+
+import pytest
+
+from errands.testing.model_server import ModelServer
+
+TOOL = {"type": "function", "function": {"name": "shell", "parameters": {}}}
+PATHS = {"openai": "/v1/chat/completions", "anthropic": "/v1/messages"}
+
+
+@pytest.fixture
+def model() -> Iterator[ModelServer]:
+    with ModelServer() as server:
+        yield server
+
+
+@pytest.fixture(params=PATHS)
+def path(request: pytest.FixtureRequest) -> str:
+    return PATHS[request.param]
+
+
+def ask(model: ModelServer, path: str, *messages: Any, stream: bool = False, offer: bool = True) -> Any:
+    """Send a conversation; give the answer's object, or the objects of its stream."""
+    said = [{"role": "user", "content": each} if isinstance(each, str) else each for each in messages]
+    tools = [] if not offer else [TOOL if "chat" in path else {"name": "shell", "input_schema": {}}]
+    body = {"model": "fake", "messages": said, "stream": stream, "tools": tools}
+    request = urllib.request.Request(model.url + path, json.dumps(body).encode(), method="POST")
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        if not stream:
+            return json.load(answer)
+        lines = answer.read().decode().splitlines()
+    found = [line[6:] for line in lines if line.startswith("data: ")]
+    return [json.loads(each) for each in found if each != "[DONE]"]
+
+
+def words(answer: Any) -> str:
+    if "choices" in answer:
+        return str(answer["choices"][0]["message"]["content"])
+    return "".join(block.get("text", "") for block in answer["content"])
+
+
+def call(answer: Any) -> tuple[str, Any]:
+    if "choices" in answer:
+        (found,) = answer["choices"][0]["message"]["tool_calls"]
+        return found["function"]["name"], json.loads(found["function"]["arguments"])
+    (block,) = answer["content"]
+    return block["name"], block["input"]
+
+
+def result(path: str, text: str) -> dict[str, Any]:
+    if "chat" in path:
+        return {"role": "tool", "tool_call_id": "c", "content": text}
+    return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": text}]}
+
+
+def test_it_echoes_and_counts(model: ModelServer, path: str) -> None:
+    assert words(ask(model, path, "hello")) == "echo 'hello' tools=1 history=1 results=[]"
+    assert [asked.prompt for asked in model.asked] == ["hello"]
+
+
+def test_a_stream_says_the_same(model: ModelServer, path: str) -> None:
+    pieces = ask(model, path, "SAY one two", stream=True)
+
+    if "chat" in path:
+        text = "".join(each["choices"][0]["delta"].get("content", "") for each in pieces if each["choices"])
+        assert pieces[-1]["usage"] == {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+    else:
+        text = "".join(
+            each["delta"].get("text", "") for each in pieces if "index" in each and "delta" in each
+        )
+        assert pieces[-2]["usage"] == {"output_tokens": 5}
+    assert text == "one two"
+
+
+def test_calls_come_one_after_another(model: ModelServer, path: str) -> None:
+    prompt = 'CALL shell {"command": "ls"}\nCALL shell {"command": "pwd"}\nSAY done'
+
+    assert call(ask(model, path, prompt)) == ("shell", {"command": "ls"})
+    assert call(ask(model, path, prompt, result(path, "a"))) == ("shell", {"command": "pwd"})
+    assert words(ask(model, path, prompt, result(path, "a"), result(path, "b"))) == "done"
+
+
+def test_a_tool_that_was_not_offered_is_not_called(model: ModelServer, path: str) -> None:
+    assert words(ask(model, path, "CALL shell {}\nSAY a title", offer=False)) == "a title"
+
+
+def test_it_recalls_what_stands_before_the_prompt(model: ModelServer, path: str) -> None:
+    assert words(ask(model, path, "the word is plum", "RECALL plum")) == "recalled"
+    assert words(ask(model, path, "the word is plum", "RECALL pear")) == "forgotten"
+
+
+def test_reminders_of_a_program_are_no_prompt(model: ModelServer) -> None:
+    blocks = [
+        {"type": "text", "text": text} for text in ("SAY yes", "<system-reminder>SAY no</system-reminder>")
+    ]
+
+    assert words(ask(model, PATHS["anthropic"], {"role": "user", "content": blocks})) == "yes"
+
+
+@pytest.mark.parametrize(
+    ("fault", "error"),
+    [
+        ("refuse", RemoteDisconnected),
+        ("500", urllib.error.HTTPError),
+        ("429", urllib.error.HTTPError),
+        ("garbage", json.JSONDecodeError),
+        ("cut", IncompleteRead),
+    ],
+)
+@pytest.mark.parametrize("stream", [False, True])
+def test_it_fails_as_often_as_told(
+    model: ModelServer, path: str, fault: str, error: type[Exception], stream: bool
+) -> None:
+    prompt = f"FAIL {fault} 1\nSAY fine"
+
+    if stream and fault == "garbage":
+        assert ask(model, path, prompt, stream=True) == []
+    else:
+        with pytest.raises(error):
+            ask(model, path, prompt, stream=stream)
+    assert words(ask(model, path, prompt)) == "fine"
