@@ -17,17 +17,20 @@ if TYPE_CHECKING:
     Usage = Mapping[str, int]  # input_tokens, output_tokens, requests, tool_calls, cost_microdollars
 
     class Agent(Protocol):
-        async def open(self, spec: Spec) -> str:
-            """Make a new session; give its name."""
+        async def open(self, desk: Desk) -> str:
+            """Make a new session and give its name: `desk.session`, where the backend has none of its own."""
 
-        async def fork(self, session: str, spec: Spec) -> str:
-            """Make a session that begins with a copy of another's history, cut to size; that one is untouched.
+        async def fork(self, session: str, desk: Desk) -> str:
+            """Make a session that begins with a copy of another's history, cut to size; that stays untouched.
 
             `SessionGone` when there is none to copy.
             """
 
         async def prompt(self, session: str, text: str, desk: Desk) -> Answer:
-            """Send a prompt and give the answer. `SessionGone` when the session is no more."""
+            """Send a prompt and give the answer. `SessionGone` when the session is no more.
+
+            When it is cancelled, whatever the prompt has set going ends before it returns.
+            """
 
         async def recover(self, session: str, text: str, desk: Desk) -> Answer:
             """Give the answer to a prompt that an earlier process of the same run sent, or was about to send.
@@ -36,13 +39,13 @@ if TYPE_CHECKING:
             repeated: the agent is told that it was interrupted, or `AgentError` says so.
             """
 
-        async def post(self, session: str, text: str) -> None:
+        async def post(self, session: str, text: str, desk: Desk) -> None:
             """Add a message without causing an answer."""
 
         async def abort(self, session: str) -> None:
             """Stop what the session is doing; nothing to stop is no error."""
 
-        async def drop(self, session: str) -> None:
+        async def drop(self, session: str, desk: Desk) -> None:
             """Forget a session; one that is gone is no error."""
 
         async def close(self) -> None:
@@ -51,20 +54,34 @@ if TYPE_CHECKING:
     class Desk(Protocol):
         """What a run's process has for its agent while a prompt is answered."""
 
+        spec: Spec
+        session: str  # a name for a new session of this task
+        run: str  # the run that asks: the same for every process that works on this prompt
+
         def note(self, event: Activity) -> None:
             """Tell what is going on; never blocks, never fails."""
 
         async def allow(self, call: Call) -> Decision:
             """Ask whether a tool call may go on. It may take days: a person answers, from any door."""
 
+        async def command(self, call_id: str, line: str) -> Ran:
+            """Carry out a shell line as a task of its own, if it is allowed, and wait for its end.
+
+            This asks by itself; `allow` is for calls that the backend carries out. A call is carried out at
+            most once: whoever asks with the same `call_id` again, in this run, gets the same task.
+            """
+
         async def turn(self) -> None:
             """Wait for our turn on a shared model; called before every request to it and every tool call."""
 
-        def messages(self) -> Sequence[str]:
-            """Give the conversation so far, for backends that leave it on the desk: JSON, one per message."""
+        def messages(self, session: str) -> Sequence[str] | None:
+            """Give a conversation that is kept here, one JSON text per message; None when there is none."""
 
-        def keep(self, messages: Sequence[str], *, usage: Usage) -> None:
-            """Add messages to the conversation, at once and for good."""
+        def keep(self, session: str, messages: Sequence[str], *, usage: Usage) -> None:
+            """Add messages to a conversation, at once and for good; the first time makes it."""
+
+        def forget(self, session: str) -> None:
+            """Forget a conversation that is kept here."""
 
 
 @record
@@ -106,6 +123,17 @@ class Call:
 class Decision:
     allowed: bool
     reason: str = ""
+
+
+@record
+class Ran:
+    """What became of a command: how its task ended and what it printed, or why it was not allowed."""
+
+    state: str  # of the task: completed, failed, cancelled, rejected ...
+    output: str = ""
+    code: int | None = None
+    error: str | None = None
+    task: str = ""
 
 
 @record

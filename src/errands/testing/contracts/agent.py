@@ -1,0 +1,328 @@
+"""The contract of an agent. Subclass it, say what to make and how to steer it.
+
+The agent is real, and so is whatever it talks to, but for the model behind it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from errands.model.agent_errors import AgentError, SessionGone
+from errands.model.record import evolve
+from errands.ports.agent import Call, Decision
+from errands.testing.desk import SPEC, RecordingDesk, no, spec_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.agent import Agent
+
+WITHIN = 30.0  # seconds after which a fact is not going to come true any more
+
+
+class AgentContract:
+    """`factory` names the class, `recall` is a prompt that is answered with all that was said before."""
+
+    factory: str
+    recall: str
+    soon = 5.0  # seconds within which an aborted prompt ends
+    counts_tokens = True
+
+    def settings(self) -> Mapping[str, Any]:
+        """Give the settings of the backend; plain values, because another process gets them, too."""
+        raise NotImplementedError
+
+    def running(self, line: str) -> str:
+        """Write a prompt that makes the agent run a shell line with one tool call, and report its output."""
+        raise NotImplementedError
+
+    def requests(self) -> int | None:
+        """Count the requests that the model has got so far; None where there is no model."""
+        return None
+
+    def make(self) -> Agent:
+        module, _, name = self.factory.partition(":")
+        agent: Agent = getattr(importlib.import_module(module), name)(dict(self.settings()))
+        return agent
+
+    @asynccontextmanager
+    async def agent(self) -> AsyncIterator[Agent]:
+        made = self.make()
+        try:
+            yield made
+        finally:
+            await made.close()
+
+    def desk(self, folder: Path, **options: Any) -> RecordingDesk:
+        (folder / "project").mkdir(exist_ok=True)
+        return RecordingDesk(
+            folder / "desk",
+            spec=evolve(SPEC, cwd=str(folder / "project"), **options.pop("spec", {})),
+            **options,
+        )
+
+    async def test_a_prompt_is_answered(self, tmp_path: Path) -> None:
+        desk = self.desk(tmp_path)
+        async with self.agent() as agent:
+            session = await agent.open(desk)
+            answer = await agent.prompt(session, self.running("echo twelve monkeys"), desk)
+        assert "twelve monkeys" in answer.text
+
+    @pytest.mark.spec("S2")
+    async def test_a_second_prompt_sees_the_first_one(self, tmp_path: Path) -> None:
+        desk = self.desk(tmp_path)
+        async with self.agent() as agent:
+            session = await agent.open(desk)
+            await agent.prompt(session, self.running("echo marmalade"), desk)
+            answer = await agent.prompt(session, self.recall, _next(desk))
+        assert "marmalade" in answer.text
+
+    @pytest.mark.spec("S2")
+    async def test_another_process_sees_the_earlier_conversation(self, tmp_path: Path) -> None:
+        desk = self.desk(tmp_path)
+        async with self.agent() as agent:
+            session = await agent.open(desk)
+            await agent.prompt(session, self.running("echo marmalade"), desk)
+        async with self.agent() as agent:
+            answer = await agent.prompt(session, self.recall, _next(desk))
+        assert "marmalade" in answer.text
+
+    @pytest.mark.spec("S8")
+    async def test_a_fork_sees_the_history_and_leaves_it_untouched(self, tmp_path: Path) -> None:
+        desk = self.desk(tmp_path)
+        child = self.desk(tmp_path, session="task:forked-222222", run="forked-222222.1")
+        async with self.agent() as agent:
+            session = await agent.open(desk)
+            await agent.prompt(session, self.running("echo marmalade"), desk)
+            forked = await agent.fork(session, child)
+            assert forked != session
+            inherited = await agent.prompt(forked, self.running("echo honey"), child)
+            assert "honey" in inherited.text
+            in_the_fork = await agent.prompt(forked, self.recall, _next(child))
+            in_the_parent = await agent.prompt(session, self.recall, _next(desk))
+        assert "marmalade" in in_the_fork.text
+        assert "honey" in in_the_fork.text
+        assert "marmalade" in in_the_parent.text
+        assert "honey" not in in_the_parent.text
+
+    @pytest.mark.spec("S8")
+    async def test_a_session_that_is_gone_cannot_be_forked(self, tmp_path: Path) -> None:
+        desk = self.desk(tmp_path)
+        async with self.agent() as agent:
+            session = await agent.open(desk)
+            await agent.prompt(session, self.running("echo marmalade"), desk)
+            await agent.drop(session, desk)
+            with pytest.raises(SessionGone):
+                await agent.fork(session, self.desk(tmp_path, session="task:forked-222222"))
+
+    @pytest.mark.spec("S11")
+    async def test_a_post_causes_no_answer_and_is_seen_by_the_next_prompt(self, tmp_path: Path) -> None:
+        desk = self.desk(tmp_path)
+        async with self.agent() as agent:
+            session = await agent.open(desk)
+            await agent.prompt(session, self.running("echo marmalade"), desk)
+            before = self.requests()
+            await agent.post(session, "the password is swordfish", desk)
+            assert self.requests() == before
+            answer = await agent.prompt(session, self.recall, _next(desk))
+        assert "swordfish" in answer.text
+
+    @pytest.mark.spec("S11")
+    async def test_a_post_can_be_the_first_message(self, tmp_path: Path) -> None:
+        desk = self.desk(tmp_path)
+        async with self.agent() as agent:
+            session = await agent.open(desk)
+            await agent.post(session, "the password is swordfish", desk)
+            answer = await agent.prompt(session, self.recall, desk)
+        assert "swordfish" in answer.text
+
+    @pytest.mark.trap(64)
+    async def test_a_cancelled_prompt_ends_soon(self, tmp_path: Path) -> None:
+        desk = self.desk(tmp_path)
+        async with self.agent() as agent:
+            session = await agent.open(desk)
+            asking = asyncio.create_task(agent.prompt(session, self.running("touch begun; sleep 60"), desk))
+            await until((tmp_path / "project" / "begun").exists, asking)
+            began = time.monotonic()
+            await agent.abort(session)
+            asking.cancel()
+            await asyncio.wait([asking], timeout=self.soon)
+            assert asking.done()
+            assert time.monotonic() - began < self.soon
+
+    async def test_nothing_to_abort_is_no_error(self, tmp_path: Path) -> None:
+        desk = self.desk(tmp_path)
+        async with self.agent() as agent:
+            await agent.abort(await agent.open(desk))
+
+    @pytest.mark.spec("S5")
+    async def test_a_dropped_session_answers_no_more(self, tmp_path: Path) -> None:
+        desk = self.desk(tmp_path)
+        async with self.agent() as agent:
+            session = await agent.open(desk)
+            await agent.prompt(session, self.running("echo marmalade"), desk)
+            await agent.drop(session, desk)
+            await agent.drop(session, desk)
+            with pytest.raises(SessionGone, match="Session expired or was deleted"):
+                await agent.prompt(session, self.running("echo honey"), _next(desk))
+
+    @pytest.mark.spec("S14")
+    async def test_a_prompt_that_was_never_sent_is_sent_by_recovery(self, tmp_path: Path) -> None:
+        desk = self.desk(tmp_path)
+        async with self.agent() as agent:
+            session = await agent.open(desk)
+        async with self.agent() as agent:
+            answer = await agent.recover(session, self.running("echo x >>witness; echo done"), desk)
+        assert "done" in answer.text
+        assert (tmp_path / "project" / "witness").read_text() == "x\n"
+
+    @pytest.mark.spec("S14")
+    async def test_a_prompt_that_was_answered_is_not_sent_again_by_recovery(self, tmp_path: Path) -> None:
+        desk = self.desk(tmp_path)
+        text = self.running("echo x >>witness; echo done")
+        async with self.agent() as agent:
+            session = await agent.open(desk)
+            first = await agent.prompt(session, text, desk)
+        async with self.agent() as agent:
+            answer = await agent.recover(session, text, self.desk(tmp_path))
+        assert answer.text == first.text
+        assert (tmp_path / "project" / "witness").read_text() == "x\n"
+
+    @pytest.mark.spec("S14")
+    async def test_after_a_kill_in_the_middle_of_a_call_it_is_not_repeated(self, tmp_path: Path) -> None:
+        """A call that had begun may end with its result, with word of the interruption, or with an error."""
+        desk = self.desk(tmp_path)
+        text = self.running("echo x >>witness; sleep 1; echo done")
+        async with self.agent() as agent:
+            session = await agent.open(desk)
+        child = self.process(desk, session, text)
+        try:
+            await until((tmp_path / "project" / "witness").exists, child)
+        finally:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+        async with self.agent() as agent:
+            try:
+                said = (await agent.recover(session, text, desk)).text
+            except AgentError as error:
+                said = str(error)
+        assert "done" in said or "interrupted" in said
+        assert (tmp_path / "project" / "witness").read_text() == "x\n"
+
+    @pytest.mark.spec("A8")
+    async def test_a_refused_call_is_not_carried_out_and_the_agent_is_told(self, tmp_path: Path) -> None:
+        desk = self.desk(tmp_path, decide=no)
+        async with self.agent() as agent:
+            session = await agent.open(desk)
+            answer = await agent.prompt(session, self.running("echo x >>witness"), desk)
+        assert len(desk.asked) == 1
+        assert "echo x >>witness" in (desk.asked[0].command or "")
+        assert not (tmp_path / "project" / "witness").exists()
+        assert "the person said no" in answer.text
+
+    @pytest.mark.spec("A8")
+    async def test_a_held_call_goes_on_when_it_is_allowed(self, tmp_path: Path) -> None:
+        desk = _Patient(self.desk(tmp_path))
+        async with self.agent() as agent:
+            session = await agent.open(desk)
+            asking = asyncio.create_task(
+                agent.prompt(session, self.running("echo x >>witness; echo done"), desk)
+            )
+            await until(lambda: desk.asked, asking)
+            assert not (tmp_path / "project" / "witness").exists()
+            desk.answer.set_result(Decision(allowed=True))
+            answer = await asyncio.wait_for(asking, WITHIN)
+        assert "done" in answer.text
+        assert (tmp_path / "project" / "witness").read_text() == "x\n"
+
+    @pytest.mark.spec("O11")
+    async def test_what_the_agent_does_is_noted(self, tmp_path: Path) -> None:
+        desk = self.desk(tmp_path)
+        async with self.agent() as agent:
+            session = await agent.open(desk)
+            answer = await agent.prompt(session, self.running("echo marmalade"), desk)
+        kinds = [each.kind for each in desk.notes]
+        assert len(desk.tools()) == 1
+        assert kinds.index("tool") < kinds.index("tool_end")
+        begun, ended = [each for each in desk.notes if each.kind in ("tool", "tool_end")]
+        assert begun.call_id == ended.call_id != ""
+        assert not ended.failed
+        if self.counts_tokens:
+            assert answer.usage["input_tokens"] > 0
+            assert answer.usage["output_tokens"] > 0
+            assert desk.used("input_tokens") == answer.usage["input_tokens"]
+
+    @pytest.mark.spec("R2")
+    async def test_it_waits_for_its_turn_before_a_call(self, tmp_path: Path) -> None:
+        desk = self.desk(tmp_path)
+        desk.open_gate.clear()
+        async with self.agent() as agent:
+            session = await agent.open(desk)
+            asking = asyncio.create_task(agent.prompt(session, self.running("echo x >>witness"), desk))
+            await until(lambda: desk.turns, asking)
+            assert not (tmp_path / "project" / "witness").exists()
+            desk.open_gate.set()
+            await asyncio.wait_for(asking, WITHIN)
+        assert (tmp_path / "project" / "witness").read_text() == "x\n"
+
+    def process(self, desk: RecordingDesk, session: str, text: str) -> subprocess.Popen[bytes]:
+        """Start a process that sends a prompt; it leads a process group of its own."""
+        return subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "errands.testing.prompting",
+                self.factory,
+                json.dumps(dict(self.settings())),
+                str(desk.folder),
+                spec_text(desk.spec),
+                session,
+                text,
+            ],
+            start_new_session=True,
+            stdout=subprocess.DEVNULL,
+        )
+
+
+class _Patient(RecordingDesk):
+    """A desk at which a person takes their time."""
+
+    def __init__(self, desk: RecordingDesk) -> None:
+        super().__init__(desk.folder, spec=desk.spec, session=desk.session, run=desk.run)
+        self.answer: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
+
+    async def allow(self, call: Call) -> Decision:
+        await super().allow(call)
+        return await self.answer
+
+
+def _next(desk: RecordingDesk) -> RecordingDesk:
+    """The desk of the next run of the same task."""
+    task, _, number = desk.run.rpartition(".")
+    return RecordingDesk(
+        desk.folder, spec=desk.spec, session=desk.session, run=f"{task}.{int(number) + 1}", decide=desk.decide
+    )
+
+
+async def until(fact: Callable[[], Any], of: asyncio.Task[Any] | subprocess.Popen[bytes]) -> None:
+    """Wait until a fact is true, as long as whoever is to make it true lives."""
+    deadline = time.monotonic() + WITHIN
+    while not fact():
+        if isinstance(of, subprocess.Popen):
+            assert of.poll() is None, f"the process ended with {of.returncode}"
+        elif of.done():
+            pytest.fail(f"it ended too soon: {of.result()}")
+        assert time.monotonic() < deadline, f"it did not come true within {WITHIN:g} s"
+        await asyncio.sleep(0.01)

@@ -1,0 +1,137 @@
+"""A desk that records: what an agent did at it can be looked at afterwards, also by another process.
+
+It lives in a folder, so that a test can kill the process at the desk and sit down there itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from errands.model.record import fields
+from errands.ports.agent import Activity, Call, Decision, Ran, Spec
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.agent import Usage
+
+SPEC = Spec(agent="tested", cwd="/", system="You are executing a background task. Prove the contract.")
+
+
+def yes(call: Call) -> Decision:
+    return Decision(allowed=True)
+
+
+def no(call: Call) -> Decision:
+    return Decision(allowed=False, reason="the person said no")
+
+
+class RecordingDesk:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        spec: Spec | None = None,
+        session: str = "task:tested-222222",
+        run: str = "tested-222222.1",
+        decide: Callable[[Call], Decision] = yes,
+    ) -> None:
+        self.folder = folder
+        self.spec = spec or SPEC
+        self.session = session
+        self.run = run
+        self.decide = decide
+        self.notes: list[Activity] = []
+        self.asked: list[Call] = []
+        self.turns = 0
+        self.open_gate = asyncio.Event()
+        self.open_gate.set()
+        for name in ("sessions", "commands"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+
+    def note(self, event: Activity) -> None:
+        self.notes.append(event)
+        with (self.folder / "notes").open("a") as file:
+            file.write(f"{event.kind} {event.name} {event.call_id}\n")
+
+    async def allow(self, call: Call) -> Decision:
+        self.asked.append(call)
+        with (self.folder / "asked").open("a") as file:
+            file.write(f"{call.id} {call.tool} {call.command or ''}\n")
+        return self.decide(call)
+
+    async def command(self, call_id: str, line: str) -> Ran:
+        """Run the line for real, at most once per call and run."""
+        place = self.folder / "commands" / f"{self.run}:{call_id}".replace("/", "_")
+        if not place.exists():
+            decision = await self.allow(Call(id=call_id, tool="command", arguments={}, command=line))
+            if not decision.allowed:
+                return Ran(state="rejected", error=decision.reason)
+            place.touch()
+            # As a task would: it goes on when the process at the desk is killed.
+            shell = await asyncio.create_subprocess_exec(
+                "/bin/sh",
+                "-c",
+                f'cd "$1" || exit; {{ {line}\n}} >"$2.out" 2>&1; echo $? >"$2.code"',
+                "sh",
+                self.spec.cwd,
+                str(place),
+                start_new_session=True,
+            )
+            await shell.wait()
+        while not (code := Path(f"{place}.code")).exists() or not code.read_text():
+            await asyncio.sleep(0.01)
+        number = int(code.read_text())
+        return Ran(
+            state="failed" if number else "completed",
+            output=Path(f"{place}.out").read_text(),
+            code=number,
+            task=f"child-{call_id}",
+        )
+
+    async def turn(self) -> None:
+        self.turns += 1
+        await self.open_gate.wait()
+
+    def messages(self, session: str) -> Sequence[str] | None:
+        try:
+            lines = self._place(session).read_text().splitlines()
+        except FileNotFoundError:
+            return None
+        return [each for line in lines for each in json.loads(line)["messages"]]
+
+    def keep(self, session: str, messages: Sequence[str], *, usage: Usage) -> None:
+        for each in messages:
+            json.loads(each)
+        with self._place(session).open("a") as file:
+            file.write(json.dumps({"messages": list(messages), "usage": dict(usage)}) + "\n")
+
+    def forget(self, session: str) -> None:
+        self._place(session).unlink(missing_ok=True)
+
+    # What tests ask.
+
+    def tools(self) -> list[str]:
+        """Name the tools that were called, in order."""
+        return [each.name for each in self.notes if each.kind == "tool"]
+
+    def used(self, name: str) -> int:
+        """Add up a kind of usage over all that was noted."""
+        return sum(each.usage.get(name, 0) for each in self.notes if each.kind == "usage")
+
+    def _place(self, session: str) -> Path:
+        return self.folder / "sessions" / session.replace("/", "_")
+
+
+def spec_text(spec: Spec) -> str:
+    """Write a spec as JSON, for another process."""
+    return json.dumps({name: getattr(spec, name) for name in fields(spec)})
+
+
+def spec_from(text: str) -> Spec:
+    values = json.loads(text)
+    if values["tools"] is not None:
+        values["tools"] = tuple(values["tools"])
+    return Spec(**values)
