@@ -3,6 +3,7 @@
 SHELL := /bin/bash
 BIN := .venv/bin
 VENV := .venv/installed
+PROGRAMS := tools/node_modules/installed
 # Where the requirements are written beside the project, its copy must be exact.
 SAME_REQUIREMENTS := [ ! -e ../shared/spec.md ] || cmp ../shared/spec.md docs/requirements.md
 # Without compiled files every start of the command line would compile the package anew.
@@ -16,7 +17,7 @@ help: ## List the targets
 demo: $(VENV) ## Show what Errands does, in a minute, on a store of its own
 	@$(BIN)/errands demo
 
-test: $(VENV) ## Run the tests, a minute of chaos included
+test: $(VENV) $(PROGRAMS) ## Run the tests, a minute of chaos included
 	@$(BIN)/python -m pytest
 
 check: $(VENV) ## Check style, types, layers and documents
@@ -48,9 +49,13 @@ fmt: $(VENV) ## Format the code
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
 
 clean: ## Remove what the other targets made
-	rm -rf .venv build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache tools/node_modules
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV): pyproject.toml bin/errands tools/venv
 	@PYTHON='$(PYTHON)' tools/venv
+	@touch $@
+
+$(PROGRAMS): tools/package.json tools/package-lock.json tools/programs | $(VENV)
+	@tools/programs
 	@touch $@
