@@ -98,6 +98,20 @@ def test_it_recalls_what_stands_before_the_prompt(model: ModelServer, path: str)
     assert words(ask(model, path, "the word is plum", "RECALL pear")) == "forgotten"
 
 
+def test_it_recalls_all_of_it(model: ModelServer, path: str) -> None:
+    prompt = 'CALL shell {"command": "ls"}'
+    asked = ask(model, path, prompt)
+    said = (
+        asked["choices"][0]["message"]
+        if "chat" in path
+        else {"role": "assistant", "content": asked["content"]}
+    )
+
+    answer = words(ask(model, path, prompt, said, result(path, "plum"), "RECALL"))
+
+    assert answer == f'{prompt}\nshell {{"command": "ls"}}\nplum'
+
+
 def test_reminders_of_a_program_are_no_prompt(model: ModelServer) -> None:
     blocks = [
         {"type": "text", "text": text} for text in ("SAY yes", "<system-reminder>SAY no</system-reminder>")

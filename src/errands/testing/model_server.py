@@ -7,7 +7,8 @@ what it was given, such as `echo 'hello' tools=3 history=1 results=[]`.
     CALL tool {"json": 1}   call a tool; further such lines are the next calls, one in each answer
     AND tool {"json": 1}    call this one in the same answer as the one before
     SAY words               answer with these words, after the calls
-    RECALL words            answer `recalled` when the words stand before this prompt, else `forgotten`
+    RECALL                  answer with all that stands before this prompt, calls and results included
+    RECALL words            answer `recalled` when the words stand there, else `forgotten`
     SLOW 3                  take three seconds for each answer
     USE 5000 200            claim this many tokens, in and out, for each answer
     FAIL cut 2              break the first two answers (without a number: all of them); see `Fault`
@@ -129,6 +130,7 @@ def decide(body: Mapping[str, Any]) -> Reply:
     messages = _conversation(body)
     place, prompt = _prompt(messages)
     results = [text for role, text in messages[place:] if role == "tool"]
+    before = "\n".join(text for _role, text in messages[:place])
     offered = _tools(body)
     delay, tokens = 0.0, (10, 5)
     said: list[str] = []
@@ -143,8 +145,9 @@ def decide(body: Mapping[str, Any]) -> Reply:
                     rounds.append([call])
             case ["SAY", *words]:
                 said.append(" ".join(words))
+            case ["RECALL"]:
+                said.append(before)
             case ["RECALL", *words]:
-                before = "\n".join(text for _role, text in messages[:place])
                 said.append("recalled" if " ".join(words) in before else "forgotten")
             case ["SLOW", seconds, *_]:
                 delay = float(seconds)
@@ -179,8 +182,12 @@ def _conversation(body: Mapping[str, Any]) -> list[tuple[str, str]]:
         for part in parts:
             if part.get("type") == "tool_result":
                 found.append(("tool", _text(part.get("content") or "")))
+            elif part.get("type") == "tool_use":
+                words.append(f"{part['name']} {json.dumps(part['input'])}")
             elif part.get("type") == "text" and not part["text"].lstrip().startswith(REMINDER):
                 words.append(part["text"])
+        for call in message.get("tool_calls") or ():
+            words.append(f"{call['function']['name']} {call['function']['arguments']}")
         if words or role != "user":
             found.append((role, "\n".join(words)))
     return found
