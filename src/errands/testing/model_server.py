@@ -177,7 +177,7 @@ def _conversation(body: Mapping[str, Any]) -> list[tuple[str, str]]:
     found = []
     for message in body.get("messages", ()):
         role, content = message["role"], message.get("content") or ""
-        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) and content else content
         words = []
         for part in parts:
             if part.get("type") == "tool_result":
