@@ -1,0 +1,319 @@
+"""The backend: sessions and prompts of one agent that speaks the Agent Client Protocol.
+
+The agent keeps the conversation. What it said and did is kept on the desk, too: it tells whether a prompt was
+sent before a crash, and it is retold to agents that can neither load nor fork a session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from asyncio import FIRST_COMPLETED
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from acp import RequestError, text_block
+from acp.client import ClientSideConnection
+from acp.schema import PromptResponse, SessionConfigOptionSelect
+
+from errands.agents.acp.child import Child
+from errands.agents.acp.client import Client
+from errands.agents.acp.transcript import Piece, retold
+from errands.agents.acp.turn import Turn
+from errands.model.agent_errors import AgentError, AgentUnavailable, BudgetExceeded, SessionGone
+from errands.ports.agent import Answer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.agent import Desk, Spec
+
+_PATIENCE = 600.0  # seconds without a sign of life, unless the settings say otherwise
+_NOT_FOUND = -32002
+_GRACE = 10.0  # seconds that an agent may take to stop
+_LINE_ERRORS = (RequestError, ConnectionError, ValueError)  # ValueError: an answer that is not the protocol's
+
+_INTERRUPTED = (
+    "You were interrupted while you worked on the request before this message. Go on with it from where you "
+    "stopped. Do not repeat what has been done already."
+)
+_UNFINISHED = (
+    "These tool calls had begun and may or may not have been carried out; find out before you do anything of "
+    "the kind again: {calls}."
+)
+_RETOLD = "This is what was said and done in our conversation so far, as a transcript.\n\n{told}"
+
+
+class Acp:
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        """Settings: command (words or a line), env, meta (sent with every session), patience (seconds)."""
+        command = settings.get("command")
+        if not command:
+            raise AgentError("an ACP agent needs a command, for example: command = ['opencode', 'acp']")
+        self._client = Client()
+        self._child = Child(command, settings.get("env", {}), self._client)
+        self._meta: Mapping[str, Any] = settings.get("meta", {})
+        self._patience = float(settings.get("patience", _PATIENCE))
+        self._entered: dict[str, tuple[ClientSideConnection, str]] = {}  # by name: the line, and the id there
+        self._turns: dict[str, Turn] = {}
+
+    async def open(self, desk: Desk) -> str:
+        session = await self._new(desk.spec)
+        desk.keep(session, [json.dumps({"role": "post", "text": desk.spec.system})], usage={})
+        return session
+
+    async def fork(self, session: str, desk: Desk) -> str:
+        pieces = _kept(session, desk)
+        spec = desk.spec
+        connection = await self._child.connection(spec.cwd)
+        if self._child.sessions.fork is not None:
+            _check(spec)
+            try:
+                made = await connection.fork_session(session_id=session, cwd=spec.cwd, **self._meta)
+            except _LINE_ERRORS as error:
+                raise await self._lost(error) from error
+            fork = made.session_id
+            await self._choose(connection, fork, made.config_options, spec.model)
+            self._entered[fork] = (connection, fork)
+            desk.keep(fork, [json.dumps(each) for each in pieces], usage={})
+            return fork
+        if self._child.can.load_session:
+            pieces = [*await self._load(connection, session, spec), *_posts(pieces)]
+        fork = await self._new(spec)
+        desk.keep(fork, [json.dumps({"role": "post", "text": _told(pieces)})], usage={})
+        return fork
+
+    async def prompt(self, session: str, text: str, desk: Desk) -> Answer:
+        with self._turn(session, desk) as turn:
+            posts = [each["text"] for each in _posts(_kept(session, desk))]
+            whole = "\n\n".join([*await self._enter(session, desk), *posts, text])
+            sent = {"role": "user", "text": whole, "prompt": text, "run": desk.run}
+            desk.keep(session, [json.dumps(sent)], usage={})
+            return await self._converse(session, whole, desk, turn)
+
+    async def recover(self, session: str, text: str, desk: Desk) -> Answer:
+        since = _since(_kept(session, desk), desk.run)
+        if not since:
+            return await self.prompt(session, text, desk)
+        sent, *later = since
+        if later and later[-1]["role"] == "end":
+            return Answer(text=later[-1]["text"], usage=later[-1]["usage"])
+        with self._turn(session, desk) as turn:
+            connection = await self._child.connection(desk.spec.cwd)
+            if self._child.can.load_session:
+                pieces = await self._load(connection, session, desk.spec)
+                if not any(sent["text"].strip() in each["text"] for each in pieces if each["role"] == "user"):
+                    return await self._converse(session, sent["text"], desk, turn)
+            note = [*await self._enter(session, desk), _INTERRUPTED]
+            calls = [each for each in later if each["role"] == "tool" and not each["ended"]]
+            if calls:
+                named = ", ".join(f"{each['name']} {json.dumps(each['arguments'])}" for each in calls)
+                note.append(_UNFINISHED.format(calls=named))
+            return await self._converse(session, "\n\n".join(note), desk, turn)
+
+    async def post(self, session: str, text: str, desk: Desk) -> None:
+        _kept(session, desk)
+        desk.keep(session, [json.dumps({"role": "post", "text": text})], usage={})
+
+    async def abort(self, session: str) -> None:
+        if session in self._turns:
+            self._turns[session].stop(AgentError("the prompt was stopped"))
+
+    async def drop(self, session: str, desk: Desk) -> None:
+        desk.forget(session)
+        entered = self._entered.pop(session, None)
+        if entered is not None and self._child.sessions.close is not None:
+            connection, live = entered
+            with suppress(*_LINE_ERRORS):
+                await connection.close_session(session_id=live)
+
+    async def close(self) -> None:
+        self._entered.clear()
+        await self._client.close()
+        await self._child.close()
+
+    @contextmanager
+    def _turn(self, session: str, desk: Desk) -> Iterator[Turn]:
+        turn = self._turns[session] = Turn(session, desk)
+        try:
+            yield turn
+        finally:
+            del self._turns[session]
+
+    async def _new(self, spec: Spec) -> str:
+        _check(spec)
+        connection = await self._child.connection(spec.cwd)
+        try:
+            made = await connection.new_session(cwd=spec.cwd, **self._meta)
+        except _LINE_ERRORS as error:
+            raise await self._child.trouble(error) from error
+        await self._choose(connection, made.session_id, made.config_options, spec.model)
+        self._entered[made.session_id] = (connection, made.session_id)
+        return made.session_id
+
+    async def _enter(self, session: str, desk: Desk) -> list[str]:
+        """Make the agent know the session; give what it has to be told of it, which is mostly nothing."""
+        spec = desk.spec
+        connection = await self._child.connection(spec.cwd)
+        if session in self._entered and self._entered[session][0] is connection:
+            return []
+        if self._child.sessions.resume is not None:
+            try:
+                found = await connection.resume_session(session_id=session, cwd=spec.cwd, **self._meta)
+            except _LINE_ERRORS as error:
+                raise await self._lost(error) from error
+            await self._choose(connection, session, found.config_options, spec.model)
+            self._entered[session] = (connection, session)
+        elif self._child.can.load_session:
+            await self._load(connection, session, spec)
+        else:
+            live = await self._new(spec)
+            self._entered[session] = (connection, live)
+            told = [each for each in _kept(session, desk) if each["role"] not in ("post", "end")]
+            return [_told(told)] if told else []
+        return []
+
+    async def _load(self, connection: ClientSideConnection, session: str, spec: Spec) -> list[Piece]:
+        """Load a session; give its history, which the agent tells while it does."""
+        with self._client.replaying(session) as transcript:
+            try:
+                loaded = await connection.load_session(session_id=session, cwd=spec.cwd, **self._meta)
+            except _LINE_ERRORS as error:
+                raise await self._lost(error) from error
+        await self._choose(connection, session, loaded.config_options, spec.model)
+        self._entered[session] = (connection, session)
+        return transcript.pieces
+
+    async def _choose(
+        self,
+        connection: ClientSideConnection,
+        session: str,
+        options: Sequence[object] | None,
+        model: str | None,
+    ) -> None:
+        """Have the agent use the model of the launch."""
+        if model is None:
+            return
+        offered = [each for each in options or () if isinstance(each, SessionConfigOptionSelect)]
+        for option in offered:
+            if option.category == "model":
+                try:
+                    await connection.set_config_option(option.id, session, model)
+                except _LINE_ERRORS as error:
+                    raise await self._child.trouble(error) from error
+                return
+        raise AgentError(
+            f"this agent offers no choice of models; configure it there, and leave out {model!r}"
+        )
+
+    async def _converse(self, session: str, text: str, desk: Desk, turn: Turn) -> Answer:
+        """Send words and hear the agent out."""
+        connection, live = self._entered[session]
+        await desk.turn()
+        response: PromptResponse | None = None
+        with self._client.hearing(live, turn, cwd=desk.spec.cwd):
+            asking = asyncio.ensure_future(connection.prompt(session_id=live, prompt=[text_block(text)]))
+            try:
+                await self._attend(asking, turn)
+                if not asking.done():
+                    await self._stop(connection, live, asking)
+                response = asking.result() if turn.reason is None else None
+            except asyncio.CancelledError:
+                await asyncio.shield(self._stop(connection, live, asking))
+                raise
+            except _LINE_ERRORS as error:
+                raise _with(await self._child.trouble(error), turn) from error
+            finally:
+                turn.close(response)
+        if response is None:
+            assert turn.reason is not None
+            raise _with(turn.reason, turn)
+        return self._answer(response, turn, desk)
+
+    async def _attend(self, asking: asyncio.Future[PromptResponse], turn: Turn) -> None:
+        """Wait for the answer, for a stop, or for the end of patience."""
+        stopping = asyncio.ensure_future(turn.stopped.wait())
+        try:
+            while not asking.done() and not stopping.done():
+                left = self._patience - turn.silence()
+                if left <= 0:
+                    turn.stop(AgentUnavailable(f"the agent was silent for {self._patience:g} s"))
+                await asyncio.wait((asking, stopping), timeout=max(left, 0.01), return_when=FIRST_COMPLETED)
+        finally:
+            stopping.cancel()
+
+    async def _stop(
+        self, connection: ClientSideConnection, live: str, asking: asyncio.Future[PromptResponse]
+    ) -> None:
+        """Have the agent stop; one that does not is ended."""
+        with suppress(*_LINE_ERRORS):
+            await connection.cancel(session_id=live)
+        await asyncio.wait((asking,), timeout=_GRACE)
+        if not asking.done():
+            await self._child.close()
+            await asyncio.wait((asking,))
+        asking.exception()  # seen: whatever it ended in, it was told to end
+
+    def _answer(self, response: PromptResponse, turn: Turn, desk: Desk) -> Answer:
+        match response.stop_reason:
+            case "end_turn":
+                pass
+            case "max_turn_requests":
+                raise _with(BudgetExceeded("the agent has used up its own limit of requests"), turn)
+            case "max_tokens":
+                raise _with(BudgetExceeded("the agent has used up the tokens of one answer"), turn)
+            case other:
+                raise _with(AgentError(f"the agent did not finish: {other}"), turn)
+        if not turn.history.pieces:
+            raise AgentUnavailable("the agent answered with nothing; its model may not be reachable")
+        answer = Answer(text=turn.answer, usage=dict(turn.usage))
+        end = {"role": "end", "text": answer.text, "usage": answer.usage}
+        desk.keep(turn.session, [json.dumps(end)], usage=answer.usage)
+        return answer
+
+    async def _lost(self, error: Exception) -> AgentError:
+        """Tell a session that is no more from other trouble."""
+        words = f"{error} {getattr(error, 'data', '')}".lower()
+        if isinstance(error, RequestError) and (error.code == _NOT_FOUND or "not found" in words):
+            return SessionGone()
+        return await self._child.trouble(error)
+
+
+def _check(spec: Spec) -> None:
+    if spec.tools is not None:
+        raise AgentError("an ACP agent brings its own tools; choose them there, and leave `tools` out")
+
+
+def _kept(session: str, desk: Desk) -> list[Piece]:
+    """Give the conversation that is kept; of a tool call, which is kept as it goes on, the newest state."""
+    kept = desk.messages(session)
+    if kept is None:
+        raise SessionGone
+    pieces: dict[object, Piece] = {}
+    for place, each in enumerate(kept):
+        piece = json.loads(each)
+        pieces[piece["id"] if piece["role"] == "tool" else place] = piece
+    return list(pieces.values())
+
+
+def _posts(pieces: Sequence[Piece]) -> list[Piece]:
+    """Give the messages that wait for the next prompt."""
+    sent = [place for place, piece in enumerate(pieces) if piece["role"] == "user"]
+    return [each for each in pieces[sent[-1] if sent else 0 :] if each["role"] == "post"]
+
+
+def _since(pieces: list[Piece], run: str) -> list[Piece]:
+    """Give what was kept from the moment on when this run sent its prompt."""
+    for place, piece in enumerate(pieces):
+        if piece["role"] == "user" and piece["run"] == run:
+            return pieces[place:]
+    return []
+
+
+def _told(pieces: Sequence[Piece]) -> str:
+    return _RETOLD.format(told=retold([each for each in pieces if each["role"] != "end"]))
+
+
+def _with(error: AgentError, turn: Turn) -> AgentError:
+    error.partial = turn.answer
+    return error

@@ -1,0 +1,152 @@
+"""The child process: one agent, started when first needed, spoken to over its standard streams."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import cast
+
+import acp
+from acp import PROTOCOL_VERSION, RequestError
+from acp.client import ClientSideConnection
+from acp.schema import (
+    AgentCapabilities,
+    ClientCapabilities,
+    FileSystemCapabilities,
+    Implementation,
+    SessionCapabilities,
+)
+
+import errands
+from errands.agents.acp.client import Client
+from errands.model.agent_errors import AgentError, AgentUnavailable
+
+_LINE = 64 * 2**20  # the longest message: a whole file may be in it
+_SAID = 4000  # characters of the agent's complaints that are kept
+_START = 60.0  # seconds that an agent may take to say who it is
+_PATIENCE = 2.0  # seconds that it may take to leave
+
+
+class Child:
+    def __init__(self, command: str | Sequence[str], env: Mapping[str, str], client: Client) -> None:
+        self._argv = shlex.split(command) if isinstance(command, str) else list(command)
+        self._env = env
+        self._client = client
+        self._process: Process | None = None
+        self._connection: ClientSideConnection | None = None
+        self._listener: asyncio.Task[None] | None = None
+        self._said = ""
+        self.can = AgentCapabilities()
+
+    @property
+    def sessions(self) -> SessionCapabilities:
+        return self.can.session_capabilities or SessionCapabilities()
+
+    async def connection(self, cwd: str) -> ClientSideConnection:
+        """Give the line to the agent; start it if it does not run."""
+        if self._connection is None:
+            await self._start(cwd)
+        assert self._connection is not None
+        return self._connection
+
+    async def close(self) -> None:
+        connection, process, listener = self._connection, self._process, self._listener
+        self._connection = self._process = self._listener = None
+        if connection is not None:
+            await connection.close()
+        if process is not None:
+            await _end(process)
+        if listener is not None:
+            await asyncio.wait([listener], timeout=_PATIENCE)
+            listener.cancel()
+        if process is not None:
+            let_go(process)
+
+    async def trouble(self, error: Exception) -> AgentError:
+        """Say what went wrong, with what the agent said about it; a dead agent is let go of."""
+        if isinstance(error, RequestError):
+            return AgentError(f"the agent {self._argv[0]} says: {_words(error)}")
+        process = self._process
+        code: int | None = None
+        if process is not None:
+            with suppress(TimeoutError):
+                code = await asyncio.wait_for(process.wait(), _PATIENCE)
+        if self._listener is not None:
+            await asyncio.wait([self._listener], timeout=_PATIENCE)
+        await self.close()
+        how = "hung up" if code is None else f"ended with {code}" if code >= 0 else f"died of signal {-code}"
+        return AgentUnavailable(f"the agent {self._argv[0]} {how}. {self._said.strip()}".strip())
+
+    async def _start(self, cwd: str) -> None:
+        self._said = ""
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *self._argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, limit=_LINE,
+                env={**os.environ, **self._env}, cwd=cwd,
+            )  # fmt: skip
+        except OSError as error:
+            raise AgentError(f"the agent {self._argv[0]} cannot be started in {cwd}: {error}") from error
+        assert process.stdin is not None
+        self._process = process
+        self._listener = asyncio.create_task(self._listen(process))
+        connection = ClientSideConnection(
+            cast(acp.Client, self._client), process.stdin, process.stdout, use_unstable_protocol=True
+        )
+        self._connection = connection
+        try:
+            async with asyncio.timeout(_START):
+                hello = await connection.initialize(
+                    protocol_version=PROTOCOL_VERSION,
+                    client_capabilities=ClientCapabilities(
+                        fs=FileSystemCapabilities(read_text_file=True, write_text_file=True), terminal=True
+                    ),
+                    client_info=Implementation(name="errands", version=errands.__version__),
+                )
+        except TimeoutError:
+            await self.close()
+            said = f"the agent {self._argv[0]} did not say hello within {_START:g} s. {self._said}"
+            raise AgentUnavailable(said.strip()) from None
+        except (RequestError, ConnectionError, ValueError) as error:
+            raise await self.trouble(error) from error
+        if hello.protocol_version != PROTOCOL_VERSION:
+            await self.close()
+            raise AgentError(
+                f"the agent {self._argv[0]} speaks version {hello.protocol_version} of the protocol, "
+                f"we speak {PROTOCOL_VERSION}; update one of us"
+            )
+        self.can = hello.agent_capabilities or AgentCapabilities()
+
+    async def _listen(self, process: Process) -> None:
+        """Read what the agent complains of: a pipe that nobody reads would stop it."""
+        assert process.stderr is not None
+        while piece := await process.stderr.read(2**16):
+            self._said = (self._said + piece.decode("utf-8", "replace"))[-_SAID:]
+
+
+async def _end(process: Process) -> None:
+    """End a child: it is told by the end of its input, then by signals."""
+    assert process.stdin is not None
+    process.stdin.close()
+    for signal in (process.terminate, process.kill):
+        try:
+            await asyncio.wait_for(process.wait(), _PATIENCE)
+        except TimeoutError:
+            with suppress(ProcessLookupError):
+                signal()
+    await process.wait()
+
+
+def let_go(process: Process) -> None:
+    """Close the pipes of a process that is over; what it left behind may hold their other ends for ever."""
+    process._transport.close()  # type: ignore[attr-defined]  # asyncio has no public way
+
+
+def _words(error: RequestError) -> str:
+    details = error.data
+    if isinstance(details, Mapping):
+        details = details.get("details") or details.get("message") or dict(details)
+    return f"{error} ({details})" if details else str(error)

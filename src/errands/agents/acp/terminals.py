@@ -1,0 +1,104 @@
+"""Terminals: the commands that an agent has us run for it.
+
+They are children of the run's own process, so whoever ends the run ends them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process
+from contextlib import suppress
+from itertools import count
+
+from acp import RequestError
+
+_OUTPUT = 2**20  # bytes that are kept unless the agent says how many
+
+
+class Terminal:
+    def __init__(self, process: Process, limit: int) -> None:
+        self._process = process
+        self._limit = limit
+        self._output = b""
+        self.truncated = False
+        self._reader = asyncio.create_task(self._read())
+
+    @property
+    def output(self) -> str:
+        return self._output.decode("utf-8", "ignore")
+
+    @property
+    def exit(self) -> tuple[int | None, str | None] | None:
+        """The exit code or the signal's name, once it is over."""
+        code = self._process.returncode
+        if code is None or not self._reader.done():
+            return None
+        return (code, None) if code >= 0 else (None, signal.Signals(-code).name)
+
+    async def wait(self) -> tuple[int | None, str | None]:
+        await asyncio.shield(self._reader)
+        assert self.exit is not None
+        return self.exit
+
+    async def kill(self) -> None:
+        """End the command and what it started; its output can still be read."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        await self._process.wait()
+
+    async def release(self) -> None:
+        await self.kill()
+        self._reader.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._reader
+        self._process._transport.close()  # type: ignore[attr-defined]  # its pipe may be held for ever
+
+    async def _read(self) -> None:
+        """Keep the newest output. The end is the command's exit, not that of what holds its pipe."""
+        assert self._process.stdout is not None
+        over = asyncio.create_task(self._process.wait())
+        while True:
+            piece = asyncio.create_task(self._process.stdout.read(2**16))
+            await asyncio.wait((piece, over), return_when=asyncio.FIRST_COMPLETED)
+            if not piece.done():
+                await asyncio.wait((piece,), timeout=0.1)  # what it wrote last may still be in the pipe
+            if not piece.done():
+                piece.cancel()
+                return
+            if not piece.result():
+                break
+            self._output += piece.result()
+            if len(self._output) > self._limit:
+                self._output = self._output[len(self._output) - self._limit :]
+                self.truncated = True
+        await over
+
+
+class Terminals:
+    def __init__(self) -> None:
+        self._open: dict[str, Terminal] = {}
+        self._numbers = count(1)
+
+    async def create(self, line: str, *, cwd: str, limit: int | None) -> str:
+        process = await asyncio.create_subprocess_exec(
+            "/bin/sh", "-c", line, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, cwd=cwd, process_group=0
+        )
+        name = f"terminal-{next(self._numbers)}"
+        self._open[name] = Terminal(process, _OUTPUT if limit is None else limit)
+        return name
+
+    def get(self, name: str) -> Terminal:
+        try:
+            return self._open[name]
+        except KeyError:
+            raise RequestError.resource_not_found(name) from None
+
+    async def release(self, name: str) -> None:
+        await self.get(name).release()
+        del self._open[name]
+
+    async def close(self) -> None:
+        for name in list(self._open):
+            await self.release(name)
