@@ -7,7 +7,7 @@ what it was given, such as `echo 'hello' tools=3 history=1 results=[]`.
     CALL tool {"json": 1}   call a tool; further such lines are the next calls, one in each answer
     AND tool {"json": 1}    call this one in the same answer as the one before
     SAY words               answer with these words, after the calls
-    RECALL                  answer with all that stands before this prompt, calls and results included
+    RECALL                  answer with all that was said before, calls and results included
     RECALL words            answer `recalled` when the words stand there, else `forgotten`
     SLOW 3                  take three seconds for each answer
     USE 5000 200            claim this many tokens, in and out, for each answer
@@ -130,7 +130,7 @@ def decide(body: Mapping[str, Any]) -> Reply:
     messages = _conversation(body)
     place, prompt = _prompt(messages)
     results = [text for role, text in messages[place:] if role == "tool"]
-    before = "\n".join(text for _role, text in messages[:place])
+    before = [text for role, text in messages[:place] if role != "system"]
     offered = _tools(body)
     delay, tokens = 0.0, (10, 5)
     said: list[str] = []
@@ -146,13 +146,14 @@ def decide(body: Mapping[str, Any]) -> Reply:
             case ["SAY", *words]:
                 said.append(" ".join(words))
             case ["RECALL"]:
-                said.append(before)
+                said.append("\n".join(before))
             case ["RECALL", *words]:
-                said.append("recalled" if " ".join(words) in before else "forgotten")
+                said.append("recalled" if " ".join(words) in "\n".join(before) else "forgotten")
             case ["SLOW", seconds, *_]:
                 delay = float(seconds)
             case ["USE", into, out]:
                 tokens = int(into), int(out)
+        before.append(line)
     answered = 0
     for calls in rounds:
         if answered >= len(results):

@@ -1,0 +1,151 @@
+"""Claude Code, ready-made: `claude -p` with both streams as JSON lines.
+
+Sessions are its own: named by us, resumed by name, forked from a copy of the transcript that is cut to size.
+It asks before it uses a tool; shell commands are always asked about, whatever its own settings allow.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from errands.agents.command.process import Process, end_strays
+from errands.agents.command.transcript import Transcripts, after, final_text, prompt_id
+from errands.agents.command.turn import Turn
+from errands.model.agent_errors import SessionGone
+from errands.ports.agent import Answer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.agents.command.ledger import Ledger
+    from errands.ports.agent import Desk, Spec
+
+# Nobody is there to answer a question, and the process ends with its answer.
+USELESS = ("AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "CronCreate", "ScheduleWakeup")
+INTERRUPTED = (
+    "You were interrupted while you worked on the request before this one, and are running again now. A tool "
+    "call without a result may or may not have been carried out: look before you do anything twice. Then "
+    "finish the request."
+)
+
+
+class Claude:
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._program: Sequence[str] = settings["command"]
+        self._arguments: Sequence[str] = settings.get("arguments", ())
+        retries = str(settings.get("retries", 3))
+        self._env = {"CLAUDE_CODE_MAX_RETRIES": retries, **settings.get("env", {})}
+        self._transcripts = Transcripts(self._env)
+        self._home = Path(settings.get("home") or self._transcripts.place.parent / "errands")
+        self._talking: dict[str, Process] = {}
+
+    async def ask(self, ledger: Ledger, text: str, desk: Desk) -> Answer:
+        """Send the prompt of a run, with what was posted since the one before."""
+        words = [*self._pending(ledger), text]
+        return await self._talk(ledger, "\n\n".join(words), desk, prompt=prompt_id(desk.run))
+
+    async def recover(self, ledger: Ledger, text: str, desk: Desk) -> Answer:
+        await end_strays(ledger.session)
+        entries = self._transcripts.read(ledger.session)
+        since = after(entries, prompt_id(desk.run))
+        if since is None:
+            return await self.ask(ledger, text, desk)
+        said = final_text(since)
+        if said is not None:
+            return Answer(text=said)
+        return await self._talk(ledger, INTERRUPTED, desk, prompt=None)
+
+    def fork(self, ledger: Ledger, session: str) -> list[Mapping[str, Any]]:
+        """Copy the transcript for a new session; give the entries that its ledger begins with."""
+        entries = self._transcripts.read(ledger.session)
+        waiting = self._seed(ledger.session)
+        posts: list[Mapping[str, Any]] = [{"kind": "post", "text": text} for text in self._pending(ledger)]
+        if entries:
+            self._home.mkdir(parents=True, exist_ok=True)
+            self._transcripts.copy(entries, self._seed(session))
+        elif waiting.exists():
+            self._seed(session).write_text(waiting.read_text().replace(ledger.session, session))
+        elif any(each["kind"] == "answer" for each in ledger.entries):
+            raise SessionGone
+        return posts
+
+    def drop(self, session: str) -> None:
+        self._transcripts.drop(session)
+        self._seed(session).unlink(missing_ok=True)
+
+    async def abort(self, session: str) -> None:
+        if process := self._talking.get(session):
+            await process.end()
+
+    def _pending(self, ledger: Ledger) -> list[str]:
+        """Give the posts that no prompt has brought to the session yet."""
+        known = {entry["uuid"] for entry in self._transcripts.read(ledger.session)}
+        posts: list[str] = []
+        for entry in ledger.entries:
+            if entry["kind"] == "post":
+                posts.append(entry["text"])
+            elif entry["kind"] == "prompt" and prompt_id(entry["run"]) in known:
+                posts = []
+        return posts
+
+    def _seed(self, session: str) -> Path:
+        """Name the file that a forked session begins with."""
+        return self._home / f"{session}.jsonl"
+
+    async def _talk(self, ledger: Ledger, text: str, desk: Desk, *, prompt: str | None) -> Answer:
+        await desk.turn()
+        session = ledger.session
+        if self._transcripts.find(session):
+            place = ["--resume", session]
+        elif self._seed(session).exists():
+            place = ["--resume", str(self._seed(session)), "--fork-session", "--session-id", session]
+        elif any(each["kind"] == "answer" for each in ledger.entries):
+            raise SessionGone
+        else:
+            place = ["--session-id", session]
+        argv = [*self._program, *_flags(desk.spec), *place, *self._arguments]
+        process = await Process.start(argv, cwd=desk.spec.cwd, env=self._env)
+        self._talking[session] = process
+        turn = Turn(process, desk, spent=self._transcripts.cost(session))
+        try:
+            await process.tell(json.dumps(_message(text, prompt)) + "\n")
+            async for line in process.lines():
+                with suppress(ValueError):  # what is no JSON is no message to us
+                    turn.hear(json.loads(line))
+                if turn.over:
+                    process.hush()
+            code = await process.ended()
+            return turn.answer(code)
+        finally:
+            await asyncio.shield(turn.close())
+            await asyncio.shield(process.end())
+            self._talking.pop(session, None)
+            if self._transcripts.find(session):
+                self._seed(session).unlink(missing_ok=True)
+
+
+def _message(text: str, prompt: str | None) -> dict[str, Any]:
+    message = {"type": "user", "message": {"role": "user", "content": [{"type": "text", "text": text}]}}
+    return {**message, "uuid": prompt} if prompt else message
+
+
+def _flags(spec: Spec) -> list[str]:
+    asking = {"permissions": {"ask": ["Bash"]}}
+    flags = ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
+    flags += ["--permission-prompt-tool", "stdio", "--settings", json.dumps(asking)]
+    flags += ["--disallowedTools", ",".join(USELESS)]
+    if spec.system:
+        flags += ["--append-system-prompt", spec.system]
+    if spec.model:
+        flags += ["--model", spec.model]
+    if spec.tools is not None:
+        flags += ["--tools", ",".join(spec.tools)]
+    if requests := spec.budget.get("requests"):
+        flags += ["--max-turns", str(requests)]
+    if cost := spec.budget.get("cost_microdollars"):
+        flags += ["--max-budget-usd", f"{cost / 1e6:.6f}"]
+    return flags

@@ -1,0 +1,89 @@
+"""Any program that reads a prompt and prints an answer.
+
+It keeps no session, so it is given the conversation so far with every prompt: on standard input, or in place
+of `{prompt}` among its words. What it does on its own account it asks nobody about: whoever configures it has
+to trust it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from errands.agents.command.process import Process
+from errands.model.agent_errors import AgentError
+from errands.model.fork import newest, tokens
+from errands.ports.agent import Activity, Answer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.agents.command.ledger import Ledger
+    from errands.ports.agent import Desk
+
+TITLES = {"post": "Note", "prompt": "User", "answer": "Assistant"}
+
+
+class Plain:
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._command: Sequence[str] = settings["command"]
+        self._env: Mapping[str, str] = settings.get("env", {})
+        self._talking: dict[str, Process] = {}
+
+    async def ask(self, ledger: Ledger, text: str, desk: Desk) -> Answer:
+        await desk.turn()
+        prompt = _script(ledger, desk.spec.system)
+        argv = [
+            word.replace("{prompt}", prompt).replace("{model}", desk.spec.model or "")
+            for word in self._command
+        ]
+        process = await Process.start(argv, cwd=desk.spec.cwd, env=self._env)
+        self._talking[ledger.session] = process
+        try:
+            desk.note(Activity(kind="usage", usage={"requests": 1}))
+            if argv == list(self._command):
+                await process.tell(prompt)
+            process.hush()
+            said = (await process.everything()).decode(errors="replace").strip()
+            code = await process.ended()
+        finally:
+            await asyncio.shield(process.end())
+            self._talking.pop(ledger.session, None)
+        if code:
+            complaint = process.complaints or "it did not say why"
+            raise AgentError(f"{argv[0]} ended with exit code {code}: {complaint}", partial=said)
+        desk.note(Activity(kind="text", text=said[:2000]))
+        return Answer(text=said, usage={"requests": 1})
+
+    async def recover(self, ledger: Ledger, text: str, desk: Desk) -> Answer:
+        raise AgentError(
+            f"{self._command[0]} was interrupted; it is not known what it had done, so it was not asked again"
+        )
+
+    def fork(self, ledger: Ledger, session: str) -> list[Mapping[str, Any]]:
+        said = [each for each in ledger.entries if each["kind"] in TITLES]
+        return list(newest(said, size=_size, calls=_none, results=_none))
+
+    def drop(self, session: str) -> None:
+        """Keep nothing: the ledger is all there is."""
+
+    async def abort(self, session: str) -> None:
+        if process := self._talking.get(session):
+            await process.end()
+
+
+def _script(ledger: Ledger, system: str) -> str:
+    """Write the conversation down; a prompt that nothing stands before is left as it is."""
+    said = [each for each in ledger.entries if each["kind"] in TITLES]
+    lines = [f"{TITLES[each['kind']]}: {each['text']}" for each in said]
+    if len(said) == 1:
+        lines = [said[0]["text"]]
+    return "\n\n".join([system, *lines] if system else lines)
+
+
+def _size(entry: Mapping[str, Any]) -> int:
+    return tokens(entry["text"])
+
+
+def _none(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    return ()

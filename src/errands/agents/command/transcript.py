@@ -1,0 +1,138 @@
+"""The transcript that Claude Code keeps of a session: a file of JSON lines in its configuration directory.
+
+It tells after a crash whether a prompt arrived and was answered, and a fork begins with a copy of it, cut to
+size.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from errands.model.fork import clipped, newest, tokens
+
+Entry = Mapping[str, Any]
+
+
+class Transcripts:
+    def __init__(self, env: Mapping[str, str]) -> None:
+        surroundings = {**os.environ, **env}
+        home = surroundings.get("HOME") or os.path.expanduser("~")
+        self.place = Path(surroundings.get("CLAUDE_CONFIG_DIR") or f"{home}/.claude") / "projects"
+
+    def find(self, session: str) -> Path | None:
+        """Give the file of a session, whatever directory the session works in."""
+        return next(self.place.glob(f"*/{session}.jsonl"), None)
+
+    def read(self, session: str) -> Sequence[Entry]:
+        """Give the conversation since it was last compacted; nothing when there is none."""
+        found: list[Entry] = []
+        for entry in self._lines(session):
+            if entry.get("subtype") == "compact_boundary":
+                found = []
+            if "uuid" in entry and not entry.get("isSidechain"):
+                found.append(entry)
+        return found
+
+    def cost(self, session: str) -> float:
+        """Give what a session has cost so far, in dollars: Claude Code tells only the sum."""
+        states = (each for each in self._lines(session) if each.get("type") == "cost-state")
+        return max((each.get("totalCostUSD", 0.0) for each in states), default=0.0)
+
+    def copy(self, entries: Sequence[Entry], path: Path) -> None:
+        """Write a conversation as the beginning of another session, cut to size."""
+        session = path.stem
+        cut = newest([_clipped(each) for each in entries], size=_size, calls=_calls, results=_results)
+        before = None
+        with path.open("w") as file:
+            for entry in cut:
+                file.write(json.dumps({**entry, "parentUuid": before, "sessionId": session}) + "\n")
+                before = entry["uuid"]
+
+    def _lines(self, session: str) -> Iterator[Entry]:
+        path = self.find(session)
+        for line in path.read_bytes().splitlines() if path else ():
+            with suppress(ValueError):  # the last line of a process that was killed
+                yield json.loads(line)
+
+    def drop(self, session: str) -> None:
+        """Delete a transcript and what stands beside it."""
+        for path in self.place.glob(f"*/{session}.jsonl"):
+            path.unlink(missing_ok=True)
+            shutil.rmtree(path.with_suffix(""), ignore_errors=True)
+
+
+def prompt_id(run: str) -> str:
+    """Name the prompt of a run, always the same, so that it is found in a transcript."""
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"errands:run:{run}"))
+
+
+def after(entries: Sequence[Entry], prompt: str) -> Sequence[Entry] | None:
+    """Give what follows a prompt; None when the prompt is not there."""
+    for place, entry in enumerate(entries):
+        if entry["uuid"] == prompt:
+            return entries[place + 1 :]
+    return None
+
+
+def final_text(entries: Iterable[Entry]) -> str | None:
+    """Give the last words of a turn that came to its end; None when it did not."""
+    texts: dict[str, list[str]] = {}
+    ended = None
+    for entry in entries:
+        message = entry.get("message") or {}
+        if entry.get("type") == "assistant" and not entry.get("isApiErrorMessage"):
+            ended = message["id"] if message.get("stop_reason") == "end_turn" else None
+            texts.setdefault(message["id"], []).extend(
+                part["text"] for part in message["content"] if part["type"] == "text"
+            )
+        elif entry.get("type") == "user":
+            ended = None
+    return None if ended is None else "".join(texts[ended])
+
+
+def _parts(entry: Entry) -> Sequence[Mapping[str, Any]]:
+    content = (entry.get("message") or {}).get("content")
+    return content if isinstance(content, list) else ()
+
+
+def _calls(entry: Entry) -> list[str]:
+    return [part["id"] for part in _parts(entry) if part.get("type") == "tool_use"]
+
+
+def _results(entry: Entry) -> list[str]:
+    return [part["tool_use_id"] for part in _parts(entry) if part.get("type") == "tool_result"]
+
+
+def _size(entry: Entry) -> int:
+    """Estimate the tokens of what the model is given of an entry."""
+    said = entry.get("message") or entry.get("rendered") or ""
+    return tokens(json.dumps(said, ensure_ascii=False))
+
+
+def _clipped(entry: Entry) -> Entry:
+    if not _results(entry):
+        return entry
+    parts = [_clipped_part(part) for part in _parts(entry)]
+    # What is kept beside the result for people to look at may be as long; Claude Code can do without.
+    rest = {name: value for name, value in entry.items() if name != "toolUseResult"}
+    return {**rest, "message": {**entry["message"], "content": parts}}
+
+
+def _clipped_part(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    content = part.get("content")
+    if isinstance(content, str):
+        return {**part, "content": clipped(content)}
+    if isinstance(content, list):
+        pieces = [
+            {**piece, "text": clipped(piece["text"])} if piece.get("type") == "text" else piece
+            for piece in content
+        ]
+        return {**part, "content": pieces}
+    return part

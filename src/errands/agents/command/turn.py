@@ -1,0 +1,148 @@
+"""One turn of Claude Code: what it tells on its standard output, from a prompt to the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from errands.agents.command.process import Process
+from errands.model.agent_errors import AgentError, AgentUnavailable, BudgetExceeded, SessionGone
+from errands.ports.agent import Activity, Answer, Call
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.agent import Desk
+
+LIMITS = ("max_turns", "max_budget")  # how the reasons begin for which it stops because it was told to
+LONGEST_NOTE = 2000  # characters of a text that is noted
+
+
+class Turn:
+    def __init__(self, process: Process, desk: Desk, *, spent: float) -> None:
+        self._process = process
+        self._spent = spent  # dollars, before this turn
+        self._desk = desk
+        self._asking: dict[str, asyncio.Task[None]] = {}
+        self._tools: dict[str, str] = {}
+        self._counted: set[str] = set()
+        self._texts: list[str] = []
+        self._used = {"input_tokens": 0, "output_tokens": 0, "requests": 0, "tool_calls": 0}
+        self._fault = ""
+        self._result: Mapping[str, Any] | None = None
+
+    @property
+    def over(self) -> bool:
+        return self._result is not None
+
+    def hear(self, said: Any) -> None:
+        match said:
+            case {
+                "type": "control_request",
+                "request_id": name,
+                "request": {"subtype": "can_use_tool"} as request,
+            }:
+                self._asking[name] = asyncio.create_task(self._ask(name, request))
+            case {"type": "control_cancel_request", "request_id": name} if name in self._asking:
+                self._asking[name].cancel()
+            case {"type": "assistant", "error": str(), "message": {"content": content}}:
+                self._fault = _text(content)
+            case {"type": "assistant", "message": message}:
+                self._hear_assistant(message)
+            case {"type": "user", "message": {"content": [*parts]}}:
+                for part in parts:
+                    self._hear_result(part)
+            case {"type": "result"}:
+                self._result = said
+
+    def answer(self, code: int) -> Answer:
+        """Give the answer, or say what went wrong."""
+        partial = "\n".join(self._texts)
+        complaints = self._process.complaints
+        if self._result is None:
+            why = complaints or "it did not say why"
+            raise AgentUnavailable(f"Claude Code ended with exit code {code}: {why}", partial=partial)
+        result = self._result
+        self._settle(result)
+        reason = str(result.get("terminal_reason") or result.get("subtype") or "")
+        if not result.get("is_error") and result.get("subtype") == "success":
+            return Answer(text=str(result.get("result", "")), usage=self._used)
+        errors = "; ".join(str(each) for each in result.get("errors") or ())
+        said = self._fault or errors or str(result.get("result") or "") or complaints or reason
+        if "No conversation found" in f"{errors} {complaints}":
+            raise SessionGone
+        if reason.removeprefix("error_").startswith(LIMITS):
+            raise BudgetExceeded(f"Claude Code stopped at its limit: {said}", partial=partial)
+        if self._fault:
+            raise AgentUnavailable(f"the model gave no answer: {said}", partial=partial)
+        raise AgentError(f"Claude Code gave no answer: {said}", partial=partial)
+
+    async def close(self) -> None:
+        """Ask nobody any more."""
+        for task in self._asking.values():
+            task.cancel()
+        if self._asking:
+            await asyncio.wait(self._asking.values())
+
+    def _hear_assistant(self, message: Mapping[str, Any]) -> None:
+        for part in message["content"]:
+            match part:
+                case {"type": "tool_use", "id": call_id, "name": name}:
+                    self._tools[call_id] = name
+                    self._used["tool_calls"] += 1
+                    self._desk.note(Activity(kind="tool", name=name, call_id=call_id))
+                case {"type": "text", "text": text}:
+                    self._texts.append(text)
+                    self._desk.note(Activity(kind="text", text=text[:LONGEST_NOTE]))
+        if message["id"] not in self._counted:
+            self._counted.add(message["id"])
+            usage = message.get("usage") or {}
+            self._use({"requests": 1, "input_tokens": _input(usage)})
+
+    def _hear_result(self, part: Any) -> None:
+        match part:
+            case {"type": "tool_result", "tool_use_id": call_id} if call_id in self._tools:
+                failed = bool(part.get("is_error"))
+                name = self._tools.pop(call_id)
+                self._desk.note(Activity(kind="tool_end", name=name, call_id=call_id, failed=failed))
+
+    def _use(self, more: Mapping[str, int]) -> None:
+        for name, number in more.items():
+            self._used[name] = self._used.get(name, 0) + number
+        self._desk.note(Activity(kind="usage", usage=more))
+
+    def _settle(self, result: Mapping[str, Any]) -> None:
+        """Note what was used beyond what single messages told, which leave out how long they became."""
+        usage = result.get("usage") or {}
+        total = {"input_tokens": _input(usage), "output_tokens": int(usage.get("output_tokens") or 0)}
+        more = {
+            name: number - self._used[name] for name, number in total.items() if number > self._used[name]
+        }
+        if (cost := round((float(result.get("total_cost_usd") or 0) - self._spent) * 1e6)) > 0:
+            more["cost_microdollars"] = cost
+        if more:
+            self._use(more)
+
+    async def _ask(self, name: str, request: Mapping[str, Any]) -> None:
+        arguments = request.get("input") or {}
+        tool = request["tool_name"]
+        command = str(arguments.get("command", "")) if tool == "Bash" else None
+        await self._desk.turn()
+        call = Call(id=request.get("tool_use_id") or name, tool=tool, arguments=arguments, command=command)
+        decision = await self._desk.allow(call)
+        if decision.allowed:
+            answer = {"behavior": "allow", "updatedInput": arguments}
+        else:
+            answer = {"behavior": "deny", "message": decision.reason or "This call was not allowed."}
+        response = {"subtype": "success", "request_id": name, "response": answer}
+        await self._process.tell(json.dumps({"type": "control_response", "response": response}) + "\n")
+
+
+def _input(usage: Mapping[str, Any]) -> int:
+    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    return sum(int(usage.get(name) or 0) for name in names)
+
+
+def _text(content: Any) -> str:
+    return "\n".join(str(part.get("text", "")) for part in content)
