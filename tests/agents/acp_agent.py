@@ -282,7 +282,7 @@ class Obedient:
         return f"model {self._models.get(session)}"
 
     async def _told_meta(self, session: str, _: str) -> str:
-        return next(each["text"] for each in self._history(session) if each["role"] == "meta")
+        return str(next(each["text"] for each in self._history(session) if each["role"] == "meta"))
 
     def _options(self, session: str) -> list[Any]:
         if "models" not in self._can:

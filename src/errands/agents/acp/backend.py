@@ -69,16 +69,19 @@ class Acp:
         if self._child.sessions.fork is not None:
             _check(spec)
             try:
-                made = await connection.fork_session(session_id=session, cwd=spec.cwd, **self._meta)
+                parent = _whereabouts(session, pieces)
+                made = await connection.fork_session(session_id=parent, cwd=spec.cwd, **self._meta)
             except _LINE_ERRORS as error:
                 raise await self._lost(error) from error
             fork = made.session_id
             await self._choose(connection, fork, made.config_options, spec.model)
             self._entered[fork] = (connection, fork)
-            desk.keep(fork, [json.dumps(each) for each in pieces], usage={})
+            copied = [each for each in pieces if each["role"] != "moved"]
+            desk.keep(fork, [json.dumps(each) for each in (*copied, {"role": "born"})], usage={})
             return fork
         if self._child.can.load_session:
-            pieces = [*await self._load(connection, session, spec), *_posts(pieces)]
+            history = await self._load(connection, session, _whereabouts(session, pieces), spec)
+            pieces = [*history, *_posts(pieces)]
         fork = await self._new(spec)
         desk.keep(fork, [json.dumps({"role": "post", "text": _told(pieces)})], usage={})
         return fork
@@ -92,7 +95,8 @@ class Acp:
             return await self._converse(session, whole, desk, turn)
 
     async def recover(self, session: str, text: str, desk: Desk) -> Answer:
-        since = _since(_kept(session, desk), desk.run)
+        kept = _kept(session, desk)
+        since = _since(kept, desk.run)
         if not since:
             return await self.prompt(session, text, desk)
         sent, *later = since
@@ -101,7 +105,8 @@ class Acp:
         with self._turn(session, desk) as turn:
             connection = await self._child.connection(desk.spec.cwd)
             if self._child.can.load_session:
-                pieces = await self._load(connection, session, desk.spec)
+                where = _whereabouts(session, kept)
+                pieces = await self._load(connection, session, where, desk.spec)
                 if not any(sent["text"].strip() in each["text"] for each in pieces if each["role"] == "user"):
                     return await self._converse(session, sent["text"], desk, turn)
             note = [*await self._enter(session, desk), _INTERRUPTED]
@@ -157,31 +162,44 @@ class Acp:
         connection = await self._child.connection(spec.cwd)
         if session in self._entered and self._entered[session][0] is connection:
             return []
-        if self._child.sessions.resume is not None:
-            try:
-                found = await connection.resume_session(session_id=session, cwd=spec.cwd, **self._meta)
-            except _LINE_ERRORS as error:
-                raise await self._lost(error) from error
-            await self._choose(connection, session, found.config_options, spec.model)
-            self._entered[session] = (connection, session)
-        elif self._child.can.load_session:
-            await self._load(connection, session, spec)
-        else:
-            live = await self._new(spec)
-            self._entered[session] = (connection, live)
-            told = [each for each in _kept(session, desk) if each["role"] not in ("post", "end")]
-            return [_told(told)] if told else []
-        return []
+        pieces = _kept(session, desk)
+        try:
+            if self._child.sessions.resume is not None:
+                await self._resume(connection, session, _whereabouts(session, pieces), spec)
+                return []
+            if self._child.can.load_session:
+                await self._load(connection, session, _whereabouts(session, pieces), spec)
+                return []
+        except SessionGone:
+            # Some agents keep a session only from its first prompt on.
+            if not _is_new(pieces):
+                raise
+        live = await self._new(spec)
+        self._entered[session] = (connection, live)
+        desk.keep(session, [json.dumps({"role": "moved", "to": live})], usage={})
+        waiting = [id(each) for each in _posts(pieces)]
+        told = [each for each in pieces if id(each) not in waiting]
+        return [_told(told)] if any(each["role"] == "user" for each in told) else []
 
-    async def _load(self, connection: ClientSideConnection, session: str, spec: Spec) -> list[Piece]:
+    async def _resume(self, connection: ClientSideConnection, session: str, live: str, spec: Spec) -> None:
+        try:
+            found = await connection.resume_session(session_id=live, cwd=spec.cwd, **self._meta)
+        except _LINE_ERRORS as error:
+            raise await self._lost(error) from error
+        await self._choose(connection, live, found.config_options, spec.model)
+        self._entered[session] = (connection, live)
+
+    async def _load(
+        self, connection: ClientSideConnection, session: str, live: str, spec: Spec
+    ) -> list[Piece]:
         """Load a session; give its history, which the agent tells while it does."""
-        with self._client.replaying(session) as transcript:
+        with self._client.replaying(live) as transcript:
             try:
-                loaded = await connection.load_session(session_id=session, cwd=spec.cwd, **self._meta)
+                loaded = await connection.load_session(session_id=live, cwd=spec.cwd, **self._meta)
             except _LINE_ERRORS as error:
                 raise await self._lost(error) from error
-        await self._choose(connection, session, loaded.config_options, spec.model)
-        self._entered[session] = (connection, session)
+        await self._choose(connection, live, loaded.config_options, spec.model)
+        self._entered[session] = (connection, live)
         return transcript.pieces
 
     async def _choose(
@@ -311,7 +329,18 @@ def _since(pieces: list[Piece], run: str) -> list[Piece]:
 
 
 def _told(pieces: Sequence[Piece]) -> str:
-    return _RETOLD.format(told=retold([each for each in pieces if each["role"] != "end"]))
+    return _RETOLD.format(told=retold(pieces))
+
+
+def _whereabouts(session: str, pieces: Sequence[Piece]) -> str:
+    """Give the name that the agent knows the session by."""
+    return next((str(each["to"]) for each in reversed(pieces) if each["role"] == "moved"), session)
+
+
+def _is_new(pieces: Sequence[Piece]) -> bool:
+    """Tell whether nothing was ever sent to the session itself; what a fork inherits does not count."""
+    marks = [each["role"] for each in pieces if each["role"] in ("user", "born")]
+    return not marks or marks[-1] == "born"
 
 
 def _with(error: AgentError, turn: Turn) -> AgentError:

@@ -22,7 +22,7 @@ from acp.schema import (
 
 from errands.model.fork import clipped, newest, tokens
 
-Piece = dict[str, Any]  # role: user, post, agent, tool, or end, with the answer
+Piece = dict[str, Any]  # role: user, post, agent, tool; end (the answer), born (a fork), moved
 
 _SPEAKERS = {"user": "USER", "post": "USER", "agent": "AGENT"}
 _ENDED = ("completed", "failed")
@@ -96,7 +96,7 @@ def edits(update: ToolCallStart | ToolCallProgress | ToolCallUpdate) -> list[tup
 
 def retold(pieces: Sequence[Piece]) -> str:
     """Tell a conversation to somebody who was not there, cut to size."""
-    told = [_retold(each) for each in pieces]
+    told = [_retold(each) for each in pieces if each["role"] == "tool" or each["role"] in _SPEAKERS]
     fits = newest(told, size=tokens, calls=lambda each: (), results=lambda each: ())
     if len(fits) < len(told):
         fits = [f"[{len(told) - len(fits)} older parts of the conversation are left out]", *fits]

@@ -1,0 +1,99 @@
+"""The contract of an agent, kept by real programs: OpenCode and Claude Code, with a model for tests."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from errands.testing.contracts.agent import AgentContract
+from errands.testing.model_server import ModelServer
+
+PROGRAMS = Path(__file__).parents[2] / "tools" / "node_modules"
+BIN = PROGRAMS / ".bin"
+
+
+class Program(AgentContract):
+    factory = "errands.agents.acp:Acp"
+    recall = "RECALL"
+    soon = 10.0
+    tool: str
+
+    @pytest.fixture(autouse=True)
+    def _model(self, tmp_path: Path) -> Iterator[None]:
+        self.folder = tmp_path / "program"
+        self.folder.mkdir()
+        with ModelServer() as self.model:
+            yield
+
+    def running(self, line: str) -> str:
+        return f"CALL {self.tool} {json.dumps({'command': line, 'description': 'Prove the contract'})}"
+
+    def requests(self) -> int | None:
+        return len(self.model.asked)
+
+    def surroundings(self) -> dict[str, str]:
+        """An empty home, and none of our own settings."""
+        return {
+            "HOME": str(self.folder),
+            **{f"XDG_{each}_HOME": str(self.folder / each) for each in ("DATA", "CONFIG", "STATE", "CACHE")},
+        }
+
+
+@pytest.mark.spec("S13")
+class TestOpenCode(Program):
+    tool = "bash"
+
+    def settings(self) -> Mapping[str, Any]:
+        configuration = {
+            "model": "fake/fake",
+            "small_model": "fake/fake",
+            "autoupdate": False,
+            "share": "disabled",
+            "permission": {"bash": "ask", "edit": "ask"},
+            "provider": {
+                "fake": {
+                    "npm": "@ai-sdk/openai-compatible",
+                    "name": "Fake",
+                    "options": {"baseURL": self.model.openai_url, "apiKey": "dummy"},
+                    "models": {"fake": {"name": "fake", "limit": {"context": 100000, "output": 4000}}},
+                }
+            },
+        }
+        path = self.folder / "opencode.json"
+        path.write_text(json.dumps(configuration))
+        return {
+            "command": [str(BIN / "opencode"), "acp"],
+            "env": {
+                **self.surroundings(),
+                "OPENCODE_CONFIG": str(path),
+                "OPENCODE_DISABLE_AUTOUPDATE": "1",
+                "OPENCODE_DISABLE_MODELS_FETCH": "1",
+                "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+                "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
+            },
+        }
+
+
+@pytest.mark.spec("S13")
+class TestClaudeCode(Program):
+    tool = "Bash"
+
+    def settings(self) -> Mapping[str, Any]:
+        return {
+            "command": [str(BIN / "node"), str(BIN / "claude-agent-acp")],
+            "env": {
+                **self.surroundings(),
+                "ANTHROPIC_BASE_URL": self.model.url,
+                "ANTHROPIC_API_KEY": "dummy",
+                "CLAUDE_CODE_EXECUTABLE": os.path.realpath(BIN / "claude"),
+                "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+                "DISABLE_AUTOUPDATER": "1",
+            },
+            # Without this the adapter refuses to start for root.
+            "meta": {"claudeCode": {"options": {"allowDangerouslySkipPermissions": False}}},
+        }
