@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -26,4 +27,32 @@ def claude_env(home: Path, url: str) -> dict[str, str]:
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "DISABLE_AUTOUPDATER": "1",
         "API_TIMEOUT_MS": "2000",
+    }
+
+
+def opencode_env(home: Path, url: str) -> dict[str, str]:
+    """Write a configuration with the model as its only provider; give the environment that names it."""
+    home.mkdir(parents=True, exist_ok=True)
+    model = {"name": "fake", "limit": {"context": 200_000, "output": 4000}}
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",  # it is part of the program
+        "name": "Fake",
+        "options": {"baseURL": url, "apiKey": "dummy"},
+        "models": {"fake": model},
+    }
+    config = {
+        "model": "fake/fake",
+        "small_model": "fake/fake",
+        "autoupdate": False,
+        "share": "disabled",
+        "provider": {"fake": provider},
+    }
+    path = home / "opencode.json"
+    path.write_text(json.dumps(config))
+    switches = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS")
+    return {
+        "HOME": str(home),
+        **{f"XDG_{name}_HOME": str(home / name.lower()) for name in ("DATA", "CONFIG", "STATE", "CACHE")},
+        "OPENCODE_CONFIG": str(path),
+        **{f"OPENCODE_DISABLE_{name}": "1" for name in switches},
     }

@@ -1,0 +1,168 @@
+"""The agent behind an OpenCode server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from errands.agents.opencode.cutting import cut
+from errands.agents.opencode.server import Server
+from errands.agents.opencode.turn import SETTLE, TAG, Turn, Unfinished
+from errands.agents.opencode.wire import WireError
+from errands.model.agent_errors import AgentError, AgentUnavailable, SessionGone
+from errands.ports.agent import Answer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.agent import Desk, Spec
+
+POLL = 5.0  # seconds: how late an end is found whose event was missed
+PATIENCE = 300.0  # seconds without a sign of life from the model
+STOPPING = 10.0  # seconds for a session to come to rest
+
+# These change nothing and stay inside the project: OpenCode asks on its own before they leave it.
+HARMLESS = ("glob", "grep", "list", "lsp", "read", "todoread", "todowrite")
+# Nobody is there to answer a question, and nobody would be asked about what a subagent does.
+USELESS = ("question", "task", "plan_enter", "plan_exit")
+
+INTERRUPTED = (
+    "You were interrupted while you worked on the request before this one, and are running again now. A tool "
+    "call without a result may or may not have been carried out: look before you do anything twice. Then "
+    "finish the request."
+)
+
+
+class OpenCode:
+    """Settings: `url`, `username`, `password`, `agent`, `retries`, `poll` and `patience` in seconds."""
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._server = Server(settings)
+        self._agent: str | None = settings.get("agent")
+        self._poll = float(settings.get("poll", POLL))
+        self._patience = float(settings.get("patience", PATIENCE))
+
+    async def open(self, desk: Desk) -> str:
+        body = {"title": desk.session, "permission": _rules(desk.spec)}
+        return await self._server.create(desk.spec.cwd, body)
+
+    async def fork(self, session: str, desk: Desk) -> str:
+        directory = await self._server.directory(session)
+        if directory != desk.spec.cwd:
+            raise AgentError(
+                f"OpenCode keeps a fork in the directory of its parent, {directory}; "
+                f"start it there, not in {desk.spec.cwd}"
+            )
+        forked = await self._server.fork(session)
+        await self._server.change(forked, {"title": desk.session, "permission": _rules(desk.spec)})
+        await cut(self._server, forked)
+        return forked
+
+    async def prompt(self, session: str, text: str, desk: Desk) -> Answer:
+        await desk.turn()
+        # Whoever recovers has to look for the prompt only if it may have been sent.
+        desk.keep(session, [json.dumps({"kind": "prompt", "run": desk.run})], usage={})
+        await self._send(session, text, desk)
+        return await self._follow(session, desk)
+
+    async def recover(self, session: str, text: str, desk: Desk) -> Answer:
+        entries = [json.loads(each) for each in desk.messages(session) or ()]
+        if not any(each["run"] == desk.run for each in entries):
+            return await self.prompt(session, text, desk)
+        await desk.turn()
+        if not await self._arrived(session, desk):
+            await self._send(session, text, desk)
+        return await self._follow(session, desk, again=True)
+
+    async def post(self, session: str, text: str, desk: Desk) -> None:
+        try:
+            await self._server.add(session, self._message(text, desk.spec))
+        except WireError as error:
+            raise AgentUnavailable(f"OpenCode at {self._server.url} hung up: {error}") from error
+
+    async def abort(self, session: str) -> None:
+        try:
+            async with asyncio.timeout(STOPPING):
+                await self._server.abort(session)
+                while await self._server.state(session):
+                    await asyncio.sleep(0.05)
+        except (TimeoutError, SessionGone):
+            pass
+
+    async def drop(self, session: str, desk: Desk) -> None:
+        try:
+            await self._server.delete(session)
+        except SessionGone:
+            pass
+        desk.forget(session)
+
+    async def close(self) -> None:
+        """Hold nothing: every connection ends with what it was opened for."""
+
+    async def _arrived(self, session: str, desk: Desk) -> bool:
+        """Tell whether the prompt is in the session; one that was sent a moment ago may be on its way."""
+        turn = self._turn(session, desk)
+        for _ in range(round(SETTLE / 0.5)):
+            if await turn.sent():
+                return True
+            await asyncio.sleep(0.5)
+        return await turn.sent()
+
+    async def _send(self, session: str, text: str, desk: Desk) -> None:
+        body = self._message(text, desk.spec)
+        body["parts"][0]["metadata"] = {TAG: desk.run}
+        try:
+            await self._server.send(session, body)
+        except WireError:
+            pass  # it may have arrived: whoever follows the turn finds out, and nobody sends it again
+
+    async def _follow(self, session: str, desk: Desk, *, again: bool = False) -> Answer:
+        """Wait for the answer; `again` tells an agent that was interrupted to go on, once."""
+        try:
+            try:
+                return await self._turn(session, desk).finish()
+            except Unfinished:
+                if not again:
+                    raise
+                await self._send(session, INTERRUPTED, desk)
+                return await self._turn(session, desk).finish()
+        except Unfinished as error:
+            raise AgentError(f"the prompt was interrupted in OpenCode: {error}") from error
+        except asyncio.CancelledError:
+            await asyncio.shield(self.abort(session))
+            raise
+
+    def _turn(self, session: str, desk: Desk) -> Turn:
+        return Turn(self._server, session, desk, poll=self._poll, patience=self._patience)
+
+    def _message(self, text: str, spec: Spec) -> dict[str, Any]:
+        body: dict[str, Any] = {"parts": [{"type": "text", "text": text}]}
+        if spec.system:
+            body["system"] = spec.system
+        if spec.model:
+            provider, _, model = spec.model.partition("/")
+            body["model"] = {"providerID": provider, "modelID": model}
+        if self._agent:
+            body["agent"] = self._agent
+        return body
+
+
+def _rules(spec: Spec) -> list[dict[str, str]]:
+    """Write down what OpenCode asks about; of several rules that fit, the last one holds."""
+    asked = ["*"] if spec.tools is None else [each for each in spec.tools if each not in HARMLESS]
+    free = [each for each in HARMLESS if spec.tools is None or each in spec.tools]
+    rules = [] if spec.tools is None else [_rule("*", "deny")]
+    rules += [_rule(each, "ask") for each in asked]
+    rules += [_rule(each, "allow") for each in free]
+    rules += [_rule(each, "deny") for each in USELESS]
+    return [
+        *rules,
+        _rule("external_directory", "ask"),
+        _rule("read", "ask", "*.env"),
+        _rule("read", "ask", "*.env.*"),
+    ]
+
+
+def _rule(permission: str, action: str, pattern: str = "*") -> dict[str, str]:
+    return {"permission": permission, "pattern": pattern, "action": action}

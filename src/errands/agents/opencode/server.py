@@ -1,0 +1,138 @@
+"""An OpenCode server, in the words of its own interface."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+from errands.agents.opencode.wire import Reply, Wire, WireError
+from errands.model.agent_errors import AgentError, AgentUnavailable, SessionGone
+
+URL = "http://127.0.0.1:4096"  # where `opencode serve` listens by itself
+TIMEOUT = 15.0  # seconds for one reply; a server that is booting can leave a request without any
+SILENCE = 45.0  # seconds; a stream that lives has a heartbeat more often
+RECENT = 100  # messages: enough for most turns
+
+
+class Server:
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self.url = str(settings.get("url", URL))
+        self.retries = int(settings.get("retries", 3))
+        self._directories: dict[str, str] = {}
+        self._wire = Wire(
+            self.url,
+            username=str(settings.get("username", "opencode")),
+            password=settings.get("password") or os.environ.get("OPENCODE_SERVER_PASSWORD"),
+            timeout=float(settings.get("timeout", TIMEOUT)),
+        )
+
+    async def create(self, directory: str, body: Mapping[str, Any]) -> str:
+        session = await self._value("POST", "/session", directory=directory, body=body)
+        return self._know(session)
+
+    async def fork(self, session: str) -> str:
+        return self._know(await self._value("POST", f"/session/{session}/fork", body={}))
+
+    async def change(self, session: str, body: Mapping[str, Any]) -> None:
+        await self._value("PATCH", f"/session/{session}", body=body)
+
+    async def delete(self, session: str) -> None:
+        await self._value("DELETE", f"/session/{session}")
+
+    async def directory(self, session: str) -> str:
+        """Tell where a session works; the server asks for it with what is not about one session."""
+        if session not in self._directories:
+            self._know(await self._value("GET", f"/session/{session}"))
+        return self._directories[session]
+
+    async def messages(self, session: str, *, limit: int | None = None) -> Sequence[Mapping[str, Any]]:
+        query = {"limit": str(limit)} if limit else {}
+        found: Sequence[Mapping[str, Any]] = await self._value(
+            "GET", f"/session/{session}/message", query=query
+        )
+        return found
+
+    async def state(self, session: str) -> Mapping[str, Any] | None:
+        """Tell what a session is doing; None when it is idle."""
+        directory = await self.directory(session)
+        states: Mapping[str, Any] = await self._value("GET", "/session/status", directory=directory)
+        state: Mapping[str, Any] | None = states.get(session)
+        return None if state and state.get("type") == "idle" else state
+
+    async def requests(self, session: str) -> Sequence[Mapping[str, Any]]:
+        """Give the permissions that a session waits for."""
+        directory = await self.directory(session)
+        found = await self._value("GET", "/permission", directory=directory)
+        return [each for each in found if each["sessionID"] == session]
+
+    async def reply(self, session: str, request: str, body: Mapping[str, Any]) -> None:
+        directory = await self.directory(session)
+        await self._value("POST", f"/permission/{request}/reply", directory=directory, body=body)
+
+    async def send(self, session: str, body: Mapping[str, Any]) -> None:
+        """Send a prompt, at most once. `WireError` when nobody knows whether it arrived."""
+        await self._value("POST", f"/session/{session}/prompt_async", body=body, once=True)
+
+    async def add(self, session: str, body: Mapping[str, Any]) -> None:
+        """Add a message that nobody answers."""
+        await self._value("POST", f"/session/{session}/message", body={**body, "noReply": True}, once=True)
+
+    async def abort(self, session: str) -> None:
+        await self._value("POST", f"/session/{session}/abort", body={})
+
+    async def rewrite(self, part: Mapping[str, Any]) -> None:
+        path = f"/session/{part['sessionID']}/message/{part['messageID']}/part/{part['id']}"
+        await self._value("PATCH", path, body=part)
+
+    async def remove(self, session: str, message: str) -> None:
+        await self._value("DELETE", f"/session/{session}/message/{message}")
+
+    async def events(self, session: str) -> AsyncIterator[Mapping[str, Any]]:
+        """Give what happens to a session, until the stream breaks; `server.connected` is the first."""
+        query = {"directory": await self.directory(session)}
+        async for event in self._wire.events("/event", query=query, silence=SILENCE):
+            about = event.get("properties", {}).get("sessionID")
+            if about == session or event.get("type") == "server.connected":
+                yield event
+
+    def _know(self, session: Mapping[str, Any]) -> str:
+        self._directories[session["id"]] = session["directory"]
+        name: str = session["id"]
+        return name
+
+    async def _value(
+        self,
+        method: str,
+        path: str,
+        *,
+        directory: str | None = None,
+        query: Mapping[str, str] | None = None,
+        body: Any = None,
+        once: bool = False,
+    ) -> Any:
+        asked = {**(query or {}), **({"directory": directory} if directory else {})}
+        for attempt in range(self.retries + 1):
+            if attempt:
+                await asyncio.sleep(0.25 * 2**attempt)
+            try:
+                reply = await self._wire.ask(method, path, query=asked, body=body)
+                return self._checked(method, path, reply)
+            except WireError as error:
+                trouble = error
+                if once and error.sent:
+                    raise
+        raise AgentUnavailable(f"OpenCode at {self.url} gives no answer: {trouble}") from trouble
+
+    def _checked(self, method: str, path: str, reply: Reply) -> Any:
+        if reply.code == 404 and path.startswith("/session/"):
+            raise SessionGone
+        if reply.code == 404 and path.startswith("/permission/"):
+            return None  # somebody else answered
+        if reply.code == 401:
+            raise AgentError(f"OpenCode at {self.url} wants a password; set `password` for this agent")
+        if reply.code >= 300:
+            said = reply.body[:300].decode(errors="replace")
+            raise AgentError(f"OpenCode at {self.url} refuses {method} {path}: {reply.code} {said}")
+        return reply.value
