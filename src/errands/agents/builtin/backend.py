@@ -1,0 +1,166 @@
+"""The backend: sessions and prompts of the built-in agent.
+
+The conversation lives on the desk. A prompt, a recovery after a crash and a change to another model are the
+same thing: going on from what is kept there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Mapping
+from typing import Any
+
+import pydantic_ai
+from pydantic_ai import Agent
+from pydantic_ai.exceptions import AgentRunError, UsageLimitExceeded, UserError
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, UserPromptPart
+from pydantic_ai.models import Model
+from pydantic_ai.settings import ModelSettings
+
+from errands.agents.builtin.attendant import Attendant
+from errands.agents.builtin.attended import Attended, allowed
+from errands.agents.builtin.conversation import Conversation, dumped
+from errands.agents.builtin.copying import copied, single
+from errands.agents.builtin.models import model
+from errands.agents.builtin.tools import chosen
+from errands.agents.builtin.usage import limits, of_run
+from errands.model.agent_errors import AgentError, BudgetExceeded
+from errands.ports.agent import Answer
+from errands.text import did_you_mean
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.agent import Desk
+
+pydantic_ai.BANNER_ENABLED = False
+
+_OURS = ("model", "url", "key_env", "escalate", "mcp", "tries", "pause", "patience", "home")
+_CORES = ("backend", "lane", "budget")  # looked at before we come into play
+_MISTAKES = 3  # calls with wrong arguments, or empty answers, that a model may make good in a row
+
+
+class Builtin:
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        """Take the settings; all but `model` and `home` can be left out.
+
+        model, url, key_env: the model, where it is, and the variable that holds the key; see `models`
+        escalate: the model that goes on when the first one fails: its name, or a table with these three keys
+        mcp: a table of servers; see `servers`
+        patience: seconds to wait for an answer
+        tries, pause: how often one is asked for, and the seconds before the second time, doubled each time
+        home: a directory for what shall outlive a run
+        """
+        for name in settings:
+            if name not in (*_OURS, *_CORES):
+                raise AgentError(f"the built-in agent has no setting {name!r}{did_you_mean(name, _OURS)}")
+        self._settings = settings
+        self._patience = float(settings.get("patience", 600))
+        self._tries = int(settings.get("tries", 4))
+        self._pause = float(settings.get("pause", 1))
+        self._asking: dict[str, asyncio.Task[Answer]] = {}
+
+    async def open(self, desk: Desk) -> str:
+        desk.keep(desk.session, [], usage={})
+        return desk.session
+
+    async def fork(self, session: str, desk: Desk) -> str:
+        messages = copied(Conversation(session, desk).messages)
+        desk.keep(desk.session, [dumped(each) for each in single(messages)], usage={})
+        return desk.session
+
+    async def prompt(self, session: str, text: str, desk: Desk) -> Answer:
+        conversation = Conversation(session, desk)
+        conversation.prompt(text)
+        return await self._stoppable(session, self._answer(conversation, desk))
+
+    async def recover(self, session: str, text: str, desk: Desk) -> Answer:
+        conversation = Conversation(session, desk)
+        if not conversation.is_sent():
+            conversation.prompt(text)
+        conversation.close([call for call in conversation.open_calls() if conversation.is_begun(call)])
+        return await self._stoppable(session, self._answer(conversation, desk))
+
+    async def post(self, session: str, text: str, desk: Desk) -> None:
+        Conversation(session, desk).keep(ModelRequest(parts=[UserPromptPart(text)]))
+
+    async def abort(self, session: str) -> None:
+        if asking := self._asking.get(session):
+            asking.cancel()
+
+    async def drop(self, session: str, desk: Desk) -> None:
+        desk.forget(session)
+
+    async def close(self) -> None:
+        for asking in list(self._asking.values()):
+            asking.cancel()
+        await asyncio.gather(*self._asking.values(), return_exceptions=True)
+
+    async def _stoppable(self, session: str, answering: Coroutine[Any, Any, Answer]) -> Answer:
+        """Wait for an answer that `abort` can stop."""
+        asking = self._asking[session] = asyncio.ensure_future(answering)
+        me = asyncio.current_task()
+        try:
+            return await asking
+        except asyncio.CancelledError:
+            if me is not None and me.cancelling():
+                raise
+            raise AgentError("the prompt was stopped") from None
+        finally:
+            del self._asking[session]
+
+    async def _answer(self, conversation: Conversation, desk: Desk) -> Answer:
+        """Go on until there is an answer, with a second model when the first one fails."""
+        failed = ""
+        for choice in self._choices(desk.spec.model):
+            conversation.close(conversation.open_calls() if failed else [])
+            try:
+                if conversation.answer() is None:
+                    async with model(choice) as made:
+                        await self._go_on(conversation, desk, made)
+                return Answer(text=conversation.answer() or "", usage=of_run(conversation.usage()))
+            except AgentError as error:
+                error.partial = conversation.said()
+                if isinstance(error, BudgetExceeded) or failed or "escalate" not in self._settings:
+                    raise type(error)(f"{error}{failed}", partial=error.partial) from error
+                failed = f" (before that: {error})"
+        raise AssertionError("the last model either answers or fails")
+
+    def _choices(self, name: str | None) -> list[Mapping[str, Any]]:
+        """Give the settings of the model, and of the one to escalate to."""
+        first = dict(self._settings)
+        if name is not None and name != first.get("model"):
+            first = {"model": name} if ":" in name else {**first, "model": name}
+        escalate = self._settings.get("escalate", {})
+        return [first, {"model": escalate} if isinstance(escalate, str) else escalate]
+
+    async def _go_on(self, conversation: Conversation, desk: Desk, model: Model) -> None:
+        """Carry out calls that are open, and let the model go on from there until it has answered."""
+        tools = chosen(desk, self._settings)
+        agent: Agent[None, str] = Agent(
+            model,
+            instructions=desk.spec.system,
+            model_settings=ModelSettings(timeout=self._patience, request_timeout=self._patience),
+            retries=_MISTAKES,
+            toolsets=[Attended(tools, desk, conversation)],
+            capabilities=[Attendant(desk, conversation, self._tries, self._pause)],
+        )
+        try:
+            waiting = conversation.open_calls()
+            with agent.parallel_tool_call_execution_mode("sequential"):
+                await agent.run(
+                    message_history=_unanswered(conversation.messages),
+                    deferred_tool_results=await allowed(waiting, desk) if waiting else None,
+                    usage=conversation.usage(),
+                    usage_limits=limits(desk.spec.budget),
+                )
+        except UsageLimitExceeded as error:
+            raise BudgetExceeded(f"the run has used up its budget: {error}") from error
+        except (AgentRunError, UserError) as error:
+            raise AgentError(f"the model did not get on: {error}") from error
+
+
+def _unanswered(messages: list[ModelMessage]) -> list[ModelMessage]:
+    """Leave out an empty answer at the end, so that it is asked for again."""
+    while isinstance(newest := messages[-1], ModelResponse) and not newest.tool_calls:
+        messages = messages[:-1]
+    return messages

@@ -1,0 +1,215 @@
+"""A conversation: what was said and done in a session, kept on the desk as it happens.
+
+Every message is kept as pydantic-ai writes it, and every result of a tool by itself as soon as it is there.
+Beginnings of calls with side effects are kept, too, so that nobody carries one out twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from pydantic_ai import ModelMessagesTypeAdapter
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelRequestPart,
+    ModelResponse,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.usage import RunUsage
+
+from errands.model.agent_errors import SessionGone
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.agent import Desk, Usage
+
+_RUN = "errands_run"  # on a prompt: the run that sent it
+_BEGUN = "errands_begun"  # on a message without parts: the call that was about to be carried out
+
+INTERRUPTED = (
+    "This call was interrupted. It may or may not have been carried out, and it was not repeated: find out "
+    "before you do anything of the kind again."
+)
+NOT_BEGUN = "This call was not carried out: the run ended before it began."
+
+
+class Conversation:
+    """`messages` is the history as a model can take it, but for the open calls at its end."""
+
+    def __init__(self, session: str, desk: Desk) -> None:
+        kept = desk.messages(session)
+        if kept is None:
+            raise SessionGone
+        self._session = session
+        self._desk = desk
+        self._messages: list[ModelMessage] = []
+        self._results: dict[str, ToolReturnPart] = {}  # of the newest response, by the ids of its calls
+        self._place = 0  # where the message with those results stands, or will stand
+        self._begun: set[str] = set()
+        self._prompts: dict[str, int] = {}  # by run
+        self._ids: set[str] = set()
+        for message in loaded(kept):
+            self._add(message)
+
+    @property
+    def messages(self) -> list[ModelMessage]:
+        """The history; results of the newest calls stand behind them, in the order of the calls."""
+        if not self._results:
+            return list(self._messages)
+        answer = ModelRequest(parts=[self._results[each] for each in self._called() if each in self._results])
+        return [*self._messages[: self._place], answer, *self._messages[self._place :]]
+
+    # What is added is kept first.
+
+    def keep(self, message: ModelMessage, *, usage: Usage | None = None) -> None:
+        self._desk.keep(self._session, [dumped(message)], usage=usage or {})
+        self._add(message)
+
+    def prompt(self, text: str) -> None:
+        """Add the prompt of this run. Calls that another run left open are closed."""
+        self.close(self.open_calls())
+        self.keep(ModelRequest(parts=[UserPromptPart(text)], metadata={_RUN: self._desk.run}))
+
+    def begin(self, call_id: str) -> None:
+        """Keep that a call is about to be carried out."""
+        self.keep(ModelRequest(parts=[], metadata={_BEGUN: call_id}))
+
+    def complete(self, request: ModelRequest) -> None:
+        """Keep what the framework itself answered: wrong arguments, unknown tools, refusals."""
+        known: Sequence[ModelRequestPart] = ()
+        if isinstance(newest := self._messages[-1], ModelRequest):
+            known = newest.parts
+        for part in request.parts:
+            if isinstance(part, ToolReturnPart):
+                if part.tool_call_id not in self._results and part.tool_call_id in self._called():
+                    self.keep(ModelRequest(parts=[part]))
+            elif part.part_kind == "retry-feedback" and part not in known:
+                self.keep(ModelRequest(parts=[part]))
+
+    def close(self, calls: Sequence[ToolCallPart]) -> None:
+        """Answer calls that will not be carried out any more."""
+        for call in calls:
+            words = INTERRUPTED if call.tool_call_id in self._begun else NOT_BEGUN
+            part = ToolReturnPart(
+                tool_name=call.tool_name, content=words, tool_call_id=call.tool_call_id, outcome="interrupted"
+            )
+            self.keep(ModelRequest(parts=[part]))
+
+    # What can be asked.
+
+    def is_sent(self) -> bool:
+        """Tell whether this run has sent its prompt."""
+        return self._desk.run in self._prompts
+
+    def is_begun(self, call: ToolCallPart) -> bool:
+        return call.tool_call_id in self._begun
+
+    def open_calls(self) -> list[ToolCallPart]:
+        """Give the calls that have no result."""
+        return [call for call_id, call in self._called().items() if call_id not in self._results]
+
+    def answer(self) -> str | None:
+        """Give the final words of this run, when they are there."""
+        newest = self._messages[-1] if self._messages else None
+        if isinstance(newest, ModelResponse) and not newest.tool_calls and self.is_sent():
+            return _words(newest) or None
+        return None
+
+    def said(self) -> str:
+        """Give all the words of this run so far."""
+        return "\n".join(filter(None, (_words(each) for each in self._responses())))
+
+    def usage(self) -> RunUsage:
+        """Add up what this run has used, whichever processes did it."""
+        usage = RunUsage()
+        for response in self._responses():
+            usage.incr(response.usage)
+            usage.requests += 1
+        for message in self._since():
+            if isinstance(message, ModelRequest):
+                usage.tool_calls += sum(_is_carried_out(part) for part in message.parts)
+        return usage
+
+    def repetitions(self, call_id: str) -> int:
+        """Count how often a call was made in a row with the same arguments, this time included."""
+        calls = [call for response in self._responses() for call in response.tool_calls]
+        ids = [call.tool_call_id for call in calls]
+        past = calls[: ids.index(call_id) + 1]
+        count = 0
+        for call in reversed(past):
+            if (call.tool_name, call.args_as_dict()) != (past[-1].tool_name, past[-1].args_as_dict()):
+                break
+            count += 1
+        return count
+
+    def distinct(self, response: ModelResponse) -> ModelResponse:
+        """Give every call an id of its own: some servers count from one in every answer."""
+        parts, seen = [], set(self._ids)
+        for part in response.parts:
+            if isinstance(part, ToolCallPart):
+                call_id, number = part.tool_call_id, 1
+                while call_id in seen:
+                    number += 1
+                    call_id = f"{part.tool_call_id}-{number}"
+                seen.add(call_id)
+                part = replace(part, tool_call_id=call_id)
+            parts.append(part)
+        return replace(response, parts=parts)
+
+    def _add(self, message: ModelMessage) -> None:
+        if isinstance(message, ModelResponse):
+            self._settle()
+            self._messages.append(message)
+            self._place = len(self._messages)
+            self._ids.update(call.tool_call_id for call in message.tool_calls)
+            return
+        metadata = message.metadata or {}
+        if _BEGUN in metadata:
+            self._begun.add(metadata[_BEGUN])
+        elif message.parts and isinstance(part := message.parts[0], ToolReturnPart):
+            self._results.setdefault(part.tool_call_id, part)
+        else:
+            if _RUN in metadata:
+                self._settle()
+                self._prompts.setdefault(metadata[_RUN], len(self._messages))
+            self._messages.append(message)
+
+    def _settle(self) -> None:
+        """Put the newest results where they belong, now that no more of them will come."""
+        self._messages = self.messages
+        self._results = {}
+        self._place = len(self._messages)
+
+    def _called(self) -> dict[str, ToolCallPart]:
+        """Give the newest calls by their ids, as long as no prompt came after them."""
+        newest = self._messages[self._place - 1] if self._place else None
+        if not isinstance(newest, ModelResponse):
+            return {}
+        return {call.tool_call_id: call for call in newest.tool_calls}
+
+    def _since(self) -> list[ModelMessage]:
+        return self.messages[self._prompts.get(self._desk.run, len(self._messages)) :]
+
+    def _responses(self) -> Iterator[ModelResponse]:
+        return (each for each in self._since() if isinstance(each, ModelResponse))
+
+
+def dumped(message: ModelMessage) -> str:
+    return ModelMessagesTypeAdapter.dump_json([message]).decode()[1:-1]
+
+
+def loaded(texts: Sequence[str]) -> list[ModelMessage]:
+    return ModelMessagesTypeAdapter.validate_json(f"[{','.join(texts)}]")
+
+
+def _words(response: ModelResponse) -> str:
+    return "".join(part.content for part in response.parts if isinstance(part, TextPart))
+
+
+def _is_carried_out(part: ModelRequestPart) -> bool:
+    return isinstance(part, ToolReturnPart) and part.outcome in ("success", "failed")

@@ -1,0 +1,71 @@
+"""Models: from the settings to something that answers.
+
+A name with a provider's prefix, such as `anthropic:claude-sonnet-4-5`, means that provider, with its own way
+to find credentials. Any other name is a model of the server at `url`, which speaks OpenAI's chat completions;
+without a `url` it is one of the Ollama on this machine.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, cast
+
+from pydantic_ai.exceptions import UserError
+from pydantic_ai.models import Model, infer_model
+from pydantic_ai.providers import Provider, infer_provider, infer_provider_class
+
+from errands.model.agent_errors import AgentError
+
+_OLLAMA = "http://127.0.0.1:11434/v1"
+
+
+def model(settings: Mapping[str, Any]) -> Model:
+    """Make a model from `model`, `url` and `key_env`, the variable that holds the key."""
+    name = settings.get("model")
+    if not name:
+        raise AgentError(
+            "the built-in agent has no model; name one in your configuration, for example "
+            '[agents.builtin] model = "ollama:qwen3", or use --agent offline'
+        )
+    url, key = settings.get("url"), _key(settings.get("key_env"))
+    provider, _, _rest = name.partition(":")
+    if not _is_provider(provider):
+        name = f"{'openai-chat' if url else 'ollama'}:{name}"
+
+    def make(provider: str) -> Provider[Any]:
+        at = url or (os.environ.get("OLLAMA_BASE_URL") or _OLLAMA if provider == "ollama" else None)
+        if at is None and key is None:
+            return infer_provider(provider)
+        kind: Any = infer_provider_class(provider)
+        if at is None:
+            return cast("Provider[Any]", kind(api_key=key))
+        # Never the key from the environment: it belongs to the provider, not to whoever is at this address.
+        return cast("Provider[Any]", kind(base_url=at, api_key=key or "none"))
+
+    try:
+        made = infer_model(name, make)
+    except (UserError, ImportError, TypeError, ValueError) as error:
+        raise AgentError(f"the model {name!r} cannot be used: {error}") from error
+    client: Any = getattr(made, "client", None)
+    if hasattr(client, "max_retries"):
+        client.max_retries = 0  # we try again ourselves, a number of times that is known
+    return made
+
+
+def _key(variable: str | None) -> str | None:
+    if variable is None:
+        return None
+    if not (key := os.environ.get(variable)):
+        raise AgentError(f"key_env names the variable {variable}, which is not set")
+    return key
+
+
+def _is_provider(name: str) -> bool:
+    try:
+        infer_provider_class(name)
+    except ValueError:
+        return False
+    except ImportError:
+        pass  # a provider whose library is missing, which is said when it is made
+    return True

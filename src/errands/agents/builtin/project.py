@@ -1,0 +1,160 @@
+"""The project: the directory of the task, and the only place whose files the agent reads and writes.
+
+Links and `..` are followed first, and the place they lead to must lie inside. It is then walked to without
+following anything, so that nobody can put a link there in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import secrets
+import stat
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from fnmatch import fnmatch
+
+_MOST_READ = 50_000  # characters of one answer
+_MOST_ENTRIES = 500
+_MOST_FOUND = 100
+_LONGEST_LINE = 300
+_LARGEST_SEARCHED = 2 << 20
+_MOST_BYTES = 16 << 20  # of a file that is read
+_SEARCHES = 20_000  # files that one search looks at, at most
+_SKIPPED = {".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"}
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Project:
+    """Every method raises `OSError` with words that a model understands."""
+
+    def __init__(self, root: str) -> None:
+        self.root = os.path.realpath(root)
+
+    def read(self, path: str, *, start: int = 1, lines: int = 2000) -> str:
+        """Give lines of a text file, from `start` on; where more is left out, the last line says so."""
+        with self._opened(path) as (folder, name):
+            text = _text(folder, name)
+        found = text.splitlines(keepends=True)
+        wanted = "".join(found[max(start, 1) - 1 :][:lines])
+        shown = wanted[:_MOST_READ]
+        last = max(start, 1) - 1 + len(shown.splitlines())
+        if len(shown) < len(wanted) or last < len(found):
+            shown += f"\n[lines {max(start, 1)} to {last} of {len(found)}; read on with start={last + 1}]"
+        return shown
+
+    def write(self, path: str, content: str) -> str:
+        """Replace a file as a whole, or make it, and the directories above it."""
+        body = content.encode("utf-8", "surrogateescape")
+        with self._opened(path, make=True) as (folder, name):
+            mode = _mode(folder, name)
+            draft = f".{secrets.token_hex(8)}.errands"
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            file = os.open(draft, flags, 0o666 if mode is None else mode, dir_fd=folder)
+            try:
+                with open(file, "wb") as stream:
+                    stream.write(body)
+                os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
+            except BaseException:
+                os.unlink(draft, dir_fd=folder)
+                raise
+        return f"{'made' if mode is None else 'replaced'} {path}, {len(body)} bytes"
+
+    def entries(self, path: str) -> str:
+        """List a directory, a line for each entry; directories end in a slash."""
+        with self._opened(path, whole=True) as (folder, _name), os.scandir(folder) as found:
+            names = sorted(_shown(each) for each in found)
+        more = [f"[and {len(names) - _MOST_ENTRIES} more]"] if len(names) > _MOST_ENTRIES else []
+        return "\n".join([*names[:_MOST_ENTRIES], *more]) or "[nothing]"
+
+    async def search(self, text: str, path: str = ".", *, names: str = "*") -> str:
+        """Find the lines with a text in all files below a directory, as `file:line: words`."""
+        found: list[str] = []
+        looked = 0
+        async for place in self._files(path):
+            if not fnmatch(os.path.basename(place), names):
+                continue
+            looked += 1
+            if looked > _SEARCHES:
+                found.append(f"[stopped after {_SEARCHES} files; search in a directory below]")
+                break
+            found += self._lines(place, text)
+            if len(found) > _MOST_FOUND:
+                found = [*found[:_MOST_FOUND], "[and more; search for something rarer]"]
+                break
+        return "\n".join(found) or f"[nothing found in {looked} files]"
+
+    def _lines(self, place: str, text: str) -> list[str]:
+        try:
+            with self._opened(place) as (folder, name):
+                if os.stat(name, dir_fd=folder, follow_symlinks=False).st_size > _LARGEST_SEARCHED:
+                    return []
+                content = _text(folder, name)
+        except OSError:
+            return []  # it went away, or is not for us
+        if "\0" in content[:8000] or text not in content:
+            return []
+        lines = enumerate(content.splitlines(), start=1)
+        return [f"{place}:{number}: {line[:_LONGEST_LINE]}" for number, line in lines if text in line]
+
+    async def _files(self, path: str) -> AsyncIterator[str]:
+        """Walk over the files below a directory, letting others have their turn."""
+        waiting = [path]
+        while waiting:
+            at = waiting.pop()
+            await asyncio.sleep(0)
+            with self._opened(at, whole=True) as (folder, _name), os.scandir(folder) as found:
+                names = sorted(_shown(each) for each in found)
+            places = [os.path.normpath(os.path.join(at, name)) for name in names]
+            for name, place in zip(names, places, strict=True):
+                if not name.endswith("/"):
+                    yield place
+            below = [place for name, place in zip(names, places, strict=True) if name.endswith("/")]
+            waiting += [each for each in reversed(below) if os.path.basename(each) not in _SKIPPED]
+
+    @contextmanager
+    def _opened(self, path: str, *, make: bool = False, whole: bool = False) -> Iterator[tuple[int, str]]:
+        """Give the directory of a file, open, and the file's name in it; with `whole`, a directory itself."""
+        place = os.path.realpath(os.path.join(self.root, path or "."))
+        if place != self.root and not place.startswith(self.root.rstrip("/") + "/"):
+            raise PermissionError(errno.EPERM, f"{path} is not inside the project, {self.root}")
+        *folders, name = os.path.relpath(place, self.root).split("/")
+        folder = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            for each in [*folders, name] if whole else folders:
+                if make:
+                    try:
+                        os.mkdir(each, dir_fd=folder)
+                    except FileExistsError:
+                        pass
+                below = os.open(each, _DIRECTORY, dir_fd=folder)
+                os.close(folder)
+                folder = below
+            yield folder, name
+        finally:
+            os.close(folder)
+
+
+def _shown(entry: os.DirEntry[str]) -> str:
+    return f"{entry.name}/" if entry.is_dir(follow_symlinks=False) else entry.name
+
+
+def _text(folder: int, name: str) -> str:
+    """Read a regular file; anything else might never end."""
+    file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    with open(file, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise OSError(errno.EINVAL, f"{name} is not a file")
+        return stream.read(_MOST_BYTES).decode("utf-8", "replace")
+
+
+def _mode(folder: int, name: str) -> int | None:
+    """Give the permissions of a file that is there; what is there and no file is not replaced."""
+    try:
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(found):
+        raise OSError(errno.EINVAL, f"{name} is not a file")
+    return stat.S_IMODE(found)

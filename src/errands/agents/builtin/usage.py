@@ -1,0 +1,39 @@
+"""Usage: what a run takes from its model, counted as the desk counts, and the limits of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+from pydantic_ai.messages import ModelResponse
+from pydantic_ai.usage import RunUsage, UsageBase, UsageLimits
+
+_REQUESTS = 200  # of a run whose budget does not say
+_MICRO = Decimal(1_000_000)
+
+
+def limits(budget: Mapping[str, int]) -> UsageLimits:
+    cost = budget.get("cost_microdollars")
+    return UsageLimits(
+        request_limit=budget.get("requests", _REQUESTS),
+        tool_calls_limit=budget.get("tool_calls"),
+        input_tokens_limit=budget.get("input_tokens"),
+        output_tokens_limit=budget.get("output_tokens"),
+        total_tokens_limit=budget.get("total_tokens"),
+        cost_limit=None if cost is None else cost / _MICRO,
+    )
+
+
+def of_response(response: ModelResponse) -> dict[str, int]:
+    """Give what one answer took."""
+    return {"requests": 1, **_tokens(response.usage)}
+
+
+def of_run(usage: RunUsage) -> dict[str, int]:
+    return {"requests": usage.requests, "tool_calls": usage.tool_calls, **_tokens(usage)}
+
+
+def _tokens(usage: UsageBase) -> dict[str, int]:
+    """Give tokens, and the cost where it is known."""
+    tokens = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+    return tokens if usage.cost is None else {**tokens, "cost_microdollars": round(usage.cost * _MICRO)}
