@@ -94,7 +94,11 @@ class Obedient:
         )
 
     async def new_session(self, cwd: str, **meta: Any) -> NewSessionResponse:
-        name = self._enter(uuid.uuid4().hex[:8], cwd, {"role": "meta", "text": json.dumps(meta)})
+        name = self._enter(
+            uuid.uuid4().hex[:8],
+            cwd,
+            {"role": "meta", "text": json.dumps(meta.get("colour"))},
+        )
         return NewSessionResponse(session_id=name, config_options=self._options(name))
 
     async def load_session(self, cwd: str, session_id: str, **_: Any) -> LoadSessionResponse:
@@ -169,7 +173,7 @@ class Obedient:
         }  # fmt: skip
         for line in text.splitlines():
             word, _, rest = line.partition(" ")
-            said = await orders[word](session, rest) if word in orders else f"I heard: {line}"
+            said = await orders[word](session, rest) if word in orders else line and f"I heard: {line}"
             if said:
                 for piece in (said[:3], said[3:]):
                     await self._client.session_update(session, update_agent_message_text(piece))

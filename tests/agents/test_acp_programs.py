@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
+from errands.agents.acp import Acp
+from errands.model.agent_errors import AgentUnavailable
 from errands.testing.contracts.agent import AgentContract
 from errands.testing.model_server import ModelServer
 
-PROGRAMS = Path(__file__).parents[2] / "tools" / "node_modules"
-BIN = PROGRAMS / ".bin"
+BIN = Path(__file__).parents[2] / "tools" / "node_modules" / ".bin"
 
 
 class Program(AgentContract):
@@ -25,6 +26,8 @@ class Program(AgentContract):
 
     @pytest.fixture(autouse=True)
     def _model(self, tmp_path: Path) -> Iterator[None]:
+        if not BIN.exists():
+            pytest.fail("the programs are not installed; run `make programs`")
         self.folder = tmp_path / "program"
         self.folder.mkdir()
         with ModelServer() as self.model:
@@ -35,6 +38,19 @@ class Program(AgentContract):
 
     def requests(self) -> int | None:
         return len(self.model.asked)
+
+    @pytest.mark.fault("F47")
+    async def test_a_broken_model_is_never_an_answer(self, tmp_path: Path) -> None:
+        """These programs try again for a long time, without a word; our patience ends before."""
+        desk = self.desk(tmp_path)
+        agent = Acp({**self.settings(), "patience": 4})
+        try:
+            session = await agent.open(desk)
+            with pytest.raises(AgentUnavailable, match="silent for 4 s"):
+                await agent.prompt(session, "FAIL 500", desk)
+        finally:
+            await agent.close()
+        assert len(self.model.asked) > 1
 
     def surroundings(self) -> dict[str, str]:
         """An empty home, and none of our own settings."""

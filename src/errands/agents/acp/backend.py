@@ -23,12 +23,14 @@ from errands.agents.acp.transcript import Piece, retold
 from errands.agents.acp.turn import Turn
 from errands.model.agent_errors import AgentError, AgentUnavailable, BudgetExceeded, SessionGone
 from errands.ports.agent import Answer
+from errands.text import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.agent import Desk, Spec
 
-_PATIENCE = 600.0  # seconds without a sign of life, unless the settings say otherwise
+_PATIENCE = 180.0  # seconds without a sign of life, unless the settings say otherwise
+_SETTINGS = ("command", "env", "meta", "patience", "home", "backend", "lane", "model", "budget")
 _NOT_FOUND = -32002
 _GRACE = 10.0  # seconds that an agent may take to stop
 _LINE_ERRORS = (RequestError, ConnectionError, ValueError)  # ValueError: an answer that is not the protocol's
@@ -47,6 +49,12 @@ _RETOLD = "This is what was said and done in our conversation so far, as a trans
 class Acp:
     def __init__(self, settings: Mapping[str, Any]) -> None:
         """Settings: command (words or a line), env, meta (sent with every session), patience (seconds)."""
+        for key in settings:
+            if key not in _SETTINGS:
+                known = ", ".join(_SETTINGS[:4])
+                raise AgentError(
+                    f"an ACP agent has no setting {key!r}{did_you_mean(key, _SETTINGS)}; {known}"
+                )
         command = settings.get("command")
         if not command:
             raise AgentError("an ACP agent needs a command, for example: command = ['opencode', 'acp']")
@@ -59,7 +67,8 @@ class Acp:
 
     async def open(self, desk: Desk) -> str:
         session = await self._new(desk.spec)
-        desk.keep(session, [json.dumps({"role": "post", "text": desk.spec.system})], usage={})
+        system = [json.dumps({"role": "post", "text": desk.spec.system})] if desk.spec.system else []
+        desk.keep(session, system, usage={})
         return session
 
     async def fork(self, session: str, desk: Desk) -> str:
@@ -255,7 +264,8 @@ class Acp:
             while not asking.done() and not stopping.done():
                 left = self._patience - turn.silence()
                 if left <= 0:
-                    turn.stop(AgentUnavailable(f"the agent was silent for {self._patience:g} s"))
+                    said = f"the agent was silent for {self._patience:g} s; its model may not be reachable"
+                    turn.stop(AgentUnavailable(said))
                 await asyncio.wait((asking, stopping), timeout=max(left, 0.01), return_when=FIRST_COMPLETED)
         finally:
             stopping.cancel()

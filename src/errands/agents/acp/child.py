@@ -23,6 +23,7 @@ from acp.schema import (
 
 import errands
 from errands.agents.acp.client import Client
+from errands.agents.acp.processes import exit_code, let_go
 from errands.model.agent_errors import AgentError, AgentUnavailable
 
 _LINE = 64 * 2**20  # the longest message: a whole file may be in it
@@ -70,11 +71,7 @@ class Child:
         """Say what went wrong, with what the agent said about it; a dead agent is let go of."""
         if isinstance(error, RequestError):
             return AgentError(f"the agent {self._argv[0]} says: {_words(error)}")
-        process = self._process
-        code: int | None = None
-        if process is not None:
-            with suppress(TimeoutError):
-                code = await asyncio.wait_for(process.wait(), _PATIENCE)
+        code = None if self._process is None else await exit_code(self._process, within=_PATIENCE)
         if self._listener is not None:
             await asyncio.wait([self._listener], timeout=_PATIENCE)
         await self.close()
@@ -132,17 +129,10 @@ async def _end(process: Process) -> None:
     assert process.stdin is not None
     process.stdin.close()
     for signal in (process.terminate, process.kill):
-        try:
-            await asyncio.wait_for(process.wait(), _PATIENCE)
-        except TimeoutError:
+        if await exit_code(process, within=_PATIENCE) is None:
             with suppress(ProcessLookupError):
                 signal()
-    await process.wait()
-
-
-def let_go(process: Process) -> None:
-    """Close the pipes of a process that is over; what it left behind may hold their other ends for ever."""
-    process._transport.close()  # type: ignore[attr-defined]  # asyncio has no public way
+    await exit_code(process, within=_PATIENCE)
 
 
 def _words(error: RequestError) -> str:

@@ -14,6 +14,10 @@ from itertools import count
 
 from acp import RequestError
 
+from errands.agents.acp.processes import exit_code, let_go
+
+_LOOK = 0.05
+_LONG = 5.0
 _OUTPUT = 2**20  # bytes that are kept unless the agent says how many
 
 
@@ -46,34 +50,39 @@ class Terminal:
         """End the command and what it started; its output can still be read."""
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        await self._process.wait()
+        await exit_code(self._process, within=_LONG)
+        await asyncio.wait((self._reader,), timeout=_LONG)
 
     async def release(self) -> None:
         await self.kill()
         self._reader.cancel()
         with suppress(asyncio.CancelledError):
             await self._reader
-        self._process._transport.close()  # type: ignore[attr-defined]  # its pipe may be held for ever
+        let_go(self._process)
 
     async def _read(self) -> None:
         """Keep the newest output. The end is the command's exit, not that of what holds its pipe."""
         assert self._process.stdout is not None
-        over = asyncio.create_task(self._process.wait())
+        piece = asyncio.ensure_future(self._process.stdout.read(2**16))
         while True:
-            piece = asyncio.create_task(self._process.stdout.read(2**16))
-            await asyncio.wait((piece, over), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((piece,), timeout=_LOOK)
             if not piece.done():
-                await asyncio.wait((piece,), timeout=0.1)  # what it wrote last may still be in the pipe
-            if not piece.done():
-                piece.cancel()
+                if self._process.returncode is not None:
+                    piece.cancel()
+                    return
+            elif piece.result():
+                self._keep(piece.result())
+                piece = asyncio.ensure_future(self._process.stdout.read(2**16))
+            else:
+                while await exit_code(self._process, within=_LONG) is None:
+                    pass
                 return
-            if not piece.result():
-                break
-            self._output += piece.result()
-            if len(self._output) > self._limit:
-                self._output = self._output[len(self._output) - self._limit :]
-                self.truncated = True
-        await over
+
+    def _keep(self, piece: bytes) -> None:
+        self._output += piece
+        if len(self._output) > self._limit:
+            self._output = self._output[len(self._output) - self._limit :]
+            self.truncated = True
 
 
 class Terminals:
