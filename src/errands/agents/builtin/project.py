@@ -64,7 +64,7 @@ class Project:
     def entries(self, path: str) -> str:
         """List a directory, a line for each entry; directories end in a slash."""
         with self._opened(path, whole=True) as (folder, _name), os.scandir(folder) as found:
-            names = sorted(_shown(each) for each in found)
+            names = sorted(f"{each.name}/" if _kind(each) == "folder" else each.name for each in found)
         more = [f"[and {len(names) - _MOST_ENTRIES} more]"] if len(names) > _MOST_ENTRIES else []
         return "\n".join([*names[:_MOST_ENTRIES], *more]) or "[nothing]"
 
@@ -105,13 +105,12 @@ class Project:
             at = waiting.pop()
             await asyncio.sleep(0)
             with self._opened(at, whole=True) as (folder, _name), os.scandir(folder) as found:
-                names = sorted(_shown(each) for each in found)
-            places = [os.path.normpath(os.path.join(at, name)) for name in names]
-            for name, place in zip(names, places, strict=True):
-                if not name.endswith("/"):
-                    yield place
-            below = [place for name, place in zip(names, places, strict=True) if name.endswith("/")]
-            waiting += [each for each in reversed(below) if os.path.basename(each) not in _SKIPPED]
+                entries = sorted((each.name, _kind(each)) for each in found)
+            for name, kind in entries:
+                if kind == "file":
+                    yield os.path.normpath(os.path.join(at, name))
+            folders = [name for name, kind in entries if kind == "folder" and name not in _SKIPPED]
+            waiting += [os.path.join(at, name) for name in reversed(folders)]
 
     @contextmanager
     def _opened(self, path: str, *, make: bool = False, whole: bool = False) -> Iterator[tuple[int, str]]:
@@ -136,17 +135,22 @@ class Project:
             os.close(folder)
 
 
-def _shown(entry: os.DirEntry[str]) -> str:
-    return f"{entry.name}/" if entry.is_dir(follow_symlinks=False) else entry.name
+def _kind(entry: os.DirEntry[str]) -> str:
+    if entry.is_dir(follow_symlinks=False):
+        return "folder"
+    return "file" if entry.is_file(follow_symlinks=False) else "other"
 
 
 def _text(folder: int, name: str) -> str:
     """Read a regular file; anything else might never end."""
     file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
-    with open(file, "rb") as stream:
+    try:
         if not stat.S_ISREG(os.fstat(file).st_mode):
             raise OSError(errno.EINVAL, f"{name} is not a file")
-        return stream.read(_MOST_BYTES).decode("utf-8", "replace")
+        with open(file, "rb", closefd=False) as stream:
+            return stream.read(_MOST_BYTES).decode("utf-8", "replace")
+    finally:
+        os.close(file)
 
 
 def _mode(folder: int, name: str) -> int | None:

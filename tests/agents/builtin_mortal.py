@@ -1,0 +1,123 @@
+"""Processes at a desk that are killed at every step, one after the other, and those that go on after them.
+
+python -m tests.agents.builtin_mortal SETTINGS FOLDER TEXT prints a JSON object for each step.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from errands.agents.builtin import Builtin
+from errands.agents.builtin.models import model
+from errands.agents.builtin.project import Project
+from errands.model.record import evolve
+from errands.ports.agent import Activity, Call, Decision, Ran
+from errands.testing.desk import SPEC, RecordingDesk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.agent import Usage
+
+
+class MortalDesk(RecordingDesk):
+    """A desk whose process is killed when it comes, or goes, for the nth time."""
+
+    left = -1
+
+    def step(self) -> None:
+        self.left -= 1
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def note(self, event: Activity) -> None:
+        self.step()
+        super().note(event)
+
+    async def allow(self, call: Call) -> Decision:
+        self.step()
+        decision = await super().allow(call)
+        self.step()
+        return decision
+
+    async def command(self, call_id: str, line: str) -> Ran:
+        self.step()
+        ran = await super().command(call_id, line)
+        self.step()
+        return ran
+
+    async def turn(self) -> None:
+        self.step()
+        await super().turn()
+
+    def keep(self, session: str, messages: Sequence[str], *, usage: Usage) -> None:
+        self.step()
+        super().keep(session, messages, usage=usage)
+        self.step()
+
+
+def witnessed(project: Path) -> None:
+    """Have every write to a file leave a trace of its own: the second one would not change the file."""
+    write = Project.write
+
+    def traced(self: Project, path: str, content: str) -> str:
+        with (project / "writes").open("a") as file:
+            file.write(f"{path}\n")
+        return write(self, path, content)
+
+    Project.write = traced  # type: ignore[method-assign]
+
+
+def process(act: Callable[[], Any]) -> int:
+    """Do something in a process of its own; give how it ended, as `wait` does."""
+    child = os.fork()
+    if child == 0:
+        try:
+            act()
+        except BaseException as error:
+            print(repr(error), file=sys.stderr, flush=True)
+            os._exit(1)
+        os._exit(0)
+    return os.waitpid(child, 0)[1]
+
+
+def sit_down(settings: dict[str, Any], folder: Path, text: str, step: int, *, again: bool) -> None:
+    """Answer a prompt, or go on with it, until the end or the given step."""
+
+    async def sit() -> None:
+        desk = MortalDesk(folder / "desk", spec=evolve(SPEC, cwd=str(folder / "project")))
+        agent = Builtin({**settings, "home": str(folder)})
+        session = desk.session if again else await agent.open(desk)
+        desk.left = step
+        answer = await (agent.recover if again else agent.prompt)(session, text, desk)
+        (folder / "answer").write_text(answer.text)
+
+    witnessed(folder / "project")
+    asyncio.run(sit())
+
+
+def main(settings: str, place: str, text: str) -> None:
+    model(json.loads(settings))  # loads once what all of them need
+    step, ended = 0, -1
+    while ended != 0:
+        step += 1
+        folder = Path(place) / str(step)
+        (folder / "project").mkdir(parents=True)
+
+        def next_one(at: int, *, again: bool, folder: Path = folder) -> int:
+            return process(lambda: sit_down(json.loads(settings), folder, text, at, again=again))
+
+        ended = next_one(step, again=False)
+        deaths = [ended, next_one(6, again=True), next_one(-1, again=True)]
+        print(json.dumps({"step": step, "deaths": deaths}), flush=True)
+        assert step < 500, "it never ends"
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
