@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from errands.agents.opencode.account import entries
 from errands.agents.opencode.cutting import cut
 from errands.agents.opencode.server import Server
 from errands.agents.opencode.turn import SETTLE, TAG, Turn, Unfinished
@@ -32,6 +33,7 @@ INTERRUPTED = (
     "call without a result may or may not have been carried out: look before you do anything twice. Then "
     "finish the request."
 )
+REFUSED = "Not all of these calls were allowed ({}). Go on without them, or say why you cannot."
 
 
 class OpenCode:
@@ -67,8 +69,7 @@ class OpenCode:
         return await self._follow(session, desk)
 
     async def recover(self, session: str, text: str, desk: Desk) -> Answer:
-        entries = [json.loads(each) for each in desk.messages(session) or ()]
-        if not any(each["run"] == desk.run for each in entries):
+        if not any(each["run"] == desk.run for each in entries(desk, session)):
             return await self.prompt(session, text, desk)
         await desk.turn()
         if not await self._arrived(session, desk):
@@ -119,16 +120,19 @@ class OpenCode:
 
     async def _follow(self, session: str, desk: Desk, *, again: bool = False) -> Answer:
         """Wait for the answer; `again` tells an agent that was interrupted to go on, once."""
+        turn = self._turn(session, desk)
         try:
-            try:
-                return await self._turn(session, desk).finish()
-            except Unfinished:
-                if not again:
-                    raise
-                await self._send(session, INTERRUPTED, desk)
-                return await self._turn(session, desk).finish()
-        except Unfinished as error:
-            raise AgentError(f"the prompt was interrupted in OpenCode: {error}") from error
+            while True:
+                try:
+                    return await turn.finish()
+                except Unfinished as error:
+                    if turn.refused:  # of several refusals at once OpenCode tells only one, and ends the turn
+                        words, turn.refused = REFUSED.format("; ".join(turn.refused)), []
+                    elif again:
+                        words, again = INTERRUPTED, False
+                    else:
+                        raise AgentError(f"the prompt was interrupted in OpenCode: {error}") from error
+                await self._send(session, words, desk)
         except asyncio.CancelledError:
             await asyncio.shield(self.abort(session))
             raise

@@ -12,19 +12,20 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from errands.agents.opencode.account import Account, text_of
 from errands.agents.opencode.server import RECENT, Server
 from errands.agents.opencode.wire import WireError
 from errands.model.agent_errors import AgentError, AgentUnavailable
-from errands.ports.agent import Activity, Answer, Call
+from errands.ports.agent import Answer, Call
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.agent import Desk
 
 TAG = "errands.run"  # in the metadata of a prompt: the run that sent it
-SETTLE = 4.0  # seconds in which a prompt that was accepted begins, or an idle session has stored its answer
+SETTLE = 4.0  # seconds in which a prompt that was accepted begins
+QUIET = 0.4  # seconds in which a session that has begun is not taken for idle by mistake
 HOLLOW = 5  # answers in a row with nothing in them, after which the model is taken to talk nonsense
-LONGEST_NOTE = 2000  # characters of a text that is noted
 
 Message = Mapping[str, Any]
 
@@ -42,17 +43,18 @@ class Turn:
         self._patience = patience
         self._woken = asyncio.Event()
         self._asking: dict[str, asyncio.Task[None]] = {}
-        self._begun: set[str] = set()
-        self._ended: set[str] = set()
-        self._counted: set[str] = set()
-        self._used = {"input_tokens": 0, "output_tokens": 0, "requests": 0, "tool_calls": 0}
+        self._undecided: set[str] = set()
+        self._decided = asyncio.Event()
+        self.refused: list[str] = []
+        self._account = Account(desk, session)
         self._moved = time.monotonic()
         self._seen = ""
         self._idle_since: float | None = None
         self._partial = ""
 
     async def finish(self) -> Answer:
-        """Wait for the answer; `Unfinished` when there will be none."""
+        """Wait for the answer; `Unfinished` when there will be none, unless another prompt is sent."""
+        self._idle_since = None
         listening = asyncio.create_task(self._listen())
         try:
             while True:
@@ -94,7 +96,7 @@ class Turn:
             case {"type": "session.status", "properties": {"status": {"type": "retry"}}}:
                 self._woken.set()
             case {"type": "message.part.updated", "properties": {"part": {"type": "tool"} as part}}:
-                self._note_tool(part)
+                self._account.take_tool(part)
             case {"type": "message.part.updated", "properties": {"part": {"type": "step-finish"}}}:
                 self._woken.set()
 
@@ -103,7 +105,11 @@ class Turn:
         state = await self._server.state(self._session)
         messages = await self._messages()
         prompts = _prompts(messages, self._desk.run)
-        answers = [each for each in messages if each["info"].get("parentID") in prompts]
+        answers = [
+            each
+            for each in messages
+            if each["info"].get("parentID") in prompts and each["info"].get("summary") is not True
+        ]
         self._note(answers)
         await self._ask_for_permissions()
         if state is not None:
@@ -114,9 +120,10 @@ class Turn:
         if last and (error := last["info"].get("error")):
             raise self._error(error)
         if last and last["info"].get("finish") not in (None, "tool-calls", "unknown"):
-            return Answer(text=_text(last), usage=self._used)
+            return Answer(text=text_of(last), usage=self._account.used)
         self._idle_since = self._idle_since or time.monotonic()
-        if time.monotonic() - self._idle_since > SETTLE:
+        has_begun = last is not None and last["info"]["parentID"] == prompts[-1]
+        if time.monotonic() - self._idle_since > (QUIET if has_begun else SETTLE):
             raise Unfinished("it ended without an answer")
         return None
 
@@ -128,47 +135,21 @@ class Turn:
 
     def _note(self, answers: Sequence[Message]) -> None:
         for message in answers:
-            for part in message["parts"]:
-                if part["type"] == "tool":
-                    self._note_tool(part)
-            name, at = message["info"]["id"], message["info"]["time"]
-            if "completed" in at and name not in self._counted:
-                self._counted.add(name)
-                self._use({"requests": 1, **_usage(message["info"])})
-                if text := _text(message):
-                    self._desk.note(Activity(kind="text", text=text[:LONGEST_NOTE]))
-        self._partial = "\n".join(filter(None, map(_text, answers)))
+            self._account.take(message)
+        self._partial = "\n".join(filter(None, map(text_of, answers)))
         seen = json.dumps([[each["info"]["time"], each["parts"]] for each in answers[-2:]])
         if seen != self._seen:
             self._seen, self._moved = seen, time.monotonic()
-
-    def _note_tool(self, part: Mapping[str, Any]) -> None:
-        call_id, name, state = part["callID"], part["tool"], part["state"]["status"]
-        if state in ("running", "completed", "error") and call_id not in self._begun:
-            self._begun.add(call_id)
-            self._used["tool_calls"] += 1
-            self._desk.note(Activity(kind="tool", name=name, call_id=call_id))
-        if state in ("completed", "error") and call_id not in self._ended:
-            self._ended.add(call_id)
-            failed = state == "error"
-            self._desk.note(Activity(kind="tool_end", name=name, call_id=call_id, failed=failed))
-
-    def _use(self, more: Mapping[str, int]) -> None:
-        for name, number in more.items():
-            self._used[name] = self._used.get(name, 0) + number
-        self._desk.note(Activity(kind="usage", usage=more))
 
     async def _check(self, state: Mapping[str, Any], answers: Sequence[Message]) -> None:
         """Give up on a model that is away, silent, or talks nonsense: OpenCode itself would try for ever."""
         trouble = ""
         if state.get("type") == "retry" and state.get("attempt", 0) > self._server.retries:
             trouble = str(state.get("message"))
-        hollow = [
-            each for each in answers[-HOLLOW:] if "completed" in each["info"]["time"] and _is_hollow(each)
-        ]
-        if len(hollow) == HOLLOW:
+        newest = [each for each in answers if "completed" in each["info"]["time"]][-HOLLOW:]
+        if len(newest) == HOLLOW and all(map(_is_hollow, newest)):
             trouble = f"{HOLLOW} answers in a row had nothing in them"
-        busy = any(not task.done() for task in self._asking.values()) or self._begun - self._ended
+        busy = any(not task.done() for task in self._asking.values()) or self._account.is_at_work
         if not busy and time.monotonic() - self._moved > self._patience:
             trouble = f"nothing was heard for {self._patience:g} s"
         if trouble:
@@ -191,8 +172,11 @@ class Turn:
                 task.result()
             elif name not in waiting:
                 task.cancel()  # somebody answered in OpenCode itself
+                self._undecided.discard(name)
+                self._decided.set()
         for name, request in waiting.items():
             if name not in self._asking:
+                self._undecided.add(name)
                 self._asking[name] = asyncio.create_task(self._ask(request))
                 self._asking[name].add_done_callback(lambda _task: self._woken.set())
 
@@ -203,13 +187,22 @@ class Turn:
         command = str(arguments["command"]) if tool == "bash" and "command" in arguments else None
         await self._desk.turn()
         call = Call(id=about.get("callID") or request["id"], tool=tool, arguments=arguments, command=command)
-        decision = await self._desk.allow(call)
+        try:
+            decision = await self._desk.allow(call)
+        finally:
+            self._undecided.discard(request["id"])
+            self._decided.set()
         if decision.allowed:
-            reply = {"reply": "once"}
-        else:
-            # With a message the agent goes on and can do something else; without one OpenCode ends the turn.
-            reply = {"reply": "reject", "message": decision.reason or "This call was not allowed."}
-        await self._server.reply(self._session, request["id"], reply)
+            await self._server.reply(self._session, request["id"], {"reply": "once"})
+            return
+        # A refusal takes all else that waits with it, so it comes last. With a message the agent goes on and
+        # can do something else.
+        while self._undecided:
+            self._decided.clear()
+            await self._decided.wait()
+        reason = decision.reason or "This call was not allowed."
+        self.refused.append(f"{tool}: {reason}")
+        await self._server.reply(self._session, request["id"], {"reply": "reject", "message": reason})
 
     async def _arguments(self, about: Mapping[str, Any]) -> Mapping[str, Any]:
         """Look up what a tool is called with; the request for permission tells only a part of it."""
@@ -221,32 +214,17 @@ class Turn:
         return {}
 
 
-def _prompts(messages: Sequence[Message], run: str) -> set[str]:
-    """Name the messages that a run sent."""
-    return {
-        message["info"]["id"]
-        for message in messages
-        if message["info"]["role"] == "user"
-        and any((part.get("metadata") or {}).get(TAG) == run for part in message["parts"])
-    }
-
-
-def _text(message: Message) -> str:
-    parts = message["parts"]
-    said = [each["text"] for each in parts if each["type"] == "text" and not each.get("synthetic")]
-    return "\n".join(said).strip()
+def _prompts(messages: Sequence[Message], run: str) -> list[str]:
+    """Name the messages that a run sent, and those that OpenCode itself added since, to go on with them."""
+    found: list[str] = []
+    for message in messages:
+        parts = message["parts"]
+        is_ours = any((part.get("metadata") or {}).get(TAG) == run for part in parts)
+        is_added = all(part.get("synthetic") or part["type"] == "compaction" for part in parts)
+        if message["info"]["role"] == "user" and (is_ours or (found and is_added)):
+            found.append(message["info"]["id"])
+    return found
 
 
 def _is_hollow(message: Message) -> bool:
     return not any(part["type"] in ("text", "tool", "reasoning") for part in message["parts"])
-
-
-def _usage(about: Mapping[str, Any]) -> dict[str, int]:
-    tokens = about.get("tokens") or {}
-    cache = tokens.get("cache") or {}
-    used = {
-        "input_tokens": tokens.get("input", 0) + cache.get("read", 0) + cache.get("write", 0),
-        "output_tokens": tokens.get("output", 0) + tokens.get("reasoning", 0),
-        "cost_microdollars": round(about.get("cost", 0) * 1e6),
-    }
-    return {name: int(number) for name, number in used.items() if number}
