@@ -1,0 +1,60 @@
+"""A stage for the built-in agent: a model that does as it is told, a project, and a desk that records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from errands.agents.builtin import Builtin
+from errands.model.record import evolve
+from errands.ports.agent import Answer
+from errands.testing.desk import SPEC, RecordingDesk
+from errands.testing.model_server import ModelServer
+
+
+class Stage:
+    def __init__(self, folder: Path, model: ModelServer) -> None:
+        self.folder = folder
+        self.model = model
+        self.project = folder / "project"
+        self.project.mkdir()
+        self.desk = self.sit_down()
+
+    def sit_down(self, *, number: int = 1, spec: dict[str, Any] | None = None, **options: Any) -> RecordingDesk:
+        """Take the desk of a run."""
+        self.desk = RecordingDesk(
+            self.folder / "desk",
+            spec=evolve(SPEC, cwd=str(self.project), **(spec or {})),
+            run=f"tested-222222.{number}",
+            **options,
+        )
+        return self.desk
+
+    def agent(self, **settings: Any) -> Builtin:
+        common = {"model": "fake", "url": self.model.openai_url, "pause": 0.001, "home": str(self.folder)}
+        return Builtin({**common, **settings})
+
+    async def ask(self, *lines: str, **settings: Any) -> Answer:
+        """Send a prompt of several lines to the session of the desk, which is opened where there is none."""
+        agent = self.agent(**settings)
+        if self.desk.messages(self.desk.session) is None:
+            await agent.open(self.desk)
+        return await agent.prompt(self.desk.session, "\n".join(lines), self.desk)
+
+    def results(self) -> list[str]:
+        """Give what tools answered, as the model was told in its newest request."""
+        return [each["content"] for each in self.model.asked[-1].body["messages"] if each["role"] == "tool"]
+
+
+@contextmanager
+def stage(folder: Path) -> Iterator[Stage]:
+    with ModelServer() as model:
+        yield Stage(folder, model)
+
+
+def call(tool: str, **arguments: Any) -> str:
+    """Write the line that makes the model call a tool."""
+    return f"CALL {tool} {json.dumps(arguments)}"
