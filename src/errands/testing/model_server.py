@@ -186,6 +186,8 @@ def _conversation(body: Mapping[str, Any]) -> list[tuple[str, str]]:
             elif part.get("type") == "tool_use":
                 words.append(f"{part['name']} {json.dumps(part['input'])}")
             elif part.get("type") == "text" and not part["text"].lstrip().startswith(REMINDER):
+                if role == "user" and words:  # an earlier prompt that was never answered
+                    found.append((role, words.pop()))
                 words.append(part["text"])
         for call in message.get("tool_calls") or ():
             words.append(f"{call['function']['name']} {call['function']['arguments']}")
