@@ -49,6 +49,8 @@ class Plain:
         finally:
             await asyncio.shield(process.end())
             self._talking.pop(ledger.session, None)
+        if process.was_ended:
+            raise AgentError("the prompt was aborted", partial=said)
         if code:
             complaint = process.complaints or "it did not say why"
             raise AgentError(f"{argv[0]} ended with exit code {code}: {complaint}", partial=said)

@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from errands.model.agent_errors import AgentUnavailable
 
-GRACE = 5.0  # seconds from the polite signal to the last one
+GRACE = 3.0  # seconds from the polite signal to the last one
 LONGEST_LINE = 64 << 20
 TAIL = 4096  # bytes of its complaints that are kept
 
@@ -22,6 +22,7 @@ class Process:
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
+        self.was_ended = False
         self._complaints = b""
         self._listening = asyncio.create_task(self._listen())
 
@@ -77,6 +78,7 @@ class Process:
     async def end(self) -> None:
         """See to it that it has ended, with all that it started."""
         if self._process.returncode is None:
+            self.was_ended = True
             tree = descendants(self._process.pid)
             _send(self._process.pid, signal.SIGTERM)
             try:

@@ -60,6 +60,8 @@ class Turn:
         """Give the answer, or say what went wrong."""
         partial = "\n".join(self._texts)
         complaints = self._process.complaints
+        if self._result is None and self._process.was_ended:
+            raise AgentError("the prompt was aborted", partial=partial)
         if self._result is None:
             why = complaints or "it did not say why"
             raise AgentUnavailable(f"Claude Code ended with exit code {code}: {why}", partial=partial)

@@ -126,8 +126,11 @@ class Wire:
 
 async def _head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
     lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+    protocol, _, rest = lines[0].partition(" ")
+    if not protocol.startswith("HTTP/"):
+        raise ValueError(f"the server talks nonsense: {lines[0][:200]!r}")
     pairs = (line.partition(":") for line in lines[1:] if line)
-    return int(lines[0].split()[1]), {name.lower(): value.strip() for name, _, value in pairs}
+    return int(rest[:3]), {name.lower(): value.strip() for name, _, value in pairs}
 
 
 async def _body(reader: asyncio.StreamReader, headers: Mapping[str, str]) -> AsyncIterator[bytes]:

@@ -1,0 +1,226 @@
+"""Any program that reads a prompt and prints an answer is an agent."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from errands.agents.command import Command
+from errands.agents.command.process import descendants
+from errands.model.agent_errors import AgentError, AgentUnavailable, SessionGone
+from errands.model.errors import BadValue
+from errands.model.record import evolve
+from errands.testing.contracts.agent import until
+from errands.testing.desk import SPEC, RecordingDesk, spec_text
+
+
+def desk_in(folder: Path, *, run: str = "tested-222222.1", **options: Any) -> RecordingDesk:
+    spec = evolve(SPEC, **{"cwd": str(folder), "system": "", **options})
+    return RecordingDesk(folder / "desk", spec=spec, run=run)
+
+
+async def test_a_program_reads_the_prompt_and_its_output_is_the_answer(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    agent = Command({"command": "tr a-z A-Z"})
+    session = await agent.open(desk)
+
+    answer = await agent.prompt(session, "hello", desk)
+
+    assert answer.text == "HELLO"
+    assert [each.text for each in desk.notes if each.kind == "text"] == ["HELLO"]
+
+
+async def test_the_prompt_and_the_model_can_stand_among_the_words(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path, model="tiny")
+    agent = Command({"command": ["printf", "%s|%s", "{model}", "{prompt}"]})
+    session = await agent.open(desk)
+
+    assert (await agent.prompt(session, "it's; $HOME", desk)).text == "tiny|it's; $HOME"
+
+
+async def test_it_runs_in_the_directory_of_the_task_with_its_environment(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    agent = Command({"command": ["sh", "-c", 'cat >prompt; echo "$COLOUR $PWD"'], "env": {"COLOUR": "blue"}})
+    session = await agent.open(desk)
+
+    assert (await agent.prompt(session, "hello", desk)).text == f"blue {tmp_path}"
+    assert (tmp_path / "prompt").read_text() == "hello"
+
+
+@pytest.mark.spec("S2")
+async def test_the_next_prompt_comes_with_the_conversation(tmp_path: Path) -> None:
+    agent = Command({"command": "cat"})
+    desk = desk_in(tmp_path, system="Be brief.")
+    session = await agent.open(desk)
+    await agent.prompt(session, "one", desk)
+    await agent.post(session, "two happened", desk)
+
+    answer = await agent.prompt(
+        session, "three", desk_in(tmp_path, system="Be brief.", run="tested-222222.2")
+    )
+
+    assert answer.text == (
+        "Be brief.\n\nUser: one\n\nAssistant: Be brief.\n\none\n\nNote: two happened\n\nUser: three"
+    )
+
+
+@pytest.mark.spec("S8")
+async def test_a_fork_goes_its_own_way(tmp_path: Path) -> None:
+    agent = Command({"command": "cat"})
+    desk = desk_in(tmp_path)
+    session = await agent.open(desk)
+    await agent.prompt(session, "one", desk)
+    forked = await agent.fork(session, desk)
+
+    in_the_fork = await agent.prompt(forked, "two", desk_in(tmp_path, run="tested-222222.2"))
+    in_the_parent = await agent.prompt(session, "three", desk_in(tmp_path, run="tested-222222.3"))
+
+    assert in_the_fork.text == "User: one\n\nAssistant: one\n\nUser: two"
+    assert in_the_parent.text == "User: one\n\nAssistant: one\n\nUser: three"
+
+
+@pytest.mark.spec("S10")
+async def test_a_fork_that_is_too_long_loses_its_oldest_messages(tmp_path: Path) -> None:
+    agent = Command({"command": "cat"})
+    desk = desk_in(tmp_path)
+    session = await agent.open(desk)
+    for number in range(5):
+        await agent.post(session, f"note {number} " + "x" * 100_000, desk)
+
+    answer = await agent.prompt(await agent.fork(session, desk), "now", desk)
+
+    assert [number for number in range(5) if f"note {number} " in answer.text] == [2, 3, 4]
+
+
+@pytest.mark.trap(61)
+async def test_a_program_that_fails_is_no_answer_and_its_words_are_kept(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    agent = Command({"command": ["sh", "-c", "cat; echo out of ideas >&2; exit 3"]})
+    session = await agent.open(desk)
+
+    with pytest.raises(AgentError, match="sh ended with exit code 3: out of ideas") as caught:
+        await agent.prompt(session, "half an answer", desk)
+
+    assert caught.value.partial == "half an answer"
+
+
+async def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    agent = Command({"command": "no-such-program"})
+    session = await agent.open(desk)
+
+    with pytest.raises(AgentUnavailable, match="no-such-program cannot be started: No such file"):
+        await agent.prompt(session, "hello", desk)
+
+
+def test_a_preset_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(BadValue, match=r"no preset 'cloud'.*claude, plain"):
+        Command({"preset": "cloud"})
+
+
+@pytest.mark.spec("S5")
+async def test_a_dropped_session_is_gone_for_everything(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    agent = Command({"command": "cat"})
+    session = await agent.open(desk)
+    await agent.drop(session, desk)
+    await agent.drop(session, desk)
+
+    for ask in (agent.prompt, agent.recover, agent.post):
+        with pytest.raises(SessionGone):
+            await ask(session, "hello", desk)
+    with pytest.raises(SessionGone):
+        await agent.fork(session, desk)
+
+
+@pytest.mark.spec("S14")
+async def test_a_program_that_was_interrupted_is_not_asked_again(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    agent = Command({"command": ["sh", "-c", "echo x >>witness; kill -9 $PPID; sleep 60"]})
+    session = await agent.open(desk)
+    asker = _asker(desk, session, "hello", ["sh", "-c", "echo x >>witness; kill -9 $PPID; sleep 60"])
+    assert asker.wait() == -signal.SIGKILL
+
+    with pytest.raises(AgentError, match="was interrupted"):
+        await agent.recover(session, "hello", desk)
+
+    assert (tmp_path / "witness").read_text() == "x\n"
+
+
+@pytest.mark.spec("S14")
+async def test_recovery_gives_an_answer_that_was_kept_and_sends_what_was_not_sent(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    agent = Command({"command": ["sh", "-c", "echo x >>witness; cat"]})
+    session = await agent.open(desk)
+
+    first = await agent.recover(session, "hello", desk)
+    second = await agent.recover(session, "hello", desk)
+
+    assert first == second
+    assert first.text == "hello"
+    assert (tmp_path / "witness").read_text() == "x\n"
+
+
+@pytest.mark.trap(64)
+@pytest.mark.parametrize("how", ["cancel", "abort"])
+async def test_all_that_the_program_started_ends_with_the_prompt(tmp_path: Path, how: str) -> None:
+    desk = desk_in(tmp_path)
+    line = "trap '' TERM; setsid sleep 61 & echo $! >pid; sleep 62"
+    agent = Command({"command": ["sh", "-c", line]})
+    session = await agent.open(desk)
+    asking = asyncio.create_task(agent.prompt(session, "hello", desk))
+    await until(lambda: _number(tmp_path / "pid"), asking)
+    tree = descendants(os.getpid())
+    assert _number(tmp_path / "pid") in tree
+
+    if how == "cancel":
+        asking.cancel()
+    else:
+        await agent.abort(session)
+    await asyncio.wait([asking])
+
+    assert asking.cancelled() if how == "cancel" else "aborted" in str(asking.exception())
+    assert [pid for pid in tree if _is_alive(pid)] == []
+
+
+async def test_the_program_ends_when_whoever_asked_is_killed(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    session = await Command({"command": "cat"}).open(desk)
+    asker = _asker(desk, session, "hello", ["sh", "-c", "echo $$ >pid; exec sleep 63"])
+    await until(lambda: _number(tmp_path / "pid"), asker)
+
+    asker.kill()
+    asker.wait()
+
+    pid = _number(tmp_path / "pid")
+    deadline = asyncio.get_running_loop().time() + 5
+    while _is_alive(pid):
+        assert asyncio.get_running_loop().time() < deadline, "it outlived whoever asked it"
+        await asyncio.sleep(0.01)
+
+
+def _asker(desk: RecordingDesk, session: str, text: str, command: list[str]) -> subprocess.Popen[bytes]:
+    """Start another process that asks."""
+    words = ["errands.agents.command:Command", json.dumps({"command": command}), str(desk.folder)]
+    return subprocess.Popen(
+        [sys.executable, "-m", "errands.testing.prompting", *words, spec_text(desk.spec), session, text]
+    )
+
+
+def _number(path: Path) -> int:
+    return int(path.read_text() or 0) if path.exists() else 0
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
