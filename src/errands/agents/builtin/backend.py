@@ -43,9 +43,9 @@ class Builtin:
     def __init__(self, settings: Mapping[str, Any]) -> None:
         """Take the settings; all but `model` and `home` can be left out.
 
-        model, url, key_env: the model, where it is, and the variable that holds the key; see `models`
+        model, url, key_env: the model, where it is, and the variable that holds the key; see `models.py`
         escalate: the model that goes on when the first one fails: its name, or a table with these three keys
-        mcp: a table of servers; see `servers`
+        mcp: a table of servers; see `servers.py`
         patience: seconds to wait for an answer
         tries, pause: how often one is asked for, and the seconds before the second time, doubled each time
         home: a directory for what shall outlive a run

@@ -1,47 +1,65 @@
-"""MCP servers: programs and addresses from the configuration whose tools the agent may use, when allowed."""
+"""MCP servers: programs and addresses from the configuration whose tools the agent may use, when allowed.
+
+Import this only when there are some: their library takes as long to load as all the rest.
+"""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
-from pydantic_ai.toolsets import AbstractToolset
+from fastmcp.client.transports import StdioTransport
+from mcp import MCPError
+from pydantic_ai import RunContext, ToolFailed
+from pydantic_ai.mcp import MCPToolset
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 
 from errands.model.agent_errors import AgentError
 
-PREFIX = "mcp_"  # so that no tool of a server has the name of one of ours
 _START = 30.0  # seconds that a server may take until it is ready
+_TROUBLE = (MCPError, OSError, RuntimeError, TimeoutError)
 
 
-def servers(settings: Mapping[str, Mapping[str, Any]], cwd: str) -> Iterator[AbstractToolset[None]]:
-    """Give a toolset for each server; its tools are called `mcp_SERVER_TOOL`.
+@dataclass
+class Server(WrapperToolset[None]):
+    """The tools of one server, which may not start, or may end before we do."""
+
+    name: str
+
+    async def __aenter__(self) -> Self:
+        try:
+            return await super().__aenter__()
+        except _TROUBLE as error:
+            raise AgentError(f"the MCP server {self.name!r} cannot be used: {error}") from error
+
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[None], tool: ToolsetTool[None]
+    ) -> Any:
+        try:
+            return await super().call_tool(name, tool_args, ctx, tool)
+        except _TROUBLE as error:
+            raise ToolFailed(f"The MCP server {self.name!r} did not answer: {error}") from error
+
+
+def servers(
+    settings: Mapping[str, Mapping[str, Any]], *, prefix: str, cwd: str
+) -> Iterator[AbstractToolset[None]]:
+    """Give a toolset for each server; names of tools begin with the prefix and the server's name.
 
     A server is a `command` (words or a line) with an `env` of its own, or a `url` with `headers`.
     """
-    if not settings:
-        return
-    # Only here: they take as long to load as all the rest.
-    from fastmcp.client.transports import StdioTransport
-    from pydantic_ai.mcp import MCPToolset
-
     for name, server in settings.items():
-        if command := server.get("command"):
-            program, *words = shlex.split(command) if isinstance(command, str) else command
-            transport = StdioTransport(
-                program, words, env=dict(server.get("env", {})), cwd=cwd, keep_alive=False
-            )
-            made: MCPToolset[None] = MCPToolset(
-                transport, id=name, tool_error_behavior="failed", init_timeout=_START
-            )
-        elif url := server.get("url"):
-            made = MCPToolset(
-                url,
-                id=name,
-                headers=dict(server.get("headers", {})),
-                tool_error_behavior="failed",
-                init_timeout=_START,
-            )
-        else:
-            raise AgentError(f"the MCP server {name!r} has neither a command nor a url")
-        yield made.prefixed(f"{PREFIX}{name}")
+        yield Server(_toolset(name, server, cwd), name=name).prefixed(f"{prefix}{name}")
+
+
+def _toolset(name: str, server: Mapping[str, Any], cwd: str) -> MCPToolset[None]:
+    if command := server.get("command"):
+        program, *words = shlex.split(command) if isinstance(command, str) else command
+        transport = StdioTransport(program, words, env=dict(server.get("env", {})), cwd=cwd, keep_alive=False)
+        return MCPToolset(transport, id=name, tool_error_behavior="failed", init_timeout=_START)
+    if url := server.get("url"):
+        headers = dict(server.get("headers", {}))
+        return MCPToolset(url, id=name, headers=headers, tool_error_behavior="failed", init_timeout=_START)
+    raise AgentError(f"the MCP server {name!r} has neither a command nor a url")

@@ -44,14 +44,12 @@ def toolbox(desk: Desk, home: str) -> FunctionToolset[None]:
         assert ctx.tool_call_id is not None
         ran = await desk.command(ctx.tool_call_id, line)
         output = _clipped(ran.output)
-        match ran.state:
-            case "completed":
-                return output or "[no output]"
-            case "rejected":
-                raise ToolFailed(f"This command was not allowed: {ran.error or 'no reason was given'}")
-            case _:
-                ending = f"exit code {ran.code}" if ran.code is not None else (ran.error or ran.state)
-                raise ToolFailed(f"{output}\n[{ran.state}: {ending}]".lstrip())
+        if ran.state == "completed":
+            return output or "[no output]"
+        if ran.state == "rejected":
+            raise ToolFailed(f"This command was not allowed: {ran.error or 'no reason was given'}")
+        ending = f"exit code {ran.code}" if ran.code is not None else (ran.error or "no reason is known")
+        return f"{output}\n[{ran.state}: {ending}]".lstrip()
 
     @tools.tool_plain
     async def read_file(path: str, start: int = 1, lines: int = 2000) -> str:

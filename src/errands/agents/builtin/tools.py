@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pydantic_ai import RunContext
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, CombinedToolset
 
-from errands.agents.builtin.servers import PREFIX, servers
 from errands.agents.builtin.toolbox import toolbox
 from errands.model.agent_errors import AgentError
 from errands.text import did_you_mean
@@ -18,32 +17,43 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.agent import Desk
 
+_PREFIX = "mcp_"  # so that no tool of a server has the name of one of ours
+
 
 def chosen(desk: Desk, settings: Mapping[str, Any]) -> AbstractToolset[None]:
-    """Put the tools together. `mcp_SERVER` chooses all tools of a server."""
+    """Put the tools together. Those of a server are `mcp_SERVER_TOOL`; `mcp_SERVER` chooses all of them."""
     ours = toolbox(desk, settings["home"])
     configured: Mapping[str, Any] = settings.get("mcp", {})
     wanted = desk.spec.tools
     if wanted is None:
-        return CombinedToolset([ours, *servers(configured, desk.spec.cwd)])
-    groups = [f"{PREFIX}{name}" for name in configured]
+        return CombinedToolset([ours, *_served(configured, desk.spec.cwd)])
+    groups = {name: f"{_PREFIX}{name}" for name in configured}
     for name in wanted:
-        if name not in ours.tools and not any(f"{name}_".startswith(f"{group}_") for group in groups):
-            known = (*ours.tools, *groups)
+        if name not in ours.tools and not any(_is_in(name, group) for group in groups.values()):
+            known = (*ours.tools, *groups.values())
             raise AgentError(
                 f"there is no tool {name!r}{did_you_mean(name, known)}. There are: {', '.join(known)}"
             )
     needed = {
         name: server
         for name, server in configured.items()
-        if any(f"{each}_".startswith(f"{PREFIX}{name}_") for each in wanted)
+        if any(_is_in(each, groups[name]) for each in wanted)
     }
-    everything = CombinedToolset([ours, *servers(needed, desk.spec.cwd)])
 
     def is_wanted(_ctx: RunContext[None], tool: ToolDefinition) -> bool:
-        groups = [f"{PREFIX}{name}" for name in needed]
-        return tool.name in wanted or any(
-            group in wanted and tool.name.startswith(f"{group}_") for group in groups
-        )
+        whole = [each for each in wanted if each in groups.values()]
+        return tool.name in wanted or any(_is_in(tool.name, group) for group in whole)
 
-    return everything.filtered(is_wanted)
+    return CombinedToolset([ours, *_served(needed, desk.spec.cwd)]).filtered(is_wanted)
+
+
+def _served(settings: Mapping[str, Any], cwd: str) -> Iterable[AbstractToolset[None]]:
+    if not settings:
+        return ()
+    from errands.agents.builtin.servers import servers
+
+    return servers(settings, prefix=_PREFIX, cwd=cwd)
+
+
+def _is_in(tool: str, group: str) -> bool:
+    return tool == group or tool.startswith(f"{group}_")

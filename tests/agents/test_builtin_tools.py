@@ -1,0 +1,313 @@
+"""The built-in agent's tools: what they do, who is asked before, and in which order they are carried out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from errands.model.agent_errors import AgentError
+from errands.ports.agent import Call, Decision
+from errands.testing.desk import RecordingDesk, no, yes
+from tests.agents.builtin_stage import Stage, call, stage
+
+ROOT = Path(__file__).parents[2]
+ALL = {
+    "command", "read_file", "write_file", "list_files", "search_files", "memory_set", "memory_get",
+}  # fmt: skip
+
+
+@pytest.fixture
+def on(tmp_path: Path) -> Iterator[Stage]:
+    with stage(tmp_path) as made:
+        yield made
+
+
+def error(words: str) -> str:
+    """Write what the model is told of a call that failed."""
+    return json.dumps({"error": words}, separators=(",", ":"))
+
+
+@pytest.mark.spec("R1")
+async def test_the_model_gets_the_system_prompt_of_the_task_and_nothing_more(on: Stage) -> None:
+    on.sit_down(spec={"system": "You are executing a background task. Look after the tests."})
+
+    await on.ask("hello")
+
+    assert on.desk.session == "task:tested-222222"
+    assert [(each["role"], each["content"]) for each in on.model.asked[0].body["messages"]] == [
+        ("system", "You are executing a background task. Look after the tests."),
+        ("user", "hello"),
+    ]
+
+
+@pytest.mark.spec("R1")
+@pytest.mark.trap(58)
+async def test_the_system_prompt_and_the_tools_are_the_same_in_every_request(on: Stage) -> None:
+    on.sit_down(spec={"tools": ("read_file",)})
+    await on.ask("hello")
+    on.sit_down(number=2, spec={"tools": ("read_file",)})
+    await on.ask(call("read_file", path="x"))
+
+    systems = {each.body["messages"][0]["content"] for each in on.model.asked}
+    assert systems == {on.desk.spec.system}
+    assert {each.offers for each in on.model.asked} == {frozenset({"read_file"})}
+
+
+@pytest.mark.spec("R4")
+async def test_all_tools_are_offered_unless_the_launch_chose_some(on: Stage) -> None:
+    await on.ask("hello")
+    assert on.model.asked[-1].offers == ALL
+
+    on.sit_down(number=2, spec={"tools": ("command", "memory_get")})
+    await on.ask("hello")
+    assert on.model.asked[-1].offers == {"command", "memory_get"}
+
+    on.sit_down(number=3, spec={"tools": ("comand",)})
+    with pytest.raises(AgentError, match=r"no tool 'comand' \(did you mean command\?\)"):
+        await on.ask("hello")
+
+
+@pytest.mark.spec("R4")
+async def test_files_are_written_read_listed_and_searched(on: Stage) -> None:
+    await on.ask(
+        call("write_file", path="notes/today.md", content="buy milk\nand honey\n"),
+        call("read_file", path="notes/today.md", start=2),
+        call("list_files", path="notes"),
+        call("search_files", text="milk"),
+        call("read_file", path="../secret"),
+        call("read_file", path="nowhere"),
+        call("read_file", path="\0"),
+    )
+
+    assert on.results() == [
+        "made notes/today.md, 19 bytes",
+        "and honey\n",
+        "today.md",
+        "notes/today.md:1: buy milk",
+        error(f"../secret is not inside the project, {on.project}"),
+        error("No such file or directory: nowhere"),
+        error("embedded null byte"),
+    ]
+    assert [each.failed for each in on.desk.notes if each.kind == "tool_end"] == [False] * 4 + [True] * 3
+
+
+@pytest.mark.spec("R4")
+async def test_what_is_remembered_outlives_the_run_and_stays_in_its_project(on: Stage) -> None:
+    await on.ask(call("memory_set", name="pipeline", value="green"), call("memory_get", name="weather"))
+    assert on.results()[-1] == error("Nothing is remembered as 'weather'. There is: pipeline")
+
+    agent = on.agent()
+    other = RecordingDesk(on.folder / "desk2", spec=on.desk.spec, session="task:other-333333")
+    await agent.open(other)
+    await agent.prompt(other.session, call("memory_get", name="pipeline"), other)
+    assert on.results() == ["green"]
+
+    (on.folder / "elsewhere").mkdir()
+    on.project = on.folder / "elsewhere"
+    on.sit_down(number=2)
+    await on.ask(call("memory_get", name="pipeline"))
+    assert on.results()[-1] == error("Nothing is remembered as 'pipeline'. There is: nothing")
+
+
+@pytest.mark.spec("R4")
+async def test_a_command_tells_its_output_and_how_it_ended(on: Stage) -> None:
+    await on.ask(
+        call("command", line="echo fine"),
+        call("command", line="echo bad; sh -c 'exit 3'"),
+        call("command", line="true"),
+        call("command", line="yes | head -c 50000"),
+    )
+
+    fine, bad, silent, long = on.results()
+    assert fine == "fine\n"
+    assert bad == "bad\n\n[failed: exit code 3]"
+    assert silent == "[no output]"
+    assert "[30,000 characters left out]" in long
+    assert len(long) < 21_000
+
+
+@pytest.mark.spec("A8")
+async def test_only_calls_that_change_something_by_themselves_are_asked_about(on: Stage) -> None:
+    await on.ask(
+        call("read_file", path="x"),
+        call("memory_set", name="a", value="b"),
+        call("write_file", path="x", content="new"),
+        call("command", line="true"),
+    )
+
+    asked = [(each.tool, each.arguments, each.command) for each in on.desk.asked]
+    assert asked == [("write_file", {"path": "x", "content": "new"}, None), ("command", {}, "true")]
+
+
+@pytest.mark.spec("A8")
+async def test_a_refused_write_is_not_carried_out_and_the_model_is_told(on: Stage) -> None:
+    on.sit_down(decide=no)
+
+    await on.ask(call("write_file", path="x", content="new"))
+
+    assert not (on.project / "x").exists()
+    assert on.results() == ["This call was not allowed: the person said no"]
+    on.sit_down(number=2)
+    assert (await on.ask("RECALL the person said no")).text == "recalled"
+
+
+@pytest.mark.spec("A8")
+async def test_calls_of_one_answer_are_carried_out_in_their_order_also_around_a_held_one(on: Stage) -> None:
+    await on.ask(
+        call("command", line="cat x; echo 1 >>order"),
+        call("write_file", path="x", content="letter").replace("CALL", "AND"),
+        call("command", line="cat x; echo 2 >>order").replace("CALL", "AND"),
+        call("read_file", path="x").replace("CALL", "AND"),
+    )
+
+    first, written, second, read = on.results()
+    assert "No such file" in first
+    assert written == "made x, 6 bytes"
+    assert second == "letter"
+    assert read == "letter"
+    assert on.desk.tools() == ["command", "write_file", "command", "read_file"]
+
+
+@pytest.mark.spec("A8", "S14")
+async def test_a_call_that_was_held_when_the_process_ended_is_asked_about_again(on: Stage) -> None:
+    text = call("write_file", path="x", content="new")
+    asked = asyncio.Event()
+
+    class Waiting(RecordingDesk):
+        async def allow(self, call: Call) -> Decision:
+            asked.set()
+            await asyncio.Event().wait()
+            return yes(call)
+
+    desk = Waiting(on.folder / "desk", spec=on.desk.spec, run=on.desk.run)
+    agent = on.agent()
+    await agent.open(desk)
+    asking = asyncio.create_task(agent.prompt(desk.session, text, desk))
+    await asyncio.wait_for(asked.wait(), 10)
+    asking.cancel()
+    await asyncio.wait([asking])
+    assert asking.cancelled()
+
+    answer = await on.agent().recover(desk.session, text, on.sit_down())
+
+    assert (on.project / "x").read_text() == "new"
+    assert "made x" in answer.text
+    assert [each.tool for each in on.desk.asked] == ["write_file"]
+    assert len(on.model.asked) == 2
+
+
+@pytest.mark.spec("S14")
+async def test_a_prompt_after_an_aborted_one_tells_that_the_call_was_not_carried_out(on: Stage) -> None:
+    agent = on.agent()
+    session = await agent.open(on.desk)
+    on.desk.open_gate.clear()
+    asking = asyncio.create_task(agent.prompt(session, call("command", line="echo x >>witness"), on.desk))
+    while on.desk.turns < 1:
+        await asyncio.sleep(0.01)
+    on.desk.open_gate.set()
+    while not on.model.asked:
+        await asyncio.sleep(0)
+    on.desk.open_gate.clear()
+    while on.desk.turns < 2:
+        await asyncio.sleep(0.01)
+    await agent.abort(session)
+    with pytest.raises(AgentError, match="the prompt was stopped"):
+        await asking
+
+    on.sit_down(number=2)
+    await on.ask("SAY never mind")
+
+    assert on.results() == ["This call was not carried out: the run ended before it began."]
+    assert not (on.project / "witness").exists()
+
+
+@pytest.fixture
+def mcp(tmp_path: Path) -> dict[str, Any]:
+    command = [sys.executable, "-m", "tests.agents.mcp_server", str(tmp_path / "counted")]
+    return {"counting": {"command": command, "env": {"PYTHONPATH": str(ROOT), "FLAVOUR": "vanilla"}}}
+
+
+@pytest.mark.spec("R4", "A8")
+async def test_tools_of_mcp_servers_are_offered_and_asked_about(on: Stage, mcp: dict[str, Any]) -> None:
+    answer = await on.ask(call("mcp_counting_count", word="honey"), call("mcp_counting_fail"), mcp=mcp)
+
+    assert on.model.asked[0].offers == ALL | {"mcp_counting_count", "mcp_counting_fail"}
+    assert [(each.tool, each.arguments) for each in on.desk.asked] == [
+        ("mcp_counting_count", {"word": "honey"}),
+        ("mcp_counting_fail", {}),
+    ]
+    counted, failed = on.results()
+    assert "honey has 5 letters" in counted
+    assert "Error executing tool fail" in failed
+    assert "honey has 5 letters" in answer.text
+    assert (on.folder / "counted").read_text() == f"honey {on.project} vanilla\n"
+
+
+@pytest.mark.spec("A8")
+async def test_a_refused_tool_of_a_server_is_not_called(on: Stage, mcp: dict[str, Any]) -> None:
+    on.sit_down(decide=no, spec={"tools": ("mcp_counting",)})
+
+    await on.ask(call("mcp_counting_count", word="honey"), mcp=mcp)
+
+    assert on.model.asked[0].offers == {"mcp_counting_count", "mcp_counting_fail"}
+    assert on.results() == ["This call was not allowed: the person said no"]
+    assert not (on.folder / "counted").exists()
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        {"command": "no-such-program --at all"},
+        {"command": [sys.executable, "-c", "pass"]},
+        {"url": "http://127.0.0.1:9/mcp"},
+        {"program": "x"},
+    ],
+)
+async def test_a_server_that_does_not_start_is_named(on: Stage, server: dict[str, Any]) -> None:
+    with pytest.raises(AgentError, match="MCP server 'broken'"):
+        await on.ask("hello", mcp={"broken": server})
+
+    assert on.model.asked == []
+
+
+async def test_a_wrong_setting_is_told(on: Stage) -> None:
+    with pytest.raises(AgentError, match=r"no setting 'escelate' \(did you mean escalate\?\)"):
+        on.agent(escelate="x")
+    with pytest.raises(AgentError, match="has no model"):
+        await on.ask("hello", model="")
+    with pytest.raises(AgentError, match="NO_SUCH_KEY, which is not set"):
+        await on.ask("hello", key_env="NO_SUCH_KEY")
+
+
+async def test_a_key_goes_where_it_belongs_and_nowhere_else(
+    on: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "belongs-to-somebody-else")
+    monkeypatch.setenv("MY_KEY", "for-this-server")
+
+    await on.ask("hello")
+    assert "belongs-to-somebody-else" not in str(on.model.asked[-1].headers)
+    await on.ask("hello", key_env="MY_KEY")
+    assert "Bearer for-this-server" in str(on.model.asked[-1].headers)
+
+
+def test_mcp_is_not_loaded_unless_it_is_configured() -> None:
+    code = "import sys, errands.agents.builtin; print(json.dumps([m for m in sys.modules]))"
+    told = subprocess.run(
+        [sys.executable, "-c", f"import json; {code}"],
+        env={**os.environ, "PYTHONPATH": f"{ROOT}/src"},
+        text=True,
+        capture_output=True,
+        check=True,
+    )
+    loaded = set(json.loads(told.stdout))
+    assert "pydantic_ai" in loaded
+    assert loaded & {"mcp", "fastmcp", "openai", "anthropic"} == set()
