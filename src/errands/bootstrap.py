@@ -14,7 +14,7 @@ from errands import config as configuration
 from errands.engine.doorbell import Bell
 from errands.engine.engine import Engine
 from errands.engine.home import Home
-from errands.model.errors import DaemonError
+from errands.model.errors import BadValue, DaemonError
 from errands.stores.sqlite.connection import Connection
 from errands.stores.sqlite.store import SqliteStore
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from errands.stores.sqlite.repair import Repaired
 
 READY_WITHIN = 10.0  # seconds
+_EXPORTER = "import sys; from errands.bootstrap import run_exporter; sys.exit(run_exporter(int(sys.argv[1])))"
 
 
 class SystemClock:
@@ -104,7 +105,12 @@ def run_daemon(home: Home | None = None) -> int:
     # What is loaded stays; looking through it again and again for garbage would cost more than the garbage.
     gc.freeze()
     gc.set_threshold(20_000, 50, 50)
-    return serve(home, config, _boot(), lambda rebooted: make_loops(home, config, is_after_reboot=rebooted))
+
+    def begin(rebooted: bool) -> Loops:
+        _start_exporter(home, config)
+        return make_loops(home, config, is_after_reboot=rebooted)
+
+    return serve(home, config, _boot(), begin)
 
 
 def start_daemon(home: Home) -> None:
@@ -213,6 +219,47 @@ def _spawn_daemon(home: Home) -> int:
     finally:
         os.close(log_file)
         os.close(nothing)
+
+
+def _start_exporter(home: Home, config: Config) -> None:
+    """Have the spans of what ends from now on handed on, if the environment says to whom."""
+    from errands.telemetry import settings
+
+    if not settings.is_on(os.environ):
+        return
+    import logging
+
+    from errands.telemetry import cursor
+
+    engine = open_engine(home, config)
+    try:
+        settings.read(os.environ)
+        cursor.begin(home.spans, engine.tracing)
+    except (BadValue, OSError) as error:
+        logging.getLogger("errands.telemetry").error("no spans are handed on: %s", error)
+        return
+    finally:
+        engine.close()
+    words = [sys.executable, "-P", "-c", _EXPORTER, str(os.getpid())]
+    os.posix_spawn(sys.executable, words, {**os.environ, "ERRANDS_HOME": home.path})
+
+
+def run_exporter(daemon: int) -> int:
+    """Hand spans on for as long as the daemon lives, one process at a time."""
+    import fcntl
+    import logging
+
+    from errands.telemetry import settings
+    from errands.telemetry.exporter import Exporter
+
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    home = open_home()
+    lock = os.open(f"{home.spans}.lock", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    engine = open_engine(home, configuration.load(cwd="/"))
+    exporter = Exporter(engine.tracing, settings.read(os.environ), home.spans)
+    exporter.run(is_wanted=lambda: os.getppid() == daemon)
+    return 0
 
 
 def _last_words(home: Home) -> str:

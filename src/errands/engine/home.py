@@ -31,6 +31,11 @@ class Home:
     def log(self) -> str:
         return f"{self.path}/daemon.log"
 
+    @property
+    def spans(self) -> str:
+        """The cursor of the exporter: which runs have been handed on."""
+        return f"{self.path}/spans"
+
     def run(self, run_id: str) -> str:
         return f"{self.path}/runs/{run_id}"
 

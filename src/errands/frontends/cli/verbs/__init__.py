@@ -25,7 +25,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "template rm",
         ),
     ),
-    ("Look at it", ("ls", "show", "logs", "wait", "notices")),
+    ("Look at it", ("ls", "show", "logs", "wait", "notices", "trace")),
     ("Steer it", ("cancel", "stop", "send", "clear")),
     (
         "Keep house",

@@ -1,0 +1,94 @@
+"""Tracing: a task and all that belongs to its trace, read from the store."""
+
+from __future__ import annotations
+
+from errands.model.errors import NotFound
+from errands.model.record import evolve
+from errands.model.run import task_of
+from errands.model.span import EXECUTE, START, caller, span_id, spans_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from errands.engine.engine import Engine
+    from errands.model.span import Span
+    from errands.model.view import View
+    from errands.ports.spans import Traced
+    from errands.ports.store import Store
+
+_PREFIX = "run "
+
+
+class Tracing:
+    """Answers what traces ask, whoever asks: the command line, or the process that exports."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._store: Store = engine.store
+
+    def tree(self, task_id: str) -> list[Span]:
+        """Give the spans of the whole tree that a task stands in, from whoever launched it first."""
+        root = self._engine.get(task_id)
+        seen = {root.id}
+        while (above := self._launcher(root)) is not None and above.id not in seen:
+            root = above
+            seen.add(root.id)
+        return self._down(root, set())
+
+    def find(self, span: str) -> str:
+        """Name the task whose run has a span; a prefix is enough. It looks through all runs."""
+        wanted = span.lower().strip()
+        if wanted:
+            for run_id, created_at in self._store.every_run():
+                if any(span_id(run_id, created_at, name).startswith(wanted) for name in (EXECUTE, START)):
+                    return task_of(run_id)[0]
+        raise NotFound(f"there is no span {span!r}; `errands show` and `errands trace` tell those of a task")
+
+    def spans(self, run_id: str) -> list[Span]:
+        """Give the spans of one run; none when it is gone."""
+        task_id, number = task_of(run_id)
+        try:
+            return self._of(self._engine.get(task_id), only=number)
+        except NotFound:
+            return []  # cleared since
+
+    def traced(self, *, after: int, among: Sequence[int], limit: int) -> list[Traced]:
+        return self._store.traced(after=after, among=among, limit=limit)
+
+    def last_place(self) -> int:
+        return self._store.last_place()
+
+    def place_at(self, time: datetime) -> int:
+        return self._store.place_at(time)
+
+    def live_places(self) -> list[int]:
+        return self._store.live_places()
+
+    def _down(self, view: View, seen: set[str]) -> list[Span]:
+        seen.add(view.id)
+        spans = self._of(view)
+        for run in view.history:
+            for child in self._store.launched_by(run.id):
+                if child not in seen:
+                    spans += self._down(self._engine.get(child), seen)
+        return spans
+
+    def _of(self, view: View, *, only: int | None = None) -> list[Span]:
+        from errands.model.mask import Mask
+
+        action = self._store.task(view.id).action
+        environ = {**self._store.environment(action.environment), **action.env}
+        mask = Mask(environ)
+        shown = evolve(view, command=mask.text(view.command), description=mask.text(view.description))
+        return spans_of(shown, self._store.events(view.id), caller(environ), only=only)
+
+    def _launcher(self, view: View) -> View | None:
+        """Give the task in one of whose runs a task was launched, if it is still there."""
+        if not view.created_by.startswith(_PREFIX):
+            return None
+        try:
+            return self._engine.get(task_of(view.created_by.removeprefix(_PREFIX))[0])
+        except NotFound:
+            return None

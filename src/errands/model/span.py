@@ -1,0 +1,258 @@
+"""A span: one stretch of time in a trace, as OpenTelemetry has it.
+
+Spans are not recorded: they are read off the rows of runs and events, whose ids and times are there anyway.
+So none is lost in a burst or with a process, and whoever does not look at them pays nothing.
+"""
+
+from __future__ import annotations
+
+from errands.model.record import record
+
+try:
+    from _blake2 import blake2b  # as in engine/launching.py: hashlib costs 3 ms
+except ImportError:  # pragma: no cover
+    from hashlib import blake2b
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
+    from typing import Any
+
+    from errands.model.event import Event
+    from errands.model.run import Run
+    from errands.model.view import RunView, View
+
+    Value = str | int | float | bool
+
+START = "background_task_start"
+EXECUTE = "background_task_execute"
+_HEX = frozenset("0123456789abcdef")
+
+
+@record
+class Place:
+    """Where in which trace a span stands."""
+
+    trace_id: str
+    span_id: str
+
+    @property
+    def traceparent(self) -> str:
+        return f"00-{self.trace_id}-{self.span_id}-01"
+
+
+@record
+class Span:
+    place: Place
+    name: str
+    started_at: datetime
+    ended_at: datetime | None  # None: it goes on
+    parent_id: str | None = None
+    links: tuple[Place, ...] = ()
+    attributes: Mapping[str, Value] = {}
+    error: str | None = None  # why it failed; None when it did not
+
+
+def caller(environ: Mapping[str, str]) -> Place | None:
+    """Read the place that an environment hands on; nonsense is no place."""
+    parts = environ.get("TRACEPARENT", "").split("-")
+    if len(parts) < 4 or parts[0] == "ff" or [len(each) for each in parts[:4]] != [2, 32, 16, 2]:
+        return None
+    _, trace_id, span_id, _ = parts[:4]
+    if not all(set(each) <= _HEX for each in parts[:4]) or not trace_id.strip("0") or not span_id.strip("0"):
+        return None
+    return Place(trace_id=trace_id, span_id=span_id)
+
+
+def executing(run: Run | RunView, launched_in: Place | None) -> Place:
+    """Give the place of a run's execution: what is started there stands below it."""
+    return _place(run, EXECUTE, launched_in)
+
+
+def calling(execute: Place, call: str) -> Place:
+    """Give the place of a tool call in a run: what the tool starts stands below it."""
+    return _below(execute, f"execute_tool {call}")
+
+
+def span_id(run_id: str, created_at: datetime, name: str = EXECUTE) -> str:
+    """Name a span of a run. It is always the same, and no other run's, here or elsewhere."""
+    return _digest(f"{name} {run_id} {created_at}", 8)
+
+
+def spans_of(
+    view: View, events: Sequence[Event], launched_in: Place | None, *, only: int | None = None
+) -> list[Span]:
+    """Tell what there is to trace of a task, or of one run: what happened in each, the oldest first."""
+    spans: list[Span] = []
+    facts = _facts(view)
+    for run in view.history:
+        if only is not None and run.number != only:
+            continue
+        start, execute = _place(run, START, launched_in), executing(run, launched_in)
+        earlier = [each for each in view.history if each.number == run.number - 1]
+        spans.append(
+            Span(
+                place=start,
+                name=START,
+                started_at=run.created_at,
+                ended_at=run.started_at or run.completed_at,
+                parent_id=launched_in.span_id if launched_in is not None and run.number == 1 else None,
+                links=tuple(executing(each, launched_in) for each in earlier),
+                attributes={**facts, "task.run": run.number, "task.cause": run.cause},
+                error=run.error if run.started_at is None and run.state == "failed" else None,
+            )
+        )
+        if run.started_at is not None:
+            spans.append(_execution(run, start, execute, facts))
+            mine = [each for each in events if each.run == run.number]
+            spans += _beneath(view, run, execute, mine)
+    return spans
+
+
+def _execution(run: RunView, start: Place, execute: Place, facts: Mapping[str, Value]) -> Span:
+    found: dict[str, Value | None] = {
+        "task.run": run.number,
+        "task.status": run.state,
+        "task.pid": run.pid,
+        "task.exit_code": run.exit_code,
+        "task.signal": run.signal,
+        "task.attempt": run.attempt,
+    }
+    assert run.started_at is not None
+    return Span(
+        place=execute,
+        name=EXECUTE,
+        started_at=run.started_at,
+        ended_at=run.completed_at,
+        parent_id=start.span_id,
+        links=(start,),
+        attributes={**facts, **{name: value for name, value in found.items() if value is not None}},
+        error=(run.error or run.failure or run.state) if run.state in ("failed", "cancelled") else None,
+    )
+
+
+def _facts(view: View) -> dict[str, Value]:
+    from errands.model.view import as_json
+
+    flat = as_json(view)
+    facts = {
+        "task.id": view.id,
+        "task.kind": view.kind,
+        "task.command": view.command,
+        "task.description": view.description,
+        "task.approved_by": flat["approved_by"],
+        "task.approved_at": flat["approved_at"],
+    }
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _beneath(view: View, run: RunView, execute: Place, events: Sequence[Event]) -> Iterator[Span]:
+    """Tell what an agent did: the requests to its model and the calls of its tools."""
+    if view.agent is None:
+        return
+    assert run.started_at is not None
+    agent = _below(execute, "invoke_agent")
+    session = (view.details or {}).get("session")
+    yield Span(
+        place=agent,
+        name=f"invoke_agent {view.agent.name}",
+        started_at=run.started_at,
+        ended_at=run.completed_at,
+        parent_id=execute.span_id,
+        attributes={
+            "gen_ai.operation.name": "invoke_agent",
+            "gen_ai.agent.name": view.agent.name,
+            **({"gen_ai.conversation.id": session} if session else {}),
+        },
+        error=run.error if run.state == "failed" else None,
+    )
+    begun: dict[str, tuple[str, datetime]] = {}
+    since = run.started_at
+    for event in events:
+        told = _told(event)
+        call = str(told.get("call", ""))
+        match event.name:
+            case "tool":
+                begun[call] = (str(told.get("name", "")), event.at)
+            case "tool_end":
+                name, at = begun.pop(call, (str(told.get("name", "")), event.at))
+                yield _tool(execute, agent, call, name, at, event.at, failed=bool(told.get("failed")))
+                since = event.at
+            case "usage":
+                yield _chat(agent, view.agent.model, since, event.at, told)
+                since = event.at
+    for call, (name, at) in begun.items():
+        yield _tool(execute, agent, call, name, at, run.completed_at, failed=run.completed_at is not None)
+
+
+def _tool(
+    execute: Place,
+    agent: Place,
+    call: str,
+    name: str,
+    start: datetime,
+    end: datetime | None,
+    *,
+    failed: bool,
+) -> Span:
+    return Span(
+        place=calling(execute, call),
+        name=f"execute_tool {name}",
+        started_at=start,
+        ended_at=end,
+        parent_id=agent.span_id,
+        attributes={
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.name": name,
+            "gen_ai.tool.call.id": call,
+        },
+        error="the call failed" if failed else None,
+    )
+
+
+def _chat(agent: Place, model: str | None, start: datetime, end: datetime, told: Mapping[str, Any]) -> Span:
+    model = told.get("model") or model
+    return Span(
+        place=_below(agent, f"chat {end}"),
+        name=f"chat {model}" if model else "chat",
+        started_at=start,
+        ended_at=end,
+        parent_id=agent.span_id,
+        attributes={
+            "gen_ai.operation.name": "chat",
+            **({"gen_ai.request.model": model} if model else {}),
+            **{
+                f"gen_ai.usage.{name}": told[name]
+                for name in ("input_tokens", "output_tokens")
+                if name in told
+            },
+        },
+    )
+
+
+def _told(event: Event) -> Mapping[str, Any]:
+    if event.name not in ("tool", "tool_end", "usage"):
+        return {}
+    import json
+
+    try:
+        told = json.loads(event.detail)
+    except ValueError:
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _place(run: Run | RunView, name: str, launched_in: Place | None) -> Place:
+    # Later runs may come days after whoever launched the task is gone: they are traces of their own.
+    inherits = launched_in is not None and run.number == 1
+    trace = launched_in.trace_id if inherits and launched_in else _digest(f"{run.id} {run.created_at}", 16)
+    return Place(trace_id=trace, span_id=span_id(run.id, run.created_at, name))
+
+
+def _below(place: Place, name: str) -> Place:
+    return Place(trace_id=place.trace_id, span_id=_digest(f"{name} {place.span_id}", 8))
+
+
+def _digest(text: str, size: int) -> str:
+    return blake2b(text.encode(), digest_size=size).hexdigest()

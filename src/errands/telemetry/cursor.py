@@ -1,0 +1,69 @@
+"""The cursor: which runs have been handed on.
+
+All up to a place are, but for those that had not ended when it was passed; so it is short, however many runs
+there are. It moves after the collector took the spans: what was handed on twice has the same ids both times.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, datetime, timedelta
+
+from errands.model.record import evolve, record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.spans import Spans
+
+
+_MARGIN = timedelta(seconds=5)  # transactions are not committed in the order in which they began
+
+
+@record
+class Cursor:
+    place: int
+    run: str = ""  # the run that stood there
+    at: datetime = datetime.min.replace(tzinfo=UTC)  # when it was made
+    open: tuple[int, ...] = ()
+
+
+def begin(path: str, spans: Spans) -> None:
+    """Make the cursor, where there is none yet: what has ended by now is not handed on."""
+    if os.path.exists(path):
+        return
+    place = spans.last_place()
+    for _, run, _, at in spans.traced(after=place - 1, among=(), limit=1):
+        write(path, Cursor(place=place, run=run, at=at, open=tuple(spans.live_places())))
+        return
+    write(path, Cursor(place=0))
+
+
+def read(path: str, spans: Spans) -> Cursor:
+    try:
+        with open(path, encoding="utf-8") as file:
+            values = json.load(file)
+        cursor = Cursor(
+            place=int(values["place"]),
+            run=str(values["run"]),
+            at=datetime.fromisoformat(values["at"]),
+            open=tuple(map(int, values["open"])),
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        # Unreadable: better to hand everything on again than to leave anything out.
+        return Cursor(place=0)
+    if cursor.place and [each[1] for each in spans.traced(after=cursor.place - 1, among=(), limit=1)] != [
+        cursor.run
+    ]:
+        # The newest runs were removed, and their places are given again: what stands there now is new.
+        return evolve(cursor, place=spans.place_at(cursor.at - _MARGIN))
+    return cursor
+
+
+def write(path: str, cursor: Cursor) -> None:
+    draft = f"{path}.new"
+    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        json.dump(
+            {"place": cursor.place, "run": cursor.run, "at": cursor.at.isoformat(), "open": cursor.open}, file
+        )
+    os.replace(draft, path)

@@ -1,0 +1,87 @@
+"""The exporter: reads which runs have ended, sends their spans, and moves the cursor.
+
+What the collector does not take now is sent later; only what it refuses for good is left out, and said so.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from urllib.parse import urlsplit
+
+from errands.model.errors import StoreError
+from errands.model.record import evolve
+from errands.model.span import Span
+from errands.telemetry import cursor as cursors
+from errands.telemetry.otlp import request
+from errands.telemetry.settings import Settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.spans import Spans
+
+RUNS = 200  # in one request
+_TEMPORARY = (408, 429, 502, 503, 504)
+_LONGEST = 60.0  # seconds between two tries
+_LOG = logging.getLogger("errands.telemetry")
+
+
+class Exporter:
+    def __init__(self, spans: Spans, settings: Settings, path: str) -> None:
+        self._spans = spans
+        self._settings = settings
+        self._path = path
+
+    def run(self, *, is_wanted: Callable[[], bool], every: float = 1.0) -> None:
+        """Hand spans on until nobody wants them any more, and what is left then."""
+        pause = every
+        while is_wanted():
+            try:
+                while self.export():
+                    pass
+                pause = every
+            except Exception as error:  # noqa: BLE001  # the loop's edge: nothing is lost, it is tried again
+                pause = min(pause * 2, _LONGEST)
+                _LOG.warning("spans wait, the next try is in %g s: %s", pause, error)
+            deadline = time.monotonic() + pause
+            while time.monotonic() < deadline and is_wanted():
+                time.sleep(min(every, 0.2))
+        try:
+            while self.export():
+                pass
+        except (OSError, HTTPException, StoreError) as error:
+            _LOG.warning("spans wait until the exporter runs again: %s", error)
+
+    def export(self) -> bool:
+        """Hand on one portion; tell whether there may be more."""
+        cursor = cursors.read(self._path, self._spans)
+        found = self._spans.traced(after=cursor.place, among=cursor.open, limit=RUNS)
+        ended = [run_id for _, run_id, has_ended, _ in found if has_ended]
+        passed = evolve(cursor, open=tuple(place for place, _, has_ended, _ in found if not has_ended))
+        if found and found[-1][0] > cursor.place:
+            place, run_id, _, at = found[-1]
+            passed = evolve(passed, place=place, run=run_id, at=at)
+        if ended:
+            self._send([span for run_id in ended for span in self._spans.spans(run_id)])
+        if passed != cursor:
+            cursors.write(self._path, passed)
+        return passed.place > cursor.place
+
+    def _send(self, spans: Sequence[Span]) -> None:
+        url = urlsplit(self._settings.url)
+        kind = HTTPSConnection if url.scheme == "https" else HTTPConnection
+        line = kind(url.netloc, timeout=self._settings.timeout)
+        try:
+            headers = {"Content-Type": "application/json", **self._settings.headers}
+            path = f"{url.path or '/'}?{url.query}" if url.query else url.path or "/"
+            line.request("POST", path, request(spans, self._settings.resource), headers)
+            answer = line.getresponse()
+            said = answer.read(2000).decode("utf-8", "replace")
+        finally:
+            line.close()
+        if answer.status in _TEMPORARY:
+            raise HTTPException(f"{self._settings.url} answers {answer.status} {answer.reason}")
+        if answer.status >= 300:
+            _LOG.error("%s refuses %d spans: %d %s", self._settings.url, len(spans), answer.status, said)
