@@ -1,62 +1,21 @@
-"""What an agent that speaks the Agent Client Protocol may do here, and what becomes of it when it fails."""
+"""What an agent that speaks the Agent Client Protocol is told, and what it may do here."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
-import sys
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from errands.agents.acp import Acp
-from errands.agents.acp import backend as backend_module
 from errands.agents.acp.transcript import Transcript, retold
-from errands.model.agent_errors import AgentError, AgentUnavailable, BudgetExceeded, SessionGone
-from errands.model.record import evolve
-from errands.ports.agent import Call, Decision
-from errands.testing.desk import SPEC, RecordingDesk, no, yes
+from errands.model.agent_errors import AgentError
+from errands.testing.desk import SPEC, no
 
-ROOT = Path(__file__).parents[2]
-ALL = ("load", "resume", "fork", "close")
-
-
-class Stage:
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.project = folder / "project"
-        self.home = folder / "agent"
-        self.project.mkdir()
-        self.home.mkdir()
-
-    def desk(
-        self, *, run: str = "tested-222222.1", decide: Callable[[Call], Decision] = yes, **options: Any
-    ) -> RecordingDesk:
-        spec = evolve(SPEC, cwd=str(self.project), **{"system": "", **options})
-        return RecordingDesk(self.folder / "desk", spec=spec, run=run, decide=decide)
-
-    @asynccontextmanager
-    async def agent(self, *can: str, **settings: Any) -> AsyncIterator[Acp]:
-        command = [sys.executable, "-m", "tests.agents.acp_agent", str(self.home), *(can or ALL)]
-        agent = Acp({"command": command, "env": {"PYTHONPATH": f"{ROOT}/src:{ROOT}"}, **settings})
-        try:
-            yield agent
-        finally:
-            await agent.close()
-
-    async def says(self, text: str, *can: str, desk: RecordingDesk | None = None, **settings: Any) -> str:
-        """Send one prompt in a session of its own; give the answer."""
-        desk = desk or self.desk()
-        async with self.agent(*can, **settings) as agent:
-            return (await agent.prompt(await agent.open(desk), text, desk)).text
-
-    def prompts(self) -> list[str]:
-        return [json.loads(line) for line in (self.home / "prompts").read_text().splitlines()]
+from .acp_stage import ALL, Stage
 
 
 @pytest.fixture
@@ -246,173 +205,3 @@ async def test_a_recovered_agent_is_told_which_calls_may_have_been_carried_out(s
     *_, note = stage.prompts()
     assert "You were interrupted" in note
     assert 'shell {"command": "touch begun; sleep 60"}' in note
-
-
-# Trouble
-
-
-async def test_an_agent_needs_a_command() -> None:
-    with pytest.raises(AgentError, match="needs a command"):
-        Acp({})
-
-
-async def test_an_unknown_setting_is_refused() -> None:
-    with pytest.raises(AgentError, match="did you mean command"):
-        Acp({"comand": "opencode acp"})
-
-
-async def test_a_command_that_is_not_there_is_named(stage: Stage) -> None:
-    agent = Acp({"command": "no-such-agent --acp"})
-    with pytest.raises(AgentError, match="no-such-agent cannot be started"):
-        await agent.open(stage.desk())
-
-
-async def test_a_program_that_is_no_agent_is_told_by_what_it_says(stage: Stage) -> None:
-    agent = Acp({"command": ["sh", "-c", "echo 'wrong program' >&2; exit 4"]})
-    with pytest.raises(AgentUnavailable, match=r"ended with 4\. wrong program"):
-        await agent.open(stage.desk())
-
-
-async def test_an_agent_of_another_protocol_is_refused(stage: Stage) -> None:
-    with pytest.raises(AgentError, match="speaks version 99 of the protocol"):
-        await stage.says("hello", "future")
-
-
-@pytest.mark.fault("F47")
-async def test_an_agent_that_dies_fails_with_its_last_words_and_what_it_had_said(stage: Stage) -> None:
-    with pytest.raises(AgentUnavailable, match=r"ended with 7\. out of memory") as caught:
-        await stage.says("half an answer\nDIE out of memory")
-    assert "half an answer" in caught.value.partial
-
-
-@pytest.mark.fault("F47")
-async def test_after_an_agent_died_the_session_goes_on_in_another_one(stage: Stage) -> None:
-    desk = stage.desk()
-    async with stage.agent() as agent:
-        session = await agent.open(desk)
-        with pytest.raises(AgentUnavailable):
-            await agent.prompt(session, "marmalade\nDIE now", desk)
-        assert "marmalade" in (await agent.prompt(session, "RECALL", stage.desk(run="tested-222222.2"))).text
-
-
-@pytest.mark.fault("F47")
-async def test_an_error_of_the_agent_is_never_an_answer(stage: Stage) -> None:
-    with pytest.raises(AgentError, match=r"Internal error \(the model is down\)"):
-        await stage.says("FAIL the model is down")
-
-
-@pytest.mark.fault("F47")
-async def test_an_agent_that_falls_silent_is_given_up(stage: Stage) -> None:
-    with pytest.raises(AgentUnavailable, match=r"silent for 0\.3 s") as caught:
-        await stage.says("so far\nSILENT", patience=0.3)
-    assert "so far" in caught.value.partial
-
-
-async def test_waiting_for_a_person_is_not_silence(stage: Stage) -> None:
-    class Slow(RecordingDesk):
-        async def allow(self, call: Call) -> Decision:
-            await asyncio.sleep(0.6)
-            return await super().allow(call)
-
-    desk = Slow(stage.folder / "desk", spec=evolve(SPEC, cwd=str(stage.project)))
-    assert "it printed yes" in await stage.says("RUN sleep 0.6; echo yes", desk=desk, patience=0.3)
-
-
-@pytest.mark.fault("F47")
-async def test_an_empty_answer_is_an_error(stage: Stage) -> None:
-    with pytest.raises(AgentUnavailable, match="answered with nothing"):
-        await stage.says("USE 1 1")
-
-
-@pytest.mark.parametrize(
-    ("reason", "error", "words"),
-    [
-        ("refusal", AgentError, "did not finish: refusal"),
-        ("max_tokens", BudgetExceeded, "tokens of one answer"),
-        ("max_turn_requests", BudgetExceeded, "own limit of requests"),
-    ],
-)
-async def test_a_turn_that_was_not_finished_is_no_answer(
-    stage: Stage, reason: str, error: type[AgentError], words: str
-) -> None:
-    with pytest.raises(error, match=words) as caught:
-        await stage.says(f"STOP {reason}")
-    assert caught.value.partial.endswith("so far")
-
-
-@pytest.mark.spec("S15")
-async def test_a_budget_of_tool_calls_stops_the_turn(stage: Stage) -> None:
-    desk = stage.desk(budget={"tool_calls": 2})
-    with pytest.raises(BudgetExceeded, match="budget of 2 tool calls is used up"):
-        await stage.says("RUN echo 1 >>witness\n" * 5, desk=desk)
-    assert (stage.project / "witness").read_text() == "1\n1\n"
-
-
-@pytest.mark.spec("S15")
-async def test_a_budget_of_money_stops_the_turn(stage: Stage) -> None:
-    desk = stage.desk(budget={"cost_microdollars": 400_000})
-    with pytest.raises(BudgetExceeded, match="400000 cost microdollars"):
-        await stage.says("COST 0.3\nCOST 0.5\nRUN touch witness", desk=desk)
-    assert not (stage.project / "witness").exists()
-
-
-@pytest.mark.spec("S15")
-async def test_what_was_used_is_told(stage: Stage) -> None:
-    desk = stage.desk()
-    async with stage.agent() as agent:
-        answer = await agent.prompt(
-            await agent.open(desk), "USE 70 8\nCOST 0.25\nRUN echo 1\nRUN echo 2", desk
-        )
-    assert answer.usage == {
-        "input_tokens": 70, "output_tokens": 8, "requests": 3, "tool_calls": 2, "cost_microdollars": 250_000,
-    }  # fmt: skip
-
-
-@pytest.mark.trap(64)
-async def test_an_agent_that_does_not_stop_is_ended(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backend_module, "_GRACE", 0.2)
-    desk = stage.desk()
-    async with stage.agent(*ALL, "deaf") as agent:
-        session = await agent.open(desk)
-        asking = asyncio.create_task(agent.prompt(session, "hello\nSILENT", desk))
-        while not (stage.home / "prompts").exists():
-            await asyncio.sleep(0.01)
-        await agent.abort(session)
-        with pytest.raises(AgentError, match="the prompt was stopped"):
-            await asyncio.wait_for(asking, 20)
-
-
-@pytest.mark.spec("A8")
-async def test_a_question_ends_with_the_turn(stage: Stage) -> None:
-    """An agent that was stopped while a person thinks is told that the question is void."""
-    never = asyncio.Event()
-
-    class Forgotten(RecordingDesk):
-        async def allow(self, call: Call) -> Decision:
-            await super().allow(call)
-            await never.wait()
-            raise AssertionError
-
-    desk = Forgotten(stage.folder / "desk", spec=evolve(SPEC, cwd=str(stage.project)))
-    async with stage.agent() as agent:
-        session = await agent.open(desk)
-        asking = asyncio.create_task(agent.prompt(session, "RUN touch witness", desk))
-        while not desk.asked:
-            await asyncio.sleep(0.01)
-        await agent.abort(session)
-        with pytest.raises(AgentError, match="stopped"):
-            await asyncio.wait_for(asking, 20)
-    assert not (stage.project / "witness").exists()
-
-
-@pytest.mark.spec("S5")
-async def test_a_session_that_the_agent_lost_is_gone(stage: Stage) -> None:
-    desk = stage.desk()
-    async with stage.agent() as agent:
-        session = await agent.open(desk)
-        await agent.prompt(session, "hello", desk)
-    (stage.home / f"{session}.session").unlink()
-    for can in (("load",), ("resume",)):
-        async with stage.agent(*can) as agent:
-            with pytest.raises(SessionGone):
-                await agent.prompt(session, "hello again", stage.desk(run="tested-222222.2"))

@@ -274,8 +274,8 @@ class Acp:
         self, connection: ClientSideConnection, live: str, asking: asyncio.Future[PromptResponse]
     ) -> None:
         """Have the agent stop; one that does not is ended."""
-        with suppress(*_LINE_ERRORS):
-            await connection.cancel(session_id=live)
+        with suppress(*_LINE_ERRORS, TimeoutError):
+            await asyncio.wait_for(connection.cancel(session_id=live), _GRACE)
         await asyncio.wait((asking,), timeout=_GRACE)
         if not asking.done():
             await self._child.close()

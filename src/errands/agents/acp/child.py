@@ -58,7 +58,8 @@ class Child:
         connection, process, listener = self._connection, self._process, self._listener
         self._connection = self._process = self._listener = None
         if connection is not None:
-            await connection.close()
+            with suppress(OSError):  # it may be broken already
+                await connection.close()
         if process is not None:
             await _end(process)
         if listener is not None:

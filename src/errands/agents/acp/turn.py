@@ -60,6 +60,8 @@ class Turn:
 
         An agent that asked for a call may have us do it afterwards: that is not asked a second time.
         """
+        if self.stopped.is_set():
+            return None
         if wants and wants in self._granted:
             self._granted.remove(wants)
             return Decision(allowed=True)
@@ -68,7 +70,8 @@ class Turn:
         stopping = asyncio.ensure_future(self.stopped.wait())
         try:
             await asyncio.wait((deciding, stopping), return_when=asyncio.FIRST_COMPLETED)
-            decision = deciding.result() if deciding.done() else None
+            # A stop goes first: nothing begins after it.
+            decision = deciding.result() if deciding.done() and not self.stopped.is_set() else None
         finally:
             deciding.cancel()
             stopping.cancel()
