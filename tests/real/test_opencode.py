@@ -14,7 +14,7 @@ import pytest
 
 from errands.agents.opencode import OpenCode
 from errands.agents.opencode.server import Server
-from errands.model.agent_errors import AgentUnavailable
+from errands.model.agent_errors import AgentError, AgentUnavailable
 from errands.model.record import evolve
 from errands.ports.agent import Call, Decision
 from errands.testing.contracts.agent import AgentContract, until
@@ -256,12 +256,22 @@ async def test_a_server_that_was_killed_goes_on_without_repeating_a_call(
     assert (tmp_path / "project" / "witness").read_text() == "x\n"
 
 
+async def test_a_model_that_does_not_exist_is_told_at_once(opencode: str, folder: Path) -> None:
+    desk = desk_in(folder, spec={"model": "fake/unheard-of"})
+    agent = OpenCode({"url": opencode})
+    session = await agent.open(desk)
+
+    async with asyncio.timeout(10):
+        with pytest.raises(AgentError, match="unheard-of"):
+            await agent.prompt(session, "hello", desk)
+
+
 async def test_a_fork_cannot_move_to_another_directory(opencode: str, folder: Path) -> None:
     desk = desk_in(folder)
     agent = OpenCode({"url": opencode})
     session = await agent.open(desk)
 
-    with pytest.raises(Exception, match="keeps a fork in the directory of its parent"):
+    with pytest.raises(AgentError, match="keeps a fork in the directory of its parent"):
         await agent.fork(session, desk_in(folder, spec={"cwd": str(folder)}))
 
 

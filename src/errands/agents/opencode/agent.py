@@ -65,16 +65,14 @@ class OpenCode:
         await desk.turn()
         # Whoever recovers has to look for the prompt only if it may have been sent.
         desk.keep(session, [json.dumps({"kind": "prompt", "run": desk.run})], usage={})
-        await self._send(session, text, desk)
-        return await self._follow(session, desk)
+        return await self._follow(session, text, desk)
 
     async def recover(self, session: str, text: str, desk: Desk) -> Answer:
         if not any(each["run"] == desk.run for each in entries(desk, session)):
             return await self.prompt(session, text, desk)
         await desk.turn()
-        if not await self._arrived(session, desk):
-            await self._send(session, text, desk)
-        return await self._follow(session, desk, again=True)
+        unsent = None if await self._arrived(session, desk) else text
+        return await self._follow(session, unsent, desk, again=True)
 
     async def post(self, session: str, text: str, desk: Desk) -> None:
         try:
@@ -118,21 +116,23 @@ class OpenCode:
         except WireError:
             pass  # it may have arrived: whoever follows the turn finds out, and nobody sends it again
 
-    async def _follow(self, session: str, desk: Desk, *, again: bool = False) -> Answer:
-        """Wait for the answer; `again` tells an agent that was interrupted to go on, once."""
-        turn = self._turn(session, desk)
+    async def _follow(self, session: str, words: str | None, desk: Desk, *, again: bool = False) -> Answer:
+        """Send a prompt and wait for the answer; `again`: one that was interrupted is told to go on."""
         try:
-            while True:
-                try:
-                    return await turn.finish()
-                except Unfinished as error:
-                    if turn.refused:  # of several refusals at once OpenCode tells only one, and ends the turn
-                        words, turn.refused = REFUSED.format("; ".join(turn.refused)), []
-                    elif again:
-                        words, again = INTERRUPTED, False
-                    else:
-                        raise AgentError(f"the prompt was interrupted in OpenCode: {error}") from error
-                await self._send(session, words, desk)
+            async with self._turn(session, desk) as turn:
+                while True:
+                    if words is not None:
+                        await self._send(session, words, desk)
+                    try:
+                        return await turn.finish()
+                    except Unfinished as error:
+                        if turn.refused:
+                            # Of several refusals at once OpenCode tells only one, and ends the turn.
+                            words, turn.refused = REFUSED.format("; ".join(turn.refused)), []
+                        elif again:
+                            words, again = INTERRUPTED, False
+                        else:
+                            raise AgentError(f"the prompt was interrupted in OpenCode: {error}") from error
         except asyncio.CancelledError:
             await asyncio.shield(self.abort(session))
             raise

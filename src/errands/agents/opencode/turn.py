@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from errands.ports.agent import Desk
 
 TAG = "errands.run"  # in the metadata of a prompt: the run that sent it
-SETTLE = 4.0  # seconds in which a prompt that was accepted begins
+SETTLE = 15.0  # seconds in which a prompt that was accepted begins; a server that just started takes some
+CONNECTING = 2.0  # seconds for the stream of events to begin
 QUIET = 0.4  # seconds in which a session that has begun is not taken for idle by mistake
 HOLLOW = 5  # answers in a row with nothing in them, after which the model is taken to talk nonsense
 
@@ -42,6 +43,7 @@ class Turn:
         self._poll = poll
         self._patience = patience
         self._woken = asyncio.Event()
+        self._connected = asyncio.Event()
         self._asking: dict[str, asyncio.Task[None]] = {}
         self._undecided: set[str] = set()
         self._decided = asyncio.Event()
@@ -49,31 +51,39 @@ class Turn:
         self._account = Account(desk, session)
         self._moved = time.monotonic()
         self._seen = ""
-        self._idle_since: float | None = None
+        self._idle: tuple[bool, float] | None = None  # whether the turn had begun, and since when
         self._partial = ""
+        self._trouble: Mapping[str, Any] | None = None
+
+    async def __aenter__(self) -> Turn:
+        """Begin to listen, so that nothing is missed of what is sent now."""
+        self._listening = asyncio.create_task(self._listen())
+        try:
+            await asyncio.wait_for(self._connected.wait(), min(self._poll, CONNECTING))
+        except TimeoutError:
+            pass  # polling will do
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        tasks = [self._listening, *self._asking.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.shield(asyncio.wait(tasks))
 
     async def finish(self) -> Answer:
         """Wait for the answer; `Unfinished` when there will be none, unless another prompt is sent."""
-        self._idle_since = None
-        listening = asyncio.create_task(self._listen())
-        try:
-            while True:
-                self._woken.clear()
-                answer = await self._look()
-                if answer is not None:
-                    return answer
-                unsettled = self._idle_since is not None
-                try:
-                    await asyncio.wait_for(
-                        self._woken.wait(), min(self._poll, 0.5) if unsettled else self._poll
-                    )
-                except TimeoutError:
-                    pass
-        finally:
-            tasks = [listening, *self._asking.values()]
-            for task in tasks:
-                task.cancel()
-            await asyncio.shield(asyncio.wait(tasks))
+        self._idle = None
+        while True:
+            self._woken.clear()
+            answer = await self._look()
+            if answer is not None:
+                return answer
+            is_unsettled = self._idle is not None
+            try:
+                pause = min(self._poll, QUIET) if is_unsettled else self._poll
+                await asyncio.wait_for(self._woken.wait(), pause)
+            except TimeoutError:
+                pass
 
     async def sent(self) -> bool:
         """Tell whether the prompt of this run is in the session."""
@@ -91,7 +101,13 @@ class Turn:
     def _hear(self, event: Mapping[str, Any]) -> None:
         self._moved = time.monotonic()
         match event:
-            case {"type": "session.idle" | "session.error" | "permission.asked" | "server.connected"}:
+            case {"type": "session.error", "properties": {"error": dict(error)}}:
+                self._trouble = error
+                self._woken.set()
+            case {"type": "server.connected"}:
+                self._connected.set()
+                self._woken.set()
+            case {"type": "session.idle" | "permission.asked"}:
                 self._woken.set()
             case {"type": "session.status", "properties": {"status": {"type": "retry"}}}:
                 self._woken.set()
@@ -113,18 +129,23 @@ class Turn:
         self._note(answers)
         await self._ask_for_permissions()
         if state is not None:
-            self._idle_since = None
+            self._idle = None
             await self._check(state, answers)
             return None
-        last = answers[-1] if answers else None
+        last = next((each for each in answers[-1:] if each["info"]["parentID"] == prompts[-1]), None)
         if last and (error := last["info"].get("error")):
             raise self._error(error)
         if last and last["info"].get("finish") not in (None, "tool-calls", "unknown"):
             return Answer(text=text_of(last), usage=self._account.used)
-        self._idle_since = self._idle_since or time.monotonic()
-        has_begun = last is not None and last["info"]["parentID"] == prompts[-1]
-        if time.monotonic() - self._idle_since > (QUIET if has_begun else SETTLE):
-            raise Unfinished("it ended without an answer")
+        has_begun = last is not None
+        if self._trouble and not has_begun:
+            trouble, self._trouble = self._trouble, None
+            raise self._error(trouble)
+        # The state may be older than the messages. Only if it is idle once more, there is nothing to come.
+        if self._idle is None or self._idle[0] != has_begun:
+            self._idle = has_begun, time.monotonic()
+        elif time.monotonic() - self._idle[1] > (QUIET if has_begun else SETTLE):
+            raise Unfinished("it ended without an answer" if has_begun else "it never began")
         return None
 
     async def _messages(self) -> Sequence[Message]:
