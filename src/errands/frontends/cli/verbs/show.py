@@ -20,6 +20,7 @@ from errands.frontends.cli.showing import (
 )
 from errands.model.duration import spoken
 from errands.model.sanitise import line
+from errands.model.span import span_id
 from errands.text import Cell, Column, facts, plural, rule, size, state_cell, table
 
 TYPE_CHECKING = False
@@ -92,6 +93,7 @@ def _facts(context: Context, view: View, at: datetime) -> Iterator[tuple[str, st
     yield "parent", line(view.parent or "")
     if view.is_live and view.wake:
         yield "at its end", view.wake
+    yield "span", span_id(run.id, run.created_at)
     yield "output", _output_fact(run)
     yield "files", "\n".join(line(name) for name in details.get("files", ()))
 
