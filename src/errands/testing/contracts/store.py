@@ -329,3 +329,39 @@ class StoreContract:
             "stop requested",
             "cancelled",
         ]
+
+    @pytest.mark.spec("X10")
+    def test_traces_find_what_was_launched_where_and_every_run(self, store: Store) -> None:
+        add(store, sample_task("a-222222"))
+        add(store, sample_task("b-222222", created_by="run a-222222.1", created_at=START + SECOND))
+        add(store, sample_task("c-222222", created_by="run a-222222.1", created_at=START + SECOND))
+        assert store.launched_by("a-222222.1") == ["b-222222", "c-222222"]
+        assert store.launched_by("a-222222.10") == []
+        assert list(store.every_run()) == [
+            ("c-222222.1", START + SECOND),
+            ("b-222222.1", START + SECOND),
+            ("a-222222.1", START),
+        ]
+
+    @pytest.mark.spec("X10")
+    def test_runs_are_traced_in_the_order_of_their_places(self, store: Store) -> None:
+        assert store.last_place() == 0
+        for number, name in enumerate("abc"):
+            add(store, sample_task(f"{name}-222222", created_at=START + number * SECOND))
+        [(task, run)] = claim(store, limit=1)
+        with store:
+            store.end(run, rollup(task, run, sample_ending()), sample_ending(), summary=None, now=START)
+        found = store.traced(after=0, among=(), limit=9)
+        places = [place for place, _, _, _ in found]
+        assert places == sorted(places)
+        assert [each[1:3] for each in found] == [
+            ("a-222222.1", True),
+            ("b-222222.1", False),
+            ("c-222222.1", False),
+        ]
+        assert store.live_places() == places[1:]
+        assert store.last_place() == places[2]
+        assert store.traced(after=places[1], among=(places[0],), limit=9) == [found[0], found[2]]
+        assert store.traced(after=0, among=(), limit=1) == found[:1]
+        assert store.place_at(START + SECOND) == places[1]
+        assert store.place_at(START - SECOND) == 0
