@@ -126,6 +126,11 @@ def test_a_preset_that_does_not_exist_is_refused() -> None:
         Command({"preset": "cloud"})
 
 
+def test_a_setting_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(BadValue, match="no setting 'colour'; there are arguments, command"):
+        Command({"colour": "blue", "lane": "agent"})
+
+
 @pytest.mark.spec("S5")
 async def test_a_dropped_session_is_gone_for_everything(tmp_path: Path) -> None:
     desk = desk_in(tmp_path)

@@ -14,6 +14,7 @@ import pytest
 from errands.agents.opencode import OpenCode
 from errands.agents.opencode.wire import Wire, WireError
 from errands.model.agent_errors import AgentError, AgentUnavailable
+from errands.model.errors import BadValue
 from errands.testing.desk import RecordingDesk
 
 EVENT = b'data: {"type": "a"}\n\n'
@@ -151,6 +152,11 @@ async def test_what_the_server_refuses_is_told(tmp_path: Path, answer: bytes, wo
     async with answering(answer) as (url, _asked):
         with pytest.raises(AgentError, match=words):
             await OpenCode({"url": url, "retries": 0}).open(RecordingDesk(tmp_path))
+
+
+def test_a_setting_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(BadValue, match="no setting 'uri'; there are agent, model"):
+        OpenCode({"uri": "http://127.0.0.1", "lane": "agent"})
 
 
 def _free_port() -> int:

@@ -209,10 +209,10 @@ async def test_the_session_has_the_tools_and_the_words_of_its_specification(
     claude = Command({**settings(tmp_path / "home", model), "arguments": []})
     session = await claude.open(desk)
 
-    await claude.prompt(session, "SAY quack", desk)
-    await claude.prompt(session, "SAY quack", desk_in(tmp_path, spec=options, run="tested-222222.2"))
+    await claude.prompt(session, "SAY quack, Claude", desk)
+    await claude.prompt(session, "SAY quack, Claude", desk_in(tmp_path, spec=options, run="tested-222222.2"))
 
-    for asked in [each for each in model.asked_for("SAY quack") if each.path == "/v1/messages"]:
+    for asked in [each for each in model.asked_for("SAY quack, Claude") if each.path == "/v1/messages"]:
         assert asked.offers - {"DeferredToolPlaceholder"} == {"Bash", "Read"}
         assert asked.body["model"] == "claude-duck"
         assert "Be a duck." in asked.text
@@ -227,6 +227,22 @@ async def test_it_stops_at_the_number_of_requests_it_may_make(claude: Command, t
         await claude.prompt(session, "\n".join(running(f"echo {each}") for each in range(5)), desk)
 
     assert len(desk.tools()) == 2
+
+
+@pytest.mark.spec("S15")
+@pytest.mark.trap(63)
+@pytest.mark.parametrize(("budget", "calls"), [({"tool_calls": 2}, 2), ({"input_tokens": 25}, 3)])
+async def test_it_stops_at_its_budget(
+    claude: Command, tmp_path: Path, budget: dict[str, int], calls: int
+) -> None:
+    desk = desk_in(tmp_path, spec={"budget": budget})
+    session = await claude.open(desk)
+    lines = [running(f"echo {each} >>{min(budget)}") for each in range(6)]
+
+    with pytest.raises(BudgetExceeded, match="is used up"):
+        await claude.prompt(session, "\n".join(lines), desk)
+
+    assert len((tmp_path / "project" / min(budget)).read_text().split()) <= calls
 
 
 @pytest.mark.spec("S14")

@@ -14,7 +14,7 @@ import pytest
 
 from errands.agents.opencode import OpenCode
 from errands.agents.opencode.server import Server
-from errands.model.agent_errors import AgentError, AgentUnavailable
+from errands.model.agent_errors import AgentError, AgentUnavailable, BudgetExceeded
 from errands.model.record import evolve
 from errands.ports.agent import Call, Decision
 from errands.testing.contracts.agent import AgentContract, until
@@ -221,14 +221,31 @@ async def test_the_session_has_the_tools_and_the_words_of_its_specification(
     desk = desk_in(folder, spec={"tools": ("bash", "read"), "model": "fake/fake", "system": "Be a duck."})
     agent = OpenCode({"url": opencode})
     session = await agent.open(desk)
-    await agent.prompt(session, "SAY quack", desk)
+    await agent.prompt(session, "SAY quack, OpenCode", desk)
     forked = await agent.fork(session, desk)
-    await agent.prompt(forked, "SAY quack", evolve_run(desk))
+    await agent.prompt(forked, "SAY quack, OpenCode", evolve_run(desk))
 
-    first, second = [each for each in model.asked_for("SAY quack") if each.offers]
+    first, second = [each for each in model.asked_for("SAY quack, OpenCode") if each.offers]
     for asked in (first, second):
         assert asked.offers == {"bash", "read"}
         assert "Be a duck." in asked.text
+
+
+@pytest.mark.spec("S15")
+@pytest.mark.trap(63)
+@pytest.mark.parametrize(("budget", "calls"), [({"tool_calls": 2}, 2), ({"input_tokens": 25}, 3)])
+async def test_it_stops_at_its_budget(
+    opencode: str, folder: Path, budget: dict[str, int], calls: int
+) -> None:
+    desk = desk_in(folder, spec={"budget": budget})
+    agent = OpenCode({"url": opencode})
+    session = await agent.open(desk)
+    lines = [running(f"echo {each} >>{min(budget)}") for each in range(6)]
+
+    with pytest.raises(BudgetExceeded, match="is used up"):
+        await agent.prompt(session, "\n".join(lines), desk)
+
+    assert len((folder / "project" / min(budget)).read_text().split()) <= calls
 
 
 @pytest.mark.spec("S14")

@@ -17,6 +17,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.agent import Desk
 
+COMMON = {"backend", "budget", "home", "lane"}  # what all agents have
+SETTINGS = {"preset", "command", "arguments", "env", "model", "retries"}
 PRESETS: dict[str, type[Claude] | type[Plain]] = {"claude": Claude, "plain": Plain}
 
 
@@ -24,6 +26,9 @@ class Command:
     """Settings: `preset` (claude; plain when a command is given), `command`, `env` and more."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
+        if unknown := settings.keys() - SETTINGS - COMMON:
+            words = ", ".join(sorted(SETTINGS))
+            raise BadValue(f"a command line agent has no setting {min(unknown)!r}; there are {words}")
         words = settings.get("command", "claude")
         command = shlex.split(words) if isinstance(words, str) else list(words)
         preset = settings.get("preset") or ("plain" if "command" in settings else "claude")

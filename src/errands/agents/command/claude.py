@@ -37,6 +37,7 @@ class Claude:
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._program: Sequence[str] = settings["command"]
         self._arguments: Sequence[str] = settings.get("arguments", ())
+        self._model: str | None = settings.get("model")
         retries = str(settings.get("retries", 3))
         self._env = {"CLAUDE_CODE_MAX_RETRIES": retries, **settings.get("env", {})}
         self._transcripts = Transcripts(self._env)
@@ -107,7 +108,7 @@ class Claude:
             raise SessionGone
         else:
             place = ["--session-id", session]
-        argv = [*self._program, *_flags(desk.spec), *place, *self._arguments]
+        argv = [*self._program, *_flags(desk.spec, self._model), *place, *self._arguments]
         process = await Process.start(argv, cwd=desk.spec.cwd, env=self._env)
         self._talking[session] = process
         turn = Turn(process, desk, spent=self._transcripts.cost(session))
@@ -116,6 +117,7 @@ class Claude:
             async for line in process.lines():
                 with suppress(ValueError):  # what is no JSON is no message to us
                     turn.hear(json.loads(line))
+                turn.check()
                 if turn.over:
                     process.hush()
             code = await process.ended()
@@ -133,15 +135,15 @@ def _message(text: str, prompt: str | None) -> dict[str, Any]:
     return {**message, "uuid": prompt} if prompt else message
 
 
-def _flags(spec: Spec) -> list[str]:
+def _flags(spec: Spec, model: str | None) -> list[str]:
     asking = {"permissions": {"ask": ["Bash"]}}
     flags = ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
     flags += ["--permission-prompt-tool", "stdio", "--settings", json.dumps(asking)]
     flags += ["--disallowedTools", ",".join(USELESS)]
     if spec.system:
         flags += ["--append-system-prompt", spec.system]
-    if spec.model:
-        flags += ["--model", spec.model]
+    if name := spec.model or model:
+        flags += ["--model", name]
     if spec.tools is not None:
         flags += ["--tools", ",".join(spec.tools)]
     if requests := spec.budget.get("requests"):

@@ -27,6 +27,7 @@ TITLES = {"post": "Note", "prompt": "User", "answer": "Assistant"}
 class Plain:
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._command: Sequence[str] = settings["command"]
+        self._model: str = settings.get("model") or ""
         self._env: Mapping[str, str] = settings.get("env", {})
         self._talking: dict[str, Process] = {}
 
@@ -34,7 +35,7 @@ class Plain:
         await desk.turn()
         prompt = _script(ledger, desk.spec.system)
         argv = [
-            word.replace("{prompt}", prompt).replace("{model}", desk.spec.model or "")
+            word.replace("{prompt}", prompt).replace("{model}", desk.spec.model or self._model)
             for word in self._command
         ]
         process = await Process.start(argv, cwd=desk.spec.cwd, env=self._env)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from errands.ports.agent import Desk
 
 LIMITS = ("max_turns", "max_budget")  # how the reasons begin for which it stops because it was told to
+LONGEST_LINE = 200  # characters of what a tool is called with
 LONGEST_NOTE = 2000  # characters of a text that is noted
 
 
@@ -56,6 +57,13 @@ class Turn:
             case {"type": "result"}:
                 self._result = said
 
+    def check(self) -> None:
+        """Stop at once when the run has used more than it may."""
+        for name, limit in self._desk.spec.budget.items():
+            if (used := self._used.get(name, 0)) > limit:
+                words = f"the budget of {limit} {name.replace('_', ' ')} is used up ({used})"
+                raise BudgetExceeded(words, partial="\n".join(self._texts))
+
     def answer(self, code: int) -> Answer:
         """Give the answer, or say what went wrong."""
         partial = "\n".join(self._texts)
@@ -90,10 +98,11 @@ class Turn:
     def _hear_assistant(self, message: Mapping[str, Any]) -> None:
         for part in message["content"]:
             match part:
-                case {"type": "tool_use", "id": call_id, "name": name}:
+                case {"type": "tool_use", "id": call_id, "name": name, "input": {**about}}:
                     self._tools[call_id] = name
                     self._used["tool_calls"] += 1
-                    self._desk.note(Activity(kind="tool", name=name, call_id=call_id))
+                    text = str(about.get("command") or json.dumps(about, ensure_ascii=False))[:LONGEST_LINE]
+                    self._desk.note(Activity(kind="tool", name=name, call_id=call_id, text=text))
                 case {"type": "text", "text": text}:
                     self._texts.append(text)
                     self._desk.note(Activity(kind="text", text=text[:LONGEST_NOTE]))

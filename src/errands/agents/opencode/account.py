@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.agent import Desk
 
+LONGEST_LINE = 200  # characters of what a tool is called with
 LONGEST_NOTE = 2000  # characters of a text that is noted
 
 
@@ -26,6 +27,14 @@ class Account:
         self._added: set[str] = set()
         self._begun: set[str] = set()
         self._ended: set[str] = set()
+
+    @property
+    def overrun(self) -> str:
+        """Say which budget is used up; nothing when none is."""
+        for name, limit in self._desk.spec.budget.items():
+            if (used := self.used.get(name, 0)) > limit:
+                return f"the budget of {limit} {name.replace('_', ' ')} is used up ({used})"
+        return ""
 
     @property
     def is_at_work(self) -> bool:
@@ -58,7 +67,9 @@ class Account:
             self._begun.add(call_id)
             self.used["tool_calls"] += 1
             if is_news:
-                self._desk.note(Activity(kind="tool", name=name, call_id=call_id))
+                about = part["state"].get("input") or {}
+                text = str(about.get("command") or json.dumps(about, ensure_ascii=False))[:LONGEST_LINE]
+                self._desk.note(Activity(kind="tool", name=name, call_id=call_id, text=text))
         if state in ("completed", "error") and call_id not in self._ended:
             self._ended.add(call_id)
             if is_news:

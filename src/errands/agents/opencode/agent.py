@@ -13,12 +13,15 @@ from errands.agents.opencode.server import Server
 from errands.agents.opencode.turn import SETTLE, TAG, Turn, Unfinished
 from errands.agents.opencode.wire import WireError
 from errands.model.agent_errors import AgentError, AgentUnavailable, SessionGone
+from errands.model.errors import BadValue
 from errands.ports.agent import Answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.agent import Desk, Spec
 
+COMMON = {"backend", "budget", "home", "lane"}  # what all agents have
+SETTINGS = {"url", "username", "password", "agent", "model", "retries", "poll", "patience", "timeout"}
 POLL = 5.0  # seconds: how late an end is found whose event was missed
 PATIENCE = 300.0  # seconds without a sign of life from the model
 STOPPING = 10.0  # seconds for a session to come to rest
@@ -37,9 +40,13 @@ REFUSED = "Not all of these calls were allowed ({}). Go on without them, or say 
 
 
 class OpenCode:
-    """Settings: `url`, `username`, `password`, `agent`, `retries`, `poll` and `patience` in seconds."""
+    """Settings: where the server is, `agent`, `model`; `poll`, `patience` and `timeout` are seconds."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
+        if unknown := settings.keys() - SETTINGS - COMMON:
+            words = ", ".join(sorted(SETTINGS))
+            raise BadValue(f"an OpenCode agent has no setting {min(unknown)!r}; there are {words}")
+        self._model: str | None = settings.get("model")
         self._server = Server(settings)
         self._agent: str | None = settings.get("agent")
         self._poll = float(settings.get("poll", POLL))
@@ -144,8 +151,8 @@ class OpenCode:
         body: dict[str, Any] = {"parts": [{"type": "text", "text": text}]}
         if spec.system:
             body["system"] = spec.system
-        if spec.model:
-            provider, _, model = spec.model.partition("/")
+        if name := spec.model or self._model:
+            provider, _, model = name.partition("/")
             body["model"] = {"providerID": provider, "modelID": model}
         if self._agent:
             body["agent"] = self._agent

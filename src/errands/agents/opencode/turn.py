@@ -15,7 +15,7 @@ from typing import Any
 from errands.agents.opencode.account import Account, text_of
 from errands.agents.opencode.server import RECENT, Server
 from errands.agents.opencode.wire import WireError
-from errands.model.agent_errors import AgentError, AgentUnavailable
+from errands.model.agent_errors import AgentError, AgentUnavailable, BudgetExceeded
 from errands.ports.agent import Answer, Call
 
 TYPE_CHECKING = False
@@ -113,6 +113,8 @@ class Turn:
                 self._woken.set()
             case {"type": "message.part.updated", "properties": {"part": {"type": "tool"} as part}}:
                 self._account.take_tool(part)
+                if self._account.overrun:
+                    self._woken.set()
             case {"type": "message.part.updated", "properties": {"part": {"type": "step-finish"}}}:
                 self._woken.set()
 
@@ -127,6 +129,9 @@ class Turn:
             if each["info"].get("parentID") in prompts and each["info"].get("summary") is not True
         ]
         self._note(answers)
+        if overrun := self._account.overrun:
+            await self._server.abort(self._session)
+            raise BudgetExceeded(overrun, partial=self._partial)
         await self._ask_for_permissions()
         if state is not None:
             self._idle = None
