@@ -113,6 +113,37 @@ def run_daemon(home: Home | None = None) -> int:
     return serve(home, config, _boot(), begin)
 
 
+def run_agent(run_id: str) -> int:
+    """Be the process of an agent's run."""
+    import asyncio
+    import io
+
+    from errands.agents import make
+    from errands.engine.answering import answer, fail
+
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="replace")
+    home = open_home()
+    try:
+        engine = open_engine(home)
+    except BadValue as error:  # the configuration of the directory it works in
+        engine = open_engine(home, configuration.Config())
+        return fail(engine, run_id, error)
+    backends = engine.config.backends
+    try:
+        return asyncio.run(
+            answer(
+                engine,
+                run_id,
+                lambda name: make(name, backends.get(name, {}), home.path),
+                unheld=lambda: ensure_held(engine),
+            )
+        )
+    finally:
+        engine.close()
+
+
 def start_daemon(home: Home) -> None:
     """Start the daemon in the background and return when it answers, or say why it does not."""
     os.makedirs(home.path, mode=0o700, exist_ok=True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -261,6 +263,21 @@ async def test_an_answer_that_only_the_transcript_has_is_found_there(
 
     assert answer.text == "marmalade once"
     assert len(model.asked_for("SAY marmalade once")) == 1
+
+
+@pytest.mark.spec("S1")
+async def test_a_session_is_there_after_a_year(claude: Command, tmp_path: Path) -> None:
+    desk = desk_in(tmp_path)
+    session, other = await claude.open(desk), await claude.open(desk)
+    await claude.prompt(session, "SAY marmalade", desk)
+    (path,) = (tmp_path / "home").glob(f".claude/projects/*/{session}.jsonl")
+    a_year_ago = time.time() - 366 * 86_400
+    os.utime(path, (a_year_ago, a_year_ago))
+
+    await claude.prompt(other, "SAY honey", desk_in(tmp_path, run="tested-222222.2"))
+    answer = await claude.prompt(session, "RECALL", desk_in(tmp_path, run="tested-222222.3"))
+
+    assert "marmalade" in answer.text
 
 
 @pytest.mark.spec("S5")

@@ -45,7 +45,8 @@ class Key:
 
 def _key(path: str, kind: Kind, meaning: str, **more: Any) -> Key:
     section, _, name = path.partition(".")
-    project = path != "runs.shell" and section not in ("daemon", "lanes", "retention", "store")
+    personal = ("runs.shell", "agents.depth", "agents.fan_out", "agents.unattended")
+    project = path not in personal and section not in ("daemon", "lanes", "retention", "store")
     return Key(section=section, name=name, kind=kind, help=meaning, project=project, **more)
 
 
@@ -76,6 +77,16 @@ KEYS = (
     _key("runs.memory", "size", "the most memory a run's processes may use together", least=1, optional=True),
     _key("runs.cpu", "duration", "the most processor time a run's processes may use together", optional=True),
     _key("runs.processes", "count", "the most processes a run may have at a time", least=1, optional=True),
+    _key("agents.default", "text", "the agent that is asked, unless the prompt names another"),
+    _key("agents.timeout", "duration", "the longest an agent may take to answer", optional=True),
+    _key("agents.depth", "count", "how deep agents may start agents that start agents"),
+    _key("agents.fan_out", "count", "how many live tasks an agent's session may have at a time", least=1),
+    _key(
+        "agents.unattended",
+        "choice",
+        "what becomes of an agent's call that a person must allow; a refused one is told to the agent",
+        choices=("wait", "refuse"),
+    ),
     _key("retention.enabled", "flag", "whether finished tasks are removed by themselves"),
     _key("retention.keep", "duration", "how long a finished task is kept"),
     _key("retention.history", "duration", "how long the earlier runs of a task are kept"),
@@ -111,6 +122,7 @@ VARIABLES = {
     "ERRANDS_RUN_ID": "in a task: the id of its run",
     "ERRANDS_RUN_DIR": "in a task: the directory of its run, for files that shall be kept",
     "ERRANDS_PROGRESS": "in a task: the file to which progress can be written",
+    "ERRANDS_DEPTH": "in an agent's task: how deep it stands below a person's",
     "ERRANDS_EXIT_CODE": "in a `--finally` command: the exit code of the run",
     "ERRANDS_OUTCOME": "in a `--finally` command: how the run ended",
     "ERRANDS_BOOT_ID_FILE": "in tests: a file that is read in place of the system's boot id",

@@ -47,12 +47,13 @@ class Reading:
         self.user = user
         self.values: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
         self.values["lanes"] = dict(LANES)
+        self.backends: dict[str, Mapping[str, Any]] = {}
         self.origin: dict[str, str] = {}
         self.problems: list[Problem] = []
 
     def config(self) -> Config:
         sections = {name: kind(**self.values[name]) for name, kind in SECTIONS.items()}
-        return Config(lanes=self.values["lanes"], origin=self.origin, **sections)
+        return Config(lanes=self.values["lanes"], backends=self.backends, origin=self.origin, **sections)
 
     def problem(self, source: str, key: str, advice: str) -> None:
         self.problems.append(Problem(source=source, key=key, advice=advice))
@@ -81,6 +82,8 @@ class Reading:
 
     def value(self, source: str, section: str, name: str, raw: Any, *, project: bool = False) -> None:
         path = f"{section}.{name}"
+        if section == "agents" and isinstance(raw, dict):
+            return self.backend(source, name, raw, project=project)
         key = key_of(section, name)
         if key is None:
             known = [k.name for k in KEYS if k.section == section]
@@ -92,6 +95,20 @@ class Reading:
             self.values[section][name] = _value(key, raw)
         except (ValueError, BadValue) as error:
             return self.problem(source, path, str(error))
+        self.origin[path] = source
+
+    def backend(self, source: str, name: str, settings: Mapping[str, Any], *, project: bool) -> None:
+        """Take the settings of an agent as they are: its backend knows what they mean."""
+        path = f"agents.{name}"
+        if project:
+            # They name programs to start and places to send conversations to.
+            return self.problem(
+                source, path, f"a project cannot decide this; set it in your file, {self.user}"
+            )
+        for key in ("backend", "lane", "model"):
+            if not isinstance(settings.get(key, ""), str):
+                return self.problem(source, f"{path}.{key}", f"{settings[key]!r} is not a text")
+        self.backends[name] = settings
         self.origin[path] = source
 
 

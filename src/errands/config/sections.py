@@ -10,12 +10,13 @@ from errands.model.record import record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Literal
+    from typing import Any, Literal
 
     from errands.model.limits import OnIdle
     from errands.model.notice import Policy
 
     Durability = Literal["normal", "full"]
+    Unattended = Literal["wait", "refuse"]
 
 # The shell that reads lines: bash where there is one, because that is what people type at.
 _BASHES = ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/opt/homebrew/bin/bash")
@@ -39,6 +40,15 @@ class Runs:
     memory: int | None = None
     cpu: timedelta | None = None
     processes: int | None = None
+
+
+@record
+class Agents:
+    default: str = "offline"
+    timeout: timedelta | None = timedelta(minutes=5)
+    depth: int = 3
+    fan_out: int = 16
+    unattended: Unattended = "wait"
 
 
 @record
@@ -68,11 +78,16 @@ LANES = {"shell": 5, "agent": 4, "local": 1}
 
 @record
 class Config:
-    """The whole configuration; `origin` says where each value that is no default came from."""
+    """The whole configuration; `origin` says where each value that is no default came from.
+
+    `backends` has the settings of each agent by its name, as they stand below `[agents.NAME]`.
+    """
 
     daemon: Daemon = Daemon()
     lanes: Mapping[str, int] = LANES
     runs: Runs = Runs()
+    agents: Agents = Agents()
+    backends: Mapping[str, Mapping[str, Any]] = {}
     retention: Retention = Retention()
     store: Store = Store()
     notices: Notices = Notices()
@@ -83,6 +98,7 @@ class Config:
 SECTIONS = {
     "daemon": Daemon,
     "runs": Runs,
+    "agents": Agents,
     "retention": Retention,
     "store": Store,
     "notices": Notices,

@@ -73,6 +73,17 @@ class AsyncEngine:
             else:
                 answer.set_result(view)
 
+    async def ask(
+        self, text: str, *, resume: str | None = None, is_awaited: bool = False, **options: Any
+    ) -> View:
+        """Ask an agent; `options` are the fields of `Draft`: agent, model, fork, name, cwd, timeout, budget ..."""
+        draft = drafted((), {**options, "prompt": text})
+        return self.engine.sessions.ask(draft, resume=resume, is_awaited=is_awaited)
+
+    async def resume(self, task_id: str, text: str, *, is_awaited: bool = False) -> View:
+        """Send a follow-up prompt to a completed task's session, as a new run of the task."""
+        return self.engine.sessions.resume(task_id, text, is_awaited=is_awaited)
+
     async def submit_all(self, drafts: Sequence[Draft]) -> list[View]:
         """Create several tasks at once; `after` may name another one of them."""
         return self.engine.submit_all(drafts)
@@ -128,7 +139,7 @@ class AsyncEngine:
         """Wait for one task; tell whether it has ended."""
         if self.engine.store.ended(task_id):
             return True
-        async with _Line(self.engine, [task_id], self._unheld, ends_only=True) as line:
+        async with Line(self.engine, [task_id], self._unheld, ends_only=True) as line:
             while not self.engine.store.ended(task_id):
                 left = LOOK if deadline is None else min(LOOK, deadline - time.monotonic())
                 if left <= 0:
@@ -143,7 +154,7 @@ class AsyncEngine:
         """
         ids = tuple(self.engine.resolve(each) for each in task_ids)
         seen = {view.id: _place(view) for view in self._watched(ids, ())}
-        async with _Line(self.engine, ids or ("*",), self._unheld) as line:
+        async with Line(self.engine, ids or ("*",), self._unheld) as line:
             while True:
                 told = await line.news(LOOK)
                 for view in self._watched(told or ids, () if told else seen):
@@ -166,7 +177,7 @@ class AsyncEngine:
         """Yield a task's output as it comes, from its beginning, until its run has ended."""
         view = self.engine.get(task_id)
         run_id, offset = view.latest.id, 0
-        async with _Line(self.engine, [view.id], self._unheld) as line:
+        async with Line(self.engine, [view.id], self._unheld) as line:
             while True:
                 over = self.engine.store.ended(view.id)
                 while (piece := self.engine.output(run_id, offset=offset, limit=_CHUNK)).content:
@@ -211,7 +222,7 @@ def _place(view: View) -> tuple[object, ...]:
     return view.latest.id, view.latest.state, view.latest.stop_requested_at
 
 
-class _Line:
+class Line:
     """A line to the doorbell that an event loop can wait on."""
 
     def __init__(
@@ -225,7 +236,7 @@ class _Line:
         self._handle = -1
         self._heard: asyncio.Future[None] | None = None
 
-    async def __aenter__(self) -> _Line:
+    async def __aenter__(self) -> Line:
         return self
 
     async def __aexit__(self, *error: object) -> None:

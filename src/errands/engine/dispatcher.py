@@ -11,9 +11,11 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from errands.config import Config
+from errands.engine.asking import DEPTH
 from errands.engine.home import Home
-from errands.model.action import written
+from errands.model.action import Prompt, Shell, written
 from errands.model.run import Run
+from errands.model.span import caller, executing
 from errands.model.task import Task
 from errands.ports.runner import Launch, Step
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 # The width of a lane that only the launcher's configuration knows: its runs must not wait for ever.
 UNKNOWN_LANE = 1
 _CACHED_ENVIRONMENTS = 16
+# The process of an agent asks the store for all the rest. `-P`: the project's own modules are not ours.
+_AGENT_STEP = Step(role="main", argv=(sys.executable, "-P", "-m", "errands.agents"), label="agent")
 
 
 class Dispatcher:
@@ -37,10 +41,19 @@ class Dispatcher:
         self._lanes: dict[str, str] = {}
         self._used: dict[str, int] = {}
         self._backlog: set[str] = set()
+        # Runs that wait for others have lent their slots; those that want theirs back go first.
+        self._lent: dict[str, str] = {}
+        self._returning: list[str] = []
 
     def look(self) -> None:
         """Learn which lanes have ready runs. What nobody else changed is known without looking."""
         self._backlog = set(self._store.ready_lanes())
+        waiting = self._store.waiting_runs()
+        for run_id, what in waiting.items():
+            if what in ("approval", "task") and run_id in self._lanes:
+                self._lent[run_id] = self._lanes.pop(run_id)
+                self._used[self._lent[run_id]] -= 1
+        self._returning = [each for each, what in waiting.items() if what == "slot"]
 
     def expect(self, lanes: Iterable[str]) -> None:
         """Take it that these lanes have ready runs; when they have none, the next claim finds out."""
@@ -48,8 +61,25 @@ class Dispatcher:
 
     @property
     def has_room(self) -> bool:
-        """Tell whether a ready run could be claimed now."""
-        return any(self._room(lane) > 0 for lane in self._backlog)
+        """Tell whether a ready run could be claimed now, or one that waited could go on."""
+        return any(self._room(lane) > 0 for lane in self._backlog) or any(
+            each in self._lanes or (each in self._lent and self._room(self._lent[each]) > 0)
+            for each in self._returning
+        )
+
+    def give_back(self) -> list[str]:
+        """Let runs that have waited go on, as far as there is room; give their ids."""
+        given = []
+        for run_id in list(self._returning):
+            lane = self._lent.get(run_id)
+            if lane is not None and self._room(lane) > 0:
+                self._lanes[run_id] = self._lent.pop(run_id)
+                self._used[lane] += 1
+            if run_id in self._lanes:
+                self._returning.remove(run_id)
+                self._store.set_waiting(run_id, None)
+                given.append(run_id)
+        return given
 
     def claim(self, *, now: datetime) -> list[tuple[Task, Run]]:
         """Claim as many runs as the lanes have room for."""
@@ -65,11 +95,12 @@ class Dispatcher:
 
     def hold(self, task: Task, run: Run) -> None:
         """Count a run against its lane, once, until it is freed."""
-        if run.id not in self._lanes:
+        if run.id not in self._lanes and run.id not in self._lent:
             self._lanes[run.id] = task.lane
             self._used[task.lane] = self._used.get(task.lane, 0) + 1
 
     def free(self, run_id: str) -> None:
+        self._lent.pop(run_id, None)
         lane = self._lanes.pop(run_id, None)
         if lane is not None:
             self._used[lane] -= 1
@@ -81,24 +112,23 @@ class Dispatcher:
         """Gather all a shim has to know about a run."""
         directory = self._home.run(run.id)
         limits, action = task.limits, task.action
-        labels = [written(each) for each in action.commands]
+        base = self._environment(action.environment)
+        text = ""
+        if isinstance(action, Prompt):
+            exchange = self._store.exchange(run.id)
+            text = action.text if exchange is None else exchange.text
         return Launch(
             run_id=run.id,
             attempt=run.attempt,
             directory=directory,
-            header=_header(task, run, labels),
-            steps=(
-                *[self._step("before", each, written(each)) for each in action.before],
-                *[
-                    self._step("main", each, label)
-                    for each, label in zip(action.commands, labels, strict=True)
-                ],
-                *[self._step("finally", each, written(each)) for each in action.lastly],
-            ),
+            header=_header(task, run, text),
+            steps=(_AGENT_STEP,) if isinstance(action, Prompt) else self._steps(action),
             cwd=action.cwd,
-            base=self._environment(action.environment),
+            base=base,
             env={
                 **action.env,
+                **({DEPTH: str(action.depth)} if isinstance(action, Prompt) else {}),
+                "TRACEPARENT": executing(run, caller(action.env) or caller(base)).traceparent,
                 "ERRANDS_HOME": self._home.path,
                 "ERRANDS_TASK_ID": task.id,
                 "ERRANDS_RUN_ID": run.id,
@@ -106,18 +136,26 @@ class Dispatcher:
                 "ERRANDS_PROGRESS": f"{directory}/progress",
             },
             cap=limits.output,
-            timeout=None if limits.timeout is None else limits.timeout.total_seconds(),
+            timeout=None if limits.timeout is None else max(limits.timeout.total_seconds() - run.spent, 0.1),
             idle=None if limits.idle is None or limits.on_idle == "report" else limits.idle.total_seconds(),
             grace=limits.grace.total_seconds(),
             memory=limits.memory,
             cpu=None if limits.cpu is None else limits.cpu.total_seconds(),
             processes=limits.processes,
-            input=action.input,
+            input="none" if isinstance(action, Prompt) else action.input,
+            may_wait=isinstance(action, Prompt),
         )
 
-    def _step(self, role: Role, command: Command, label: str) -> Step:
+    def _steps(self, action: Shell) -> tuple[Step, ...]:
+        return (
+            *[self._step("before", each) for each in action.before],
+            *[self._step("main", each) for each in action.commands],
+            *[self._step("finally", each) for each in action.lastly],
+        )
+
+    def _step(self, role: Role, command: Command) -> Step:
         argv = (self._config.runs.shell, "-c", command) if isinstance(command, str) else command
-        return Step(role=role, argv=argv, label=label)
+        return Step(role=role, argv=argv, label=written(command))
 
     def _environment(self, digest: str) -> Mapping[str, str]:
         found = self._environments.get(digest)
@@ -133,12 +171,17 @@ def _utc(moment: datetime) -> str:
     return str(moment)[:19] + " UTC"
 
 
-def _header(task: Task, run: Run, labels: list[str]) -> bytes:
+def _header(task: Task, run: Run, prompt: str) -> bytes:
     """Write what a log begins with, so that it can be understood alone."""
-    started = run.started_at or run.created_at
+    started, action = run.started_at or run.created_at, task.action
+    what = (
+        [f"agent     {action.agent}", f"prompt    {prompt}"]
+        if isinstance(action, Prompt)
+        else [f"command   {written(each)}" for each in action.commands]
+    )
     lines = [
         f"task      {task.id}, run {run.number}",
-        *[f"command   {each}" for each in labels],
+        *what,
         f"directory {task.action.cwd}",
         f"approved  by {task.created_by}, {_utc(task.created_at)}",
         f"started   {_utc(started)}",

@@ -10,6 +10,7 @@ import os
 
 from errands.engine.home import last_output
 from errands.model import progress
+from errands.model.action import Prompt
 from errands.model.errors import BadValue, ErrandsError, IllegalMove, NotFound, StillLive, StoreError
 from errands.model.naming import is_id
 from errands.model.record import evolve
@@ -22,14 +23,17 @@ if TYPE_CHECKING:
     from typing import Any
 
     from errands.config import Config
+    from errands.engine.conversing import Conversing
     from errands.engine.doorbell import Bell
     from errands.engine.home import Home
     from errands.engine.launching import Launching
+    from errands.engine.tracing import Tracing
     from errands.model.draft import Draft
     from errands.model.event import Event
     from errands.model.mask import Mask
     from errands.model.notice import Notice
     from errands.model.progress import Progress
+    from errands.model.task import Task
     from errands.model.view import View
     from errands.ports.clock import Clock
     from errands.ports.output import OutputPort, Piece
@@ -60,6 +64,13 @@ class Engine:
     def close(self) -> None:
         self.bell.close()
         self.store.close()
+
+    @property
+    def tracing(self) -> Tracing:
+        """What traces ask."""
+        from errands.engine.tracing import Tracing
+
+        return Tracing(self)
 
     # Verbs.
 
@@ -192,6 +203,13 @@ class Engine:
         draft = filled(from_text(self.store.template(name)), values)
         return self.submit(evolve(draft, template=name, **changes))
 
+    @property
+    def sessions(self) -> Conversing:
+        """The verbs and questions about agents: ask, resume, acknowledge, conversation ..."""
+        from errands.engine.conversing import Conversing
+
+        return Conversing(self)
+
     def _launcher(self) -> Launching:
         if self._launching is None:
             from errands.engine.launching import Launching
@@ -218,18 +236,35 @@ class Engine:
         view = self._shown(self.store.view(task_id))
         task = self.store.task(task_id)
         details = {
-            "commands": [_plain(each) for each in task.action.commands],
-            "before": [_plain(each) for each in task.action.before],
-            "finally": [_plain(each) for each in task.action.lastly],
+            **self._action(task),
             "env": dict(task.action.env),
             "after": list(task.after),
             "waiting_for": [each for each in task.after if view.waits and not self.store.ended(each)],
-            "input": task.action.input,
             "message": task.message,
             "limits": _limits(task.limits),
             "files": self.files(view.latest.id),
         }
         return evolve(view, details=details, history=self.store.history(task_id))
+
+    def _action(self, task: Task) -> dict[str, Any]:
+        """Say what a task does, in plain values."""
+        action = task.action
+        if isinstance(action, Prompt):
+            session = self.store.session(task.id)
+            return {
+                "session": None if session is None else session.name,
+                "forked_from": action.fork,
+                "tools": None if action.tools is None else list(action.tools),
+                "depth": action.depth,
+                "budget": dict(action.budget),
+                "result": self.store.last_answer(task.id),
+            }
+        return {
+            "commands": [_plain(each) for each in action.commands],
+            "before": [_plain(each) for each in action.before],
+            "finally": [_plain(each) for each in action.lastly],
+            "input": action.input,
+        }
 
     def output(self, task_id: str, *, offset: int = 0, limit: int | None = None) -> Piece:
         """Read a task's output from an offset; the piece says where to go on."""
@@ -283,6 +318,8 @@ class Engine:
         if view.latest.state != "running":
             return view
         directory = self.home.run(view.latest.id)
+        if view.agent is not None:
+            return evolve(view, progress=_reported(directory), activity_at=view.agent.activity_at)
         seen = _reported(directory) or self._recognised(directory)
         return evolve(view, progress=seen, activity_at=_activity(directory))
 
@@ -314,7 +351,14 @@ def remove_tree(directory: str) -> None:
 
 
 def _is_own(name: str) -> bool:
-    return name in ("output.log", "output.tail", "progress", "control") or name.startswith("record.")
+    return name in (
+        "output.log",
+        "output.tail",
+        "progress",
+        "control",
+        "held",
+        "held.new",
+    ) or name.startswith("record.")
 
 
 def _plain(command: tuple[str, ...] | str) -> Any:

@@ -45,6 +45,7 @@ class Janitor:
             if not ids:
                 self._store.forget_notices(before=now - retention.keep)
                 self._store.forget_environments()
+                self._store.forget_ended_sessions()
         for run_id in (*runs, *past):
             remove_tree(self._home.run(run_id))
         if ids or past:

@@ -6,13 +6,14 @@ import os
 
 from errands.engine.engine import launcher
 from errands.engine.settle import settle
-from errands.model.action import Shell, written
+from errands.model.action import Prompt, Shell
 from errands.model.draft import UNLIMITED, check
 from errands.model.errors import BadValue, NotFound
 from errands.model.limits import Limits
 from errands.model.naming import command_slug, is_id, new_id, slug
 from errands.model.order import ordered
 from errands.model.plain import plain_text
+from errands.model.record import evolve
 from errands.model.task import Task
 from errands.model.trigger import At, Now
 from errands.model.view import first_view
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from errands.config import Config
+    from errands.model.action import Action
     from errands.model.draft import Draft
     from errands.model.run import Cause, Run
     from errands.model.view import View
@@ -89,6 +91,10 @@ class Launching:
             first = self._store.keyed(draft.key)
             if first is not None:
                 return self._store.view(first)
+        if draft.parent is not None and draft.parent.startswith("task:"):
+            from errands.engine.asking import check_fan_out
+
+            check_fan_out(self._store, self._config, draft.parent)
         run = None
         while run is None:
             task = self._task(draft, ids, now)
@@ -100,30 +106,69 @@ class Launching:
         return first_view(task, run, f"{self._runs_dir}/{run.id}/output.log")
 
     def _task(self, draft: Draft, ids: Mapping[str, str], now: datetime) -> Task:
-        self._check_lane(draft.lane)
         environ = os.environ if draft.environ is None else draft.environ
-        commands = (draft.command, *draft.then)
-        shown = " && ".join(written(each) for each in commands)
-        label = slug(draft.name) if draft.name else command_slug(shown)
+        cwd = os.path.abspath(draft.cwd or os.getcwd())
+        if draft.prompt is None:
+            return self._shell_task(draft, environ, cwd, ids, now)
+        from errands.engine.asking import asked
+
+        prompt = asked(draft, self._store, self._config, environ)
+        action = evolve(prompt, cwd=cwd, environment=self._environment(environ))
+        lane = draft.lane or self._config.backends.get(prompt.agent, {}).get("lane", "agent")
+        label = slug(draft.name or " ".join(prompt.text.split()[:4]))
+        return self._made(
+            draft,
+            environ,
+            ids,
+            now,
+            action=action,
+            label=label,
+            lane=lane,
+            timeout=self._config.agents.timeout,
+        )
+
+    def _shell_task(
+        self, draft: Draft, environ: Mapping[str, str], cwd: str, ids: Mapping[str, str], now: datetime
+    ) -> Task:
+        action = Shell(
+            commands=(draft.command, *draft.then),
+            cwd=cwd,
+            environment=self._environment(environ),
+            env=draft.env,
+            before=draft.before,
+            lastly=draft.lastly,
+            input=draft.input,
+        )
+        label = slug(draft.name) if draft.name else command_slug(action.line)
+        lane = "shell" if draft.lane is None else draft.lane
+        return self._made(
+            draft, environ, ids, now, action=action, label=label, lane=lane, timeout=self._config.runs.timeout
+        )
+
+    def _made(
+        self,
+        draft: Draft,
+        environ: Mapping[str, str],
+        ids: Mapping[str, str],
+        now: datetime,
+        *,
+        action: Action,
+        label: str,
+        lane: str,
+        timeout: timedelta | None,
+    ) -> Task:
+        self._check_lane(lane)
         runs = self._config.runs
         return Task(
             id=new_id(label, os.urandom(8)),
-            kind="shell",
+            kind="agent" if isinstance(action, Prompt) else "shell",
             state="active",
             name=draft.name or label,
-            description=draft.description or draft.name or shown,
-            action=Shell(
-                commands=commands,
-                cwd=os.path.abspath(draft.cwd or os.getcwd()),
-                environment=self._environment(environ),
-                env=draft.env,
-                before=draft.before,
-                lastly=draft.lastly,
-                input=draft.input,
-            ),
+            description=draft.description or draft.name or action.line,
+            action=action,
             trigger=Now() if draft.at is None else At(time=draft.at),
             limits=Limits(
-                timeout=_span(draft.timeout, runs.timeout),
+                timeout=_span(draft.timeout, timeout),
                 idle=_span(draft.idle, runs.idle),
                 on_idle=draft.on_idle or runs.on_idle,
                 memory=_amount(draft.memory, runs.memory),
@@ -132,7 +177,7 @@ class Launching:
                 output=draft.output or runs.output_cap,
                 grace=runs.grace if draft.grace is None else draft.grace,
             ),
-            lane=draft.lane,
+            lane=lane,
             priority=draft.priority,
             notify=draft.notify or self._config.notices.policy,
             owner=draft.owner or environ.get("ERRANDS_SESSION") or "user",

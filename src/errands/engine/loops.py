@@ -21,6 +21,7 @@ from errands.engine.janitor import Janitor
 from errands.engine.notifier import Notifier
 from errands.engine.supervisor import Supervisor
 from errands.model.errors import HomeError, StoreError
+from errands.model.run import task_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +60,14 @@ class Loops:
         self._config = config
         self._dispatcher = Dispatcher(store, home, config)
         self._supervisor = Supervisor(
-            store, runner, self._dispatcher, output, home, wake=self.wake, wake_later=self._wake_later
+            store,
+            runner,
+            self._dispatcher,
+            output,
+            home,
+            look=self.look,
+            wake=self.wake,
+            wake_later=self._wake_later,
         )
         self._notifier = Notifier(store, channels, clock)
         self._janitor = Janitor(store, home, config, clock)
@@ -168,16 +176,24 @@ class Loops:
     def _write(self, now: datetime) -> None:
         with self._store:
             runs, ended, released = self._supervisor.record(now=now)
+            revived = self._supervisor.revive()
             if released:
                 self._dispatcher.look()
             # Room is counted with the runs that end in this very turn already gone.
             for run_id in runs:
                 self._dispatcher.free(run_id)
+            given = self._dispatcher.give_back()
             claimed = self._dispatcher.claim(now=now)
-        self._supervisor.forget(runs)
-        for task, run in claimed:
+        self._supervisor.forget([*runs, *(run.id for _, run in revived)])
+        for task, run in (*revived, *claimed):
             self._supervisor.start(task, run)
-        self._belfry.tell([*ended, *released, *(task.id for task, _ in claimed)], ended=ended)
+        changed = [
+            *ended,
+            *released,
+            *(task.id for task, _ in claimed),
+            *(task_of(each)[0] for each in given),
+        ]
+        self._belfry.tell(changed, ended=ended)
         if ended:
             self._notifier.ring()
         self._watch_for_silence()

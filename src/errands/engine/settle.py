@@ -11,6 +11,8 @@ from errands.model.notice import Address, should_notify
 from errands.model.plain import plain_text
 from errands.model.run import task_of
 
+LONGEST_ANSWER = 16_000  # characters that a notice has of an agent's answer
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
@@ -74,6 +76,7 @@ def notice_body(
     signal: int | None = None,
     summary: str | None = None,
     elapsed: float | None = None,
+    answer: str | None = None,
 ) -> str:
     """Write the facts a notice carries; everything that came from outside is bounded."""
     return plain_text(
@@ -88,8 +91,24 @@ def notice_body(
             "error": None if error is None else _clipped(error, 400),
             "summary": summary,
             "elapsed": elapsed,
+            **({} if answer is None else {"answer": told_answer(task, answer)}),
         }
     )
+
+
+def told_answer(task: str, answer: str) -> str:
+    """Give an agent's answer in full, or its beginning and its end and where the rest is."""
+    if len(answer) <= LONGEST_ANSWER:
+        return answer
+    half = LONGEST_ANSWER // 2
+    gap = f"\n[... {len(answer) - 2 * half:,} characters: errands show {task} ...]\n"
+    return answer[:half] + gap + answer[-half:]
+
+
+def first_words(answer: str | None) -> str | None:
+    """Give the first line of an answer, for lists."""
+    lines = (answer or "").split("\n")
+    return _clipped(next((line.strip() for line in lines if line.strip()), ""), 200) or None
 
 
 def _clipped(text: str, size: int) -> str:

@@ -8,29 +8,35 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from errands.engine.dispatcher import Dispatcher
+from errands.engine.held import held_for
 from errands.engine.home import Home, last_output
-from errands.engine.settle import notice_body, pass_on
+from errands.engine.settle import first_words, notice_body, pass_on, settle
+from errands.model.action import Prompt
 from errands.model.ending import Ending
 from errands.model.errors import StoreError
 from errands.model.notice import Address
 from errands.model.record import evolve
 from errands.model.rollup import rollup
-from errands.model.run import Run
+from errands.model.run import Run, task_of
+from errands.model.session import Exchange, session_name
 from errands.model.summary import summarise
 from errands.model.task import Task
 from errands.ports.runner import Alive, Ended, NotStarted, Refused, Started
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from errands.model.states import Failure
     from errands.ports.output import OutputPort
     from errands.ports.runner import Report, Runner
     from errands.ports.store import Store
 
 _LOG = logging.getLogger("errands.supervisor")
 _SUMMARY_LINES = 60
+MOST_ATTEMPTS = 3  # of an agent whose process dies
+AWAITED = timedelta(seconds=2)  # how long a notice is kept back from whoever blocks
 _NOTHING_YET = -1.0  # no trace of output looks like this
 
 
@@ -43,6 +49,7 @@ class Supervisor:
         output: OutputPort,
         home: Home,
         *,
+        look: Callable[[], None],
         wake: Callable[[], None],
         wake_later: Callable[[], None],
     ) -> None:
@@ -51,6 +58,7 @@ class Supervisor:
         self._dispatcher = dispatcher
         self._output = output
         self._home = home
+        self._look = look
         self._wake = wake
         self._wake_later = wake_later
         self._live: dict[str, tuple[Task, Run]] = {}
@@ -95,10 +103,10 @@ class Supervisor:
                 self._ended[run.id] = report
         return None
 
-    def _next_attempt(self, run: Run) -> Run:
-        """Note that a run is started anew because its last attempt provably never started."""
-        again = evolve(run, attempt=run.attempt + 1)
-        self._store.again(run.id, attempt=again.attempt)
+    def _next_attempt(self, run: Run, spent: float = 0.0) -> Run:
+        """Note that a run is started anew: its last attempt never started, or it is an agent, who can go on."""
+        again = evolve(run, attempt=run.attempt + 1, spent=spent)
+        self._store.again(run.id, attempt=again.attempt, spent=spent)
         return again
 
     def record(self, *, now: datetime) -> tuple[list[str], list[str], list[str]]:
@@ -108,14 +116,39 @@ class Supervisor:
         """
         ended: list[str] = []
         released: list[str] = []
-        for run_id, report in self._ended.items():
-            gone, free = self._end(run_id, report.ending, now)
+        over = [run_id for run_id in self._ended if not self._is_cut_off(run_id)]
+        for run_id in over:
+            gone, free = self._end(run_id, self._ended[run_id].ending, now)
             ended += gone
             released += free
             self._started.pop(run_id, None)
         for run_id, started in self._started.items():
             self._store.note_start(run_id, pid=started.pid)
-        return list(self._ended), ended, released
+        return over, ended, released
+
+    def revive(self) -> list[tuple[Task, Run]]:
+        """Let agents whose process died go on; give the runs to start once this is committed."""
+        revived = []
+        for run_id in filter(self._is_cut_off, self._ended):
+            task, run = self._live[run_id]
+            elapsed = self._ended[run_id].ending.elapsed or 0.0
+            spent = run.spent + max(0.0, elapsed - held_for(self._home.run(run_id)))
+            _LOG.warning("the agent of run %s died; attempt %d goes on", run_id, run.attempt + 1)
+            revived.append((task, self._next_attempt(run, spent)))
+        return revived
+
+    def _is_cut_off(self, run_id: str) -> bool:
+        """Tell whether an agent died without being asked to, and has not died too often."""
+        task, run = self._live[run_id]
+        ending = self._ended[run_id].ending
+        died = ending.interrupted or ending.lost is not None or ending.signal is not None
+        return (
+            died
+            and isinstance(task.action, Prompt)
+            and ending.stop is None
+            and run.stop_requested_at is None
+            and run.attempt < MOST_ATTEMPTS
+        )
 
     @property
     def has_reports(self) -> bool:
@@ -206,8 +239,11 @@ class Supervisor:
 
     def _end(self, run_id: str, ending: Ending, now: datetime) -> tuple[list[str], list[str]]:
         task, run = self._live[run_id]
+        said: Exchange | None = None
+        if isinstance(task.action, Prompt):
+            said, ending = self._said(run, ending)
         outcome = rollup(task, run, ending)
-        summary = self._summary(task, run_id, ending)
+        summary = self._summary(task, run_id, ending) if said is None else first_words(said.answer)
         if not self._store.end(run, outcome, ending, summary=summary, now=now):
             _LOG.warning("run %s ended, but the store does not call it running", run_id)
             return [], []
@@ -215,11 +251,43 @@ class Supervisor:
             body = notice_body(
                 task=task.id, run=run_id, state=outcome.run_state, description=task.description,
                 command=task.action.line, error=outcome.error, exit_code=ending.code, signal=ending.signal,
-                summary=summary, elapsed=ending.elapsed,
+                summary=summary, elapsed=ending.elapsed, answer=None if said is None else said.answer,
             )  # fmt: skip
             address = Address(channel="inbox", target=task.owner)
-            self._store.add_notice(run_id, outcome.run_state, address, body=body, now=now)
-        return pass_on(self._store, run_id, outcome.run_state, now=now)
+            # Whoever blocks until the answer is there has a moment to say that it has arrived.
+            later = now + AWAITED if said is not None and self._store.is_awaited(run_id) else None
+            self._store.add_notice(run_id, outcome.run_state, address, body=body, now=now, not_before=later)
+        ended, released = pass_on(self._store, run_id, outcome.run_state, now=now)
+        if said is not None and outcome.run_state != "completed":
+            ended += self._stop_children(task, run, now)
+        return ended, released
+
+    def _said(self, run: Run, ending: Ending) -> tuple[Exchange, Ending]:
+        """Add what an agent said about its end to what its process showed of it."""
+        said = self._store.exchange(run.id) or Exchange(text="")
+        if ending.stop is not None or ending.code is None:
+            if ending.signal is not None and ending.stop is None:
+                why = f"its process died {run.attempt} times, at last by signal {ending.signal}"
+                return said, evolve(ending, failure="agent", error=why)
+            return said, ending
+        if said.failure is not None or said.answer is None or ending.code:
+            why = said.error or f"the agent's process ended with exit code {ending.code}, without an answer"
+            failure: Failure = "budget" if said.failure == "budget" else "agent"
+            return said, evolve(ending, failure=failure, error=why)
+        return said, ending
+
+    def _stop_children(self, task: Task, run: Run, now: datetime) -> list[str]:
+        """End what an agent has started and nobody waits for any more; give the tasks that ended by it."""
+        ended: list[str] = []
+        for child in self._store.live_children(session_name(task.id)):
+            if self._store.task(task_of(child)[0]).created_by != f"run {run.id}":
+                continue
+            if self._store.withdraw(child, by=f"the end of {run.id}", now=now):
+                ended += settle(self._store, child, "cancelled", now=now)
+            else:
+                self._store.request_stop(child, by=f"the end of {run.id}", now=now)
+                self._look()
+        return ended
 
     def _summary(self, task: Task, run_id: str, ending: Ending) -> str | None:
         if not ending.bytes:

@@ -1,4 +1,4 @@
-"""An action: what a task does when it runs.
+"""An action: what a task does when it runs: commands, or a prompt for an agent.
 
 A command is either words, which are executed as they are, or a line, which a shell reads; JSON keeps the
 difference as list and string.
@@ -38,6 +38,34 @@ class Shell:
     def line(self) -> str:
         """The commands as one line a person would type."""
         return " && ".join(written(each) for each in self.commands)
+
+
+@record
+class Prompt:
+    """A prompt for an agent, with all that its runs must never lose: this is the frozen launch specification.
+
+    `fork` names the session whose history the first run begins with.
+    """
+
+    text: str
+    agent: str
+    cwd: str
+    environment: str
+    env: Mapping[str, str] = {}
+    model: str | None = None
+    tools: tuple[str, ...] | None = None
+    depth: int = 0
+    budget: Mapping[str, int] = {}
+    fork: str | None = None
+
+    @property
+    def line(self) -> str:
+        """The prompt, in the place of a command."""
+        return self.text
+
+
+if TYPE_CHECKING:
+    Action = Shell | Prompt
 
 
 def written(command: Command) -> str:

@@ -1,6 +1,7 @@
 """A draft: what a caller asks for, before there is a task.
 
-Everything has the default a person expects, so `Draft(command="make test")` is enough.
+Everything has the default a person expects, so `Draft(command="make test")` is enough, and so is
+`Draft(prompt="why do the tests fail?")`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from errands.model.task import Priority
 
 UNLIMITED = timedelta.max
+BUDGETS = ("input_tokens", "output_tokens", "total_tokens", "requests", "tool_calls", "cost_microdollars")
 
 
 @record
@@ -32,7 +34,8 @@ class Draft:
     `UNLIMITED` (for memory and processes: 0) means no limit although the configuration has one.
     """
 
-    command: Command
+    command: Command = ()
+    prompt: str | None = None
     then: tuple[Command, ...] = ()
     before: tuple[Command, ...] = ()
     lastly: tuple[Command, ...] = ()
@@ -41,7 +44,7 @@ class Draft:
     cwd: str | None = None
     env: Mapping[str, str] = {}
     environ: Mapping[str, str] | None = None
-    lane: str = "shell"
+    lane: str | None = None
     priority: Priority = "normal"
     after: tuple[str, ...] = ()
     at: datetime | None = None
@@ -62,22 +65,26 @@ class Draft:
     output: int | None = None
     grace: timedelta | None = None
     input: Input = "none"
+    agent: str | None = None
+    model: str | None = None
+    tools: tuple[str, ...] | None = None
+    fork: str | None = None
+    budget: Mapping[str, int] = {}
 
 
 def check(draft: Draft) -> None:
     """Refuse what could never run, with a sentence that says what to change."""
-    for command in (draft.command, *draft.then, *draft.before, *draft.lastly):
-        words = (command,) if isinstance(command, str) else command
-        if not words or not words[0].strip():
-            raise BadValue("there is no command to run; give one, for example: errands run -- make test")
-        _check_text(words, "a command")
+    if draft.prompt is None:
+        _check_commands(draft)
+    else:
+        _check_prompt(draft, draft.prompt)
+    _check_text(
+        (draft.cwd or "", draft.name or "", draft.description or ""), "directory, name and description"
+    )
     for key, value in draft.env.items():
         if not key or "=" in key:
             raise BadValue(f"{key!r} is no name for an environment variable; write NAME=VALUE")
         _check_text((key, value), "the environment")
-    _check_text(
-        (draft.cwd or "", draft.name or "", draft.description or ""), "directory, name and description"
-    )
     for label in ("batch", "key", "owner", "parent", "message", "created_by"):
         _check_label(label, getattr(draft, label))
     _one_of("priority", draft.priority, PRIORITIES)
@@ -96,6 +103,33 @@ def check(draft: Draft) -> None:
         raise BadValue(f"an output cap of {draft.output} bytes is too small; the least is 4096")
     if draft.at is not None and draft.at.tzinfo is None:
         raise BadValue(f"the start time {draft.at} has no time zone; give it one, such as datetime.now(UTC)")
+
+
+def _check_commands(draft: Draft) -> None:
+    for command in (draft.command, *draft.then, *draft.before, *draft.lastly):
+        words = (command,) if isinstance(command, str) else command
+        if not words or not words[0].strip():
+            raise BadValue("there is no command to run; give one, for example: errands run -- make test")
+        _check_text(words, "a command")
+    for label in ("agent", "model", "tools", "fork"):
+        if getattr(draft, label) is not None:
+            raise BadValue(f"{label} is about a prompt, and this is a command; leave it out")
+
+
+def _check_prompt(draft: Draft, prompt: str) -> None:
+    if draft.command:
+        raise BadValue("a task has a command or a prompt, not both; leave one out")
+    if not prompt.strip():
+        raise BadValue("there is no prompt; give one, for example: errands ask 'why do the tests fail?'")
+    if draft.then or draft.before or draft.lastly or draft.input != "none":
+        raise BadValue("a prompt has no further commands, hooks or input; leave them out")
+    for label in ("prompt", "agent", "model", "fork"):
+        _check_label(label, getattr(draft, label))
+    for name, amount in draft.budget.items():
+        if name not in BUDGETS:
+            raise BadValue(f"a budget cannot be of {name!r}; choose one of: {', '.join(BUDGETS)}")
+        if amount <= 0:
+            raise BadValue(f"a budget of {amount} {name} is none at all; leave it out for no limit")
 
 
 def _check_text(words: tuple[str, ...], where: str) -> None:

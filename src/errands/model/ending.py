@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Literal
 
+    from errands.model.states import Failure
+
     # Why the shim ended the run's processes, when it was not their own doing.
     StopReason = Literal["cancel", "timeout", "idle", "memory", "cpu", "processes"]
 
@@ -21,7 +23,8 @@ class Ending:
     """How the processes of a run ended.
 
     Exactly one of `code`, `signal`, `error` tells it: an exit, a death by signal, or a command that
-    could not be started; `lost` and `interrupted` mean that nobody knows.
+    could not be started; `lost` and `interrupted` mean that nobody knows. `failure` is there when an agent
+    said itself why it gave up, and `error` has its words.
     """
 
     code: int | None = None
@@ -46,3 +49,4 @@ class Ending:
     hooks: tuple[str, ...] = ()
     peak: str | None = None
     disk: str | None = None
+    failure: Failure | None = None

@@ -5,6 +5,7 @@ Pure: it decides, the supervisor writes.
 
 from __future__ import annotations
 
+from errands.model.action import Shell
 from errands.model.notice import should_notify
 from errands.model.record import record
 from errands.model.states import run_after, task_after
@@ -67,6 +68,8 @@ def _failure(task: Task, ending: Ending) -> tuple[Failure | None, str | None]:
         return "interrupted", "the machine restarted while this ran"
     if ending.lost is not None:
         return "lost", " ".join(filter(None, [ending.lost, _survivors(ending)]))
+    if ending.failure is not None:
+        return ending.failure, ending.error
     if ending.error is not None:
         return "spawn", ending.error
     match ending.stop:
@@ -96,7 +99,7 @@ def _failure(task: Task, ending: Ending) -> tuple[Failure | None, str | None]:
 
 def _step(task: Task, ending: Ending, what: str) -> str:
     """Name the step of a sequence that failed."""
-    count = len(task.action.commands)
+    count = len(task.action.commands) if isinstance(task.action, Shell) else 1
     return what if count == 1 else f"{what} in step {ending.step + 1} of {count}"
 
 

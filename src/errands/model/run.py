@@ -31,6 +31,7 @@ class Run:
     stop_requested_at: datetime | None = None
     stop_by: str | None = None
     pid: int | None = None
+    spent: float = 0.0  # seconds that earlier attempts took
 
     @property
     def id(self) -> str:

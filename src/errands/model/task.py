@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Literal
 
-    from errands.model.action import Shell
+    from errands.model.action import Action
     from errands.model.limits import Limits
     from errands.model.notice import Policy
     from errands.model.states import TaskState
@@ -32,7 +32,7 @@ class Task:
     state: TaskState
     name: str
     description: str
-    action: Shell
+    action: Action
     trigger: Now | At
     limits: Limits
     lane: str

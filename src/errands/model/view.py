@@ -5,6 +5,7 @@ It is read in one query and changes nothing. `state` is what a person would call
 
 from __future__ import annotations
 
+from errands.model.action import Prompt
 from errands.model.plain import utf8
 from errands.model.record import fields, record
 
@@ -52,6 +53,22 @@ class RunView:
 
 
 @record
+class AgentView:
+    """What there is to tell of an agent task besides: of its session, and of what its latest run does."""
+
+    name: str
+    model: str | None = None
+    resume_count: int = 0
+    forked: bool = False
+    tool_calls: int = 0
+    tools: tuple[str, ...] = ()
+    usage: Mapping[str, int] = {}
+    activity_at: datetime | None = None
+    waiting: str | None = None
+    answer: str | None = None
+
+
+@record
 class View:
     """A task with its latest run; `details` and `history` are there when one task was asked for."""
 
@@ -80,6 +97,7 @@ class View:
     latest: RunView
     progress: Progress | None = None
     activity_at: datetime | None = None
+    agent: AgentView | None = None
     details: Mapping[str, Any] | None = None
     history: tuple[RunView, ...] = ()
 
@@ -97,6 +115,19 @@ class View:
     @property
     def is_cancelling(self) -> bool:
         return self.latest.state == "running" and self.latest.stop_requested_at is not None
+
+    @property
+    def is_resumed(self) -> bool:
+        """Tell whether a follow-up prompt is being answered."""
+        return self.is_live and self.latest.cause == "resume"
+
+    @property
+    def marks(self) -> str:
+        """What is written behind the id in lists: `(resumed)`, `(forked)`."""
+        if self.agent is None:
+            return ""
+        words = ["(resumed)"] if self.agent.resume_count else []
+        return " ".join([*words, "(forked)"] if self.agent.forked else words)
 
 
 def first_view(task: Task, run: Run, output_file: str) -> View:
@@ -133,7 +164,15 @@ def first_view(task: Task, run: Run, output_file: str) -> View:
             created_at=run.created_at,
             output_file=output_file,
         ),
+        agent=_first_agent_view(task),
     )
+
+
+def _first_agent_view(task: Task) -> AgentView | None:
+    action = task.action
+    if not isinstance(action, Prompt):
+        return None
+    return AgentView(name=action.agent, model=action.model, forked=action.fork is not None)
 
 
 def exit_code(view: View) -> int:
@@ -158,7 +197,9 @@ def exit_code(view: View) -> int:
 
 def as_json(view: View) -> dict[str, Any]:
     """Flatten a view into plain values, times as ISO 8601 in UTC; the keys scripts may rely on."""
-    run = view.latest
+    from errands.model.span import span_id
+
+    run, agent = view.latest, view.agent
     flat: dict[str, Any] = {
         "id": view.id,
         "kind": view.kind,
@@ -168,7 +209,8 @@ def as_json(view: View) -> dict[str, Any]:
         "cancelling": view.is_cancelling,
         "name": view.name,
         "description": view.description,
-        "command": view.command,
+        "command": view.command if agent is None else None,
+        "prompt": None if agent is None else view.command,
         "cwd": view.cwd,
         "lane": view.lane,
         "priority": view.priority,
@@ -184,6 +226,7 @@ def as_json(view: View) -> dict[str, Any]:
         "due_at": view.due_at,
         "waits": view.waits,
         "run_id": run.id,
+        "span_id": span_id(run.id, run.created_at),
         "started_at": run.started_at,
         "completed_at": run.completed_at,
         "exit_code": run.exit_code,
@@ -204,8 +247,16 @@ def as_json(view: View) -> dict[str, Any]:
         "progress": None if view.progress is None else _plain(view.progress),
         "approved_by": view.created_by,
         "approved_at": view.created_at,
-        "resume_count": 0,
-        "forked": False,
+        "agent": None if agent is None else agent.name,
+        "model": None if agent is None else agent.model,
+        "resumed": view.is_resumed,
+        "resume_count": 0 if agent is None else agent.resume_count,
+        "forked": agent is not None and agent.forked,
+        "waiting": None if agent is None else agent.waiting,
+        "tool_calls": 0 if agent is None else agent.tool_calls,
+        "recent_tools": [] if agent is None else list(agent.tools),
+        "usage": {} if agent is None else dict(agent.usage),
+        "answer": None if agent is None else agent.answer,
         "wake": view.wake,
         "runs": view.runs,
     }

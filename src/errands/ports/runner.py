@@ -58,7 +58,8 @@ class Step:
 class Launch:
     """All a shim has to know about a run: it asks nobody afterwards.
 
-    `base` is the environment of whoever launched it, which many runs share, `env` what it has besides.
+    `base` is the environment of whoever launched it, which many runs share, `env` what it has besides. A run
+    that `may_wait` says in the file `held` how long it waited for others, which counts for no time-out.
     """
 
     run_id: str
@@ -77,6 +78,7 @@ class Launch:
     cpu: float | None = None
     processes: int | None = None
     input: Input = "none"
+    may_wait: bool = False
 
 
 @record

@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from errands.model.notice import Address, Notice
     from errands.model.rollup import Outcome
     from errands.model.run import Cause, Run
+    from errands.model.session import Exchange, Session, Waiting
     from errands.model.states import Skip
     from errands.model.task import Task
     from errands.model.view import RunView, View
+    from errands.ports.spans import SpanStore
 
-    class Store(Protocol):
+    class Store(SpanStore, Protocol):
         def __enter__(self) -> Store: ...
         def __exit__(self, kind: object, error: object, trace: object) -> None: ...
         def close(self) -> None: ...
@@ -62,8 +64,8 @@ if TYPE_CHECKING:
         def add_waits(self, run_id: str, on: Sequence[str]) -> None:
             """Make a pending run wait for tasks that have not completed yet."""
 
-        def again(self, run_id: str, *, attempt: int) -> None:
-            """Note that a running run is started anew because its last attempt provably never started."""
+        def again(self, run_id: str, *, attempt: int, spent: float = 0.0) -> None:
+            """Note that a running run is started anew, and how many seconds its attempts took so far."""
 
         def note_start(self, run_id: str, *, pid: int) -> None: ...
         def request_stop(self, run_id: str, *, by: str, now: datetime) -> bool:
@@ -130,7 +132,14 @@ if TYPE_CHECKING:
 
         # Notices.
         def add_notice(
-            self, run_id: str, event: str, address: Address, *, body: str, now: datetime
+            self,
+            run_id: str,
+            event: str,
+            address: Address,
+            *,
+            body: str,
+            now: datetime,
+            not_before: datetime | None = None,
         ) -> None: ...
         def due_notices(self, channel: str, *, now: datetime, limit: int) -> list[Notice]:
             """Give what is to be sent now; the inbox is never sent, its owner takes it."""
@@ -143,11 +152,69 @@ if TYPE_CHECKING:
         def take_inbox(self, owner: str, *, reader: str, now: datetime, limit: int) -> list[Notice]:
             """Hand over what an owner was not told yet; each notice is handed over once."""
 
+        def acknowledge(self, run_id: str, *, reader: str, now: datetime) -> None:
+            """Note that a reader knows how a run ended without being told."""
+
         def unread(self, owner: str | None) -> list[Notice]: ...
         def undelivered(self) -> list[Notice]:
             """List what could not be sent yet, or was given up."""
 
         def forget_notices(self, *, before: datetime) -> int: ...
+
+        # Sessions of agents.
+        def add_session(self, session: Session) -> None:
+            """Make a session, or learn the name that its backend gave it."""
+
+        def session(self, task_id: str) -> Session | None:
+            """Give the session that a task's next prompt would go to."""
+
+        def session_named(self, name: str) -> Session | None: ...
+        def sessions(self, *, limit: int) -> list[Session]: ...
+        def session_gone(self, session: Session, *, now: datetime) -> None:
+            """Note that a session is no more; what it said is forgotten."""
+
+        def messages(self, session: Session) -> list[str]: ...
+        def add_messages(
+            self, session: Session, bodies: Sequence[str], *, run: int, now: datetime
+        ) -> None: ...
+        def add_exchange(self, run_id: str, text: str, *, is_awaited: bool = False) -> None:
+            """Say what a run is asked, unless that is known."""
+
+        def exchange(self, run_id: str) -> Exchange | None: ...
+        def exchanges(self, task_id: str) -> list[tuple[int, Exchange]]:
+            """Give what a task was asked and answered, with the numbers of the runs, oldest first."""
+
+        def last_answer(self, task_id: str) -> str | None:
+            """Give the answer of the latest run that completed."""
+
+        def note_answer(
+            self, run_id: str, answer: str | None, *, failure: str | None = None, error: str | None = None
+        ) -> None:
+            """Keep what an agent answered, or why it could not, for the end of its run."""
+
+        def note_activity(
+            self, run_id: str, *, usage: Mapping[str, int], tools: Sequence[str], now: datetime
+        ) -> None:
+            """Add to what a run has used, and say which tools it used last."""
+
+        def set_waiting(self, run_id: str, waiting: Waiting | None) -> None:
+            """Say what an agent's run waits for; it uses no slot of its lane until it has got one again."""
+
+        def waiting_runs(self) -> dict[str, Waiting]:
+            """Tell which running runs wait, and for what."""
+
+        def is_awaited(self, run_id: str) -> bool:
+            """Tell whether somebody blocks until this run answers."""
+
+        def not_awaited(self, run_id: str) -> None: ...
+        def live_children(self, session: str) -> list[str]:
+            """Name the live runs of the tasks that belong to a session."""
+
+        def end_session(self, name: str, *, now: datetime) -> None:
+            """Note that a parent session is over: what it started is kept no longer than other tasks."""
+
+        def forget_ended_sessions(self) -> None:
+            """Drop the ended sessions that no task belongs to any more."""
 
         # Templates.
         def save_template(self, name: str, draft: str, *, now: datetime) -> None: ...
@@ -163,6 +230,7 @@ class Query:
     states: tuple[str, ...] = ()
     batch: str | None = None
     owner: str | None = None
+    parent: str | None = None
     ids: tuple[str, ...] | None = None
     limit: int | None = None
     before: str | None = None

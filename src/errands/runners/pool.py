@@ -365,6 +365,7 @@ def _order(launch: Launch) -> dict[str, Any]:
         "grace": launch.grace,
         "limits": {"memory": launch.memory, "cpu": launch.cpu, "processes": launch.processes},
         "input": launch.input,
+        "may_wait": launch.may_wait,
     }
 
 

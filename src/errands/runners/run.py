@@ -11,6 +11,8 @@ import time
 from errands.runners import tree
 from errands.runners.caplog import Log
 from errands.runners.feed import Feed
+from errands.runners.held import LOOK as LOOK_AT_HELD
+from errands.runners.held import Held
 from errands.runners.limits import Limits
 from errands.runners.outlet import Outlet
 from errands.runners.program import explain_directory, explain_start, resolve
@@ -48,6 +50,8 @@ class Run:
         self._env: dict[str, str] = {**shim.base, **order["env"]}
         self._grace: float = order["grace"]
         self._ends_at = _NEVER
+        self._waited = 0.0
+        self._quiet_since = 0.0
         self._idle_for = _NEVER
         self._kill_at = _NEVER
         self._is_cancelled = False
@@ -56,6 +60,7 @@ class Run:
         self._status = 0
         self.was_started = False
         self._tell_at = _NEVER
+        self._look_again = 0.0
         self._facts: dict[str, Word] = {}
         self._hooks: list[str] = []
         self._cpu = 0.0
@@ -89,6 +94,8 @@ class Run:
         """Do it all and give the facts of the exit line, which is in the record by then."""
         self._recorder = Recorder(self._order, shim=self._shim.pid, boot=self._shim.boot)
         try:
+            self._held = Held(self.directory, may_wait=self._order["may_wait"])
+            self._keep_earlier_log()
             self._log = Log(self.directory, header=self._order["header"], cap=self._order["cap"])
             self._progress = Progress(self.directory)
             self._outlet = Outlet(self._system, self._shim.poll, self._log, self._progress)
@@ -97,6 +104,15 @@ class Run:
             return self._finish()
         finally:
             self._recorder.close()
+
+    def _keep_earlier_log(self) -> None:
+        """Put aside what an earlier attempt printed before its process died."""
+        if self._order["attempt"] > 1 and self._order["may_wait"]:
+            try:
+                log = self.directory + "/output"
+                os.rename(log + ".log", f"{log}.{self._order['attempt'] - 1}.log")
+            except OSError:
+                pass  # it printed nothing
 
     def _take_steps(self) -> None:
         order = self._order
@@ -240,8 +256,8 @@ class Run:
             if now >= progress.due:
                 progress.tell(now)
             nearest = min(
-                self._ends_at,
-                self._outlet.last + self._idle_for,
+                max(self._ends_at + self._waited, self._look_again),
+                max(max(self._outlet.last, self._quiet_since) + self._idle_for, self._look_again),
                 progress.due,
                 self._limits.due,
                 self._tell_at,
@@ -251,15 +267,26 @@ class Run:
     def _reason_to_stop(self, now: float) -> str:
         if self._is_cancelled:
             return "cancel"
-        if now >= self._ends_at:
-            return "timeout"
-        if now >= self._outlet.last + self._idle_for:
-            return "idle"
+        if now >= min(self._ends_at + self._waited, self._outlet.last + self._idle_for):
+            if reason := self._reason_of_time(now):
+                return reason
         if now >= self._limits.due:
             found = self._limits.exceeded(self._tree, cpu_before=self._cpu, now=now)
             if found:
                 self._facts["peak"] = found[1]
                 return found[0]
+        return ""
+
+    def _reason_of_time(self, now: float) -> str:
+        """Say which time-out has passed, if the time the run waited for others is left out."""
+        self._waited, self._quiet_since = self._held.look(now)
+        if self._quiet_since == now:
+            self._look_again = now + LOOK_AT_HELD
+            return ""
+        if now >= self._ends_at + self._waited:
+            return "timeout"
+        if now >= max(self._outlet.last, self._quiet_since) + self._idle_for:
+            return "idle"
         return ""
 
     def _stop(self, reason: str) -> None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -74,13 +76,18 @@ class RecordingDesk:
             shell = await asyncio.create_subprocess_exec(
                 "/bin/sh",
                 "-c",
-                f'cd "$1" || exit; {{ {line}\n}} >"$2.out" 2>&1; echo $? >"$2.code"',
+                f'cd "$1" || exit; ( {line}\n) >"$2.out" 2>&1; echo $? >"$2.code"',
                 "sh",
                 self.spec.cwd,
                 str(place),
                 start_new_session=True,
             )
-            await shell.wait()
+            try:
+                await shell.wait()
+            except asyncio.CancelledError:
+                os.killpg(shell.pid, signal.SIGKILL)
+                await shell.wait()
+                raise
         while not (code := Path(f"{place}.code")).exists() or not code.read_text():
             await asyncio.sleep(0.01)
         number = int(code.read_text())

@@ -30,6 +30,11 @@ class TestEngine(AsyncEngine):
         task = await self.submit(command, **options)
         return await self.wait(task.id, timeout=WITHIN)
 
+    async def answered(self, prompt: str, **options: Any) -> View:
+        """Have a prompt answered."""
+        task = await self.ask(prompt, **options)
+        return await self.wait(task.id, timeout=WITHIN)
+
     async def started(self, command: str | Sequence[str], **options: Any) -> View:
         """Start a task that prints `ready` when it is, and wait until it does."""
         task = await self.submit(command, **options)

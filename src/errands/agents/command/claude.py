@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 # Nobody is there to answer a question, and the process ends with its answer.
 USELESS = ("AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "CronCreate", "ScheduleWakeup")
+FOR_EVER = 36_500  # days
 INTERRUPTED = (
     "You were interrupted while you worked on the request before this one, and are running again now. A tool "
     "call without a result may or may not have been carried out: look before you do anything twice. Then "
@@ -136,9 +137,10 @@ def _message(text: str, prompt: str | None) -> dict[str, Any]:
 
 
 def _flags(spec: Spec, model: str | None) -> list[str]:
-    asking = {"permissions": {"ask": ["Bash"]}}
+    # Its own habit is to delete the transcripts of sessions that were not used for a month.
+    settings = {"permissions": {"ask": ["Bash"]}, "cleanupPeriodDays": FOR_EVER}
     flags = ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
-    flags += ["--permission-prompt-tool", "stdio", "--settings", json.dumps(asking)]
+    flags += ["--permission-prompt-tool", "stdio", "--settings", json.dumps(settings)]
     flags += ["--disallowedTools", ",".join(USELESS)]
     if spec.system:
         flags += ["--append-system-prompt", spec.system]

@@ -167,7 +167,7 @@ def draft_of(arguments: Arguments, command: Command) -> Draft:
         description=arguments.description,
         cwd=_directory(arguments.cwd),
         env=dict(arguments.env),
-        lane=arguments.lane or "shell",
+        lane=arguments.lane,
         priority=arguments.priority or "normal",
         batch=arguments.batch,
         notify=arguments.notify,

@@ -42,6 +42,7 @@ CREATE TABLE tasks (
 CREATE UNIQUE INDEX tasks_by_key ON tasks (key) WHERE key IS NOT NULL;
 CREATE INDEX tasks_by_batch ON tasks (batch, seq) WHERE batch IS NOT NULL;
 CREATE INDEX tasks_by_owner ON tasks (owner, seq);
+CREATE INDEX tasks_by_parent ON tasks (parent, seq) WHERE parent IS NOT NULL;
 
 CREATE TABLE runs (
     seq               INTEGER PRIMARY KEY,
@@ -135,6 +136,74 @@ CREATE TABLE templates (
     name       TEXT PRIMARY KEY,
     draft      TEXT NOT NULL,
     created_at INTEGER NOT NULL
+) WITHOUT ROWID;
+
+-- The conversations of agent tasks, for as long as the task is there. `run` is the number of the run that
+-- opened it; a name may come again, when a task begins anew: the latest is meant.
+CREATE TABLE sessions (
+    seq         INTEGER PRIMARY KEY,
+    task        INTEGER NOT NULL REFERENCES tasks (seq) ON DELETE CASCADE,
+    run         INTEGER NOT NULL,
+    agent       TEXT NOT NULL,
+    name        TEXT NOT NULL,
+    forked_from TEXT,
+    created_at  INTEGER NOT NULL,
+    gone_at     INTEGER,
+    UNIQUE (task, run)
+);
+CREATE INDEX sessions_by_name ON sessions (name, seq);
+
+CREATE TABLE messages (
+    seq     INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL REFERENCES sessions (seq) ON DELETE CASCADE,
+    run     INTEGER NOT NULL,
+    body    TEXT NOT NULL,
+    at      INTEGER NOT NULL
+);
+CREATE INDEX messages_by_session ON messages (session, seq);
+
+-- What a run of an agent was asked, what it answered, and what it does meanwhile.
+CREATE TABLE exchanges (
+    run               INTEGER PRIMARY KEY REFERENCES runs (seq) ON DELETE CASCADE,
+    text              TEXT NOT NULL,
+    answer            TEXT,
+    failure           TEXT,
+    error             TEXT,
+    input_tokens      INTEGER NOT NULL DEFAULT 0,
+    output_tokens     INTEGER NOT NULL DEFAULT 0,
+    requests          INTEGER NOT NULL DEFAULT 0,
+    tool_calls        INTEGER NOT NULL DEFAULT 0,
+    cost_microdollars INTEGER NOT NULL DEFAULT 0,
+    tools             TEXT NOT NULL DEFAULT '',
+    active_at         INTEGER,
+    waiting           TEXT CHECK (waiting IN ('approval', 'task', 'turn', 'slot')),
+    awaited           INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX exchanges_waiting ON exchanges (run) WHERE waiting IS NOT NULL;
+
+-- Tool calls that wait for a person, and what the person said.
+CREATE TABLE held_calls (
+    id        INTEGER PRIMARY KEY,
+    run       INTEGER NOT NULL REFERENCES runs (seq) ON DELETE CASCADE,
+    call      TEXT NOT NULL,
+    digest    TEXT NOT NULL,
+    tool      TEXT NOT NULL,
+    arguments TEXT NOT NULL,
+    reasons   TEXT NOT NULL,
+    asked_at  INTEGER NOT NULL,
+    state     TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'granted', 'refused', 'void')),
+    by        TEXT,
+    at        INTEGER,
+    door      TEXT,
+    note      TEXT NOT NULL DEFAULT '',
+    UNIQUE (run, call, digest)
+);
+CREATE INDEX held_calls_waiting ON held_calls (run) WHERE state = 'waiting';
+
+-- Parent sessions of which a door or a backend said that they are over; all others live.
+CREATE TABLE ended_sessions (
+    name TEXT PRIMARY KEY,
+    at   INTEGER NOT NULL
 ) WITHOUT ROWID;
 
 -- Counting a million rows takes half a second, reading a counter takes a microsecond. Live runs have no

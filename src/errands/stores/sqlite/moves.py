@@ -84,9 +84,11 @@ class MoveRows(Table):
             claimed += self.claim(lane, limit=limit - len(claimed), now=now)
         return claimed
 
-    def again(self, run_id: str, *, attempt: int) -> None:
-        seq = self.run_seq(run_id)
-        self.db.write("UPDATE runs SET attempt = ? WHERE seq = ? AND state = 'running'", (attempt, seq))
+    def again(self, run_id: str, *, attempt: int, spent: float = 0.0) -> None:
+        self.db.write(
+            "UPDATE runs SET attempt = ?, elapsed = nullif(?, 0.0) WHERE seq = ? AND state = 'running'",
+            (attempt, spent, self.run_seq(run_id)),
+        )
 
     def note_start(self, run_id: str, *, pid: int) -> None:
         self.db.write(

@@ -6,7 +6,7 @@ The inbox is that part of it which nobody sends: it waits until its owner asks, 
 from __future__ import annotations
 
 from errands.model.notice import LONGEST_BACKOFF, Address, Notice
-from errands.stores.sqlite.rows import micros, moment
+from errands.stores.sqlite.rows import maybe_micros, micros, moment
 from errands.stores.sqlite.table import Table
 
 TYPE_CHECKING = False
@@ -21,14 +21,23 @@ _SENT = "state = 'waiting' AND channel <> 'inbox'"
 
 
 class NoticeRows(Table):
-    def add_notice(self, run_id: str, event: str, address: Address, *, body: str, now: datetime) -> None:
+    def add_notice(
+        self,
+        run_id: str,
+        event: str,
+        address: Address,
+        *,
+        body: str,
+        now: datetime,
+        not_before: datetime | None = None,
+    ) -> None:
         at = micros(now)
         self.db.write(
             """
             INSERT OR IGNORE INTO outbox (run_id, event, channel, target, body, created_at, next_at)
             VALUES (?, ?, ?, ?, ?, ?, ?)
             """,
-            (run_id, event, address.channel, address.target, body, at, 0),
+            (run_id, event, address.channel, address.target, body, at, maybe_micros(not_before) or 0),
         )
 
     def due_notices(self, channel: str, *, now: datetime, limit: int) -> list[Notice]:
@@ -69,7 +78,14 @@ class NoticeRows(Table):
         return self._outbox("WHERE state <> 'delivered' AND channel <> 'inbox' ORDER BY id LIMIT 1000")
 
     def take_inbox(self, owner: str, *, reader: str, now: datetime, limit: int) -> list[Notice]:
-        found = self._outbox(f"{_UNREAD} AND target = ? ORDER BY id LIMIT ?", owner, limit)
+        # As above: a time far off is a clock that has been put back.
+        found = self._outbox(
+            f"{_UNREAD} AND target = ? AND (next_at <= ? OR next_at > ?) ORDER BY id LIMIT ?",
+            owner,
+            micros(now),
+            micros(now + 2 * LONGEST_BACKOFF),
+            limit,
+        )
         self.db.write_all(
             """
             UPDATE outbox SET state = 'delivered', delivered_at = ?, reader = ?
@@ -78,6 +94,15 @@ class NoticeRows(Table):
             [(micros(now), reader, each.id) for each in found],
         )
         return found
+
+    def acknowledge(self, run_id: str, *, reader: str, now: datetime) -> None:
+        self.db.write(
+            """
+            UPDATE outbox SET state = 'delivered', delivered_at = ?, reader = ?
+            WHERE run_id = ? AND state = 'waiting'
+            """,
+            (micros(now), reader, run_id),
+        )
 
     def unread(self, owner: str | None) -> list[Notice]:
         if owner is None:

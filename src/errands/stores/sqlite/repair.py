@@ -16,7 +16,20 @@ from errands.model.record import record
 from errands.stores.sqlite.connection import Connection
 
 # Parents before children, so that foreign keys hold.
-_TABLES = ("tasks", "runs", "waits", "environments", "events", "outbox", "templates")
+_TABLES = (
+    "tasks",
+    "runs",
+    "waits",
+    "environments",
+    "events",
+    "outbox",
+    "templates",
+    "sessions",
+    "messages",
+    "exchanges",
+    "held_calls",
+    "ended_sessions",
+)
 _WIDEST_GAP = 100_000  # records probed one by one between two readable ends
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from errands.model.action import Shell
+from errands.model.action import Prompt, Shell
 from errands.model.errors import StoreUnreadable
 from errands.model.limits import Limits
 from errands.model.plain import plain_text
@@ -19,6 +19,8 @@ from errands.model.trigger import At, Now
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from errands.model.action import Action
 
 
 # What reading a damaged row can raise.
@@ -43,7 +45,9 @@ def maybe_moment(value: int | None) -> datetime | None:
     return None if value is None else EPOCH + timedelta(microseconds=value)
 
 
-def action_text(action: Shell) -> str:
+def action_text(action: Action) -> str:
+    if isinstance(action, Prompt):
+        return plain_text(_prompt(action))
     return plain_text(
         {
             "commands": action.commands,
@@ -54,6 +58,16 @@ def action_text(action: Shell) -> str:
             **({"input": action.input} if action.input != "none" else {}),
         }
     )
+
+
+def _prompt(prompt: Prompt) -> dict[str, Any]:
+    """Give what a prompt says beside its environment; what is none is left out."""
+    values: dict[str, Any] = {
+        name: dict(value) if name in ("env", "budget") else value
+        for name in fields(prompt)
+        if name != "environment" and (value := getattr(prompt, name)) not in (None, {}, 0)
+    }
+    return values
 
 
 def limits_text(limits: Limits) -> str:
@@ -87,7 +101,7 @@ def task_from(row: tuple[Any, ...]) -> Task:
             state=state,
             name=name,
             description=description,
-            action=_action(action, environment),
+            action=action_from(action, environment),
             trigger=Now() if due_at is None else At(time=moment(due_at)),
             limits=_limits(limits),
             lane=lane,
@@ -109,11 +123,13 @@ def task_from(row: tuple[Any, ...]) -> Task:
         ) from error
 
 
-RUN_COLUMNS = "number, cause, state, attempt, created_at, started_at, stop_requested_at, stop_by, pid"
+RUN_COLUMNS = (
+    "number, cause, state, attempt, created_at, started_at, stop_requested_at, stop_by, pid, elapsed"
+)
 
 
 def run_from(task_id: str, row: tuple[Any, ...]) -> Run:
-    number, cause, state, attempt, created_at, started_at, stop_requested_at, stop_by, pid = row
+    number, cause, state, attempt, created_at, started_at, stop_requested_at, stop_by, pid, spent = row
     try:
         return Run(
             task_id=task_id,
@@ -126,6 +142,7 @@ def run_from(task_id: str, row: tuple[Any, ...]) -> Run:
             stop_requested_at=maybe_moment(stop_requested_at),
             stop_by=stop_by,
             pid=pid,
+            spent=spent or 0.0,
         )
     except _DAMAGE as error:
         raise StoreUnreadable(
@@ -133,10 +150,14 @@ def run_from(task_id: str, row: tuple[Any, ...]) -> Run:
         ) from error
 
 
-def _action(text: str, environment: str) -> Shell:
+def action_from(text: str, environment: str) -> Action:
     import json
 
     parts = json.loads(text)
+    if "agent" in parts:
+        if "tools" in parts:
+            parts["tools"] = tuple(parts["tools"])
+        return Prompt(environment=environment, **parts)
     for name in ("commands", "before", "lastly"):
         if name in parts:
             parts[name] = tuple([each if isinstance(each, str) else tuple(each) for each in parts[name]])

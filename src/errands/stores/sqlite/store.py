@@ -6,12 +6,14 @@ import sqlite3
 
 from errands.model.errors import AlreadyActive, IllegalMove, NotFound, StoreUnreadable
 from errands.model.plain import utf8
-from errands.model.run import Run
+from errands.model.run import Run, task_of
 from errands.model.states import TASK_MOVES
 from errands.model.task import PRIORITIES
 from errands.stores.sqlite.moves import MoveRows
 from errands.stores.sqlite.notices import NoticeRows
 from errands.stores.sqlite.rows import action_text, limits_text, maybe_micros, micros
+from errands.stores.sqlite.sessions import SessionRows
+from errands.stores.sqlite.spans import SpanRows
 from errands.stores.sqlite.table import marks
 from errands.stores.sqlite.templates import TemplateRows
 from errands.stores.sqlite.views import ViewRows
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
     from errands.model.task import Task
 
 
-class SqliteStore(MoveRows, ViewRows, NoticeRows, TemplateRows):
-    """What comes and goes; moves, views, notices and templates stand in the files beside this one."""
+class SqliteStore(MoveRows, ViewRows, NoticeRows, SessionRows, SpanRows, TemplateRows):
+    """What comes and goes; moves, views, notices, sessions, templates stand in the files beside this one."""
 
     def __enter__(self) -> SqliteStore:
         self.db.__enter__()
@@ -137,11 +139,25 @@ class SqliteStore(MoveRows, ViewRows, NoticeRows, TemplateRows):
             )
             if not rows or any(live for _, _, live in rows):
                 continue
+            # What an agent has started belongs to its session, which ends with it.
+            self.db.write(
+                """
+                INSERT OR IGNORE INTO ended_sessions
+                SELECT name, created_at FROM sessions
+                WHERE task = ? AND EXISTS (SELECT 1 FROM tasks WHERE tasks.parent = sessions.name)
+                """,
+                (rows[0][0],),
+            )
             self.db.write("DELETE FROM tasks WHERE seq = ?", (rows[0][0],))
             removed += [f"{task_id}.{number}" for _, number, _ in rows if number is not None]
         return removed
 
     def remove_runs(self, run_ids: Sequence[str]) -> None:
+        """Remove runs of the past, and the conversations that began with them."""
+        self.db.write_all(
+            "DELETE FROM sessions WHERE task = (SELECT seq FROM tasks WHERE id = ?) AND run = ?",
+            [task_of(each) for each in run_ids],
+        )
         self.db.write_all("DELETE FROM runs WHERE seq = ?", [(self.run_seq(each),) for each in run_ids])
 
     def add_environment(self, digest: str, variables: str) -> None:

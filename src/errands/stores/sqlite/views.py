@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from errands.model.action import Prompt
 from errands.model.errors import Ambiguous, NotFound, StoreUnreadable
 from errands.model.event import Event
+from errands.model.record import evolve
 from errands.model.states import LIVE
 from errands.model.task import PRIORITIES
-from errands.model.view import RunView, View
-from errands.stores.sqlite.rows import TASK_COLUMNS, maybe_moment, micros, moment, task_from
+from errands.model.view import AgentView, RunView, View
+from errands.stores.sqlite.rows import TASK_COLUMNS, action_from, maybe_moment, micros, moment, task_from
+from errands.stores.sqlite.sessions import EXCHANGE, exchange_from
 from errands.stores.sqlite.table import Table, marks
 
 TYPE_CHECKING = False
@@ -30,8 +33,17 @@ _RUN = (
     "runs.retrieved_at"
 )
 MANY = 5000  # ids in one question: SQLite takes a limited number of values
-_LATEST = "FROM tasks JOIN runs ON runs.seq = tasks.run"
+_SPOKEN = " LEFT JOIN exchanges ON exchanges.run = runs.seq"
+_LATEST = f"FROM tasks JOIN runs ON runs.seq = tasks.run{_SPOKEN}"
+# What only agents have; of everybody else it is NULL, and costs nothing.
+_AGENT = f"""
+    CASE tasks.kind WHEN 'agent' THEN tasks.action END,
+    CASE tasks.kind WHEN 'agent' THEN
+        (SELECT count(*) FROM runs AS all_runs WHERE all_runs.task = tasks.seq AND all_runs.cause = 'resume')
+    END, {EXCHANGE}
+"""
 _WIDTH = _TASK.count(",") + 1
+_WHOLE = _WIDTH + _RUN.count(",") + 1
 
 
 class ViewRows(Table):
@@ -45,6 +57,9 @@ class ViewRows(Table):
         if query.batch is not None:
             where.append("tasks.batch = ?")
             values.append(query.batch)
+        if query.parent is not None:
+            where.append("tasks.parent = ?")
+            values.append(query.parent)
         if query.owner is not None:
             where.append("tasks.owner = ?")
             values.append(query.owner)
@@ -64,7 +79,7 @@ class ViewRows(Table):
             values.append(query.before)
         rows = self.db.read(
             f"""
-            SELECT {_TASK}, {_RUN} FROM {source} {"WHERE " + " AND ".join(where) if where else ""}
+            SELECT {_TASK}, {_RUN}, {_AGENT} FROM {source}{_SPOKEN} {"WHERE " + " AND ".join(where) if where else ""}
             ORDER BY tasks.seq DESC LIMIT ?
             """,
             (*values, -1 if query.limit is None else query.limit),
@@ -72,14 +87,18 @@ class ViewRows(Table):
         return [view for row in rows if (view := self._readable(row)) is not None]
 
     def view(self, task_id: str) -> View:
-        view = self._readable(self.one(f"SELECT {_TASK}, {_RUN} {_LATEST} WHERE tasks.id = ?", task_id))
+        view = self._readable(
+            self.one(f"SELECT {_TASK}, {_RUN}, {_AGENT} {_LATEST} WHERE tasks.id = ?", task_id)
+        )
         if view is None:
             raise StoreUnreadable(f"the record of task {task_id} is damaged; see `errands doctor`")
         return view
 
     def damaged(self) -> list[str]:
         """Name the tasks whose records cannot be understood. It reads everything: for `doctor` alone."""
-        rows = self.db.read(f"SELECT {_TASK}, {_RUN} FROM tasks LEFT JOIN runs ON runs.seq = tasks.run")
+        rows = self.db.read(
+            f"SELECT {_TASK}, {_RUN}, {_AGENT} FROM tasks LEFT JOIN runs ON runs.seq = tasks.run{_SPOKEN}"
+        )
         found = [str(row[0]) for row in rows if row[_WIDTH] is None or self._readable(row) is None]
         for row in self.db.read(f"SELECT {TASK_COLUMNS} FROM tasks"):
             try:
@@ -203,7 +222,8 @@ class ViewRows(Table):
             FROM runs INDEXED BY runs_ended
             CROSS JOIN tasks ON tasks.seq = runs.task AND tasks.run = runs.seq
             WHERE runs.completed_at < ?
-              AND tasks.parent IS NULL
+              AND (tasks.parent IN (SELECT name FROM ended_sessions)
+                   OR (tasks.parent IS NULL AND tasks.kind <> 'agent'))
               AND NOT EXISTS (SELECT 1 FROM waits WHERE waits.on_task = tasks.seq)
             ORDER BY runs.completed_at LIMIT ?
             """,
@@ -215,7 +235,10 @@ class ViewRows(Table):
         rows = self.db.read(
             """
             SELECT tasks.id || '.' || runs.number FROM runs JOIN tasks ON tasks.seq = runs.task
-            WHERE runs.completed_at < ? AND tasks.run <> runs.seq ORDER BY runs.completed_at LIMIT ?
+            WHERE runs.completed_at < ? AND tasks.run <> runs.seq
+              AND runs.number < coalesce(
+                  (SELECT max(sessions.run) FROM sessions WHERE sessions.task = tasks.seq), runs.number + 1)
+            ORDER BY runs.completed_at LIMIT ?
             """,
             (micros(before), limit),
         )
@@ -233,7 +256,7 @@ class ViewRows(Table):
             id_, kind, state, name, description, command, cwd, lane, priority, batch, key, template,
             owner, notify, parent, created_at, created_by, updated_at, due_at, waits,
         ) = row[:_WIDTH]  # fmt: skip
-        latest = self._run_view(id_, row[_WIDTH:])
+        latest = self._run_view(id_, row[_WIDTH:_WHOLE])
         return View(
             id=id_,
             kind=kind,
@@ -258,6 +281,7 @@ class ViewRows(Table):
             due_at=maybe_moment(due_at),
             waits=waits,
             latest=latest,
+            agent=None if row[_WHOLE] is None else _agent_view(*row[_WHOLE:]),
         )
 
     def _run_view(self, task_id: str, row: tuple[Any, ...]) -> RunView:
@@ -292,3 +316,23 @@ class ViewRows(Table):
             retrieved_at=maybe_moment(retrieved_at),
             output_file=f"{self.runs_dir}/{task_id}.{number}/output.log",
         )
+
+
+def _agent_view(action: str, resumed: int, *exchange: Any) -> AgentView:
+    prompt = action_from(action, "")
+    assert isinstance(prompt, Prompt)
+    view = AgentView(
+        name=prompt.agent, model=prompt.model, resume_count=resumed, forked=prompt.fork is not None
+    )
+    if exchange[0] is None:
+        return view
+    said = exchange_from(exchange)
+    return evolve(
+        view,
+        tool_calls=said.usage.get("tool_calls", 0),
+        tools=said.tools,
+        usage=said.usage,
+        activity_at=said.activity_at,
+        waiting=said.waiting,
+        answer=said.answer,
+    )

@@ -1,0 +1,310 @@
+"""The desk: what the process of an agent's run has for its agent. The store stands behind it.
+
+Whatever is put on the desk is there for good, so another process can sit down at it when this one dies.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from datetime import datetime
+
+from errands.engine.asking import DEPTH
+from errands.engine.asynchronous import AsyncEngine, Line
+from errands.engine.engine import Engine
+from errands.engine.gate import LANE, LOOK, Gate
+from errands.engine.held import Held
+from errands.engine.waiting import LOOK as LOOK_AGAIN
+from errands.model.action import Prompt
+from errands.model.agent_errors import AgentError
+from errands.model.draft import Draft
+from errands.model.errors import ErrandsError, StoreError
+from errands.model.fork import PREAMBLE
+from errands.model.run import task_of
+from errands.model.session import RECENT_TOOLS, USAGE, Session, session_name, system_prompt
+from errands.model.span import caller, calling
+from errands.model.view import View
+from errands.ports.agent import Activity, Call, Decision, Ran, Spec
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.model.session import Waiting
+    from errands.ports.agent import Usage
+
+GATHER = 0.1  # seconds in which activities are gathered before they are written
+QUICK = 0.2  # seconds in which most commands are over; a slot is not lent for less
+SHOWN = 30_000  # characters of a command's output that an agent gets to see
+_LOG = logging.getLogger("errands.desk")
+
+
+class RunDesk:
+    """The desk of one run. `unheld` is called when nobody runs the loops."""
+
+    def __init__(self, engine: Engine, run_id: str, *, unheld: Callable[[], None]) -> None:
+        task_id, self._number = task_of(run_id)
+        self._engine = engine
+        self._store = engine.store
+        self._unheld = unheld
+        self._task = engine.store.task(task_id)
+        action = self._task.action
+        if not isinstance(action, Prompt):
+            raise AgentError(f"{run_id} is no agent's run")
+        self._action = action
+        self.run = run_id
+        self.session = session_name(task_id)
+        self.spec = Spec(
+            agent=action.agent,
+            cwd=action.cwd,
+            system=system_prompt(self._task.description),
+            model=action.model,
+            tools=action.tools,
+            depth=action.depth,
+            budget=action.budget,
+        )
+        self._held = Held(engine.home.run(run_id))
+        self._gate = Gate(engine.home.path)
+        self._tools: list[str] = []
+        self._usage: dict[str, int] = {}
+        self._events: list[tuple[str, str, datetime]] = []
+        self._is_noted = True
+        with self._store:
+            self._store.add_exchange(run_id, action.text)
+        exchange = self._store.exchange(run_id)
+        assert exchange is not None
+        self.text = exchange.text
+        self.answer = exchange.answer if exchange.failure is None else None
+        self._tools += exchange.tools
+        self._was_waiting = exchange.waiting is not None
+        current = self._store.session(task_id)
+        is_mine = current is not None and (self._is_resume or current.run == self._number)
+        self.own: Session | None = current if is_mine else None
+
+    @property
+    def _is_resume(self) -> bool:
+        return self._store.run(self.run).cause == "resume"
+
+    async def sit_down(self) -> None:
+        """Go on where an earlier process of this run stopped: if it had lent its slot, get one again."""
+        if self._was_waiting:
+            await self._return()
+
+    def opened(self, name: str) -> None:
+        """Keep the name of the session that was made for this task."""
+        self.own = Session(
+            task_id=self._task.id,
+            run=self._number if self.own is None else self.own.run,
+            agent=self._action.agent,
+            name=name,
+            forked_from=self._action.fork,
+            created_at=self._engine.clock.now(),
+        )
+        with self._store:
+            self._store.add_session(self.own)
+
+    @property
+    def fork(self) -> str | None:
+        return self._action.fork
+
+    @property
+    def is_half_forked(self) -> bool:
+        """Tell whether a fork that is kept here was copied, but its agent was not told what it is."""
+        if self.own is None or self.own.forked_from is None or self.own.name != self.session:
+            return False
+        return not any(PREAMBLE in each for each in self._store.messages(self.own))
+
+    def gone(self) -> None:
+        """Note that the session is no more, so that the next resume is refused at once."""
+        if self.own is not None:
+            with self._store:
+                self._store.session_gone(self.own, now=self._engine.clock.now())
+
+    # What an agent is doing.
+
+    def note(self, event: Activity) -> None:
+        match event.kind:
+            case "tool":
+                self._tools = [*self._tools, "_".join(event.name.split()) or "tool"][-RECENT_TOOLS:]
+                self._count({"tool_calls": 1})
+                _say(f"[{event.name}] {event.text}".rstrip())
+            case "tool_end":
+                if event.failed:
+                    _say(f"[{event.name} failed] {event.text}".rstrip())
+                self._count({})
+            case "usage":
+                self._count({name: n for name, n in event.usage.items() if name != "tool_calls"})
+            case "text":
+                self._count({})
+
+        if event.kind != "text":
+            self._events.append((event.kind, _told(event), self._engine.clock.now()))
+
+    def _count(self, usage: Usage) -> None:
+        for name in USAGE:
+            self._usage[name] = self._usage.get(name, 0) + usage.get(name, 0)
+        if self._is_noted:
+            self._is_noted = False
+            asyncio.get_running_loop().call_later(GATHER, self.write_notes)
+
+    def write_notes(self) -> None:
+        """Write what was noted; what cannot be written now is written with the next note."""
+        if self._is_noted:
+            return
+        self._is_noted = True
+        now, usage = self._engine.clock.now(), self._usage
+        try:
+            with self._store:
+                self._store.note_activity(self.run, usage=usage, tools=self._tools, now=now)
+                for name, told, at in self._events:
+                    self._store.add_event(self._task.id, name, run=self._number, now=at, detail=told)
+            self._usage = {}
+            self._events = []
+        except StoreError as error:
+            _LOG.warning("%s", error)
+
+    # What an agent wants to do.
+
+    async def allow(self, call: Call) -> Decision:
+        raise NotImplementedError
+
+    async def command(self, call_id: str, line: str) -> Ran:
+        variables = {**self._store.environment(self._action.environment), **self._action.env}
+        draft = Draft(
+            command=line,
+            description=f"a command of {self._task.id}: {line}",
+            cwd=self.spec.cwd,
+            environ={**variables, DEPTH: str(self.spec.depth), **_traced(call_id)},
+            parent=self.session,
+            message=call_id,
+            owner=self._task.owner,
+            key=f"{self.run}:{call_id}",
+            notify="never",
+            created_by=f"run {self.run}",
+        )
+        try:
+            view = self._engine.submit(draft)
+        except StoreError:
+            raise
+        except ErrandsError as error:
+            return Ran(state="rejected", error=str(error))
+        try:
+            view = await self._ended(view)
+        except asyncio.CancelledError:
+            self._engine.cancel([view.id], by=f"run {self.run}")
+            raise
+        return Ran(
+            state=view.state,
+            output=self._output(view),
+            code=view.latest.exit_code,
+            error=view.latest.error,
+            task=view.id,
+        )
+
+    async def _ended(self, view: View) -> View:
+        """Wait for a child task, lending our slot when it takes its time."""
+        engine = AsyncEngine(self._engine, unheld=self._unheld)
+        view = await engine.wait(view.id, timeout=QUICK)
+        if view.is_live:
+            async with self._away("task"):
+                view = await engine.wait(view.id)
+        return view
+
+    def _output(self, view: View) -> str:
+        """Read what a task printed, secrets masked, the middle left out of what is too long."""
+        piece = self._engine.output(view.id, limit=SHOWN)
+        head, tail = piece.content, b""
+        if len(head) >= SHOWN:
+            head = head[: SHOWN // 2]
+            tail = self._engine.tail(view.id, 1000).content[-SHOWN // 2 :]
+        text = head.decode("utf-8", "replace")
+        if tail:
+            where = f"\n[... the middle is left out; all of it: errands logs {view.id} ...]\n"
+            text += where + tail.decode("utf-8", "replace")
+        return self._engine.mask(view.id).text(text)
+
+    async def turn(self) -> None:
+        if self._task.lane != LANE or not self._gate.is_held():
+            return
+        with self._held:
+            self._wait_for("turn")
+            while self._gate.is_held():
+                await asyncio.sleep(LOOK)
+            self._wait_for(None)
+
+    # Waiting without a slot.
+
+    @asynccontextmanager
+    async def _away(self, what: Waiting) -> AsyncIterator[None]:
+        """Wait for something that may take long: no time-out runs, and others may use our slot."""
+        with self._held:
+            self._wait_for(what)
+            self._engine.bell.ring()
+            yield
+            await self._return()
+
+    async def _return(self) -> None:
+        """Get a slot of the lane again."""
+        self._wait_for("slot")
+        self._engine.bell.ring()
+        async with Line(self._engine, [self._task.id], self._unheld) as line:
+            while self._waits:
+                await line.news(LOOK_AGAIN)
+
+    @property
+    def _waits(self) -> bool:
+        exchange = self._store.exchange(self.run)
+        return exchange is not None and exchange.waiting is not None
+
+    def _wait_for(self, what: Waiting | None) -> None:
+        with self._store:
+            self._store.set_waiting(self.run, what)
+
+    # Conversations that are kept here.
+
+    def messages(self, session: str) -> Sequence[str] | None:
+        found = self._find(session)
+        return None if found is None or found.gone_at is not None else self._store.messages(found)
+
+    def keep(self, session: str, messages: Sequence[str], *, usage: Usage) -> None:
+        with self._store:
+            found = self._find(session)
+            if found is None:
+                self.opened(session)
+                found = self.own
+            assert found is not None
+            self._store.add_messages(found, messages, run=self._number, now=self._engine.clock.now())
+
+    def forget(self, session: str) -> None:
+        found = self._find(session)
+        if found is not None:
+            with self._store:
+                self._store.session_gone(found, now=self._engine.clock.now())
+
+    def _find(self, session: str) -> Session | None:
+        """Find a session by its name: our own, or the latest that is called so."""
+        if self.own is not None and session in (self.own.name, self.session):
+            return self._store.session(self._task.id)
+        return None if session == self.session else self._store.session_named(session)
+
+
+def _say(line: str) -> None:
+    """Write a line to the log of the run."""
+    with suppress(OSError, ValueError):
+        print(line, file=sys.stderr, flush=True)
+
+
+def _told(event: Activity) -> str:
+    """Write down an activity for its span."""
+    if event.kind == "usage":
+        return json.dumps(dict(event.usage))
+    return json.dumps({"call": event.call_id, "name": event.name, "failed": event.failed})
+
+
+def _traced(call_id: str) -> dict[str, str]:
+    """Make what a call starts stand below it in the trace."""
+    place = caller(os.environ)
+    return {} if place is None else {"TRACEPARENT": calling(place, call_id).traceparent}

@@ -1,0 +1,50 @@
+"""The gate: on a shared local model a person goes first.
+
+Whoever talks to the model holds the gate for as long as an answer takes; background runs look at it between
+two calls and wait. It is a lock of the system, so it opens by itself when its holder dies.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+
+LANE = "local"  # the lane of the runs that share the model
+LOOK = 0.05  # seconds between two looks at a closed gate
+
+
+class Gate:
+    """`with gate:` keeps background runs from the model; many may hold it at a time."""
+
+    def __init__(self, home: str) -> None:
+        self._path = f"{home}/gate"
+        self._files: list[int] = []
+
+    def __enter__(self) -> Gate:
+        file = self._open()
+        fcntl.flock(file, fcntl.LOCK_SH)
+        self._files.append(file)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self._files.pop())
+
+    def is_held(self) -> bool:
+        """Tell whether somebody talks to the model."""
+        file = self._open()
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(file)
+        return False
+
+    def _open(self) -> int:
+        return os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

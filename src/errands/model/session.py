@@ -1,0 +1,82 @@
+"""A session: the conversation of an agent task, from its first prompt to its latest.
+
+A resume is a new run of the same task in the same session. It never sends an earlier prompt again, and
+nothing is ever taken out of the conversation.
+"""
+
+from __future__ import annotations
+
+from errands.model.agent_errors import NotResumable, SessionGone
+from errands.model.errors import BadValue
+from errands.model.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+    from typing import Literal
+
+    from errands.model.view import View
+
+    # What an agent's run waits for. For a person or a task it may wait long, so it lends the slot of its lane
+    # to others meanwhile; `slot`: it wants one again.
+    Waiting = Literal["approval", "task", "turn", "slot"]
+
+USAGE = ("input_tokens", "output_tokens", "requests", "tool_calls", "cost_microdollars")
+RECENT_TOOLS = 5
+TOO_SOON = "Task is currently being resumed. Wait for completion before sending another message."
+
+
+@record
+class Session:
+    """`run` is the number of the run that opened it, `name` what its backend calls it."""
+
+    task_id: str
+    run: int
+    agent: str
+    name: str
+    forked_from: str | None
+    created_at: datetime
+    gone_at: datetime | None = None
+
+
+@record
+class Exchange:
+    """What one run of an agent was asked, what it answered, and what that took."""
+
+    text: str
+    answer: str | None = None
+    failure: str | None = None
+    error: str | None = None
+    usage: Mapping[str, int] = {}
+    tools: tuple[str, ...] = ()
+    activity_at: datetime | None = None
+    waiting: Waiting | None = None
+
+
+def session_name(task_id: str) -> str:
+    """Name the session of a task, for backends that have no names of their own."""
+    return f"task:{task_id}"
+
+
+def system_prompt(description: str) -> str:
+    return f"You are executing a background task. {description}"
+
+
+def check_resumable(view: View, session: Session | None) -> None:
+    """Refuse a resume that cannot be, in the words that callers know.
+
+    A resume that failed leaves what was before it, so it can be tried again.
+    """
+    run = view.latest
+    if view.kind != "agent":
+        raise BadValue(f"task {view.id} is a command, and only agents can be resumed; try errands restart")
+    if view.is_live and run.cause == "resume":
+        raise NotResumable(TOO_SOON)
+    was_completed = run.state == "completed" or (run.cause == "resume" and not view.is_live)
+    if not was_completed:
+        raise NotResumable(
+            f"Cannot resume task: status is '{view.state}'. Only completed tasks can be resumed."
+        )
+    if session is None or session.gone_at is not None:
+        raise SessionGone

@@ -1,0 +1,215 @@
+"""Sessions: the conversations of agents, what their runs were asked and answered, and what they wait for."""
+
+from __future__ import annotations
+
+from errands.model.session import USAGE, Exchange, Session
+from errands.stores.sqlite.rows import maybe_moment, micros, moment
+from errands.stores.sqlite.table import Table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+    from typing import Any
+
+    from errands.model.session import Waiting
+
+_SESSION = (
+    "tasks.id, sessions.run, sessions.agent, sessions.name, sessions.forked_from, sessions.created_at, "
+    "sessions.gone_at"
+)
+_SESSIONS = f"SELECT {_SESSION} FROM sessions JOIN tasks ON tasks.seq = sessions.task"
+_RUN_ID = "tasks.id || '.' || runs.number"
+
+
+class SessionRows(Table):
+    def add_session(self, session: Session) -> None:
+        """Make a session, or learn the name that its backend gave it."""
+        self.db.write(
+            """
+            INSERT INTO sessions (task, run, agent, name, forked_from, created_at)
+            SELECT seq, ?, ?, ?, ?, ? FROM tasks WHERE id = ?
+            ON CONFLICT (task, run) DO UPDATE SET name = excluded.name
+            """,
+            (
+                session.run, session.agent, session.name, session.forked_from, micros(session.created_at),
+                session.task_id,
+            ),
+        )  # fmt: skip
+
+    def session(self, task_id: str) -> Session | None:
+        """Give the session that a task's next prompt would go to."""
+        rows = self.db.read(f"{_SESSIONS} WHERE tasks.id = ? ORDER BY sessions.run DESC LIMIT 1", (task_id,))
+        return _session(rows[0]) if rows else None
+
+    def session_named(self, name: str) -> Session | None:
+        rows = self.db.read(
+            f"{_SESSIONS} WHERE sessions.name = ? ORDER BY sessions.seq DESC LIMIT 1", (name,)
+        )
+        return _session(rows[0]) if rows else None
+
+    def sessions(self, *, limit: int) -> list[Session]:
+        """List the sessions of all tasks, newest first."""
+        return [
+            _session(row) for row in self.db.read(f"{_SESSIONS} ORDER BY sessions.seq DESC LIMIT ?", (limit,))
+        ]
+
+    def session_gone(self, session: Session, *, now: datetime) -> None:
+        """Note that a session is no more; what it said is forgotten."""
+        self.db.write(
+            """
+            UPDATE sessions SET gone_at = ?
+            WHERE task = (SELECT seq FROM tasks WHERE id = ?) AND run = ? AND gone_at IS NULL
+            """,
+            (micros(now), session.task_id, session.run),
+        )
+        self.db.write(f"DELETE FROM messages WHERE session = {_SEQ}", (session.task_id, session.run))
+
+    def messages(self, session: Session) -> list[str]:
+        rows = self.db.read(
+            f"SELECT body FROM messages WHERE session = {_SEQ} ORDER BY seq", (session.task_id, session.run)
+        )
+        return [row[0] for row in rows]
+
+    def add_messages(self, session: Session, bodies: Sequence[str], *, run: int, now: datetime) -> None:
+        self.db.write_all(
+            f"INSERT INTO messages (session, run, body, at) VALUES ({_SEQ}, ?, ?, ?)",
+            [(session.task_id, session.run, run, body, micros(now)) for body in bodies],
+        )
+
+    def add_exchange(self, run_id: str, text: str, *, is_awaited: bool = False) -> None:
+        """Say what a run is asked, unless that is known."""
+        self.db.write(
+            "INSERT OR IGNORE INTO exchanges (run, text, awaited) VALUES (?, ?, ?)",
+            (self.run_seq(run_id), text, is_awaited),
+        )
+
+    def exchange(self, run_id: str) -> Exchange | None:
+        rows = self.db.read(f"SELECT {EXCHANGE} FROM exchanges WHERE run = ?", (self.run_seq(run_id),))
+        return exchange_from(rows[0]) if rows else None
+
+    def exchanges(self, task_id: str) -> list[tuple[int, Exchange]]:
+        """Give what a task was asked and answered, with the numbers of the runs, oldest first."""
+        rows = self.db.read(
+            f"""
+            SELECT runs.number, {EXCHANGE}
+            FROM tasks JOIN runs ON runs.task = tasks.seq JOIN exchanges ON exchanges.run = runs.seq
+            WHERE tasks.id = ? ORDER BY runs.number
+            """,
+            (task_id,),
+        )
+        return [(row[0], exchange_from(row[1:])) for row in rows]
+
+    def last_answer(self, task_id: str) -> str | None:
+        """Give the answer of the latest run that completed."""
+        rows = self.db.read(
+            """
+            SELECT exchanges.answer
+            FROM tasks JOIN runs ON runs.task = tasks.seq JOIN exchanges ON exchanges.run = runs.seq
+            WHERE tasks.id = ? AND runs.state = 'completed' ORDER BY runs.number DESC LIMIT 1
+            """,
+            (task_id,),
+        )
+        return rows[0][0] if rows else None
+
+    def note_answer(
+        self, run_id: str, answer: str | None, *, failure: str | None = None, error: str | None = None
+    ) -> None:
+        """Keep what an agent answered, or why it could not, for the end of its run."""
+        self.db.write(
+            "UPDATE exchanges SET answer = ?, failure = ?, error = ?, waiting = NULL WHERE run = ?",
+            (answer, failure, error, self.run_seq(run_id)),
+        )
+
+    def note_activity(
+        self, run_id: str, *, usage: Mapping[str, int], tools: Sequence[str], now: datetime
+    ) -> None:
+        """Add to what a run has used, and say which tools it used last."""
+        sums = ", ".join(f"{name} = {name} + ?" for name in USAGE)
+        self.db.write(
+            f"UPDATE exchanges SET {sums}, tools = ?, active_at = ? WHERE run = ?",
+            (*(usage.get(name, 0) for name in USAGE), " ".join(tools), micros(now), self.run_seq(run_id)),
+        )
+
+    def set_waiting(self, run_id: str, waiting: Waiting | None) -> None:
+        """Say what an agent's run waits for; it uses no slot of its lane until it has got one again."""
+        self.db.write("UPDATE exchanges SET waiting = ? WHERE run = ?", (waiting, self.run_seq(run_id)))
+
+    def waiting_runs(self) -> dict[str, Waiting]:
+        """Tell which running runs wait, and for what."""
+        rows = self.db.read(
+            f"""
+            SELECT {_RUN_ID}, exchanges.waiting
+            FROM exchanges INDEXED BY exchanges_waiting
+            JOIN runs ON runs.seq = exchanges.run JOIN tasks ON tasks.seq = runs.task
+            WHERE exchanges.waiting IS NOT NULL AND runs.state = 'running' ORDER BY exchanges.run
+            """
+        )
+        return dict(rows)
+
+    def is_awaited(self, run_id: str) -> bool:
+        """Tell whether somebody blocks until this run answers."""
+        rows = self.db.read("SELECT awaited FROM exchanges WHERE run = ?", (self.run_seq(run_id),))
+        return bool(rows and rows[0][0])
+
+    def not_awaited(self, run_id: str) -> None:
+        self.db.write("UPDATE exchanges SET awaited = 0 WHERE run = ?", (self.run_seq(run_id),))
+
+    def live_children(self, session: str) -> list[str]:
+        """Name the live runs of the tasks that belong to a session."""
+        rows = self.db.read(
+            f"""
+            SELECT {_RUN_ID} FROM tasks JOIN runs ON runs.seq = tasks.run
+            WHERE tasks.parent = ? AND runs.state IN ('pending', 'running') ORDER BY tasks.seq
+            """,
+            (session,),
+        )
+        return [row[0] for row in rows]
+
+    def end_session(self, name: str, *, now: datetime) -> None:
+        """Note that a parent session is over: what it started is kept no longer than other tasks."""
+        self.db.write("INSERT OR IGNORE INTO ended_sessions VALUES (?, ?)", (name, micros(now)))
+
+    def forget_ended_sessions(self) -> None:
+        """Drop the ended sessions that no task belongs to any more."""
+        self.db.write(
+            """
+            DELETE FROM ended_sessions
+            WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.parent = ended_sessions.name)
+            """
+        )
+
+
+_SEQ = "(SELECT seq FROM sessions WHERE task = (SELECT seq FROM tasks WHERE id = ?) AND run = ?)"
+EXCHANGE = (
+    "exchanges.text, exchanges.answer, exchanges.failure, exchanges.error, exchanges.input_tokens, "
+    "exchanges.output_tokens, exchanges.requests, exchanges.tool_calls, exchanges.cost_microdollars, "
+    "exchanges.tools, exchanges.active_at, exchanges.waiting"
+)
+
+
+def exchange_from(row: tuple[Any, ...]) -> Exchange:
+    text, answer, failure, error, *usage, tools, active_at, waiting = row
+    return Exchange(
+        text=text,
+        answer=answer,
+        failure=failure,
+        error=error,
+        usage={name: amount for name, amount in zip(USAGE, usage, strict=True) if amount},
+        tools=tuple(tools.split()),
+        activity_at=maybe_moment(active_at),
+        waiting=waiting,
+    )
+
+
+def _session(row: tuple[Any, ...]) -> Session:
+    task_id, run, agent, name, forked_from, created_at, gone_at = row
+    return Session(
+        task_id=task_id,
+        run=run,
+        agent=agent,
+        name=name,
+        forked_from=forked_from,
+        created_at=moment(created_at),
+        gone_at=maybe_moment(gone_at),
+    )

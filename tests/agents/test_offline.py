@@ -1,0 +1,62 @@
+"""The offline agent keeps the contract, and carries out what is quoted and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from errands.agents.offline import INTRODUCTION, commands
+from errands.testing.contracts.agent import AgentContract
+
+
+class TestOffline(AgentContract):
+    factory = "errands.agents.offline:Offline"
+    recall = "what did I say?"
+    counts_tokens = False
+
+    def settings(self) -> dict[str, str]:
+        return {}
+
+    def running(self, line: str) -> str:
+        return f"Please run `{line}` and tell me."
+
+    @pytest.mark.spec("R5")
+    async def test_it_says_that_it_is_no_language_model(self, tmp_path: Path) -> None:
+        desk = self.desk(tmp_path)
+        async with self.agent() as agent:
+            session = await agent.open(desk)
+            answer = await agent.prompt(session, "how are you?", desk)
+            assert "not a language model" in answer.text
+            assert desk.asked == []
+
+    @pytest.mark.spec("R5")
+    async def test_commands_run_in_order_and_their_results_are_reported(self, tmp_path: Path) -> None:
+        desk = self.desk(tmp_path)
+        async with self.agent() as agent:
+            session = await agent.open(desk)
+            answer = await agent.prompt(session, "First `echo one >x`, then `cat x; exit 3`.", desk)
+        assert answer.text == f"$ echo one >x\n\n$ cat x; exit 3\none\n(exit code 3)\n\n{INTRODUCTION}"
+        assert answer.usage == {"tool_calls": 2}
+
+
+@pytest.mark.spec("R5")
+@pytest.mark.parametrize(
+    ("prompt", "found"),
+    [
+        ("run `make test` please", ["make test"]),
+        ("`a` and then `b`", ["a", "b"]),
+        ("```sh\nfor i in 1 2; do\n  echo $i\ndone\n```", ["for i in 1 2; do\n  echo $i\ndone"]),
+        ("first `a`\n```\nb\n```\nthen `c`", ["a", "b", "c"]),
+        ("``echo `date` ``", ["echo `date`"]),
+        ('run "make test", then "make lint".', ["make test", "make lint"]),
+        ("run 'make test' now", ["make test"]),
+        ("don't do what isn't quoted", []),
+        ('run `echo "hi"`', ['echo "hi"']),
+        ("", []),
+        ("``", []),
+        ("` `", []),
+    ],
+)
+def test_commands_are_found_by_their_quotes(prompt: str, found: list[str]) -> None:
+    assert commands(prompt) == found
