@@ -119,7 +119,7 @@ def run_agent(run_id: str) -> int:
     import io
 
     from errands.agents import make
-    from errands.engine.answering import answer, fail
+    from errands.engine.replying import answer, fail
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -14,11 +14,11 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 
-from errands.engine.asking import DEPTH
 from errands.engine.asynchronous import AsyncEngine, Line
 from errands.engine.engine import Engine
 from errands.engine.gate import LANE, LOOK, Gate
 from errands.engine.held import Held
+from errands.engine.prompting import DEPTH
 from errands.engine.waiting import LOOK as LOOK_AGAIN
 from errands.model.action import Prompt
 from errands.model.agent_errors import AgentError

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from errands.config import Config
-from errands.engine.asking import DEPTH
 from errands.engine.home import Home
+from errands.engine.prompting import DEPTH
 from errands.model.action import Prompt, Shell, written
 from errands.model.run import Run
 from errands.model.span import caller, executing

@@ -92,7 +92,7 @@ class Launching:
             if first is not None:
                 return self._store.view(first)
         if draft.parent is not None and draft.parent.startswith("task:"):
-            from errands.engine.asking import check_fan_out
+            from errands.engine.prompting import check_fan_out
 
             check_fan_out(self._store, self._config, draft.parent)
         run = None
@@ -110,7 +110,7 @@ class Launching:
         cwd = os.path.abspath(draft.cwd or os.getcwd())
         if draft.prompt is None:
             return self._shell_task(draft, environ, cwd, ids, now)
-        from errands.engine.asking import asked
+        from errands.engine.prompting import asked
 
         prompt = asked(draft, self._store, self._config, environ)
         action = evolve(prompt, cwd=cwd, environment=self._environment(environ))

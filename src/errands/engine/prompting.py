@@ -1,0 +1,89 @@
+"""Prompting: from a draft to a prompt with its frozen specification."""
+
+from __future__ import annotations
+
+from errands.model.action import Prompt
+from errands.model.agent_errors import SessionGone, UnknownAgent
+from errands.model.errors import BadValue, NotFound
+from errands.model.naming import is_id
+from errands.text import did_you_mean
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from errands.config import Config
+    from errands.model.draft import Draft
+    from errands.model.session import Session
+    from errands.ports.store import Store
+
+# Those that come with Errands; any other is a table `[agents.NAME]` in the configuration.
+BUILT_IN = ("offline", "builtin", "acp", "opencode", "command")
+DEPTH = "ERRANDS_DEPTH"
+
+
+def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]) -> Prompt:
+    """Freeze what a prompt needs; refuse an agent nobody knows, and one that stands too deep."""
+    assert draft.prompt is not None
+    parent = None if draft.fork is None else _forked(draft.fork, store)
+    agent = draft.agent or (parent.agent if parent else config.agents.default)
+    if parent is not None and parent.agent != agent:
+        raise BadValue(
+            f"the session of {parent.task_id} belongs to the agent {parent.agent!r}, "
+            f"so {agent!r} cannot fork it; leave --agent out"
+        )
+    if agent not in config.backends and agent not in BUILT_IN:
+        known = (*BUILT_IN, *config.backends)
+        raise UnknownAgent(
+            f"there is no agent {agent!r}{did_you_mean(agent, known)}. There are: {', '.join(known)}; "
+            f'a new one is a table in your configuration: [agents.{agent}] backend = "builtin"'
+        )
+    depth = _depth(environ)
+    if depth > config.agents.depth:
+        raise BadValue(
+            f"agents start agents {depth} deep already, and agents.depth allows {config.agents.depth}; "
+            "do it here instead, or let a person start it"
+        )
+    model = draft.model or config.backends.get(agent, {}).get("model")
+    return Prompt(
+        text=draft.prompt,
+        agent=agent,
+        cwd="",
+        environment="",
+        env=draft.env,
+        model=model,
+        tools=draft.tools,
+        depth=depth,
+        budget={**config.backends.get(agent, {}).get("budget", {}), **draft.budget},
+        fork=draft.fork if parent is None else parent.name,
+    )
+
+
+def check_fan_out(store: Store, config: Config, parent: str) -> None:
+    """Refuse one more task of a session that has as many live ones as it may."""
+    if len(store.live_children(parent)) >= config.agents.fan_out:
+        raise BadValue(
+            f"{parent} has {config.agents.fan_out} live tasks, as many as agents.fan_out allows; "
+            "wait for one to end"
+        )
+
+
+def _forked(name: str, store: Store) -> Session | None:
+    """Find the session that is to be forked; a name we do not know may be known to the agent's own server."""
+    found = store.session_named(name)
+    if found is None and is_id(name):
+        try:
+            task_id = store.resolve(name)
+        except NotFound:
+            return None
+        found = store.session(task_id)
+        if found is None:
+            raise BadValue(f"task {task_id} has no session that could be forked")
+    if found is not None and found.gone_at is not None:
+        raise SessionGone
+    return found
+
+
+def _depth(environ: Mapping[str, str]) -> int:
+    above = environ.get(DEPTH, "")
+    return int(above) + 1 if above.isdecimal() else 0
