@@ -299,6 +299,32 @@ def test_files_elsewhere_are_found(repository: Repository, tmp_path: Path) -> No
     assert repository.dangers()
 
 
+def test_a_home_that_is_not_the_persons_is_not_trusted_either(repository: Repository) -> None:
+    config = repository.path.parent / ".gitconfig"
+    config.write_text("[user]\nname = Ann\n")
+    assert repository.dangers() == ()
+
+    config.write_text(f"[core]\nfsmonitor = {repository.evil}\n")
+
+    assert repository.runs_it("status")
+    assert repository.dangers()
+
+
+def test_settings_in_a_strange_place_are_not_trusted_either(repository: Repository) -> None:
+    settings = repository.write("../settings/git/config", f"[core]\nfsmonitor = {repository.evil}\n")
+    here = Here(str(repository.path), {"XDG_CONFIG_HOME": str(settings.parent.parent)})
+
+    assert here.git_dangers(here.cwd)
+
+
+def test_no_file_has_such_a_name(tmp_path: Path) -> None:
+    here = Here(str(tmp_path), {})
+
+    assert here.real("a\0b") == f"{tmp_path}/a\0b"
+    assert here.real(chr(0xD800)) == f"{tmp_path}/{chr(0xD800)}"
+    assert here.program("a\0b") == Program()
+
+
 @pytest.mark.parametrize(
     "text",
     ["[core\nfsmonitor = x\n", '[core]\nfsmonitor = "x\n', "fsmonitor = x\n", "\0", "[core]\n\tx = \\q\n"],
@@ -309,9 +335,11 @@ def test_what_cannot_be_read_is_a_danger(repository: Repository, text: str) -> N
     assert repository.dangers()
 
 
-def test_a_pipe_in_place_of_the_configuration_does_not_make_the_reader_wait(repository: Repository) -> None:
-    (repository.path / ".git/config").unlink()
-    os.mkfifo(repository.path / ".git/config")
+@pytest.mark.parametrize("name", ["config", "index", "commondir"])
+@pytest.mark.timeout(10)
+def test_a_pipe_in_place_of_a_file_does_not_make_the_reader_wait(repository: Repository, name: str) -> None:
+    (repository.path / ".git" / name).unlink(missing_ok=True)
+    os.mkfifo(repository.path / ".git" / name)
 
     assert repository.dangers()
 

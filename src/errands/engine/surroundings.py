@@ -6,6 +6,7 @@ Made for one judgement and thrown away: what it has read it reads only once. Wha
 from __future__ import annotations
 
 import os
+import pwd
 import stat
 
 from errands.model.risk.gitconfig import Unreadable, danger, read_settings
@@ -47,6 +48,7 @@ class Here:
         self.project = os.path.abspath(project) if project else _project(self.cwd)
         self.home = environment.get("HOME") or os.path.expanduser("~")
         self.shell = shell
+        self._settings = environment.get("XDG_CONFIG_HOME") or f"{self.home}/.config"
         self._path = environment.get("PATH", _DEFAULT_PATH)
         self._programs: dict[tuple[str, str], Program] = {}
         self._dangers: dict[str, tuple[str, ...]] = {}
@@ -57,7 +59,11 @@ class Here:
         return there
 
     def real(self, path: str) -> str:
-        return os.path.realpath(os.path.join(self.cwd, path))
+        path = os.path.join(self.cwd, path)
+        try:
+            return os.path.realpath(path)
+        except ValueError:  # no file can have such a name
+            return os.path.normpath(path)
 
     def program(self, name: str) -> Program:
         known = self._programs.get((name, self.cwd))
@@ -68,9 +74,18 @@ class Here:
     def git_dangers(self, directory: str) -> tuple[str, ...]:
         known = self._dangers.get(directory)
         if known is None:
-            found = _discovered(os.path.join(self.cwd, directory))
+            found = (*self._foreign_dangers(), *_discovered(os.path.join(self.cwd, directory)))
             known = self._dangers[directory] = tuple(dict.fromkeys(found))
         return known
+
+    def _foreign_dangers(self) -> Iterator[str]:
+        """Look at git's configuration in a home that is not this person's: somebody may have set HOME."""
+        own = _own_home()
+        for directory in (self.home, self._settings):
+            if own and is_within(self.real(directory), own):
+                continue
+            for name in (f"{directory}/.gitconfig", f"{directory}/git/config"):
+                yield from _dangers_of(name)
 
     def _find(self, name: str) -> Program:
         for entry in self._path.split(":"):
@@ -111,6 +126,15 @@ def _project(cwd: str) -> str:
         if any(os.path.lexists(os.path.join(directory, mark)) for mark in _MARKS):
             return directory
     return cwd
+
+
+def _own_home() -> str:
+    """Give the home that the system knows for this person; empty if it knows none."""
+    try:
+        home = os.path.realpath(pwd.getpwuid(os.geteuid()).pw_dir)
+    except KeyError:
+        return ""
+    return "" if home == "/" else home
 
 
 def _upwards(directory: str) -> Iterator[str]:
@@ -189,6 +213,16 @@ def _repository(worktree: str, mark: str, *, depth: int) -> Iterator[str]:
         yield f"the repository in {worktree} cannot be read: {error}"
 
 
+def _dangers_of(name: str) -> Iterator[str]:
+    """Name the dangers of one file of git's configuration, if it is there."""
+    try:
+        settings = read_settings(_content(name)) if os.path.lexists(name) else ()
+    except (OSError, Unreadable) as error:
+        yield f"{name} cannot be read: {error}"
+        return
+    yield from (said for setting in settings if (said := danger(setting)))
+
+
 def _git_directory(worktree: str, mark: str) -> str:
     if os.path.isdir(mark):
         return os.path.realpath(mark)
@@ -210,32 +244,33 @@ def _common(directory: str) -> str:
 
 
 def _content(name: str) -> str:
+    content = _bytes(name, _LARGEST + 1)
+    if len(content) > _LARGEST or b"\0" in content:
+        raise Unreadable(f"{name} is no text of a sensible size")
+    return content.decode("utf-8", "surrogateescape")
+
+
+def _bytes(name: str, most: int = -1) -> bytes:
     # Anything but a plain file, a pipe for instance, could make a reader wait.
     descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     with open(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise Unreadable(f"{name} is no file")
-        content = file.read(_LARGEST + 1)
-    if len(content) > _LARGEST or b"\0" in content:
-        raise Unreadable(f"{name} is no text of a sensible size")
-    return content.decode("utf-8", "surrogateescape")
+        return file.read(most)
 
 
 def _links(directory: str, *, short: bool) -> Iterator[str]:
     """Name the repositories within a repository that git knows of, by its index (with short hashes)."""
     index = os.path.join(directory, "index")
     if os.path.lexists(index):
-        with open(index, "rb") as file:
-            content = file.read()
+        content = _bytes(index)
         if _GITLINK in content:
             if not short:
                 raise Unreadable("its index has long hashes and may hold other repositories")
             yield from _entries(content)
     for name in os.listdir(directory):
-        if name.startswith("sharedindex."):
-            with open(os.path.join(directory, name), "rb") as file:
-                if _GITLINK in file.read():
-                    raise Unreadable("its index is split and may hold other repositories")
+        if name.startswith("sharedindex.") and _GITLINK in _bytes(os.path.join(directory, name)):
+            raise Unreadable("its index is split and may hold other repositories")
 
 
 def _entries(index: bytes) -> Iterator[str]:

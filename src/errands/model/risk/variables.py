@@ -67,8 +67,11 @@ _REMOVED_FAMILIES = (
     "CORECLR_",
     "DOTNET_STARTUP_",
 )
-# What git may still be told from outside: it keeps it from waiting and from writing.
-_KEPT = frozenset(("GIT_TERMINAL_PROMPT", "GIT_OPTIONAL_LOCKS"))
+# What git may still be told from outside: not to wait, not to write, and who somebody is.
+_KEPT = frozenset(
+    """GIT_TERMINAL_PROMPT GIT_OPTIONAL_LOCKS GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_AUTHOR_DATE
+    GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL GIT_COMMITTER_DATE""".split()
+)
 
 
 def is_harmless(name: str, value: str) -> bool:
