@@ -165,7 +165,7 @@ _BLAME = Program(
     options="""
     -b -c -e -f -l -n -p -s -t -w -L=TEXT -M[=NUMBER] -C[=NUMBER] --root --show-stats --date=TEXT --since=DATE
     --porcelain --line-porcelain --incremental --score-debug --show-name --show-number --show-email --long
-    --no-progress --color-lines --color-by-age --first-parent --minimal --abbrev=NUMBER --ignore-rev=TEXT
+    --no-progress --color-lines --color-by-age --first-parent --minimal --abbrev[=NUMBER] --ignore-rev=TEXT
     --diff-algorithm==TEXT --encoding==TEXT
     """,
     operands="TEXT...",

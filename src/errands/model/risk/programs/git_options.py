@@ -8,7 +8,7 @@ from __future__ import annotations
 COLOUR = "--color[=always|never|auto] --no-color"
 
 DIFF = f"""
--p -u --patch -s --no-patch -U==NUMBER --unified==NUMBER --raw --patch-with-raw --patch-with-stat
+-p -u --patch -s --no-patch -U[=NUMBER] --unified[=NUMBER] --raw --patch-with-raw --patch-with-stat
 --indent-heuristic --no-indent-heuristic --minimal --patience --histogram --anchored==TEXT
 --diff-algorithm==patience|minimal|histogram|myers|default --stat[=TEXT] --stat-width==NUMBER
 --stat-name-width==NUMBER --stat-count==NUMBER --stat-graph-width==NUMBER --compact-summary --numstat

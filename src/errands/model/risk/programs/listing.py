@@ -22,7 +22,7 @@ def _not_the_whole_disk(usage: Usage, surroundings: Surroundings) -> tuple[Reaso
 _LS = Program(
     options="""
     -a --all -A --almost-all --author -b --escape --block-size=SIZE -B --ignore-backups -c -C --color[=WHEN]
-    --colour[=WHEN] -d --directory -D --dired -f -F --classify[=always|auto|never] --file-type
+    -d --directory -D --dired -f -F --classify[=always|auto|never] --file-type
     --format=across|commas|horizontal|long|single-column|verbose|vertical --full-time -g
     --group-directories-first -G --no-group -h --human-readable --si -H --dereference-command-line
     --dereference-command-line-symlink-to-dir --hide=PATTERN --hyperlink[=WHEN] -i --inode
@@ -37,13 +37,10 @@ _LS = Program(
     operands="LOOK...",
 )
 
-_CHECKSUM = Program(
-    options="""
-    -b --binary -c --check --tag -t --text -z --zero --ignore-missing --quiet --status --strict -w --warn
-    -l=NUMBER --length=NUMBER
-    """,
-    operands="SEARCH...",
-)
+_CHECKSUM_OPTIONS = """
+-b --binary -c --check --tag -t --text -z --zero --ignore-missing --quiet --status --strict -w --warn
+"""
+_CHECKSUM = Program(options=_CHECKSUM_OPTIONS, operands="SEARCH...")
 
 PROGRAMS = {
     "ls": _LS,
@@ -68,7 +65,7 @@ PROGRAMS = {
     "stat": Program(
         options="""
         -L --dereference -f --file-system --cached=always|never|default -c=TEXT --format=TEXT --printf=TEXT -t
-        --terse -x
+        --terse
         """,
         operands="LOOK...",
     ),
@@ -108,7 +105,7 @@ PROGRAMS = {
     "dirname": Program(options="-z --zero", operands="TEXT...", permutes=False),
     "pathchk": Program(options="-p -P --portability", operands="TEXT..."),
     "namei": Program(
-        options="-x --mountpoints -m --modes -o --owners -l --long -n --nosymlinks -v --vertical",
+        options="-x --mountpoints -m --modes -o --owners -l --long -n -v --vertical",
         operands="LOOK...",
     ),
     "lsattr": Program(options="-R -V -a -d -l -p -v", operands="LOOK...", helps=False),
@@ -134,7 +131,7 @@ PROGRAMS = {
         options="""
         -a --all -B=SIZE --block-size=SIZE -h --human-readable -H --si -i --inodes -k -l --local --no-sync
         --output[=TEXT] -P --portability --total -t=TEXT --type=TEXT -T --print-type -x=TEXT
-        --exclude-type=TEXT -v -m -g
+        --exclude-type=TEXT -v
         """,
         operands="LOOK...",
     ),
@@ -144,7 +141,7 @@ PROGRAMS = {
     "sha256sum": _CHECKSUM,
     "sha384sum": _CHECKSUM,
     "sha512sum": _CHECKSUM,
-    "b2sum": _CHECKSUM,
+    "b2sum": Program(options=_CHECKSUM_OPTIONS + "-l=NUMBER --length=NUMBER", operands="SEARCH..."),
     "cksum": Program(
         options="""
         -a=TEXT --algorithm=TEXT -c --check -l=NUMBER --length=NUMBER --tag --untagged -z --zero

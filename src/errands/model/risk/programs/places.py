@@ -114,7 +114,8 @@ _exact = frozenset(name for name in _all if not _is_wild(name))
 _endings = tuple(name[1:] for name in _all if name[0] == "*" and not _is_wild(name[1:]))
 _beginnings = tuple(name[:-1] for name in _all if name[-1] == "*" and not _is_wild(name[:-1]))
 _rest = tuple(name for name in _all if _is_wild(name[1:-1]) or (name[0] == "*" == name[-1]))
-# What a wildcard at the beginning of a name is compared with.
+# What a wildcard is compared with: one in the middle of a name, and one at its beginning.
+_anchored = tuple(name for name in _all if name[0] != "*" or not _is_wild(name[1:]))
 _fixed = tuple(name for name in _NAMES if not _is_wild(name[1:]))
 _by_first: dict[str, list[tuple[str, ...]]] = {}
 for _place in _places:
@@ -217,7 +218,7 @@ def _said(path: str, word: str, use: str, *, wild: bool) -> str | None:
     if not (wild and _is_wild(name)):
         return f"reads {word}, which may hold secrets" if _is_secret(name) else None
     # A search over `src/*` sees what a search through `src` sees.
-    names = _fixed if _is_wild(name[0]) else _all
+    names = _fixed if _is_wild(name[0]) else _anchored
     if not (use == "SEARCH" and name == "*") and any(may_match(name, each) for each in names):
         return f"reads {word}, which may match a file with secrets"
     return None

@@ -82,7 +82,7 @@ PROGRAMS = {
     "od": Program(
         options="""
         -A=d|o|x|n --address-radix=d|o|x|n --endian=big|little -j=COUNT --skip-bytes=COUNT -N=COUNT
-        --read-bytes=COUNT -S[=COUNT] --strings[=COUNT] -t=TEXT --format=TEXT -v --output-duplicates
+        --read-bytes=COUNT -S=COUNT --strings[=COUNT] -t=TEXT --format=TEXT -v --output-duplicates
         -w[=COUNT] --width[=COUNT] -a -b -c -d -f -i -l -o -s -x
         """,
         operands="READ...",
@@ -116,7 +116,7 @@ PROGRAMS = {
         options="""
         -a --debug-syms -A -o --print-file-name -C --demangle -D --dynamic -g --extern-only -n -v
         --numeric-sort -p --no-sort -P --portability -r --reverse-sort -S --print-size -s --print-armap -u
-        --undefined-only -U --defined-only --size-sort -W --no-weak
+        --undefined-only --defined-only --size-sort -W --no-weak
         """,
         operands="READ...",
         check=_no_lists_of_options,
