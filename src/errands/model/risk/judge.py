@@ -231,16 +231,17 @@ class _Case:
             self._ask("runs git in another directory, whose repository may run programs", "git")
         elif outside and (name in _TESTERS or is_interpreter(name) or name == "uv"):
             self._ask("runs code outside of the project", "script")
-        for word in words[1:]:
-            if word.pattern and not _is_anchored(word.text):
-                self._ask(f"has a pattern that may become an option: {word.text}", "glob")
         allowed = self._rules.allowing(words)
         if allowed and ("/" not in name or not moved):
             if name == "git":
                 for danger in place.git_dangers(place.cwd):
                     self._ask(danger, "git")
             return
-        self._reasons.update(dict.fromkeys(reasons_for(texts, place)))
+        reasons = reasons_for(texts, place)
+        self._reasons.update(dict.fromkeys(reasons))
+        for word in () if reasons else words[1:]:
+            if word.pattern and not _is_anchored(word.text):
+                self._ask(f"has a pattern that may become an option: {word.text}", "glob")
 
     def _trust(self, name: str, place: Surroundings, *, shell: str) -> None:
         if "/" in name or (shell and name in _BUILTINS):

@@ -204,11 +204,13 @@ def _follow_find(words: tuple[Word, ...], source: Step | None) -> Followed:
         before = texts[at - 1]
         if (before.startswith("-") and before not in _ALONE) or any(word.pattern for word in words):
             doubt = "runs a command for each file in a way that is not followed"
-        # Only what stands before -exec limits what it is run on.
-        steps.extend(_on_files(inner, tuple(texts[:at]), whole=texts[at] == "-exec"))
         if inner[0].text not in _READERS:
+            steps.append(Step(words=inner))
             doubt = doubt or f"runs `{inner[0].text}` for each file that is found"
-        elif any("{}" in word.text and word.text != "{}" for word in inner):
+        else:
+            # Only what stands before -exec limits what it is run on.
+            steps.extend(_on_files(inner, tuple(texts[:at]), whole=texts[at] == "-exec"))
+        if any("{}" in word.text and word.text != "{}" for word in inner):
             doubt = doubt or "puts names of files into other words"
         # Without an action of its own find prints; with -exec it does not. Nothing of that matters here.
         at = end + 1
