@@ -26,6 +26,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
     ("Look at it", ("ls", "show", "logs", "wait", "notices")),
+    ("Decide", ("judge",)),
     ("Steer it", ("cancel", "stop", "send", "clear")),
     (
         "Keep house",
