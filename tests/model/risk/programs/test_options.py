@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from errands.model.risk.programs import PROGRAMS, reasons_for
+from errands.model.risk import programs
+from errands.model.risk.programs import FAMILIES, entry_for, reasons_for
 from errands.model.risk.programs.entry import Program, table
 from errands.model.risk.programs.git import SUBCOMMANDS
 from errands.model.risk.programs.usage import read
@@ -19,13 +21,27 @@ from tests.model.risk.programs.lines import PLACE, reasons
 
 pytestmark = pytest.mark.spec("A2", "A3")
 
-ENTRIES = {name: entry for name, entry in PROGRAMS.items() if isinstance(entry, Program)}
+ENTRIES = {name: entry for name in FAMILIES if isinstance(entry := entry_for(name), Program)}
 GIT = {f"git {name}": entry for name, entry in SUBCOMMANDS.items() if isinstance(entry, Program)}
 ALL = ENTRIES | GIT
 LONG = [
     (name, option) for name, entry in ALL.items() for option in table(entry).options if option[:2] == "--"
 ]
+FILES = Path(programs.__file__).parent
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+
+def test_every_table_is_in_the_list_of_families_and_nothing_else() -> None:
+    known = {name: family for family in set(FAMILIES.values()) for name in _names(family)}
+    tables = {file.stem for file in FILES.glob("*.py") if "\nPROGRAMS" in file.read_text()}
+
+    assert known == FAMILIES
+    assert tables == set(FAMILIES.values())
+
+
+def _names(family: str) -> list[str]:
+    module = importlib.import_module(f"errands.model.risk.programs.{family}")
+    return [*module.PROGRAMS]
 
 
 @given(st.sampled_from(LONG), st.integers(min_value=1, max_value=40), st.sampled_from(["", "=x", "=1"]))

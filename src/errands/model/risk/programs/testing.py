@@ -137,12 +137,7 @@ _UV = frozenset(
 _PYTHON_NAME = re.compile(r"python(3(\.\d{1,2})?)?")
 
 
-def is_python(name: str) -> bool:
-    """Tell whether a bare name is one of Python's."""
-    return _PYTHON_NAME.fullmatch(name) is not None
-
-
-def reasons_for_python(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
+def _python(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
     """Judge a whole `python` command: its version, or a module that runs tests."""
     name, rest = words[0], words[1:]
     if rest in (("--version",), ("-V",), ("-VV",), ("--help",), ("-h",)):
@@ -194,9 +189,15 @@ def _uv(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...
         rest = ("python", "-m", *rest[1:])
     if rest and rest[0] in ("pytest", "py.test"):
         return _pytest_itself(rest, surroundings)
-    if rest and is_python(rest[0]):
-        return reasons_for_python(rest, surroundings)
+    if rest and _PYTHON_NAME.fullmatch(rest[0]):
+        return _python(rest, surroundings)
     return (Reason(text=f"`uv run` runs {rest[0] if rest else 'something'}", kind="program"),)
 
 
-PROGRAMS: dict[str, Entry] = {"pytest": _pytest_itself, "py.test": _pytest_itself, "uv": _uv}
+PROGRAMS: dict[str, Entry] = {
+    "pytest": _pytest_itself,
+    "py.test": _pytest_itself,
+    "python": _python,
+    "python3": _python,
+    "uv": _uv,
+}

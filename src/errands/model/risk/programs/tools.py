@@ -1,4 +1,4 @@
-"""Developers' tools: their versions, and the few subcommands that neither run, fetch nor write anything.
+"""Developers' tools: the few subcommands that neither run, fetch nor write anything.
 
 Not here, although they look harmless: what reads a project's configuration that can name programs (cargo, go,
 yarn, pnpm, tox, flake8, pylint, mypy), what edits when the configuration says so (ruff), what talks to a
@@ -9,33 +9,13 @@ from __future__ import annotations
 
 from errands.model.risk.programs.entry import Program
 from errands.model.risk.programs.usage import reasons_by_entry
+from errands.model.risk.programs.versions import VERSIONS
 from errands.model.risk.verdict import Reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.model.risk.programs.entry import Entry
     from errands.model.risk.surroundings import Surroundings
-
-# Programs of which nothing but these single words is accepted.
-VERSIONS = {
-    name: frozenset(words.split())
-    for names, words in {
-        "node deno bun": "--version -v",
-        "npm npx": "--version -v",
-        "ruby gem php perl lua luajit julia ghc swift kotlin scala elixir Rscript R": "--version -v",
-        "java javac": "--version -version",
-        "gcc g++ cc c++ clang clang++ gfortran ld as gdb cmake ninja make gmake meson": "--version",
-        "bash zsh dash fish ksh": "--version",
-        "ruff black mypy isort nox coverage poetry pipenv hatch pre-commit": "--version",
-        "docker podman helm gh aws gcloud psql mysql sqlite3 redis-cli": "--version",
-        "curl wget ssh rsync tmux screen vim nvim nano emacs less more watch": "--version -V",
-        "rm cp mv ln mkdir rmdir touch chmod chown tee dd truncate shred split csplit": "--help --version",
-        "timeout nice nohup stdbuf setsid": "--version",
-        "gpg openssl zip bc dc ffmpeg convert pandoc": "--version",
-        "apt apt-get dpkg rpm flatpak": "--version",
-    }.items()
-    for name in names.split()
-}
 
 _PIP = {
     "list": Program(
