@@ -25,7 +25,7 @@ RUNNERS = frozenset(
     taskset chrt numactl busybox toybox script expect parallel ssh strace ltrace gdb perf valgrind
     systemd-run at batch entr daemonize ksh mksh fish tcsh csh rbash rksh setpriv setarch linux32
     linux64 catchsegv trap coproc source . nsjail bwrap firejail proot fakeroot unbuffer rlwrap sem
-    caffeinate arch capsh dbus-run-session xvfb-run start-stop-daemon torsocks proxychains tmux
+    caffeinate capsh dbus-run-session xvfb-run start-stop-daemon torsocks proxychains tmux
     screen direnv devbox nix-shell hyperfine""".split()
 )
 
