@@ -413,7 +413,23 @@ def test_a_directory_that_everybody_writes_to_is_not_trusted(tmp_path: Path) -> 
     assert here.program("git").doubt
 
 
-def test_the_project_is_the_nearest_marked_directory(repository: Repository) -> None:
-    repository.write("src/deep/x.py", "")
+def test_the_project_is_the_whole_repository(repository: Repository) -> None:
+    repository.write("packages/one/package.json", "{}")
 
-    assert Here(str(repository.path / "src/deep"), {}).project == str(repository.path)
+    assert Here(str(repository.path / "packages/one"), {}).project == str(repository.path)
+
+
+def test_without_a_repository_the_project_is_the_nearest_marked_directory(tmp_path: Path) -> None:
+    (tmp_path / "one/two/three").mkdir(parents=True)
+    (tmp_path / "one/pyproject.toml").write_text("")
+    (tmp_path / "one/two/package.json").write_text("{}")
+
+    assert Here(str(tmp_path / "one/two/three"), {}).project == str(tmp_path / "one/two")
+
+
+def test_a_home_is_no_project_of_what_stands_in_it(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "notes").mkdir()
+
+    assert Here(str(tmp_path / "notes"), {"HOME": str(tmp_path)}).project == str(tmp_path / "notes")
+    assert Here(str(tmp_path), {"HOME": str(tmp_path)}).project == str(tmp_path)

@@ -16,8 +16,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-# What marks the top of a project, the nearest one above a directory.
-_MARKS = (".git", "errands.toml", "pyproject.toml", "package.json", "Cargo.toml", "go.mod")
+# What marks the top of a project; a kind that stands earlier counts more.
+_MARKS = (
+    ("errands.toml",),
+    (".git",),
+    ("pyproject.toml", "setup.py", "package.json", "Cargo.toml", "go.mod"),
+)
 _SYSTEM = (
     "/usr",
     "/bin",
@@ -45,8 +49,8 @@ class Here:
         self, cwd: str, environment: Mapping[str, str], *, project: str = "", shell: str = "/bin/bash"
     ) -> None:
         self.cwd = os.path.abspath(cwd)
-        self.project = os.path.abspath(project) if project else _project(self.cwd)
         self.home = environment.get("HOME") or os.path.expanduser("~")
+        self.project = os.path.abspath(project) if project else _project(self.cwd, self.home)
         self.shell = shell
         self._settings = environment.get("XDG_CONFIG_HOME") or f"{self.home}/.config"
         self._path = environment.get("PATH", _DEFAULT_PATH)
@@ -120,11 +124,20 @@ class Here:
         return is_within(environment, self.project) and os.path.isfile(f"{environment}/pyvenv.cfg")
 
 
-def _project(cwd: str) -> str:
-    """Find the project that a directory belongs to: itself, if nothing above it is marked."""
-    for directory in _upwards(cwd):
-        if any(os.path.lexists(os.path.join(directory, mark)) for mark in _MARKS):
-            return directory
+def _project(cwd: str, home: str) -> str:
+    """Find the project that a directory belongs to: itself, if nothing above it is marked.
+
+    A home, or a place where everybody writes, is no project of what stands in it.
+    """
+    above = [
+        directory
+        for directory in _upwards(cwd)
+        if directory == cwd or not (is_within(home, directory) or directory in _TEMPORARY)
+    ]
+    for marks in _MARKS:
+        for directory in above:
+            if any(os.path.lexists(os.path.join(directory, mark)) for mark in marks):
+                return directory
     return cwd
 
 

@@ -214,6 +214,7 @@ def test_the_commands_people_wait_for_import_nothing_heavy(person: Person, verb:
         "inspect",
         "tomllib",
         "pathlib",
+        "tree_sitter",
     ]
     # What output needs to be looked at (masking), only those pay for that look.
     heavy += [] if verb in ("show", "logs", "run") else ["re", "enum", "json", "signal"]

@@ -53,6 +53,7 @@ def texts(*commands: Command, place: Place = CLEAN) -> str:
         "time pytest -q",
         "cat 'ünï.txt'",
         "grep -rn --include=*.py foo .",
+        "find . -name '*.py' -mtime -1 -exec wc -l {} +",
         "ls | xargs -n1 echo",
     ],
 )

@@ -202,7 +202,8 @@ def _follow_find(words: tuple[Word, ...], source: Step | None) -> Followed:
                 words, f"runs a command for each file in a way that is not followed ({texts[at]})"
             )
         before = texts[at - 1]
-        if (before.startswith("-") and before not in _ALONE) or any(word.pattern for word in words):
+        alone = before in _ALONE or not before.startswith("-") or before[1:2].isdigit()
+        if not alone or any(word.pattern for word in words):
             doubt = "runs a command for each file in a way that is not followed"
         if inner[0].text not in _READERS:
             steps.append(Step(words=inner))
