@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
+import pexpect
 import pytest
 
 from errands import config
@@ -166,21 +167,22 @@ def test_the_commands_of_the_readme_work_in_order(stage: dict[str, str], tmp_pat
     script = session(README)
     assert "errands run" in script
 
-    run = subprocess.run(
-        ["bash", "-c", script],
-        cwd=tmp_path,
+    # A terminal, because a person types this.
+    person = pexpect.spawn(
+        "bash",
+        ["-c", script],
+        cwd=str(tmp_path),
         env=stage,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
         timeout=100,
-        check=False,
+        encoding="utf-8",
     )
+    person.expect(pexpect.EOF)
+    said = person.before or ""
 
     complaints = Path(stage["COMPLAINTS"])
-    assert not complaints.exists(), f"{complaints.read_text()}\n{run.stdout}\n{run.stderr}"
-    assert "command not found" not in run.stderr
-    assert "12 passed" in run.stdout
+    assert not complaints.exists(), f"{complaints.read_text()}\n{said}"
+    assert "command not found" not in said
+    assert "12 passed" in said
 
 
 def programs() -> Iterator[Block]:

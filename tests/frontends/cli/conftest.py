@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from .person import Person
+from .terminal import Terminal
 
 
 @pytest.fixture(scope="module")
@@ -23,3 +24,10 @@ def newcomer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
     somebody = Person(place / "home", place)
     yield somebody
     somebody.leaves()
+
+
+@pytest.fixture
+def terminal(person: Person) -> Iterator[Terminal]:
+    made = Terminal(person)
+    yield made
+    made.close()

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 NOT_APPROVED = 4
 MEANINGS = {
-    "auto": "it would start at once: nothing in it needs a person's yes",
-    "ask": "it would wait for a person's yes, because:",
+    "auto": "it would start at once: nothing in it needs the yes of a person",
+    "ask": "a person must say yes first, because:",
     "deny": "it would be refused, whoever asks, because:",
 }
 UNDO = {
