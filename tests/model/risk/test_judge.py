@@ -88,6 +88,12 @@ def test_what_is_not_proved_is_asked(line: str) -> None:
     assert verdict(line) == "ask"
 
 
+def test_xargs_reads_only_what_find_printed() -> None:
+    assert verdict("find . -name '*.py' -print0 2>/dev/null | xargs -0 wc -l") == "auto"
+    assert verdict("find . -name '*.py' -print0 | xargs -0 wc -l < names") == "ask"
+    assert verdict("find . -name '*.py' -print0 2>&1 | xargs -0 wc -l") == "ask"
+
+
 @pytest.mark.parametrize("half", [0xD800, 0xDB83, 0xDC80, 0xDF00])
 def test_half_a_character_is_asked_about(half: int) -> None:
     assert verdict(f"ls {chr(half)}") == "ask"
@@ -198,6 +204,9 @@ def test_tests_and_git_outside_of_the_project_are_asked_about() -> None:
         "'rm' -rf x",
         "git reset --hard",
         "git push --force",
+        "cd a; cd b; cd c; cd d; rm -rf x",
+        "env env env env env env env env rm -rf x",
+        "sudo " * 30 + "rm -rf x",
     ],
 )
 def test_harm_that_lasts_is_named_wherever_it_is_found(line: str) -> None:

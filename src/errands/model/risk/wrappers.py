@@ -99,7 +99,7 @@ def _follow_prefix(words: tuple[Word, ...], source: Step | None) -> Followed:
     while at < len(words):
         word = words[at]
         text = word.text
-        if word.pattern or word.home or not word.literal:
+        if not _is_fixed(word):
             break
         if text.startswith("-") and len(wanted) == len(prefix.operands):
             if text in valued and at + 1 < len(words) and re.fullmatch(prefix.value, words[at + 1].text):
@@ -122,7 +122,7 @@ _VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 def _follow_env(words: tuple[Word, ...], source: Step | None) -> Followed:
     assignments: list[tuple[str, Word]] = []
     for at, word in enumerate(words[1:], start=1):
-        if word.pattern or word.home or not word.literal:
+        if not _is_fixed(word):
             break
         if found := _VARIABLE.fullmatch(word.text):
             assignments.append((found[1], evolve(word, text=found[2])))
@@ -152,7 +152,7 @@ def _follow_shell(words: tuple[Word, ...], source: Step | None) -> Followed:
     while at < len(words) and words[at].text in _SHELL_FLAGS:
         at += 1
     rest = words[at:]
-    if len(rest) == 2 and rest[0].text in _SHELL_COMMANDS and rest[1].literal and not rest[1].pattern:
+    if len(rest) == 2 and rest[0].text in _SHELL_COMMANDS and _is_fixed(rest[1]):
         return Followed(lines=(rest[1].text,))
     if any(word.text.startswith("-") and word.text.endswith("c") for word in words[1:]):
         lines = tuple(word.text for word in words[2:] if word.literal and not word.text.startswith("-"))
@@ -197,7 +197,8 @@ def _follow_find(words: tuple[Word, ...], source: Step | None) -> Followed:
             continue
         end = next((i for i in range(at + 1, len(words)) if _ends_clause(texts, i)), len(words))
         inner = words[at + 1 : end]
-        if end == len(words) or not inner or texts[at] in ("-ok", "-okdir"):
+        # With -execdir the words of the command lead to other files in every directory.
+        if end == len(words) or not inner or texts[at] != "-exec":
             return _unknown(
                 words, f"runs a command for each file in a way that is not followed ({texts[at]})"
             )
@@ -210,7 +211,7 @@ def _follow_find(words: tuple[Word, ...], source: Step | None) -> Followed:
             doubt = doubt or f"runs `{inner[0].text}` for each file that is found"
         else:
             # Only what stands before -exec limits what it is run on.
-            steps.extend(_on_files(inner, tuple(texts[:at]), whole=texts[at] == "-exec"))
+            steps.extend(_on_files(inner, tuple(texts[:at])))
         if any("{}" in word.text and word.text != "{}" for word in inner):
             doubt = doubt or "puts names of files into other words"
         # Without an action of its own find prints; with -exec it does not. Nothing of that matters here.
@@ -241,11 +242,15 @@ def _follow_xargs(words: tuple[Word, ...], source: Step | None) -> Followed:
         return Followed(steps=(Step(words=inner),))
     finding = [word.text for word in source.words] if source else []
     printing = bool(finding) and finding[0] == "find" and finding[-1] == "-print0"
-    if not exact or not printing or sum(text in _ACTIONS for text in finding) != 1:
+    # Whatever else reaches the pipe, messages about errors for instance, would be taken for names.
+    mixed = source is not None and any(
+        (each.descriptor, each.operator) != ("2", ">") for each in source.redirections
+    )
+    if not exact or not printing or mixed or sum(text in _ACTIONS for text in finding) != 1:
         return _unknown(words, f"runs `{inner[0].text}` on whatever it reads, which may be anything")
     if inner[0].text not in _READERS:
         return _unknown(words, f"runs `{inner[0].text}` for each file that is found")
-    steps = _on_files((*inner, Word(text="{}")), tuple(finding), whole=True)
+    steps = _on_files((*inner, Word(text="{}")), tuple(finding))
     return Followed(steps=steps)
 
 
@@ -258,7 +263,7 @@ _ACTIONS = frozenset(
 )
 
 
-def _on_files(inner: tuple[Word, ...], finding: tuple[str, ...], *, whole: bool) -> tuple[Step, ...]:
+def _on_files(inner: tuple[Word, ...], finding: tuple[str, ...]) -> tuple[Step, ...]:
     """Give a command the names that a find may find: globs that stand for every one of them."""
     starts = []
     for text in finding[1:]:
@@ -275,7 +280,7 @@ def _on_files(inner: tuple[Word, ...], finding: tuple[str, ...], *, whole: bool)
     steps = []
     for start in starts or ["."]:
         # `find FILE` finds that very file.
-        for name in [start, *(f"{start.rstrip('/')}/{name}" if whole else f"./{name}" for name in names)]:
+        for name in [start, *(f"{start.rstrip('/')}/{name}" for name in names)]:
             pattern = any(letter in name for letter in "*?[")
             replaced = tuple(
                 Word(text=name, pattern=pattern) if word.text == "{}" else word for word in inner
@@ -285,6 +290,11 @@ def _on_files(inner: tuple[Word, ...], finding: tuple[str, ...], *, whole: bool)
             # Reading what is found in a directory is as harmless as searching all of it.
             steps.append(Step(words=tuple(Word(text=text) for text in ("grep", "-r", "-e", "x", start))))
     return tuple(steps)
+
+
+def _is_fixed(word: Word) -> bool:
+    """Tell whether a word is exactly its text, whatever the shell does."""
+    return word.literal and not word.pattern and not word.home
 
 
 def _unknown(words: tuple[Word, ...], doubt: str) -> Followed:
