@@ -39,7 +39,7 @@ FAMILIES = {
         "awk": "awk gawk mawk nawk",
         "structured": "jq yq",
         "shell": """
-            echo true false : printf test [ sleep expr printenv command pwd exit umask ulimit times jobs
+            echo true false : printf test [ sleep expr printenv command pwd exit umask ulimit times help jobs
             dirs
         """,
         "system": """

@@ -38,6 +38,7 @@ _TAR = Program(
     -t --list -f=READ --file=READ -v --verbose -z --gzip --gunzip -j --bzip2 -J --xz --zstd --lzma
     --exclude=PATTERN --wildcards --no-wildcards --force-local --full-time --utc --numeric-owner -R
     --block-number --strip-components=NUMBER --totals --quoting-style=TEXT --show-transformed-names
+    -a --auto-compress
     """,
     operands="TEXT...",
     refused={
@@ -68,6 +69,7 @@ def _tar(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ..
 _UNPACK = Program(
     options="""
     -d --decompress --uncompress -c --stdout --to-stdout -l --list -t --test -v --verbose -q --quiet
+    -k --keep -f --force
     """,
     operands="READ...",
     check=_only_with(
@@ -83,7 +85,7 @@ _UNPACK = Program(
 )
 
 _BUNZIP = Program(
-    options="-d --decompress -c --stdout -t --test -v --verbose -q --quiet",
+    options="-d --decompress -c --stdout -t --test -v --verbose -q --quiet -k --keep -f --force -s --small",
     operands="READ...",
     check=_only_with("-c", "--stdout", "-t", "--test", otherwise="replaces files by packed ones"),
 )

@@ -6,7 +6,11 @@ import re
 
 from errands.model.risk.programs.entry import Program
 from errands.model.risk.programs.git_options import COLOUR, COMMITS, DIFF, LOG, REFERENCES, REFUSED
-from errands.model.risk.programs.places import may_name_secret, objection_to_place
+from errands.model.risk.programs.places import (
+    may_name_secret,
+    objection_to_place,
+    objection_to_recursion,
+)
 from errands.model.risk.programs.usage import reasons_by_entry
 from errands.model.risk.programs.words import WILDCARDS, Glob
 from errands.model.risk.verdict import Reason
@@ -114,6 +118,14 @@ def _objection(word: str, use: str, surroundings: Surroundings) -> str | None:
     return objection_to_place(path, use, surroundings)
 
 
+def _diff(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
+    # Outside of the repository git compares whole directories.
+    outside = [word for word in usage.operands if word.startswith(("/", "~")) or word.split("/")[0] == ".."]
+    found = (objection_to_recursion(word, surroundings) for word in outside)
+    reasons = tuple(Reason(text=said, kind="secret") for said in found if said is not None)
+    return reasons or _shows("READ")(usage, surroundings)
+
+
 def _grep(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
     return _shows("SEARCH", skip=0 if usage.has("-e", "-f") else 1)(usage, surroundings)
 
@@ -150,7 +162,7 @@ _DIFF = Program(
     operands="TEXT...",
     refused=REFUSED,
     helps=False,
-    check=_shows("READ"),
+    check=_diff,
 )
 _PLUMBING = Program(
     options=DIFF
@@ -181,6 +193,7 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
         -u[=no|normal|all] --untracked-files[=no|normal|all] --ignore-submodules[=none|untracked|dirty|all]
         --ignored[=traditional|no|matching] -z --null --column[=TEXT] --no-column --ahead-behind
         --no-ahead-behind --renames --no-renames --find-renames[=TEXT]
+        -M[=TEXT]
         """,
         operands="LOOK...",
         helps=False,
@@ -374,7 +387,7 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
         helps=False,
     ),
     "check-mailmap": Program(operands="TEXT...", helps=False),
-    "cherry": Program(options="-v --abbrev[=NUMBER]", operands="TEXT TEXT TEXT", helps=False),
+    "cherry": Program(options="-v --abbrev[=NUMBER] --verbose", operands="TEXT TEXT TEXT", helps=False),
     "worktree": {"list": Program(options="-v --verbose --porcelain -z", helps=False)},
     "notes": {"list": Program(operands="TEXT", helps=False), "show": Program(operands="TEXT", helps=False)},
     "bisect": {"log": Program(helps=False)},

@@ -24,7 +24,8 @@ DIFF = f"""
 --inter-hunk-context==NUMBER -W --function-context --exit-code --quiet --no-ext-diff --no-textconv
 --ignore-submodules[=none|untracked|dirty|all] --src-prefix==TEXT --dst-prefix==TEXT --no-prefix
 --default-prefix --line-prefix==TEXT --ita-invisible-in-index --ita-visible-in-index --combined-all-paths -c
---cc -t -m --diff-merges==TEXT --no-diff-merges
+--cc -t -m --diff-merges==TEXT --no-diff-merges -q
+--output-indicator-new==TEXT --output-indicator-old==TEXT --output-indicator-context==TEXT
 """
 
 COMMITS = """

@@ -151,7 +151,10 @@ PROGRAMS = {
     ),
     "sum": Program(options="-r -s --sysv", operands="SEARCH..."),
     "shasum": Program(
-        options="-a=NUMBER --algorithm=NUMBER -b --binary -c --check -t --text -q --quiet -s -w --warn -U -0",
+        options="""
+        -a=NUMBER --algorithm=NUMBER -b --binary -c --check -t --text -q --quiet -s -w --warn -U -0 --tag
+        --strict --status --ignore-missing
+        """,
         operands="SEARCH...",
     ),
     "md5": Program(options="-q -r -s=TEXT", operands="SEARCH...", helps=False),

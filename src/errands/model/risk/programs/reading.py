@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from errands.model.risk.programs.entry import Program
+from errands.model.risk.programs.places import objection_to_recursion
 from errands.model.risk.verdict import Reason
 
 TYPE_CHECKING = False
@@ -20,6 +21,13 @@ def _no_lists_of_options(usage: Usage, surroundings: Surroundings) -> tuple[Reas
     )
 
 
+def _not_everything(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
+    if not usage.has("-r", "--recursive"):
+        return ()
+    found = (objection_to_recursion(place, surroundings) for place in usage.operands)
+    return tuple(Reason(text=said, kind="secret") for said in found if said is not None)
+
+
 _ENCODE = Program(
     # `-o` is not here: it writes a file on macOS and the BSDs.
     options="-d --decode -i --ignore-garbage -w=NUMBER --wrap=NUMBER",
@@ -32,6 +40,7 @@ _HEXDUMP = Program(
     -b --one-byte-octal -X --one-byte-hex -c --one-byte-char -C --canonical -d --two-bytes-decimal -o
     --two-bytes-octal -x --two-bytes-hex -e=TEXT --format=TEXT -n=COUNT --length=COUNT -s=COUNT --skip=COUNT
     -v --no-squeezing -h -V
+    -L[=TEXT] --color[=TEXT]
     """,
     operands="READ...",
 )
@@ -90,7 +99,7 @@ PROGRAMS = {
     "hexdump": _HEXDUMP,
     "hd": _HEXDUMP,
     "xxd": Program(
-        options="-a -b -C -d -e -E -i -p -r -u -c=COUNT -g=COUNT -l=COUNT -o=COUNT -s=COUNT",
+        options="-a -b -C -d -e -E -i -p -r -u -c=COUNT -g=COUNT -l=COUNT -o=COUNT -s=COUNT -h -v",
         operands="READ",
         permutes=False,
         helps=False,
@@ -116,7 +125,8 @@ PROGRAMS = {
         options="""
         -a --debug-syms -A -o --print-file-name -C --demangle -D --dynamic -g --extern-only -n -v
         --numeric-sort -p --no-sort -P --portability -r --reverse-sort -S --print-size -s --print-armap -u
-        --undefined-only --defined-only --size-sort -W --no-weak
+        --undefined-only --defined-only --size-sort -W --no-weak -B -f=TEXT --format=TEXT -j --just-symbols
+        --no-demangle --quiet --special-syms --synthetic -t=TEXT --radix=TEXT -V
         """,
         operands="READ...",
         check=_no_lists_of_options,
@@ -143,6 +153,7 @@ PROGRAMS = {
         --all-headers -d --disassemble -D --disassemble-all -s --full-contents -t --syms -T --dynamic-syms -r
         --reloc -R --dynamic-reloc -j=TEXT --section=TEXT -C --demangle -w --wide -z --disassemble-zeroes
         --no-show-raw-insn --start-address=TEXT --stop-address=TEXT
+        -M=TEXT --disassembler-options=TEXT --no-addresses -i --info -F --file-offsets
         """,
         operands="READ...",
         check=_no_lists_of_options,
@@ -175,10 +186,14 @@ PROGRAMS = {
         --starting-file=TEXT --from-file=READ --to-file=READ -i --ignore-case -E --ignore-tab-expansion -Z
         --ignore-trailing-space -b --ignore-space-change -w --ignore-all-space -B --ignore-blank-lines
         -I=PATTERN --ignore-matching-lines=PATTERN -a --text --strip-trailing-cr -D=TEXT --ifdef=TEXT -d
-        --minimal --horizon-lines=NUMBER --speed-large-files --color[=always|never|auto] -v
+        --minimal --horizon-lines=NUMBER --speed-large-files --color[=always|never|auto] -v --palette=TEXT
+        --line-format=TEXT --old-line-format=TEXT --new-line-format=TEXT --unchanged-line-format=TEXT
+        --old-group-format=TEXT --new-group-format=TEXT --unchanged-group-format=TEXT
+        --changed-group-format=TEXT
         """,
         operands="READ...",
         refused={"-l --paginate": "starts another program"},
+        check=_not_everything,
     ),
     "diff3": Program(
         options="""

@@ -102,6 +102,7 @@ _FD = Program(
     --changed-within=DATE --changed-before=DATE -o=TEXT --owner=TEXT -c=auto|always|never
     --color=auto|always|never -j=NUMBER --threads=NUMBER --max-results=NUMBER -1 -q --quiet --show-errors
     --strip-cwd-prefix --path-separator=TEXT --one-file-system --and=PATTERN -h -V
+    --search-path=LOOK
     """,
     operands="PATTERN LOOK...",
     refused={
@@ -138,6 +139,7 @@ PROGRAMS = {
         --sort-files --stats --stop-on-nonmatch -a --text -j=NUMBER --threads=NUMBER --trim -t=TEXT
         --type=TEXT --type-add=TEXT --type-clear=TEXT --type-list -T=TEXT --type-not=TEXT -u --unrestricted
         --vimgrep -H --with-filename -I --no-filename -w --word-regexp -V
+        --unicode --pcre2-unicode
         """,
         operands="PATTERN SEARCH...",
         instead=_PATTERNS + " --files --type-list",

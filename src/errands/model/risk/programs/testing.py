@@ -97,6 +97,8 @@ PYTEST = Program(
     --asyncio-mode=auto|strict --no-cov --reruns=NUMBER --reruns-delay=NUMBER --randomly-seed=TEXT
     --randomly-dont-reorganize --random-order --random-order-seed=TEXT --count=NUMBER --full-path -h -V
     --version --help
+    --max-warnings=NUMBER --hypothesis-seed=TEXT --hypothesis-profile=TEXT --hypothesis-show-statistics
+    --disable-plugin-autoload --asyncio-debug
     """,
     operands="TEXT...",
     refused={

@@ -40,7 +40,9 @@ def objection(kind: str, value: str, surroundings: Surroundings) -> tuple[str, s
         fits = (_SIZE if kind == "SIZE" else _COUNT).fullmatch(value)
         return None if fits else (f"not a number or size: {value}", "option")
     if kind == "FORMAT":
-        return ("the format checks signatures, which runs a program", "program") if "%G" in value else None
+        if "%G" in value or "%(signature" in value:
+            return "the format checks signatures, which runs a program", "program"
+        return None
     if kind == "INSIDE":
         if not is_inside(value, surroundings):
             return f"{value} is outside the project", "script"
