@@ -224,6 +224,14 @@ def test_what_can_be_undone_is_not_called_lasting(line: str) -> None:
     assert judgement.lasting == ()
 
 
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize(
+    "word", ["sudo ", "env ", "eval ", "xargs ", "bash -c ", "find . -exec ", "timeout 5 ", "nice "]
+)
+def test_no_pile_of_wrappers_takes_long(word: str) -> None:
+    assert verdict(word * (9_000 // len(word)) + "rm x") == "ask"
+
+
 @pytest.mark.spec("A10")
 def test_scripts_and_programs_are_told() -> None:
     judgement = judge(["bash build.sh && ./x.sh", "nice make", "sudo python y.py"], CLEAN)

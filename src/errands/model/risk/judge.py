@@ -284,8 +284,12 @@ class _Case:
             lasting = (reason for reason in reasons_for(texts, place) if reason.undo == "no")
             self._reasons.update(dict.fromkeys(lasting))
         if followed:
-            for step in (*followed.steps, *(step for line in followed.lines for step in parse(line).steps)):
+            for step in followed.steps:
                 self._name_harm(step.words, place)
+            for line in followed.lines:
+                self._looks = max(0, self._looks - len(line) // 50)
+                for step in parse(line).steps:
+                    self._name_harm(step.words, place)
 
 
 def _distinct(places: list[Surroundings]) -> list[Surroundings]:

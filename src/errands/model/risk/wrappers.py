@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from fnmatch import fnmatchcase
+from itertools import islice
 
 from errands.model.record import evolve, record
 from errands.model.risk.grammar import Step, Word
@@ -302,12 +303,13 @@ def _unknown(words: tuple[Word, ...], doubt: str) -> Followed:
     if words[0].text in ("eval", "watch", "su", "script", "ssh", "trap"):
         texts = [word.text for word in words[1:] if word.literal and not word.text.startswith("-")]
         return Followed(lines=(" ".join(texts),) if texts else (), doubt=doubt)
-    steps = tuple(
-        Step(words=words[at:])
+    might_run = (
+        at
         for at in range(1, len(words))
         if re.match(r"[A-Za-z_./]", words[at].text) and not _VARIABLE.fullmatch(words[at].text)
     )
-    return Followed(steps=steps[:4], doubt=doubt)
+    steps = tuple(Step(words=words[at:]) for at in islice(might_run, 4))
+    return Followed(steps=steps, doubt=doubt)
 
 
 _FOLLOWING: dict[str, Follow] = {
