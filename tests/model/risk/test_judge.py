@@ -94,6 +94,13 @@ def test_xargs_reads_only_what_find_printed() -> None:
     assert verdict("find . -name '*.py' -print0 2>&1 | xargs -0 wc -l") == "ask"
 
 
+@pytest.mark.parametrize(
+    "line", ["zsh -c 'cat ^a'", "zsh -c 'cat a~b'", "zsh -c '<README.md'", "< README.md"]
+)
+def test_what_some_shells_make_more_of_is_asked(line: str) -> None:
+    assert verdict(line) == "ask"
+
+
 @pytest.mark.parametrize("half", [0xD800, 0xDB83, 0xDC80, 0xDF00])
 def test_half_a_character_is_asked_about(half: int) -> None:
     assert verdict(f"ls {chr(half)}") == "ask"
@@ -124,6 +131,7 @@ def test_words_are_judged_without_a_shell() -> None:
     assert verdict(("timeout", "5", "pytest")) == "auto"
     assert verdict(("ls", "\u202e")) == "ask"
     assert verdict(()) == "ask"
+    assert verdict() == "ask"
 
 
 def test_every_step_of_a_sequence_and_every_hook_is_judged() -> None:

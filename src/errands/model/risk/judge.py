@@ -34,6 +34,8 @@ _DEEPEST = 4
 _MOST_PLACES = 4
 _MOST_LOOKS = 500
 _GAP = re.compile(rf"[ \t]{{{WIDEST_GAP},}}|(?:\\?\n[ \t]*){{20,}}")
+# These are patterns where a person's start-up file of zsh says so.
+_EXTENDED = re.compile(r"[\^~#]")
 # What a shell does itself, wherever a program of that name may stand.
 _BUILTINS = frozenset("cd echo printf test [ true false : pwd type command exit time".split())
 # They run the project's code anyway, so they may come from its own virtual environment.
@@ -52,7 +54,7 @@ def judge(
     case = _Case(surroundings, rules)
     for name, value in (env or {}).items():
         case.judge_variable(name, value)
-    for command in (*commands, *hooks):
+    for command in (*(commands or ("",)), *hooks):
         case.judge_command(command)
     return case.judgement()
 
@@ -104,6 +106,8 @@ class _Case:
     def _judge_line(self, source: str, place: Surroundings, *, shell: str, depth: int = 0) -> None:
         if shell not in SHELLS:
             self._ask(f"is a line for {shell or 'a shell'}, which is not followed", "shell")
+        if shell == "zsh" and _EXTENDED.search(source):
+            self._ask("has signs that zsh may take for a pattern", "glob")
         if _GAP.search(source):
             self._ask("has a wide gap, which may hide what follows it", "shell")
         line = parse(source)
@@ -169,8 +173,8 @@ class _Case:
             self._judge_words(words, place, shell=shell, source=source, depth=depth)
         elif step.assignments:
             self._ask("sets a variable for what follows", "variable")
-        elif not step.redirections:
-            self._ask("runs nothing", "shell")
+        else:
+            self._ask("names no program", "shell")
 
     def _judge_around(self, step: Step, place: Surroundings, *, shell: str) -> None:
         for name, value in step.assignments:
