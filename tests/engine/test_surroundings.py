@@ -388,12 +388,25 @@ def test_a_link_out_of_the_system_is_followed(tmp_path: Path) -> None:
     assert here.program("git").doubt
 
 
-def test_a_virtual_environment_of_the_project_is_its_own(tmp_path: Path) -> None:
-    executable(tmp_path / ".venv/bin/pytest")
-    (tmp_path / ".venv/pyvenv.cfg").write_text("")
-    here = Here(str(tmp_path), {"PATH": f"{tmp_path}/.venv/bin"}, project=str(tmp_path))
+@pytest.mark.parametrize("project", ["project", "elsewhere"])
+def test_a_virtual_environment_is_the_persons_own(tmp_path: Path, project: str) -> None:
+    program = executable(tmp_path / "project/.venv/bin/pytest")
+    (tmp_path / "project/.venv/pyvenv.cfg").write_text("")
+    here = Here(str(tmp_path), {"PATH": str(program.parent)}, project=str(tmp_path / project))
 
+    assert here.program("pytest").doubt
     assert here.program("pytest").own
+
+
+def test_a_virtual_environment_that_everybody_writes_to_is_nobodys_own(tmp_path: Path) -> None:
+    program = executable(tmp_path / ".venv/bin/pytest")
+    program.parent.chmod(0o777)
+    (tmp_path / ".venv/pyvenv.cfg").write_text("")
+
+    for path in (str(program.parent), ".venv/bin"):
+        found = Here(str(tmp_path), {"PATH": path}, project=str(tmp_path)).program("pytest")
+        assert found.doubt
+        assert not found.own
 
 
 @pytest.mark.parametrize("entry", ["", ".", "bin"])

@@ -95,33 +95,45 @@ class Here:
         for entry in self._path.split(":"):
             path = os.path.join(self.cwd, entry, name)
             if os.path.isfile(path) and os.access(path, os.X_OK):
-                doubt = "the search path has a directory that is not absolute" if entry[:1] != "/" else ""
-                return Program(path=path, doubt=doubt or self._doubt(path), own=self._is_own(path))
+                if not entry.startswith("/"):
+                    return Program(path=path, doubt="the search path has a directory that is not absolute")
+                if doubt := _others_doubt(path):
+                    return Program(path=path, doubt=doubt)
+                doubt = self._doubt(path)
+                return Program(path=path, doubt=doubt, own=bool(doubt) and _is_in_environment(path))
         return Program()
 
     def _doubt(self, path: str) -> str:
-        real = os.path.realpath(path)
-        for each in dict.fromkeys((path, os.path.dirname(path), real, os.path.dirname(real))):
+        """Say why a program stands where anything may have been put."""
+        for each in (path, os.path.realpath(path)):
             if _is_system(each):
-                pass
-            elif is_within(each, self.project) or is_within(each, os.path.realpath(self.project)):
+                continue
+            if is_within(each, self.project) or is_within(each, os.path.realpath(self.project)):
                 return f"{path} stands in the project"
-            elif any(is_within(each, directory) for directory in _TEMPORARY):
+            if any(is_within(each, directory) for directory in _TEMPORARY):
                 return f"{path} stands in a temporary directory"
-            try:
-                found = os.stat(each)
-            except OSError as error:
-                return f"{each} cannot be looked at ({error.strerror})"
-            if found.st_mode & stat.S_IWOTH:
-                return f"everybody may write to {each}"
-            if found.st_uid not in (0, os.geteuid()):
-                return f"{each} belongs to somebody else"
         return ""
 
-    def _is_own(self, path: str) -> bool:
-        """Tell whether a program stands in a virtual environment of the project."""
-        environment = os.path.dirname(os.path.dirname(path))
-        return is_within(environment, self.project) and os.path.isfile(f"{environment}/pyvenv.cfg")
+
+def _others_doubt(path: str) -> str:
+    """Say how somebody else could have put a program there."""
+    real = os.path.realpath(path)
+    for each in dict.fromkeys((path, os.path.dirname(path), real, os.path.dirname(real))):
+        try:
+            found = os.stat(each)
+        except OSError as error:
+            return f"{each} cannot be looked at ({error.strerror})"
+        if found.st_mode & stat.S_IWOTH:
+            return f"everybody may write to {each}"
+        # In a namespace of its own the system's files may seem to be anybody's.
+        if found.st_uid not in (0, os.geteuid()) and not _is_system(each):
+            return f"{each} belongs to somebody else"
+    return ""
+
+
+def _is_in_environment(path: str) -> bool:
+    """Tell whether a program stands in a virtual environment of Python."""
+    return os.path.isfile(os.path.join(os.path.dirname(os.path.dirname(path)), "pyvenv.cfg"))
 
 
 def _project(cwd: str, home: str) -> str:

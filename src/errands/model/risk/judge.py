@@ -38,7 +38,7 @@ _GAP = re.compile(rf"[ \t]{{{WIDEST_GAP},}}|(?:\\?\n[ \t]*){{20,}}")
 _EXTENDED = re.compile(r"[\^~#]")
 # What a shell does itself, wherever a program of that name may stand.
 _BUILTINS = frozenset("cd echo printf test [ true false : pwd type command exit time".split())
-# They run the project's code anyway, so they may come from its own virtual environment.
+# They run the project's code anyway, so they may come from a virtual environment in it, or a temporary one.
 _TESTERS = re.compile(r"py\.?test|uv|(?:python|pypy)[0-9.]*")
 
 
