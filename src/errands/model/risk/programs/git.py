@@ -175,7 +175,7 @@ _PLUMBING = Program(
 )
 _BLAME = Program(
     options="""
-    -b -c -e -f -l -n -p -s -t -w -L=TEXT -M[=NUMBER] -C[=NUMBER] --root --show-stats --date=TEXT --since=DATE
+    -b -c -e -f -l -n -p -s -t -w -L=TEXT -M[=NUMBER] -C[=NUMBER] --root --show-stats --date=TEXT --since=TEXT
     --porcelain --line-porcelain --incremental --score-debug --show-name --show-number --show-email --long
     --no-progress --color-lines --color-by-age --first-parent --minimal --abbrev[=NUMBER] --ignore-rev=TEXT
     --diff-algorithm==TEXT --encoding==TEXT
@@ -243,7 +243,7 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
         --files-with-matches --name-only -L --files-without-match -z --null -o --only-matching -c --count
         {COLOUR} --break --heading -p --show-function -A=NUMBER --after-context=NUMBER -B=NUMBER
         --before-context=NUMBER -C=NUMBER --context=NUMBER -W --function-context -m=NUMBER
-        --max-count=NUMBER --max-depth=NUMBER --threads=NUMBER -e=PATTERN --and --or --not --all-match -q
+        --max-count=NUMBER --max-depth=NUMBER --threads=NUMBER -e=TEXT --and --or --not --all-match -q
         --quiet
         """,
         operands="TEXT...",
@@ -261,7 +261,7 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
         options="""
         -c --cached -d --deleted -m --modified -o --others -i --ignored -s --stage -u --unmerged -k --killed
         -t -v -f -z --directory --no-empty-directory --eol --full-name --error-unmatch --exclude-standard
-        -x=PATTERN --exclude=PATTERN --exclude-per-directory==TEXT --abbrev[=NUMBER] --deduplicate --debug
+        -x=TEXT --exclude=TEXT --exclude-per-directory==TEXT --abbrev[=NUMBER] --deduplicate --debug
         --sparse --format==FORMAT --resolve-undo --with-tree==TEXT
         """,
         operands="TEXT...",
@@ -290,7 +290,7 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
     "describe": Program(
         options="""
         --all --tags --contains --abbrev==NUMBER --candidates==NUMBER --exact-match --debug --long
-        --match=PATTERN --exclude=PATTERN --always --first-parent --dirty[=TEXT] --broken[=TEXT]
+        --match=TEXT --exclude=TEXT --always --first-parent --dirty[=TEXT] --broken[=TEXT]
         """,
         operands="TEXT...",
         helps=False,
@@ -351,12 +351,12 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
         options="-a --all --octopus --independent --is-ancestor --fork-point", operands="TEXT...", helps=False
     ),
     "name-rev": Program(
-        options="--tags --refs==PATTERN --exclude==PATTERN --all --name-only --no-undefined --always",
+        options="--tags --refs==TEXT --exclude==TEXT --all --name-only --no-undefined --always",
         operands="TEXT...",
         helps=False,
     ),
     "for-each-ref": Program(
-        options=REFERENCES + " --count==NUMBER -s --shell -p --perl --python --tcl --exclude==PATTERN",
+        options=REFERENCES + " --count==NUMBER -s --shell -p --perl --python --tcl --exclude==TEXT",
         operands="TEXT...",
         helps=False,
     ),

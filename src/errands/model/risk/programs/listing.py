@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 from errands.model.risk.programs.entry import Program
 from errands.model.risk.programs.places import is_whole
+from errands.model.risk.programs.usage import reasons_by_entry
 from errands.model.risk.verdict import Reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from errands.model.risk.programs.entry import Entry
     from errands.model.risk.programs.usage import Usage
     from errands.model.risk.surroundings import Surroundings
 
@@ -42,26 +46,40 @@ _CHECKSUM_OPTIONS = """
 """
 _CHECKSUM = Program(options=_CHECKSUM_OPTIONS, operands="SEARCH...")
 
-PROGRAMS = {
+_TREE = Program(
+    options="""
+    -a -d -l -f -x -L=NUMBER -P=PATTERN -I=PATTERN --gitignore --infofile=READ --ignore-case --matchdirs
+    --metafirst --prune --info --noreport --charset=TEXT --filelimit=NUMBER --si -q -N -Q -p -u -g -s -h
+    -D --timefmt=TEXT -F --inodes --device -v -t -c -U -r --dirsfirst --filesfirst
+    --sort=name|version|size|mtime|ctime|none -i -A -S -n -C -X -J --du --nolinks --hintro=READ
+    --houtro=READ
+    """,
+    operands="LOOK...",
+    refused={
+        "-o": "writes the listing into a file",
+        "-R": "writes a file 00Tree.html into directories",
+        "-H": "together with -R it writes files into directories",
+    },
+    check=_not_the_whole_disk,
+)
+# In a bundle, tree takes every value from the words that follow; only a number may be glued to `-L`.
+_TREE_BUNDLE = re.compile(r"-(?!-)(?![a-zA-Z]*L\d+$).*[LPIoHT].+")
+
+
+def _tree(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
+    for word in words[1:]:
+        if _TREE_BUNDLE.fullmatch(word):
+            return (
+                Reason(text=f"`tree`: the values of `{word}` may be any of the next words", kind="option"),
+            )
+    return reasons_by_entry("tree", words[1:], _TREE, surroundings)
+
+
+PROGRAMS: dict[str, Entry] = {
     "ls": _LS,
     "dir": _LS,
     "vdir": _LS,
-    "tree": Program(
-        options="""
-        -a -d -l -f -x -L=NUMBER -P=PATTERN -I=PATTERN --gitignore --infofile=LOOK --ignore-case --matchdirs
-        --metafirst --prune --info --noreport --charset=TEXT --filelimit=NUMBER --si -q -N -Q -p -u -g -s -h
-        -D --timefmt=TEXT -F --inodes --device -v -t -c -U -r --dirsfirst --filesfirst
-        --sort=name|version|size|mtime|ctime|none -i -A -S -n -C -X -J --du --nolinks --hintro=LOOK
-        --houtro=LOOK
-        """,
-        operands="LOOK...",
-        refused={
-            "-o": "writes the listing into a file",
-            "-R": "writes a file 00Tree.html into directories",
-            "-H": "together with -R it writes files into directories",
-        },
-        check=_not_the_whole_disk,
-    ),
+    "tree": _tree,
     "stat": Program(
         options="""
         -L --dereference -f --file-system --cached=always|never|default -c=TEXT --format=TEXT --printf=TEXT -t

@@ -7,6 +7,7 @@ nothing. A wildcard asks when it could match one of them.
 from __future__ import annotations
 
 import posixpath
+import re
 
 from errands.model.risk.programs.globs import may_match, may_match_plain
 from errands.model.risk.programs.words import Glob
@@ -117,6 +118,7 @@ _rest = tuple(name for name in _all if _is_wild(name[1:-1]) or (name[0] == "*" =
 # What a wildcard is compared with: one in the middle of a name, and one at its beginning.
 _anchored = tuple(name for name in _all if name[0] != "*" or not _is_wild(name[1:]))
 _fixed = tuple(name for name in _NAMES if not _is_wild(name[1:]))
+_BACKUP = re.compile(r"(~|\.(bak|backup|orig|old|save|copy|tmp|sw[nop]|\d+))+$")
 _by_first: dict[str, list[tuple[str, ...]]] = {}
 for _place in _places:
     _by_first.setdefault(_place[0], []).append(_place)
@@ -225,6 +227,12 @@ def _said(path: str, word: str, use: str, *, wild: bool) -> str | None:
 
 
 def _is_secret(name: str) -> bool:
+    # The backup of a secret is one, too.
+    kept = _BACKUP.sub("", name)
+    return _holds_secret(name) or (kept != name and _holds_secret(kept))
+
+
+def _holds_secret(name: str) -> bool:
     if name in _public:
         return False
     return (

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import re
+
 from errands.model.risk.programs.entry import Program
 from errands.model.risk.programs.places import objection_to_recursion
+from errands.model.risk.programs.usage import reasons_by_entry
 from errands.model.risk.verdict import Reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from errands.model.risk.programs.entry import Entry
     from errands.model.risk.programs.usage import Usage
     from errands.model.risk.surroundings import Surroundings
 
 
 def _no_lists_of_options(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
     """Refuse `@file`, from which the programs of binutils read options."""
+    values = [value for _, value in usage.options if value is not None]
     return tuple(
         Reason(text=f"`{usage.name}` reads options from the file {word[1:]}", kind="option")
-        for word in usage.operands
+        for word in (*usage.operands, *values)
         if word.startswith("@")
     )
 
@@ -24,7 +29,10 @@ def _no_lists_of_options(usage: Usage, surroundings: Surroundings) -> tuple[Reas
 def _not_everything(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
     if not usage.has("-r", "--recursive"):
         return ()
-    found = (objection_to_recursion(place, surroundings) for place in usage.operands)
+    if usage.has("-N", "--new-file", "-P", "--unidirectional-new-file") and not usage.has("-q", "--brief"):
+        return (Reason(text="shows every line of every file that only one side has", kind="secret"),)
+    places = [*usage.operands, *usage.values("--from-file", "--to-file")]
+    found = (objection_to_recursion(place, surroundings) for place in places)
     return tuple(Reason(text=said, kind="secret") for said in found if said is not None)
 
 
@@ -45,7 +53,30 @@ _HEXDUMP = Program(
     operands="READ...",
 )
 
-PROGRAMS = {
+_XXD = Program(
+    options="-a -b -C -d -e -E -i -p -r -u -c=COUNT -g=COUNT -l=COUNT -o=COUNT -s=COUNT -h -v",
+    operands="READ",
+    permutes=False,
+    helps=False,
+)
+# xxd bundles nothing: a longer word is one option with a number glued to it, or another name of `-p`.
+_XXD_WORD = re.compile(r"-([cglos]?[+-]?(0x)?[0-9a-fA-F]*[0-9]|ps|plain|postscript)")
+
+
+def _xxd(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
+    rest = []
+    for word in words[1:]:
+        if word.startswith("-") and len(word) > 2:
+            if not _XXD_WORD.fullmatch(word):
+                return (
+                    Reason(text=f"`xxd`: `{word}` is not on the list of its harmless options", kind="option"),
+                )
+            word = "-p" if word[1] == "p" else word
+        rest.append(word)
+    return reasons_by_entry("xxd", tuple(rest), _XXD, surroundings)
+
+
+PROGRAMS: dict[str, Entry] = {
     "cat": Program(
         options="""
         -A --show-all -b --number-nonblank -e -E --show-ends -n --number -s --squeeze-blank -t -T
@@ -98,12 +129,7 @@ PROGRAMS = {
     ),
     "hexdump": _HEXDUMP,
     "hd": _HEXDUMP,
-    "xxd": Program(
-        options="-a -b -C -d -e -E -i -p -r -u -c=COUNT -g=COUNT -l=COUNT -o=COUNT -s=COUNT -h -v",
-        operands="READ",
-        permutes=False,
-        helps=False,
-    ),
+    "xxd": _xxd,
     "base64": _ENCODE,
     "base32": _ENCODE,
     "basenc": Program(

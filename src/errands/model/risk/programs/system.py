@@ -155,7 +155,7 @@ def _ip(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...
         return ()
     if rest[0] not in _IP_OBJECTS:
         return (Reason(text=f"`ip {rest[0]}` is not on the list of its harmless uses", kind="program"),)
-    if len(rest) == 1 or rest[1] in ("show", "list", "ls", "sh", "s", "lst"):
+    if len(rest) == 1 or rest[1] in ("show", "list", "ls", "lst"):
         return ()
     if rest[0] in ("r", "route") and rest[1] == "get" and len(rest) == 3:
         return ()

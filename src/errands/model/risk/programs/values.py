@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
 _COUNT = re.compile(r"[+-]?(0x[0-9a-fA-F]+|\d+(\.\d*)?[A-Za-z]{0,3})")
 _SIZE = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)?[A-Za-z]{0,3}")
+_SIGNATURE = re.compile(r"%[-+ ]?G|%\(signature")
+# Formats that git itself knows; any other name is taken from the configuration.
+_FORMATS = frozenset("oneline short medium full fuller reference email mboxrd raw".split())
 FREE = frozenset({"TEXT", "PATTERN", "DATE"})
 _PLACES = frozenset({"READ", "SEARCH", "LOOK"})
 
@@ -40,9 +43,7 @@ def objection(kind: str, value: str, surroundings: Surroundings) -> tuple[str, s
         fits = (_SIZE if kind == "SIZE" else _COUNT).fullmatch(value)
         return None if fits else (f"not a number or size: {value}", "option")
     if kind == "FORMAT":
-        if "%G" in value or "%(signature" in value:
-            return "the format checks signatures, which runs a program", "program"
-        return None
+        return _objection_to_format(value)
     if kind == "INSIDE":
         if not is_inside(value, surroundings):
             return f"{value} is outside the project", "script"
@@ -51,3 +52,11 @@ def objection(kind: str, value: str, surroundings: Surroundings) -> tuple[str, s
     if value in choices or ("NUMBER" in choices and _NUMBER.fullmatch(value)):
         return None
     return f"unknown value: {value}", "option"
+
+
+def _objection_to_format(value: str) -> tuple[str, str] | None:
+    if _SIGNATURE.search(value):
+        return "the format checks signatures, which runs a program", "program"
+    if "%" in value or value.startswith(("format:", "tformat:")) or value in _FORMATS or not value:
+        return None
+    return f"the format {value} stands in the configuration", "option"

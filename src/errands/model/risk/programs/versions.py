@@ -12,11 +12,11 @@ VERSIONS = {
     for names, words in {
         "node deno bun": "--version -v",
         "npm npx": "--version -v",
-        "ruby gem php perl lua luajit julia ghc swift kotlin scala elixir Rscript R": "--version -v",
+        "ruby gem php perl lua luajit julia ghc swift elixir Rscript R": "--version -v",
         "java javac": "--version -version",
         "gcc g++ cc c++ clang clang++ gfortran ld as gdb cmake ninja make gmake meson": "--version",
         "bash zsh dash fish ksh": "--version",
-        "ruff black mypy isort nox coverage poetry pipenv hatch pre-commit": "--version",
+        "ruff black mypy isort nox coverage pipenv hatch pre-commit": "--version",
         "docker podman helm gh aws gcloud psql mysql sqlite3 redis-cli": "--version",
         "curl wget ssh rsync tmux screen vim nvim nano emacs less more watch": "--version -V",
         "rm cp mv ln mkdir rmdir touch chmod chown tee dd truncate shred split csplit": "--help --version",
