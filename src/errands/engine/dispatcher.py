@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from errands.config import Config
+from errands.engine.asking import ask_again, evidence_of
+from errands.engine.evidence import changes, refreshed
 from errands.engine.home import Home
 from errands.model.action import written
 from errands.model.run import Run
@@ -37,6 +39,7 @@ class Dispatcher:
         self._lanes: dict[str, str] = {}
         self._used: dict[str, int] = {}
         self._backlog: set[str] = set()
+        self._asked: list[str] = []
 
     def look(self) -> None:
         """Learn which lanes have ready runs. What nobody else changed is known without looking."""
@@ -54,14 +57,40 @@ class Dispatcher:
     def claim(self, *, now: datetime) -> list[tuple[Task, Run]]:
         """Claim as many runs as the lanes have room for."""
         claimed: list[tuple[Task, Run]] = []
+
+        def fit(task: Task, run: Run) -> bool:
+            return self.is_fit(task, run, now)
+
         for lane in sorted(self._backlog):
             room = self._room(lane)
             if room > 0:
-                found = self._store.claim(lane, limit=room, now=now)
+                found = self._store.claim(lane, limit=room, now=now, fit=fit)
                 if len(found) < room:
                     self._backlog.discard(lane)
                 claimed += found
         return claimed
+
+    def is_fit(self, task: Task, run: Run, now: datetime) -> bool:
+        """Tell whether a run may start: what it was approved for is what would run, and that is not long ago.
+
+        Otherwise it is held, and a person is asked anew. Call it inside a transaction.
+        """
+        within = self._config.approval.expires
+        evidence = evidence_of(task)
+        fresh = None if evidence is None else refreshed(evidence, task.action.cwd)
+        said = [] if evidence is None or fresh is None else changes(evidence, fresh)
+        since = max(filter(None, (task.approved_at, task.due_at, run.created_at)))
+        if not said and task.verdict != "auto" and now - since > within:
+            said = [f"it was approved {_utc(since)} and did not start in time"]
+        if said:
+            ask_again(self._store, task, run, fresh, said, now=now, within=within)
+            self._asked.append(task.id)
+        return not said
+
+    def asked(self) -> list[str]:
+        """Name the tasks about which a person is asked anew since the last time."""
+        asked, self._asked = self._asked, []
+        return asked
 
     def hold(self, task: Task, run: Run) -> None:
         """Count a run against its lane, once, until it is freed."""
@@ -140,7 +169,7 @@ def _header(task: Task, run: Run, labels: list[str]) -> bytes:
         f"task      {task.id}, run {run.number}",
         *[f"command   {each}" for each in labels],
         f"directory {task.action.cwd}",
-        f"approved  by {task.created_by}, {_utc(task.created_at)}",
+        f"approved  by {task.approved_by}, {_utc(task.approved_at or task.created_at)} ({task.door})",
         f"started   {_utc(started)}",
     ]
     text = "# " + "\n# ".join(lines) + "\n"

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from errands.config import Config
+from errands.engine.asking import expire
 from errands.engine.belfry import Belfry
 from errands.engine.dispatcher import Dispatcher
 from errands.engine.home import Home
@@ -160,6 +161,14 @@ class Loops:
         if due is not None and due <= now:
             with self._store:
                 due = self._store.release_due(now=now)
+        expiry = self._store.next_expiry()
+        if expiry is not None and expiry <= now:
+            with self._store:
+                expired = expire(self._store, now=now)
+            self._belfry.tell(expired, ended=expired)
+            self._notifier.ring()
+            expiry = self._store.next_expiry()
+        due = min(filter(None, (due, expiry)), default=None)
         self._dispatcher.look()
         self._supervisor.stop_requested()
         self._sleep_until(due, now)
@@ -177,8 +186,9 @@ class Loops:
         self._supervisor.forget(runs)
         for task, run in claimed:
             self._supervisor.start(task, run)
-        self._belfry.tell([*ended, *released, *(task.id for task, _ in claimed)], ended=ended)
-        if ended:
+        asked = self._dispatcher.asked()
+        self._belfry.tell([*ended, *released, *asked, *(task.id for task, _ in claimed)], ended=ended)
+        if ended or asked:
             self._notifier.ring()
         self._watch_for_silence()
 
@@ -199,7 +209,9 @@ class Loops:
             for run_id in set(self._store.running_ids()) - {run.id for _, run in running}:
                 _LOG.error("run %s cannot be watched, its record is damaged; see `errands doctor`", run_id)
             for task, run in running:
-                found = self._supervisor.recover(task, run, is_after_reboot=self._is_after_reboot)
+                found = self._supervisor.recover(
+                    task, run, is_after_reboot=self._is_after_reboot, now=self._clock.now()
+                )
                 if found is not None:
                     again.append(found)
         for task, run in again:

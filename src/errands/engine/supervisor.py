@@ -74,7 +74,9 @@ class Supervisor:
         else:
             self._runner.start(launch)
 
-    def recover(self, task: Task, run: Run, *, is_after_reboot: bool) -> tuple[Task, Run] | None:
+    def recover(
+        self, task: Task, run: Run, *, is_after_reboot: bool, now: datetime
+    ) -> tuple[Task, Run] | None:
         """Find out what became of a run another holder left running.
 
         Give the run to start if it provably never started; all else is watched or recorded. After a reboot
@@ -87,6 +89,10 @@ class Supervisor:
                 self._ended[run.id] = Ended(run_id=run.id, ending=Ending(stop="cancel"))
             case NotStarted() if is_after_reboot:
                 self._ended[run.id] = Ended(run_id=run.id, ending=Ending(interrupted=True))
+            case NotStarted() if not self._dispatcher.is_fit(task, run, now):
+                self._dispatcher.free(run.id)
+                self._live.pop(run.id)
+                self._heard.pop(run.id, None)
             case NotStarted():
                 return task, self._next_attempt(run)
             case Alive(pid=pid):

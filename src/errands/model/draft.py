@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from errands.model.approval import CONSENTS
 from errands.model.errors import BadValue
 from errands.model.notice import POLICIES
 from errands.model.record import record
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from errands.model.action import Command, Input
+    from errands.model.approval import Consent
     from errands.model.limits import OnIdle
     from errands.model.notice import Policy
     from errands.model.task import Priority
@@ -29,7 +31,8 @@ UNLIMITED = timedelta.max
 class Draft:
     """None means the default: of the configuration, or, for `environ` and `cwd`, of the launching process.
 
-    `UNLIMITED` (for memory and processes: 0) means no limit although the configuration has one.
+    `UNLIMITED` (for memory and processes: 0) means no limit although the configuration has one. `consent` says
+    whether a person typed it, or the caller answers for it; `propose` has it wait for a person in any case.
     """
 
     command: Command
@@ -62,6 +65,9 @@ class Draft:
     output: int | None = None
     grace: timedelta | None = None
     input: Input = "none"
+    consent: Consent = "none"
+    door: str = "python"
+    propose: bool = False
 
 
 def check(draft: Draft) -> None:
@@ -78,11 +84,12 @@ def check(draft: Draft) -> None:
     _check_text(
         (draft.cwd or "", draft.name or "", draft.description or ""), "directory, name and description"
     )
-    for label in ("batch", "key", "owner", "parent", "message", "created_by"):
+    for label in ("batch", "key", "owner", "parent", "message", "created_by", "door"):
         _check_label(label, getattr(draft, label))
     _one_of("priority", draft.priority, PRIORITIES)
     _one_of("notify", draft.notify or "always", POLICIES)
     _one_of("input", draft.input, ("none", "pipe", "pty"))
+    _one_of("consent", draft.consent, CONSENTS)
     _one_of("on_idle", draft.on_idle or "stop", ("stop", "report"))
     for label, span in (("timeout", draft.timeout), ("idle", draft.idle), ("cpu", draft.cpu)):
         if span is not None and span.total_seconds() <= 0:

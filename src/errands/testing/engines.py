@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from errands.bootstrap import connect
 from errands.engine.asynchronous import AsyncEngine
+from errands.model.states import OPEN
 from errands.model.view import View
 
 T = TypeVar("T")
@@ -54,13 +55,16 @@ class TestEngine(AsyncEngine):
 
 @asynccontextmanager
 async def embedded(home: str, **overrides: Any) -> AsyncIterator[TestEngine]:
-    """Hold a home and run its loops; `overrides` are configuration keys, as for `errands.connect`."""
-    async with connect(home, **overrides) as connected:
+    """Hold a home and run its loops; `overrides` are configuration keys, as for `errands.connect`.
+
+    The test answers for what it submits, unless it says `yes=False`.
+    """
+    async with connect(home, **{"yes": True, **overrides}) as connected:
         engine = TestEngine(connected.engine, unheld=_nobody)
         try:
             yield engine
         finally:
-            live = [view.id for view in await engine.list(states=("pending", "running"))]
+            live = [view.id for view in await engine.list(states=OPEN)]
             await engine.cancel(*live)
             await engine.wait_all(live, timeout=WITHIN)
 

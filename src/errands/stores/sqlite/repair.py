@@ -16,7 +16,7 @@ from errands.model.record import record
 from errands.stores.sqlite.connection import Connection
 
 # Parents before children, so that foreign keys hold.
-_TABLES = ("tasks", "runs", "waits", "environments", "events", "outbox", "templates")
+_TABLES = ("tasks", "runs", "waits", "approvals", "always", "environments", "events", "outbox", "templates")
 _WIDEST_GAP = 100_000  # records probed one by one between two readable ends
 
 

@@ -70,7 +70,8 @@ def limits_text(limits: Limits) -> str:
 
 TASK_COLUMNS = (
     "id, kind, state, name, description, action, due_at, limits, environment, lane, priority, notify, "
-    "owner, parent, message, batch, key, template, after, created_at, created_by"
+    "owner, parent, message, batch, key, template, after, created_at, created_by, approved_by, approved_at, "
+    "door, verdict, digest, evidence, removed"
 )
 
 
@@ -78,7 +79,8 @@ def task_from(row: tuple[Any, ...]) -> Task:
     """Read a task; a row that cannot be understood says which one it is."""
     (
         id_, kind, state, name, description, action, due_at, limits, environment, lane, priority, notify,
-        owner, parent, message, batch, key, template, after, created_at, created_by,
+        owner, parent, message, batch, key, template, after, created_at, created_by, approved_by,
+        approved_at, door, verdict, digest, evidence, removed,
     ) = row  # fmt: skip
     try:
         return Task(
@@ -102,6 +104,13 @@ def task_from(row: tuple[Any, ...]) -> Task:
             after=tuple(after.split()),
             created_at=moment(created_at),
             created_by=created_by,
+            approved_by=approved_by,
+            approved_at=maybe_moment(approved_at),
+            door=door,
+            verdict=verdict,
+            digest=digest,
+            evidence=evidence,
+            removed=removed,
         )
     except _DAMAGE as error:
         raise StoreUnreadable(

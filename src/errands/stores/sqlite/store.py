@@ -9,6 +9,7 @@ from errands.model.plain import utf8
 from errands.model.run import Run
 from errands.model.states import TASK_MOVES
 from errands.model.task import PRIORITIES
+from errands.stores.sqlite.approvals import ApprovalRows
 from errands.stores.sqlite.moves import MoveRows
 from errands.stores.sqlite.notices import NoticeRows
 from errands.stores.sqlite.rows import action_text, limits_text, maybe_micros, micros
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from errands.model.task import Task
 
 
-class SqliteStore(MoveRows, ViewRows, NoticeRows, TemplateRows):
-    """What comes and goes; moves, views, notices and templates stand in the files beside this one."""
+class SqliteStore(MoveRows, ApprovalRows, ViewRows, NoticeRows, TemplateRows):
+    """What comes and goes; moves, approvals, views, notices and templates stand in the files beside this one."""
 
     def __enter__(self) -> SqliteStore:
         self.db.__enter__()
@@ -46,9 +47,10 @@ class SqliteStore(MoveRows, ViewRows, NoticeRows, TemplateRows):
                 """
                 INSERT INTO tasks (id, kind, state, name, description, command, action, due_at, limits, cwd,
                                    environment, lane, priority, notify, owner, parent, message, batch, key,
-                                   template, after, created_at, created_by, updated_at, run)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-                        (SELECT coalesce(max(seq), 0) + 1 FROM runs))
+                                   template, after, created_at, created_by, updated_at, approved_by,
+                                   approved_at, door, verdict, digest, evidence, removed, run)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+                        ?, ?, ?, (SELECT coalesce(max(seq), 0) + 1 FROM runs))
                 """,
                 (
                     task.id, task.kind, task.state, utf8(task.name), utf8(task.description),
@@ -58,7 +60,8 @@ class SqliteStore(MoveRows, ViewRows, NoticeRows, TemplateRows):
                     limits_text(task.limits), utf8(task.action.cwd), task.action.environment,
                     task.lane, PRIORITIES.index(task.priority), task.notify, task.owner, task.parent,
                     task.message, task.batch, task.key, task.template, " ".join(task.after),
-                    created, task.created_by, created,
+                    created, task.created_by, created, task.approved_by, maybe_micros(task.approved_at),
+                    task.door, task.verdict, task.digest, task.evidence, task.removed,
                 ),
             ).lastrowid  # fmt: skip
         except sqlite3.IntegrityError as error:
@@ -67,10 +70,17 @@ class SqliteStore(MoveRows, ViewRows, NoticeRows, TemplateRows):
             raise
         self.db.write(
             """
-            INSERT INTO runs (task, number, cause, state, lane, priority, not_before, created_at)
-            VALUES (?, 1, 'submit', 'pending', ?, ?, ?, ?)
+            INSERT INTO runs (task, number, cause, state, lane, priority, not_before, created_at, held)
+            VALUES (?, 1, 'submit', 'pending', ?, ?, ?, ?, ?)
             """,
-            (seq, task.lane, PRIORITIES.index(task.priority), maybe_micros(not_before), created),
+            (
+                seq,
+                task.lane,
+                PRIORITIES.index(task.priority),
+                maybe_micros(not_before),
+                created,
+                task.state == "proposed",
+            ),  # fmt: skip
         )
         return Run(
             task_id=task.id, number=1, cause="submit", state="pending", attempt=0, created_at=task.created_at
@@ -83,9 +93,9 @@ class SqliteStore(MoveRows, ViewRows, NoticeRows, TemplateRows):
         try:
             rows = self.db.write(
                 """
-                INSERT INTO runs (task, number, cause, state, lane, priority, not_before, created_at)
+                INSERT INTO runs (task, number, cause, state, lane, priority, not_before, created_at, held)
                 SELECT seq, (SELECT coalesce(max(number), 0) + 1 FROM runs WHERE runs.task = tasks.seq),
-                       ?, 'pending', lane, priority, ?, ?
+                       ?, 'pending', lane, priority, ?, ?, state = 'proposed'
                 FROM tasks WHERE id = ?
                 RETURNING seq, task, number
                 """,

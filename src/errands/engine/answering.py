@@ -1,0 +1,140 @@
+"""Answering: what a person says about a proposed task, once, and only a person.
+
+Task output, notices, schedules and agents are none; neither is whatever runs inside of a run.
+"""
+
+from __future__ import annotations
+
+from errands.engine.asking import ask_again, evidence_of, turn_down
+from errands.engine.evidence import changes, refreshed
+from errands.engine.inside import enclosing_run
+from errands.engine.judging import denied
+from errands.model.approval import PERSONAL
+from errands.model.errors import AlreadyResolved, BadValue, Drifted, IllegalMove, NotAPerson
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.engine.engine import Engine
+    from errands.engine.judging import Judging, Ruling
+    from errands.model.approval import Approval
+    from errands.model.task import Task
+
+_ANSWERS = {"granted": "approved", "refused": "rejected", "expired": "rejected", "void": "withdrawn"}
+_enclosing: list[str] = []
+
+
+def approve(
+    engine: Engine, judging: Judging, task_id: str, *, by: str, door: str, always: bool, shown: int | None
+) -> None:
+    _check_person(by, door)
+    task_id, now, store = engine.resolve(task_id), engine.clock.now(), engine.store
+    question = _question(engine, task_id, shown)
+    task = store.task(task_id)
+    ruling = ruling_on(engine, judging, task)
+    if always:
+        _check_always(task, ruling)
+    evidence = evidence_of(task)
+    fresh = None if evidence is None else refreshed(evidence, task.action.cwd)
+    said = [] if evidence is None or fresh is None else changes(evidence, fresh)
+    with store:
+        if said:
+            _question(engine, task_id, question.id)
+            run = store.run(f"{task_id}.{question.run}")
+            within = engine.config.approval.expires
+            ask_again(store, task, run, fresh, said, now=now, within=within)
+        elif not store.answer(question.id, "granted", by=by, door=door, now=now):
+            raise _resolved(engine, task_id)
+        else:
+            store.grant(task_id, by=by, door=door, now=now)
+            if always:
+                store.keep_always(task.digest, by=by, now=now)
+    engine.bell.ring()
+    if said:
+        raise Drifted(
+            f"not approved: since task {task_id} was asked about, {'; '.join(said)}; "
+            f"it is asked about anew: look at it with `errands show {task_id}`, then answer again"
+        )
+
+
+def reject(engine: Engine, task_id: str, *, by: str, door: str, note: str, shown: int | None) -> None:
+    _check_person(by, door)
+    task_id, now, store = engine.resolve(task_id), engine.clock.now(), engine.store
+    question = _question(engine, task_id, shown)
+    with store:
+        if not store.answer(question.id, "refused", by=by, door=door, now=now, note=note):
+            raise _resolved(engine, task_id)
+        why = f"rejected by {by}" + (f": {note}" if note else "")
+        ended = turn_down(store, question, why, now=now)
+    engine.bell.ring(ended)
+
+
+def ruling_on(engine: Engine, judging: Judging, task: Task) -> Ruling:
+    """Judge a task as it is now; what a rule forbids is refused, whoever said yes."""
+    ruling = judging.rule_again(task.action, engine.store.environment(task.action.environment))
+    if ruling.judgement.verdict == "deny":
+        raise denied(ruling.judgement)
+    return ruling
+
+
+def refuse_inside_a_run() -> None:
+    """Refuse consent from whatever runs in the background: a process cannot leave its run."""
+    if not _enclosing:
+        _enclosing.append(enclosing_run())
+    if _enclosing[0]:
+        raise NotAPerson(
+            f"inside run {_enclosing[0]} nobody can consent; leave out --yes, and a person will be asked"
+        )
+
+
+def _check_person(by: str, door: str) -> None:
+    refuse_inside_a_run()
+    if door not in PERSONAL or not by.strip() or by == "judge" or by.startswith("run "):
+        raise NotAPerson(
+            f"only a person can answer, not {by or 'nobody'!r} through {door!r}; use `errands approve` in a terminal"
+        )
+
+
+def _question(engine: Engine, task_id: str, shown: int | None) -> Approval:
+    question = engine.store.question(task_id)
+    if question is None:
+        raise _resolved(engine, task_id)
+    if shown is not None and question.id != shown:
+        raise Drifted(
+            f"the question about task {task_id} that you saw is void: it has changed since; "
+            f"look at it with `errands show {task_id}`, then answer again"
+        )
+    return question
+
+
+def _resolved(engine: Engine, task_id: str) -> AlreadyResolved | IllegalMove:
+    """Say who answered, and when."""
+    asked = engine.store.approvals(task_id)
+    if not asked:
+        return IllegalMove(f"task {task_id} is {engine.store.view(task_id).state}; nothing is asked about it")
+    last = asked[-1]
+    who = f"by {last.by}" if last.state in ("granted", "refused") else "because nobody answered"
+    if last.state == "void":
+        who = f"({last.note})" if last.note else "since"
+    return AlreadyResolved(
+        f"task {task_id} was {_ANSWERS.get(last.state, last.state)} already {who}, {str(last.at)[:19]} UTC"
+    )
+
+
+def _check_always(task: Task, ruling: Ruling) -> None:
+    """Refuse to approve for all times what may be something else each time."""
+    from errands.model.risk.scripts import is_interpreter
+    from errands.model.risk.wrappers import is_wrapper
+
+    judgement = ruling.judgement
+    if judgement.scripts or any(reason.kind == "script" for reason in judgement.reasons):
+        raise BadValue("this runs a script, whose content may change: approve it each time, without --always")
+    commands = (*task.action.commands, *task.action.before, *task.action.lastly)
+    names = [name for name, _ in judgement.programs]
+    names += [each[0].rpartition("/")[2] for each in commands if not isinstance(each, str)]
+    carriers = [name for name in names if is_interpreter(name) or is_wrapper(name)]
+    if carriers:
+        raise BadValue(f"`{carriers[0]}` runs whatever it is given: approve it each time, without --always")
+    if any(reason.kind == "shell" for reason in judgement.reasons):
+        raise BadValue(
+            "this line is not understood well enough to approve it for all times; leave out --always"
+        )
