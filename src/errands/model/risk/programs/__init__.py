@@ -50,7 +50,7 @@ FAMILIES = {
         "git": "git",
         "testing": "pytest py.test python python3 uv",
         "archives": "tar unzip zipinfo gzip gunzip xz unxz bzip2 bunzip2",
-        "tools": "pip pip3 npm dpkg dpkg-query",
+        "tools": "pip pip3 dpkg dpkg-query",
         "find": "find gfind",
     }.items()
     for name in names.split()
