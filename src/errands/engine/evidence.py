@@ -33,10 +33,11 @@ def fingerprint(path: str) -> str:
         return ""
     except OSError as error:
         return f"unreadable: {error.strerror}"
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(descriptor)
+        return "directory" if stat.S_ISDIR(found.st_mode) else "no file"
     with open(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            return "directory" if stat.S_ISDIR(found.st_mode) else "no file"
         if found.st_size > _LARGEST:
             return f"{found.st_dev}:{found.st_ino}:{found.st_size}:{found.st_mtime_ns}:{found.st_ctime_ns}"
         try:
