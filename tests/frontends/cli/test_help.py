@@ -129,7 +129,7 @@ def test_completion_knows_verbs_options_values_ids_and_names(person: Person) -> 
     dead = person.finishes("--name", "ended", "true")
     person.types("template", "save", "cake", "true")
 
-    assert candidates(person, "re") == ["restart"]
+    assert candidates(person, "re") == ["restart", "reject"]
     assert set(candidates(person, "d")) >= {"daemon", "doctor"}
     assert candidates(person, "daemon", "st") == ["start", "stop", "status"]
     assert candidates(person, "run", "--idle") == ["--idle-timeout"]
@@ -138,6 +138,7 @@ def test_completion_knows_verbs_options_values_ids_and_names(person: Person) -> 
     assert candidates(person, "ls", "--state", "=", "com", shell="bash") == ["completed"]
     assert candidates(person, "cancel", "") == [live]
     assert candidates(person, "cancel", live, "") == []
+    assert candidates(person, "approve", "") == []
     assert candidates(person, "restart", "e") == [dead]
     assert candidates(person, "show", "e") == [dead]
     assert candidates(person, "ls", "--batch", "") == ["night"]

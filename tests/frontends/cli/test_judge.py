@@ -89,13 +89,13 @@ def test_a_bad_line_is_answered_with_an_error_and_the_others_go_on(newcomer: Per
         {"command": "ls", "cwd": 5},
         {"command": "ls", "cwd": "\0"},
         "[" * 100_000,
+        {"command": "ls \ud800"},
         {"command": "ls"},
         {"command": ["ls", "-l"]},
-        {"command": "ls \ud800"},
     )
 
-    assert [set(each) == {"error"} for each in found] == [True] * 9 + [False] * 3
-    assert [each.get("verdict") for each in found[9:]] == ["auto", "auto", "ask"]
+    assert [set(each) == {"error"} for each in found] == [True] * 10 + [False] * 2
+    assert [each.get("verdict") for each in found[10:]] == ["auto", "auto"]
 
 
 def test_the_directory_of_a_line_counts(newcomer: Person, project: Path) -> None:

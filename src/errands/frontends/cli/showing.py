@@ -99,6 +99,9 @@ def signal_name(number: int | None) -> str:
 
 def waits_for(view: View, *, at: datetime) -> str:
     """Why a pending run has not started."""
+    if view.state == "proposed":
+        reasons = view.question.reasons if view.question else ()
+        return "needs a yes" + "".join(f": {line(reason.text)}" for reason in reasons[:1])
     if view.due_at is not None and view.due_at > at:
         return f"starts {ago(view.due_at, at=at)}"
     others = (view.details or {}).get("waiting_for")

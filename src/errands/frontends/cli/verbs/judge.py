@@ -6,10 +6,11 @@ import sys
 
 from errands.frontends.cli.options import JSON, Operand, Option, Usage, Verb
 from errands.frontends.cli.starting import command_of, variable
+from errands.model.errors import ErrandsError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from errands.frontends.cli.context import Context
@@ -38,7 +39,7 @@ def judge(context: Context, arguments: Arguments) -> int:
     if not arguments.command:
         raise Usage("which command shall I judge? Give a line, or -- and words, or --jsonl")
     command = command_of(arguments, arguments.command)
-    found = _judged(context, command, cwd=arguments.cwd or "", env=dict(arguments.env))
+    found = _court(context)(command, arguments.cwd or "", dict(arguments.env))
     if arguments.json:
         context.tell_json(_plain(found))
     else:
@@ -46,17 +47,20 @@ def judge(context: Context, arguments: Arguments) -> int:
     return 0 if found.verdict == "auto" else NOT_APPROVED
 
 
-def _judged(
-    context: Context, command: Command, *, cwd: str, env: Mapping[str, str] | None = None
-) -> Judgement:
+def _court(context: Context) -> Callable[[Command, str, Mapping[str, str]], Judgement]:
+    """Make what judges a command in a directory; the store is neither needed nor touched."""
     import os
 
-    from errands.engine.surroundings import Here
-    from errands.model.risk.judge import judge as ask_judge
+    from errands.engine.judging import Judging
+    from errands.model.draft import Draft
 
-    place = os.path.normpath(os.path.join(context.cwd, os.path.expanduser(cwd)))
-    here = Here(place, context.environ, shell=context.config.runs.shell)
-    return ask_judge((command,), here, env=env)
+    judging = Judging(context.config)
+
+    def judged(command: Command, cwd: str, env: Mapping[str, str]) -> Judgement:
+        place = os.path.normpath(os.path.join(context.cwd, os.path.expanduser(cwd)))
+        return judging.judge(Draft(command=command, cwd=place, env=env))
+
+    return judged
 
 
 def _say(context: Context, found: Judgement) -> None:
@@ -88,13 +92,14 @@ def _plain(found: Judgement) -> dict[str, Any]:
 
 def _answer_lines(context: Context) -> int:
     """Answer every line of standard input with a line, at once; a bad one keeps no other back."""
+    judged = _court(context)
     while line := sys.stdin.buffer.readline():
-        context.tell_json(_answer(context, line))
+        context.tell_json(_answer(judged, line))
         sys.stdout.flush()
     return 0
 
 
-def _answer(context: Context, line: bytes) -> dict[str, Any]:
+def _answer(judged: Callable[[Command, str, Mapping[str, str]], Judgement], line: bytes) -> dict[str, Any]:
     import json
 
     try:
@@ -109,7 +114,10 @@ def _answer(context: Context, line: bytes) -> dict[str, Any]:
     cwd = asked.get("cwd", "")
     if not isinstance(cwd, str) or "\0" in cwd:
         return {"error": '"cwd" must be the path of a directory'}
-    return _plain(_judged(context, command, cwd=cwd))
+    try:
+        return _plain(judged(command, cwd, {}))
+    except ErrandsError as error:
+        return {"error": str(error)}
 
 
 VERBS = (

@@ -49,7 +49,7 @@ def notices(context: Context, arguments: Arguments) -> int:
         context.say(
             "every notice was delivered"
             if arguments.undelivered
-            else "nothing has ended since you last asked"
+            else "nothing has happened since you last asked"
         )
     return 0
 
