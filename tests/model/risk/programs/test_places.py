@@ -37,6 +37,17 @@ SECRETS = listed("""
     ~/.zsh_history
     ~/.python_history
     ~/.local/state/errands/store.db
+    ~/.kaggle/kaggle.json
+    ~/.config/github-copilot/hosts.json
+    ~/.ngrok2/ngrok.yml
+    ~/.pip/pip.conf
+    ~/.histfile
+    /home/alice/.fly/config.yml
+    /Users/alice/.netlify/config.json
+    /root/.ansible/x
+    .env.d/production
+    vault.yml
+    secrets/production
     ~/.mozilla/firefox/x/key4.db
     ~/Library/Keychains/login.keychain-db
     /home/alice/.ssh/id_ed25519
@@ -87,6 +98,9 @@ OPEN = listed("""
     /usr/share/dict/words
     ~/notes.txt
     ~/.bashrc
+    ~/.cache/x/y
+    /home/alice/notes.txt
+    src/secrets/store.py
     ../other/README.md
     -
 """)
