@@ -89,13 +89,15 @@ def test_a_bad_line_is_answered_with_an_error_and_the_others_go_on(newcomer: Per
         {"command": "ls", "cwd": 5},
         {"command": "ls", "cwd": "\0"},
         "[" * 100_000,
-        {"command": "ls \ud800"},
         {"command": "ls"},
         {"command": ["ls", "-l"]},
+        {"command": "ls \ud800"},
+        {"command": ["./x\0.sh"]},
+        {"command": " "},
     )
 
-    assert [set(each) == {"error"} for each in found] == [True] * 10 + [False] * 2
-    assert [each.get("verdict") for each in found[10:]] == ["auto", "auto"]
+    assert [set(each) == {"error"} for each in found] == [True] * 9 + [False] * 5
+    assert [each.get("verdict") for each in found[9:]] == ["auto", "auto", "ask", "ask", "ask"]
 
 
 def test_the_directory_of_a_line_counts(newcomer: Person, project: Path) -> None:

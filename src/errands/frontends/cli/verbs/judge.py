@@ -6,7 +6,7 @@ import sys
 
 from errands.frontends.cli.options import JSON, Operand, Option, Usage, Verb
 from errands.frontends.cli.starting import command_of, variable
-from errands.model.errors import ErrandsError
+from errands.model.errors import BadValue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,12 +53,17 @@ def _court(context: Context) -> Callable[[Command, str, Mapping[str, str]], Judg
 
     from errands.engine.judging import Judging
     from errands.model.draft import Draft
+    from errands.model.risk.verdict import Judgement, Reason
 
     judging = Judging(context.config)
 
     def judged(command: Command, cwd: str, env: Mapping[str, str]) -> Judgement:
         place = os.path.normpath(os.path.join(context.cwd, os.path.expanduser(cwd)))
-        return judging.judge(Draft(command=command, cwd=place, env=env))
+        try:
+            return judging.judge(Draft(command=command, cwd=place, env=env))
+        except BadValue as error:
+            # What no start would accept is certainly not harmless.
+            return Judgement(verdict="ask", reasons=(Reason(text=str(error), kind="shell"),))
 
     return judged
 
@@ -116,8 +121,8 @@ def _answer(judged: Callable[[Command, str, Mapping[str, str]], Judgement], line
         return {"error": '"cwd" must be the path of a directory'}
     try:
         return _plain(judged(command, cwd, {}))
-    except ErrandsError as error:
-        return {"error": str(error)}
+    except OSError as error:
+        return {"error": f"cannot look around: {error}"}
 
 
 VERBS = (
