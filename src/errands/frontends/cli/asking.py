@@ -102,22 +102,20 @@ def answered(prompt: str, *, timeout: float = ANSWER_WITHIN) -> bool:
     """
     import termios
 
-    source = sys.stdin.fileno()
+    source, line = sys.stdin.fileno(), b""
     try:
-        termios.tcflush(source, termios.TCIFLUSH)
-    except termios.error:
-        pass
-    sys.stdout.flush()
-    sys.stderr.write(prompt)
-    sys.stderr.flush()
-    with _NoOnSignals():
-        try:
+        with _NoOnSignals():
+            termios.tcflush(source, termios.TCIFLUSH)
+            sys.stdout.flush()
+            sys.stderr.write(prompt)
+            sys.stderr.flush()
             line = _line(source, timeout)
-        except (KeyboardInterrupt, OSError):
-            line = b""
-        if not line.endswith(b"\n"):
+        if not line:
             sys.stderr.write("\n")
             sys.stderr.flush()
+    except (KeyboardInterrupt, OSError, termios.error):
+        # Also when the terminal is gone, and nothing can be said on it.
+        line = b""
     return line.strip().lower() in (b"y", b"yes")
 
 
