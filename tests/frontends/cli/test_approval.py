@@ -131,12 +131,14 @@ def test_a_no_means_no_task(person: Person, precious: Path) -> None:
 @pytest.mark.spec("A12")
 def test_yes_is_recorded_as_such_and_can_be_switched_off(newcomer: Person, precious: Path) -> None:
     task_id = newcomer.finishes(f"touch {precious}/x")
-    switched_off = {"ERRANDS_APPROVAL_YES": "false"}
-    refused = newcomer.types("run", f"rm -rf {precious}", code=4, **switched_off)
+    refused = newcomer.types("run", f"rm -rf {precious}", code=4, ERRANDS_APPROVAL_YES="false")
     waiting = proposed(refused)
 
     assert newcomer.sees(task_id)["approved_by"] == "ada (--yes)"
-    assert "approval.yes is false" in newcomer.types("approve", waiting, code=2, **switched_off).err
+    assert (
+        "approval.yes is false"
+        in newcomer.types("approve", waiting, code=2, ERRANDS_APPROVAL_YES="false").err
+    )
     assert newcomer.sees(waiting)["state"] == "proposed"
     assert precious.exists()
 
@@ -152,12 +154,11 @@ def test_words_on_a_pipe_are_no_yes(person: Person, precious: Path) -> None:
 
 @pytest.mark.spec("A9")
 def test_what_a_rule_forbids_is_refused_and_nothing_is_created(newcomer: Person, precious: Path) -> None:
-    forbidden = {"ERRANDS_APPROVAL_DENY": "rm *"}
-    answer = newcomer.types("run", f"ls && rm -rf {precious}", code=4, **forbidden)
+    answer = newcomer.types("run", f"ls && rm -rf {precious}", code=4, ERRANDS_APPROVAL_DENY="rm *")
 
     assert "forbids it: rm *" in answer.err
     assert newcomer.types("ls", "--all", "--json").out == ""
-    assert "deny: " in newcomer.types("judge", "rm x", code=4, **forbidden).out
+    assert "deny: " in newcomer.types("judge", "rm x", code=4, ERRANDS_APPROVAL_DENY="rm *").out
     assert precious.exists()
 
 
@@ -380,18 +381,17 @@ def test_a_proposal_in_json_is_one_object(person: Person, precious: Path) -> Non
     assert list(waiting) == list(answered)
 
 
-@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs terminals")
 @pytest.mark.spec("A12")
 @pytest.mark.parametrize("missing", ["stdin", "stderr"])
 def test_half_a_terminal_is_no_person(person: Person, precious: Path, missing: str) -> None:
     keyboard, terminal = os.openpty()
-    streams = {"stdin": terminal, "stderr": terminal, missing: subprocess.DEVNULL}
     done = subprocess.run(
         [*COMMAND, "run", "-q", f"touch {precious}/x"],
         env=person.environ,
+        stdin=subprocess.DEVNULL if missing == "stdin" else terminal,
         stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL if missing == "stderr" else terminal,
         check=False,
-        **streams,
     )
     os.close(keyboard)
     os.close(terminal)
