@@ -75,6 +75,7 @@ def test_a_proposal_waits_visibly(newcomer: Person, precious: Path) -> None:
     told = newcomer.types("notices").out
     assert f"{task_id}  ? proposed" in told
     assert "deletes" in told
+    assert f"{task_id} waits for a yes: errands approve {task_id}" in told
     assert precious.exists()
 
 

@@ -112,6 +112,13 @@ def waits_for(view: View, *, at: datetime) -> str:
     return f"waits for room in lane {view.lane}"
 
 
+def how_to_answer(ids: list[str]) -> str:
+    """What a person can do about tasks that wait for a yes."""
+    if len(ids) == 1:
+        return f"{ids[0]} waits for a yes: errands approve {ids[0]}, or errands reject {ids[0]}"
+    return f"{len(ids)} tasks wait for a yes: errands show ID, then errands approve ID or errands reject ID"
+
+
 def progress_text(view: View, look: Look, *, at: datetime, columns: int = 10) -> str:
     """The percentage, the time left and a bar, as far as the task tells; what matters most comes first."""
     progress = view.progress

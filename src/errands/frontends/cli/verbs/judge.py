@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from errands.frontends.cli.options import Arguments
     from errands.model.action import Command
     from errands.model.risk.verdict import Judgement
+    from errands.text import Colour
 
 NOT_APPROVED = 4
 MEANINGS = {
@@ -24,6 +25,7 @@ MEANINGS = {
     "ask": "a person must say yes first, because:",
     "deny": "it would be refused, whoever asks, because:",
 }
+COLOURS: dict[str, Colour] = {"auto": "green", "ask": "yellow", "deny": "red"}
 UNDO = {
     "no": "what it does cannot be undone",
     "unknown": "whether it can be undone is not known",
@@ -72,8 +74,7 @@ def _say(context: Context, found: Judgement) -> None:
     from errands.frontends.cli.asking import visible
 
     look = context.look
-    colour = {"auto": "green", "ask": "yellow", "deny": "red"}[found.verdict]
-    context.say(f"{look.paint(found.verdict, colour)}: {MEANINGS[found.verdict]}")  # type: ignore[arg-type]
+    context.say(f"{look.paint(found.verdict, COLOURS[found.verdict])}: {MEANINGS[found.verdict]}")
     context.say(*(f"  {look.sign('•', '-')} {visible(reason.text)}" for reason in found.reasons))
     if found.reasons:
         context.say(UNDO[_undo(found)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.frontends.cli.options import JSON, Option, Usage, Verb, whole_from_one
-from errands.frontends.cli.showing import ago, now, outcome, purpose, state_word, took_text
+from errands.frontends.cli.showing import ago, how_to_answer, now, outcome, purpose, state_word, took_text
 from errands.model.sanitise import line
 from errands.model.states import ENDED, OPEN
 from errands.ports.store import Query
@@ -55,7 +55,7 @@ def _lines(context: Context, arguments: Arguments) -> list[str]:
     lines = table(COLUMNS, _rows(context, views), context.look)
     proposed = [view.id for view in views if view.state == "proposed"]
     if proposed:
-        lines.append(context.look.paint(_how_to_answer(proposed), "magenta"))
+        lines.append(context.look.paint(how_to_answer(proposed), "magenta"))
     if more:
         lines.append(context.look.paint("there are older ones: errands ls --all", "dim"))
     return lines
@@ -89,12 +89,6 @@ def _rows(context: Context, views: Sequence[View]) -> list[tuple[str | Cell, ...
         )
         for view in views
     ]
-
-
-def _how_to_answer(ids: list[str]) -> str:
-    if len(ids) == 1:
-        return f"{ids[0]} waits for a yes: errands approve {ids[0]}, or errands reject {ids[0]}"
-    return f"{len(ids)} tasks wait for a yes: errands show ID, then errands approve ID or errands reject ID"
 
 
 def _nothing(arguments: Arguments) -> str:
