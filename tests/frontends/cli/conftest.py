@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -31,3 +32,10 @@ def terminal(person: Person) -> Iterator[Terminal]:
     made = Terminal(person)
     yield made
     made.close()
+
+
+@pytest.fixture
+def precious(tmp_path: Path) -> Path:
+    """Something that would be missed."""
+    (tmp_path / "precious").mkdir()
+    return tmp_path / "precious"

@@ -33,6 +33,12 @@ class Answer:
         (only,) = self.objects
         return only
 
+    @property
+    def proposal(self) -> str:
+        """The id in what is said about a proposal."""
+        assert self.out.startswith("proposed "), self
+        return self.out.split()[1].rstrip(":")
+
 
 class Person:
     def __init__(self, home: Path, cwd: Path) -> None:

@@ -15,13 +15,6 @@ from .terminal import END, INTERRUPT, Terminal, ended, plain
 QUESTION = "Start it? [y/N] "
 
 
-@pytest.fixture
-def precious(tmp_path: Path) -> Path:
-    """Something that would be missed."""
-    (tmp_path / "precious").mkdir()
-    return tmp_path / "precious"
-
-
 def unwrapped(text: str) -> str:
     """Put lines that were too long together again."""
     return re.sub(r"\r\n +┆ ", "", plain(text))

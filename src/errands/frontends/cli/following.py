@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 # Output rings no bell, so a log is looked at again after at least and at most so long.
 SOONEST, LATEST = 0.01, 0.2
 CHUNK = 1 << 20
-# How often whoever waits looks whether a task waits for a person meanwhile: a script may change any time.
-ANEW = 5.0
 
 
 class Watch:
@@ -72,7 +70,8 @@ def wait_for(
     engine = context.engine
     deadline = None if timeout is None else time.monotonic() + timeout
     while True:
-        left = ANEW if deadline is None else min(ANEW, deadline - time.monotonic())
+        # A script that changes before the start sends a task back to a person, and no bell tells of that.
+        left = LOOK if deadline is None else min(LOOK, deadline - time.monotonic())
         if glance is not None:
             glance(engine.light(task_ids))
             left = min(every, left)

@@ -28,14 +28,16 @@ def settled(context: Context, arguments: Arguments, view: View, *, is_new: bool)
         if started is not None:
             return started
         view = context.engine.light([view.id])[0]
+    if view.state == "proposed" and getattr(arguments, "yes", False):
+        context.note("--yes counts for nothing here: approval.yes is false")
     if arguments.json:
         context.tell_view(view)
+    elif view.state == "rejected":
+        context.note(f"not started: {view.id} is rejected")
     elif arguments.quiet:
         context.say(view.id)
-    elif view.state == "proposed":
-        tell(context, view)
     else:
-        context.note(f"not started: {view.id} is rejected")
+        tell(context, view)
     return None
 
 
@@ -60,10 +62,12 @@ def ask(context: Context, view: View) -> View | None:
     """
     from errands.engine.engine import launcher
 
-    view = context.engine.get(view.id)
-    asked, by = view.question, launcher(context.environ)
-    number = asked.id if asked else None
-    if answered(_prompt(context, view)):
+    by, number, yes = launcher(context.environ), view.question.id if view.question else None, False
+    try:
+        yes = answered(_prompt(context, context.engine.get(view.id)))
+    except KeyboardInterrupt:
+        pass  # a no, before the question was there
+    if yes:
         return context.engine.approve(view.id, by=by, door="terminal", question=number)
     context.engine.reject(view.id, by=by, door="terminal", question=number)
     return None
@@ -103,8 +107,9 @@ def facts_of(view: View) -> Iterator[tuple[str, str]]:
     yield "directory", visible(view.cwd)
     for name, value in details["env"].items():
         yield "variable", f"{visible(name)}={value}"
-    for path in (details.get("evidence") or {}).get("files", ()):
-        yield "reads", visible(path)
+    for path, content in (details["evidence"] or {}).get("files", {}).items():
+        if content:
+            yield "content of", visible(path)
     for reason in view.question.reasons if view.question else ():
         yield "because", visible(reason.text)
 
