@@ -90,7 +90,8 @@ def _check_person(by: str, door: str) -> None:
     refuse_inside_a_run()
     if door not in PERSONAL or not by.strip() or by == "judge" or by.startswith("run "):
         raise NotAPerson(
-            f"only a person can answer, not {by or 'nobody'!r} through {door!r}; use `errands approve` in a terminal"
+            f"only a person can answer, not {by or 'nobody'!r} through {door!r}; "
+            "use `errands approve` in a terminal"
         )
 
 

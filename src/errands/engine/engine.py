@@ -151,7 +151,7 @@ class Engine:
         return self.light([self.resolve(task_id)])[0]
 
     def _ring_for(self, views: Sequence[View]) -> None:
-        if any(view.due_at for view in views):
+        if any(view.due_at or view.question for view in views):  # the holder has to note a time
             self.bell.ring()
         else:
             self.bell.ring_for({view.lane for view in views})

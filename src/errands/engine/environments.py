@@ -27,7 +27,7 @@ class Environments:
         self.digest = self.variables = self.removed = ""
 
     def take(self, environ: Mapping[str, str], project: str | None) -> str:
-        """Give the digest of an environment; as a harmless command in that project gets it, if one is given."""
+        """Give the digest of an environment; as a harmless command in a project gets it, if one is given."""
         # The bytes behind os.environ: to compare them is fifty times faster than to decode them.
         raw = dict(getattr(environ, "_data", environ))
         if raw != self._raw:

@@ -67,12 +67,15 @@ class Judging:
         environ = os.environ if draft.environ is None else draft.environ
         raw: Any = getattr(environ, "_data", environ)  # the bytes behind os.environ are quicker to get at
         cwd = os.path.abspath(draft.cwd or os.getcwd())
-        key = (
+        key: object = (
             draft.command, draft.then, draft.before, draft.lastly, draft.input, cwd,
             tuple(draft.env.items()) if draft.env else None,
             raw.get(b"PATH", raw.get("PATH")), raw.get(b"HOME", raw.get("HOME")),
         )  # fmt: skip
-        known = self._remembered.get(key)
+        try:
+            known = self._remembered.get(key)
+        except TypeError:  # words as a list: fine, but nothing to remember anything by
+            key, known = None, None
         if known is not None:
             return known
         action = Shell(
@@ -85,7 +88,7 @@ class Judging:
             input=draft.input,
         )
         ruling, is_lasting = self._judged(action, environ)
-        if is_lasting:
+        if is_lasting and key is not None:
             if len(self._remembered) >= _MOST:
                 self._remembered.clear()
             self._remembered[key] = ruling

@@ -31,8 +31,8 @@ UNLIMITED = timedelta.max
 class Draft:
     """None means the default: of the configuration, or, for `environ` and `cwd`, of the launching process.
 
-    `UNLIMITED` (for memory and processes: 0) means no limit although the configuration has one. `consent` says
-    whether a person typed it, or the caller answers for it; `propose` has it wait for a person in any case.
+    `UNLIMITED` (for memory and processes: 0) means no limit although the configuration has one. `consent`
+    says whether a person typed it, or the caller answers for it; `propose` has it wait for a person anyway.
     """
 
     command: Command

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from errands.model.ending import Ending
     from errands.model.event import Event
     from errands.model.notice import Address, Notice
-    from errands.model.rollup import Outcome
     from errands.model.risk.verdict import Reason
+    from errands.model.rollup import Outcome
     from errands.model.run import Cause, Run
     from errands.model.states import Skip
     from errands.model.task import Task

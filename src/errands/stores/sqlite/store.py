@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class SqliteStore(MoveRows, ApprovalRows, ViewRows, NoticeRows, TemplateRows):
-    """What comes and goes; moves, approvals, views, notices and templates stand in the files beside this one."""
+    """What comes and goes; moves, approvals, views, notices and templates stand in files beside this one."""
 
     def __enter__(self) -> SqliteStore:
         self.db.__enter__()
@@ -80,7 +80,7 @@ class SqliteStore(MoveRows, ApprovalRows, ViewRows, NoticeRows, TemplateRows):
                 maybe_micros(not_before),
                 created,
                 task.state == "proposed",
-            ),  # fmt: skip
+            ),
         )
         return Run(
             task_id=task.id, number=1, cause="submit", state="pending", attempt=0, created_at=task.created_at
