@@ -57,6 +57,17 @@ def test_proposals_are_completed_where_they_are_answered(person: Person, preciou
     assert person.sees(waiting)["state"] == "cancelled"
 
 
+def test_a_beginning_that_fits_one_proposal_is_enough_to_answer_it(person: Person, precious: Path) -> None:
+    words = ("run", "-q", "--name", "sweep", f"rm -rf {precious}")
+    first = person.types(*words, yes=False, code=4).out.strip()
+    person.types("reject", "sweep")
+    second = person.types(*words, yes=False, code=4).out.strip()
+
+    assert first != second
+    assert person.types("reject", "--json", "sweep").object["id"] == second
+    assert "sweep" in person.types("approve", "sweep", code=3).err
+
+
 def test_a_second_start_with_the_key_of_a_proposal_gives_that_proposal(
     person: Person, precious: Path
 ) -> None:

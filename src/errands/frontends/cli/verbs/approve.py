@@ -6,6 +6,7 @@ from errands.frontends.cli.door import door_of, is_person
 from errands.frontends.cli.options import JSON, Operand, Option, Verb
 from errands.frontends.cli.starting import REPLY, check_reply, reply
 from errands.model.errors import NotAPerson
+from errands.ports.store import Query
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def approve(context: Context, arguments: Arguments) -> int:
     if not person and not context.config.approval.yes:
         # Whoever may not pass --yes may not propose and approve either.
         raise NotAPerson("nobody is at a terminal here, and approval.yes is false; approve it at a terminal")
-    before = context.engine.get(arguments.id)
+    before = context.engine.get(_waiting(context, arguments.id))
     view = context.engine.approve(
         before.id,
         by=launcher(context.environ),
@@ -41,7 +42,7 @@ def reject(context: Context, arguments: Arguments) -> int:
     from errands.engine.engine import launcher
 
     view = context.engine.reject(
-        arguments.id,
+        _waiting(context, arguments.id),
         by=launcher(context.environ),
         door=door_of(person=is_person()),
         note=arguments.note or "",
@@ -51,6 +52,13 @@ def reject(context: Context, arguments: Arguments) -> int:
     else:
         context.say(f"rejected {context.look.paint(view.id, 'bold')}; it will not start")
     return 0
+
+
+def _waiting(context: Context, beginning: str) -> str:
+    """Complete an id among the tasks that wait for an answer; any other is left to the engine to refuse."""
+    ids = [view.id for view in context.engine.list(Query(states=("proposed",)))]
+    fitting = [each for each in ids if beginning and each.startswith(beginning)]
+    return fitting[0] if len(fitting) == 1 else context.engine.resolve(beginning)
 
 
 ID = Operand(metavar="ID", help="the task that waits", completes="proposed")
