@@ -103,6 +103,19 @@ def test_what_is_told_of_a_proposal_cannot_drive_the_terminal_and_keeps_secrets(
     person.types("reject", waiting)
 
 
+@pytest.mark.fault("F35")
+def test_a_complaint_about_a_script_cannot_drive_the_terminal(person: Person, tmp_path: Path) -> None:
+    script = tmp_path / "x\x1b]0;owned\x07\u202e.sh"
+    script.write_text("true\n")
+    waiting = person.types("run", "-q", "--", "sh", str(script), yes=False, code=4).out.strip()
+    script.write_text("false\n")
+    complaint = person.types("approve", waiting, code=4).err
+
+    assert "has changed" in complaint
+    assert complaint.rstrip("\n").isprintable()
+    person.types("reject", waiting)
+
+
 def test_a_proposal_in_json_is_one_object(person: Person, precious: Path) -> None:
     waiting = person.types("run", "--json", f"rm -rf {precious}", yes=False, code=4).object
     answered = person.types("reject", "--json", waiting["id"]).object
