@@ -77,6 +77,7 @@ def test_each_value_knows_where_it_came_from(places: Places) -> None:
 
 def test_every_key_can_be_set_in_a_file_and_in_the_environment(places: Places) -> None:
     samples = {"duration": "90s", "size": "1MiB", "count": "3", "flag": "false", "text": "/bin/dash"}
+    samples["rules"] = "make *; npm test"
     for key in config.KEYS:
         value = key.choices[-1] if key.kind == "choice" else samples[key.kind]
         places.user.unlink(missing_ok=True)
