@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -25,7 +25,7 @@ from errands.model.view import as_json, exit_code
 from errands.ports.store import Query
 from errands.testing.engines import TestEngine, embedded, until
 
-PERSON = {"by": "ada", "door": "terminal"}
+PERSON: dict[str, Any] = {"by": "ada", "door": "terminal"}
 HARMLESS = Draft(command=("true",))
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ from errands.testing.engines import TestEngine, until
 
 from .daemons import Daemons, eventually, finished, lines
 
-PERSON = {"by": "ada", "door": "terminal"}
+PERSON: dict[str, Any] = {"by": "ada", "door": "terminal"}
 
 
 @pytest.fixture

@@ -276,26 +276,13 @@ class Engine:
 
     def get(self, task_id: str) -> View:
         """Show one task with its details and all its runs."""
+        from errands.engine.details import details
+
         task_id = self.resolve(task_id)
         view = self._shown(self.store.view(task_id))
         task = self.store.task(task_id)
-        details = {
-            "commands": [_plain(each) for each in task.action.commands],
-            "before": [_plain(each) for each in task.action.before],
-            "finally": [_plain(each) for each in task.action.lastly],
-            "env": dict(task.action.env),
-            "after": list(task.after),
-            "waiting_for": [each for each in task.after if view.waits and not self.store.ended(each)],
-            "input": task.action.input,
-            "message": task.message,
-            "limits": _limits(task.limits),
-            "files": self.files(view.latest.id),
-            "digest": task.digest,
-            "evidence": _evidence(task.evidence),
-            "removed_variables": task.removed.split(),
-            "approvals": [_asked(each) for each in self.store.approvals(task_id)],
-        }
-        return evolve(view, details=details, history=self.store.history(task_id))
+        found = details(self, task, view)
+        return evolve(view, details=found, history=self.store.history(task_id))
 
     def output(self, task_id: str, *, offset: int = 0, limit: int | None = None) -> Piece:
         """Read a task's output from an offset; the piece says where to go on."""
@@ -391,34 +378,6 @@ def remove_tree(directory: str) -> None:
 
 def _is_own(name: str) -> bool:
     return name in ("output.log", "output.tail", "progress", "control") or name.startswith("record.")
-
-
-def _plain(command: tuple[str, ...] | str) -> Any:
-    return command if isinstance(command, str) else list(command)
-
-
-def _evidence(text: str | None) -> Any:
-    import json
-
-    return None if text is None else json.loads(text)
-
-
-def _asked(approval: Approval) -> dict[str, Any]:
-    from errands.model.record import fields
-    from errands.model.view import plain_value
-
-    facts = {name: plain_value(getattr(approval, name)) for name in fields(approval) if name != "task_id"}
-    return {**facts, "reasons": [each.text for each in approval.reasons]}
-
-
-def _limits(limits: Any) -> dict[str, Any]:
-    from errands.model.record import fields
-
-    return {
-        name: value.total_seconds() if hasattr(value, "total_seconds") else value
-        for name in fields(limits)
-        if (value := getattr(limits, name)) is not None
-    }
 
 
 def _reported(directory: str) -> Progress | None:

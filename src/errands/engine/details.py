@@ -1,0 +1,61 @@
+"""Details: what is shown of a task when it is the only one that was asked for."""
+
+from __future__ import annotations
+
+from errands.model.record import fields
+from errands.model.view import plain_value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from errands.engine.engine import Engine
+    from errands.model.action import Command
+    from errands.model.approval import Approval
+    from errands.model.limits import Limits
+    from errands.model.task import Task
+    from errands.model.view import View
+
+
+def details(engine: Engine, task: Task, view: View) -> dict[str, Any]:
+    return {
+        "commands": [_plain(each) for each in task.action.commands],
+        "before": [_plain(each) for each in task.action.before],
+        "finally": [_plain(each) for each in task.action.lastly],
+        "env": dict(task.action.env),
+        "after": list(task.after),
+        "waiting_for": [each for each in task.after if view.waits and not engine.store.ended(each)],
+        "input": task.action.input,
+        "message": task.message,
+        "limits": _limits(task.limits),
+        "files": engine.files(view.latest.id),
+        "digest": task.digest,
+        "evidence": _evidence(task.evidence),
+        "removed_variables": task.removed.split(),
+        "approvals": [_asked(each) for each in engine.store.approvals(task.id)],
+    }
+
+
+def _plain(command: Command) -> Any:
+    return command if isinstance(command, str) else list(command)
+
+
+def _limits(limits: Limits) -> dict[str, Any]:
+    return {
+        name: value.total_seconds() if hasattr(value, "total_seconds") else value
+        for name in fields(limits)
+        if (value := getattr(limits, name)) is not None
+    }
+
+
+def _evidence(text: str | None) -> Any:
+    if text is None:
+        return None
+    import json
+
+    return json.loads(text)
+
+
+def _asked(approval: Approval) -> dict[str, Any]:
+    facts = {name: plain_value(getattr(approval, name)) for name in fields(approval) if name != "task_id"}
+    return {**facts, "reasons": [each.text for each in approval.reasons]}
