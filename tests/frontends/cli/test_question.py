@@ -191,6 +191,29 @@ def test_the_question_shows_every_step_hook_variable_and_directory(
     assert not [line for line in shown if len(line) > 80]
 
 
+@pytest.mark.spec("A4", "A10")
+@pytest.mark.parametrize(
+    ("content", "seen"),
+    [
+        (b"echo one\nprintf '\x1b[2J'\n", "│ echo one\r\n{}│ printf '<U+001B>[2J'\r\n"),
+        (b"true\n" * 500, "│ (too long to be shown here)\r\n"),
+        (b"\xff\xfe\n", "│ (not a text)\r\n"),
+    ],
+)
+def test_the_question_shows_the_script_that_counts(
+    terminal: Terminal, precious: Path, content: bytes, seen: str
+) -> None:
+    (precious / "s.sh").write_bytes(content)
+    child = terminal.types("run", "--cwd", str(precious), "sh s.sh; rm -rf .")
+    child.expect_exact(QUESTION)
+    shown = unwrapped(child.before or "")
+    child.send("\r")
+
+    assert ended(child)[1] == 4
+    assert f"  content of  │ {precious}/s.sh\r\n" in shown
+    assert seen.format(" " * 14) in shown
+
+
 @pytest.mark.spec("A4")
 def test_a_question_longer_than_the_screen_says_so(terminal: Terminal, precious: Path) -> None:
     child = terminal.types("run", f"rm -rf {precious}" + "\necho more" * 30)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from errands.frontends.cli.asking import answered, question, visible
 from errands.frontends.cli.door import is_person
 from errands.frontends.cli.showing import ago, now
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
     from errands.frontends.cli.context import Context
     from errands.frontends.cli.options import Arguments
     from errands.model.view import View
+
+# A script of up to so many bytes and lines is shown in the question.
+LONGEST, MOST_LINES = 2000, 30
 
 
 def settled(context: Context, arguments: Arguments, view: View, *, is_new: bool) -> View | None:
@@ -74,8 +79,6 @@ def ask(context: Context, view: View) -> View | None:
 
 
 def _prompt(context: Context, view: View) -> str:
-    import os
-
     look = context.error_look
     lines = ["", look.paint(_headline(view), "bold"), "", *question(facts_of(view), look), ""]
     try:
@@ -107,11 +110,29 @@ def facts_of(view: View) -> Iterator[tuple[str, str]]:
     yield "directory", visible(view.cwd)
     for name, value in details["env"].items():
         yield "variable", f"{visible(name)}={value}"
-    for path, content in (details["evidence"] or {}).get("files", {}).items():
-        if content:
+    for path, mark in (details["evidence"] or {}).get("files", {}).items():
+        if mark and mark != "directory":
             yield "content of", visible(path)
+            yield "", _content(path, mark)
     for reason in view.question.reasons if view.question else ():
         yield "because", visible(reason.text)
+
+
+def _content(path: str, mark: str) -> str:
+    """Give a short script as it was when it was asked about; a longer one is only counted."""
+    from errands.engine.evidence import fingerprint
+
+    try:
+        # Nobody waits for a pipe that was put in its place.
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+            content = file.read(LONGEST + 1) or b""
+        if fingerprint(path) != mark:
+            return "(it is being changed)"
+        if len(content) > LONGEST or content.count(b"\n") > MOST_LINES:
+            return "(too long to be shown here)"
+        return content.decode().rstrip("\n")
+    except (OSError, UnicodeError):
+        return "(not a text)"
 
 
 def _written(command: Any) -> str:
