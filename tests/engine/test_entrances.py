@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -105,7 +105,7 @@ def program_at_once(engine: Engine, draft: Draft) -> View:
     return asyncio.run(act())
 
 
-def _rules(engine: Engine) -> dict[str, str]:
+def _rules(engine: Engine) -> dict[str, Any]:
     return {"approval.deny": ";".join(engine.config.approval.deny)}
 
 

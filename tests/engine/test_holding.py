@@ -193,7 +193,7 @@ def test_of_many_daemons_started_at_once_one_remains(home: Home, daemons: Daemon
     for number in range(4):
         winner = race(4)
         assert daemons.pid == winner.pid
-        client = open_engine(home)
+        client = open_engine(home, consent="yes")
         task = client.submit(Draft(command=f"echo {number} >> {tmp_path}/witness"))
         assert finished(client, task.id).state == "completed"
         client.close()

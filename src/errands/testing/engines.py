@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from errands.bootstrap import connect
 from errands.engine.asynchronous import AsyncEngine
+from errands.model.draft import Draft
 from errands.model.states import OPEN
 from errands.model.view import View
 
@@ -26,7 +27,7 @@ class TestEngine(AsyncEngine):
 
     __test__ = False  # pytest would take it for a suite, by its name
 
-    async def finished(self, command: str | Sequence[str], **options: Any) -> View:
+    async def finished(self, command: str | Sequence[str] | Draft, **options: Any) -> View:
         """Run a task to its end."""
         task = await self.submit(command, **options)
         return await self.wait(task.id, timeout=WITHIN)

@@ -68,10 +68,10 @@ class MoveRows(Table):
         )
         at, claimed = micros(now), []
         for seq, task_seq, *columns in rows:
-            number, cause, _, attempt, created_at, _, *rest = columns[_WIDTH:]
+            number, cause, _, attempt, *rest = columns[_WIDTH:]
             try:
-                task = task_from(tuple(columns[:_WIDTH]))
-                run = run_from(task.id, (number, cause, "running", attempt + 1, created_at, at, *rest))
+                task = task_from(columns[:_WIDTH])
+                run = run_from(task.id, (number, cause, "running", attempt + 1, *rest), started=now)
             except StoreUnreadable as error:
                 # One damaged record must not keep the others from running.
                 self._give_up(seq, task_seq, str(error), at)

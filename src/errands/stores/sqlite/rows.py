@@ -83,6 +83,7 @@ def task_from(row: tuple[Any, ...]) -> Task:
         approved_at, door, verdict, digest, evidence, removed,
     ) = row  # fmt: skip
     try:
+        created = moment(created_at)
         return Task(
             id=id_,
             kind=kind,
@@ -102,10 +103,10 @@ def task_from(row: tuple[Any, ...]) -> Task:
             key=key,
             template=template,
             after=tuple(after.split()),
-            created_at=moment(created_at),
+            created_at=created,
             created_by=created_by,
             approved_by=approved_by,
-            approved_at=maybe_moment(approved_at),
+            approved_at=created if approved_at == created_at else maybe_moment(approved_at),
             door=door,
             verdict=verdict,
             digest=digest,
@@ -121,7 +122,7 @@ def task_from(row: tuple[Any, ...]) -> Task:
 RUN_COLUMNS = "number, cause, state, attempt, created_at, started_at, stop_requested_at, stop_by, pid"
 
 
-def run_from(task_id: str, row: tuple[Any, ...]) -> Run:
+def run_from(task_id: str, row: tuple[Any, ...], started: datetime | None = None) -> Run:
     number, cause, state, attempt, created_at, started_at, stop_requested_at, stop_by, pid = row
     try:
         return Run(
@@ -131,7 +132,7 @@ def run_from(task_id: str, row: tuple[Any, ...]) -> Run:
             state=state,
             attempt=attempt,
             created_at=moment(created_at),
-            started_at=maybe_moment(started_at),
+            started_at=started or maybe_moment(started_at),
             stop_requested_at=maybe_moment(stop_requested_at),
             stop_by=stop_by,
             pid=pid,
