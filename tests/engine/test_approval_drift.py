@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,13 @@ from errands.testing.engines import TestEngine, until
 
 from .daemons import Daemons, eventually, finished, lines
 
+LOADED = """
+import sys
+from errands.bootstrap import make_loops, open_home
+from errands.config import Config
+make_loops(open_home(), Config(), is_after_reboot=False)
+print(*sys.modules)
+"""
 PERSON: dict[str, Any] = {"by": "ada", "door": "terminal"}
 
 
@@ -246,3 +254,23 @@ def test_a_yes_survives_the_death_of_the_daemon_and_still_means_what_was_seen(
         asking.approve(view.id, **PERSON)
     assert finished(asking, view.id).state == "completed"
     assert script.ran == ["second" if edited else "first"]
+
+
+@pytest.mark.spec("A10")
+def test_whoever_starts_runs_need_not_know_how_to_judge(
+    asking: Engine, daemons: Daemons, script: Script
+) -> None:
+    view = asking.submit(script.draft)
+    asking.approve(view.id, **PERSON)
+    script.write("second")
+    pid = daemons.start()
+    eventually(lambda: asking.get(view.id).state == "proposed")
+
+    assert "tree_sitter" not in Path(f"/proc/{pid}/maps").read_text()
+    listed = (
+        "import sys; from errands.bootstrap import make_loops, open_home; from errands.config import Config\n"
+    )
+    listed += "make_loops(open_home(), Config(), is_after_reboot=False); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", listed], capture_output=True, text=True, check=True).stdout
+    assert "errands.engine.dispatcher" in loaded
+    assert [name for name in loaded.split() if "judg" in name or "risk.programs" in name] == []

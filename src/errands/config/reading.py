@@ -79,6 +79,17 @@ class Reading:
                 for name, raw in table.items():
                     self.value(path, section, name, raw, project=project)
 
+    def rules(self, source: str) -> None:
+        """Find the rules that mean nothing; whoever judges by them refuses them as well."""
+        from errands.model.risk.rules import read_rules
+
+        for name in ("allow", "ask", "deny"):
+            for rule in self.values["approval"].get(name, ()):
+                try:
+                    read_rules(**{name: [rule]})
+                except BadValue as error:
+                    self.problem(source, f"approval.{name}", str(error))
+
     def value(self, source: str, section: str, name: str, raw: Any, *, project: bool = False) -> None:
         path = f"{section}.{name}"
         key = key_of(section, name)

@@ -96,7 +96,7 @@ class Engine:
                     answers.append(ruling)
                     continue
                 try:
-                    answers += self._launcher().launch_all([(draft, ruling)], now=now)
+                    answers += map(self._shown, self._launcher().launch_all([(draft, ruling)], now=now))
                 except StoreError:
                     raise
                 except ErrandsError as error:  # it is refused before anything is written

@@ -67,7 +67,10 @@ class Launching:
         A person's consent to exactly this still counts.
         """
         judgement = ruling.judgement
-        way = None if task.verdict == "ask" and judgement.verdict == "auto" else self._way(judgement, consent)
+        if task.verdict == "ask" and judgement.verdict == "auto":
+            # Its environment still has what a harmless command must not get.
+            judgement = evolve(judgement, verdict="ask")
+        way = self._way(judgement, consent)
         reasons: Sequence[Reason] = judgement.reasons
         if task.verdict == "ask" and task.approved_by is not None and task.digest == ruling.digest:
             by, at, door = task.approved_by, task.approved_at, task.door
@@ -82,7 +85,7 @@ class Launching:
             approved_by=by,
             approved_at=at,
             door=door,
-            verdict="auto" if judgement.verdict == "auto" and task.verdict == "auto" else "ask",
+            verdict="auto" if judgement.verdict == "auto" else "ask",
             digest=ruling.digest,
             evidence=ruling.evidence,
         )

@@ -60,7 +60,14 @@ class Loops:
         self._config = config
         self._dispatcher = Dispatcher(store, home, config)
         self._supervisor = Supervisor(
-            store, runner, self._dispatcher, output, home, wake=self.wake, wake_later=self._wake_later
+            store,
+            runner,
+            self._dispatcher,
+            output,
+            home,
+            clock=clock,
+            wake=self.wake,
+            wake_later=self._wake_later,
         )
         self._notifier = Notifier(store, channels, clock)
         self._janitor = Janitor(store, home, config, clock)
@@ -209,9 +216,7 @@ class Loops:
             for run_id in set(self._store.running_ids()) - {run.id for _, run in running}:
                 _LOG.error("run %s cannot be watched, its record is damaged; see `errands doctor`", run_id)
             for task, run in running:
-                found = self._supervisor.recover(
-                    task, run, is_after_reboot=self._is_after_reboot, now=self._clock.now()
-                )
+                found = self._supervisor.recover(task, run, is_after_reboot=self._is_after_reboot)
                 if found is not None:
                     again.append(found)
         for task, run in again:

@@ -25,6 +25,7 @@ from errands.ports.runner import Alive, Ended, NotStarted, Refused, Started
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from errands.ports.clock import Clock
     from errands.ports.output import OutputPort
     from errands.ports.runner import Report, Runner
     from errands.ports.store import Store
@@ -43,6 +44,7 @@ class Supervisor:
         output: OutputPort,
         home: Home,
         *,
+        clock: Clock,
         wake: Callable[[], None],
         wake_later: Callable[[], None],
     ) -> None:
@@ -51,6 +53,7 @@ class Supervisor:
         self._dispatcher = dispatcher
         self._output = output
         self._home = home
+        self._clock = clock
         self._wake = wake
         self._wake_later = wake_later
         self._live: dict[str, tuple[Task, Run]] = {}
@@ -74,9 +77,7 @@ class Supervisor:
         else:
             self._runner.start(launch)
 
-    def recover(
-        self, task: Task, run: Run, *, is_after_reboot: bool, now: datetime
-    ) -> tuple[Task, Run] | None:
+    def recover(self, task: Task, run: Run, *, is_after_reboot: bool) -> tuple[Task, Run] | None:
         """Find out what became of a run another holder left running.
 
         Give the run to start if it provably never started; all else is watched or recorded. After a reboot
@@ -89,23 +90,24 @@ class Supervisor:
                 self._ended[run.id] = Ended(run_id=run.id, ending=Ending(stop="cancel"))
             case NotStarted() if is_after_reboot:
                 self._ended[run.id] = Ended(run_id=run.id, ending=Ending(interrupted=True))
-            case NotStarted() if not self._dispatcher.is_fit(task, run, now):
-                self._dispatcher.free(run.id)
-                self._live.pop(run.id)
-                self._heard.pop(run.id, None)
             case NotStarted():
-                return task, self._next_attempt(run)
+                return self._next_attempt(task, run)
             case Alive(pid=pid):
                 _LOG.info("run %s goes on (pid %s)", run.id, pid)
             case Ended() as report:
                 self._ended[run.id] = report
         return None
 
-    def _next_attempt(self, run: Run) -> Run:
-        """Note that a run is started anew because its last attempt provably never started."""
+    def _next_attempt(self, task: Task, run: Run) -> tuple[Task, Run] | None:
+        """Give a run to start anew because its last attempt provably never started, if it still may start."""
+        if not self._dispatcher.is_fit(task, run, self._clock.now()):
+            self._dispatcher.free(run.id)
+            self._live.pop(run.id, None)
+            self._heard.pop(run.id, None)
+            return None
         again = evolve(run, attempt=run.attempt + 1)
         self._store.again(run.id, attempt=again.attempt)
-        return again
+        return task, again
 
     def record(self, *, now: datetime) -> tuple[list[str], list[str], list[str]]:
         """Write down what was reported; give the runs and tasks that ended, and the tasks let go by that.
@@ -205,8 +207,9 @@ class Supervisor:
                         self._ended[run.id] = found
                     case NotStarted():
                         with self._store:
-                            again = self._next_attempt(run)
-                        self.start(task, again)
+                            again = self._next_attempt(task, run)
+                        if again is not None:
+                            self.start(*again)
                 self._stopping.discard(run.id)  # whoever was asked to stop it never had it
         self._wake()
 
