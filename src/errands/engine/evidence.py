@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 # Larger files are told apart by when they were last touched, which nobody can set back.
 _LARGEST = 16 << 20
+# Where programs are looked for when nobody says where.
+DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _READING_HOOK = "post-index-change"
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from errands.engine.evidence import fingerprint, repository_files
+from errands.engine.evidence import DEFAULT_PATH, fingerprint, repository_files, resolved
 from errands.engine.surroundings import Here
 from errands.model.action import Shell
 from errands.model.approval import Evidence, digest, evidence_text
@@ -109,7 +109,7 @@ class Judging:
             env=action.env,
             hooks=(*action.before, *action.lastly),
         )
-        evidence = self._evidence(judgement, witness, variables.get("PATH", os.defpath))
+        evidence = self._evidence(judgement, witness, variables.get("PATH", DEFAULT_PATH))
         ruling = Ruling(
             judgement=judgement,
             cwd=action.cwd,
@@ -123,7 +123,8 @@ class Judging:
         names = [*judgement.scripts]
         for directory in witness.repositories:
             names += repository_files(directory)
-        programs, links = witness.programs, witness.links
+        programs = {name: resolved(name, path, witness.cwd) for name in witness.programs}
+        links = witness.links
         if judgement.verdict == "auto":
             # What stands where only trusted programs can be is trusted whichever it is.
             programs = {
@@ -166,7 +167,7 @@ class _Witness:
     def __init__(self, here: Here, other: _Witness | None = None) -> None:
         self._here = here
         self.cwd, self.project, self.home, self.shell = here.cwd, here.project, here.home, here.shell
-        self.programs: dict[str, str] = {} if other is None else other.programs
+        self.programs: dict[str, None] = {} if other is None else other.programs
         self.links: dict[str, str] = {} if other is None else other.links
         self.repositories: dict[str, None] = {} if other is None else other.repositories
 
@@ -174,16 +175,18 @@ class _Witness:
         return _Witness(self._here.at(directory), self)
 
     def real(self, path: str) -> str:
-        written = os.path.normpath(os.path.join(self.cwd, path))
+        written = os.path.join(self.cwd, path)
         found = self._here.real(path)
-        if found != written or written not in (self.cwd, self.project):
+        # What stands below /proc and /dev is another thing for every process.
+        if not written.startswith(("/proc/", "/dev/")) and (
+            found != written or written not in (self.cwd, self.project)
+        ):
             self.links[written] = found
         return found
 
     def program(self, name: str) -> Program:
-        found = self._here.program(name)
-        self.programs[name] = found.path
-        return found
+        self.programs[name] = None
+        return self._here.program(name)
 
     def git_dangers(self, directory: str) -> tuple[str, ...]:
         self.repositories[os.path.join(self.cwd, directory)] = None

@@ -9,11 +9,6 @@ from __future__ import annotations
 from errands.model.plain import plain_text
 from errands.model.record import record
 
-try:
-    from _blake2 import blake2b  # hashlib would load OpenSSL, 3 ms for every command
-except ImportError:  # pragma: no cover
-    from hashlib import blake2b
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,6 +72,11 @@ def evidence_from(text: str) -> Evidence:
 
 def digest(action: Shell, evidence: Evidence | None = None) -> str:
     """Name all that will run, so that a change of any part of it gives another name."""
+    try:
+        from _blake2 import blake2b  # hashlib would load OpenSSL, 3 ms for every command
+    except ImportError:  # pragma: no cover
+        from hashlib import blake2b
+
     facts = (
         action.commands,
         action.cwd,

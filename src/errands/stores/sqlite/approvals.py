@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from errands.model.approval import Approval
 from errands.model.plain import plain_text
 from errands.stores.sqlite.rows import maybe_micros, maybe_moment, micros, moment
 from errands.stores.sqlite.table import Table
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from errands.model.approval import ApprovalState
+    from errands.model.approval import Approval, ApprovalState
     from errands.model.risk.verdict import Reason
     from errands.model.run import Run
     from errands.model.task import Task
@@ -36,6 +35,8 @@ class ApprovalRows(Table):
         expires_at: datetime,
         is_granted: bool = False,
     ) -> Approval:
+        from errands.model.approval import Approval  # most commands have no use for it
+
         asked = micros(now)
         answer = (task.approved_by, asked, task.door) if is_granted else (None, None, None)
         state: ApprovalState = "granted" if is_granted else "waiting"
@@ -159,6 +160,8 @@ class ApprovalRows(Table):
         return [self._approval(row) for row in rows]
 
     def _approval(self, row: tuple[Any, ...]) -> Approval:
+        from errands.model.approval import Approval
+
         id_, task_id, run, digest, reasons, asked_at, expires_at, state, by, at, door, note = row
         return Approval(
             id=id_,

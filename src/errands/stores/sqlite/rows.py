@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _DAMAGE = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
+_NOW = Now()
 
 
 def micros(moment: datetime) -> int:
@@ -91,7 +92,7 @@ def task_from(row: tuple[Any, ...]) -> Task:
             name=name,
             description=description,
             action=_action(action, environment),
-            trigger=Now() if due_at is None else At(time=moment(due_at)),
+            trigger=_NOW if due_at is None else At(time=moment(due_at)),
             limits=_limits(limits),
             lane=lane,
             priority=PRIORITIES[priority],
@@ -102,7 +103,7 @@ def task_from(row: tuple[Any, ...]) -> Task:
             batch=batch,
             key=key,
             template=template,
-            after=tuple(after.split()),
+            after=tuple(after.split()) if after else (),
             created_at=created,
             created_by=created_by,
             approved_by=approved_by,

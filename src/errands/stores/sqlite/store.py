@@ -9,11 +9,10 @@ from errands.model.plain import utf8
 from errands.model.run import Run
 from errands.model.states import TASK_MOVES
 from errands.model.task import PRIORITIES
-from errands.stores.sqlite.approvals import ApprovalRows
 from errands.stores.sqlite.moves import MoveRows
 from errands.stores.sqlite.notices import NoticeRows
 from errands.stores.sqlite.rows import action_text, limits_text, maybe_micros, micros
-from errands.stores.sqlite.table import marks
+from errands.stores.sqlite.table import Table, marks
 from errands.stores.sqlite.templates import TemplateRows
 from errands.stores.sqlite.views import ViewRows
 
@@ -24,6 +23,18 @@ if TYPE_CHECKING:
 
     from errands.model.run import Cause
     from errands.model.task import Task
+    from errands.stores.sqlite.approvals import ApprovalRows
+else:
+
+    class ApprovalRows(Table):
+        """Approvals, loaded when they are first asked for: most commands never do."""
+
+        def __getattr__(self, name):
+            from errands.stores.sqlite import approvals
+
+            method = getattr(approvals.ApprovalRows, name)
+            setattr(type(self), name, method)
+            return method.__get__(self)
 
 
 class SqliteStore(MoveRows, ApprovalRows, ViewRows, NoticeRows, TemplateRows):
