@@ -375,6 +375,20 @@ async def test_a_question_that_nobody_answers_expires_and_its_owner_is_told(home
 
 
 @pytest.mark.spec("A10")
+@pytest.mark.trap(67)
+def test_an_answer_that_comes_too_late_counts_for_nothing_even_while_no_daemon_runs(
+    configured: Callable[..., Engine], harm: Draft
+) -> None:
+    engine = configured({"approval.expires": "20ms"})
+    view = engine.submit(harm)
+    time.sleep(0.03)
+    with pytest.raises(AlreadyResolved, match="because nobody answered"):
+        engine.approve(view.id, **PERSON)
+
+    assert engine.get(view.id).state == "rejected"
+
+
+@pytest.mark.spec("A10")
 async def test_an_answer_that_was_not_used_in_time_is_void(home: Home, asking: Engine, harm: Draft) -> None:
     view = asking.submit(harm)
     asking.approve(view.id, **PERSON)

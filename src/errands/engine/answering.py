@@ -5,7 +5,7 @@ Task output, notices, schedules and agents are none; neither is whatever runs in
 
 from __future__ import annotations
 
-from errands.engine.asking import ask_again, evidence_of, turn_down
+from errands.engine.asking import ask_again, evidence_of, expire, turn_down
 from errands.engine.evidence import changes, refreshed
 from errands.engine.inside import enclosing_run
 from errands.engine.judging import denied
@@ -38,7 +38,8 @@ def approve(
     said = [] if evidence is None or fresh is None else changes(evidence, fresh)
     with store:
         if said:
-            _question(engine, task_id, question.id)
+            if store.question(task_id) != question:
+                raise _resolved(engine, task_id)
             run = store.run(f"{task_id}.{question.run}")
             within = engine.config.approval.expires
             ask_again(store, task, run, fresh, said, now=now, within=within)
@@ -96,7 +97,13 @@ def _check_person(by: str, door: str) -> None:
 
 
 def _question(engine: Engine, task_id: str, shown: int | None) -> Approval:
-    question = engine.store.question(task_id)
+    question, now = engine.store.question(task_id), engine.clock.now()
+    if question is not None and question.expires_at <= now:
+        # Nobody ran the loops when its time was up.
+        with engine.store:
+            ended = expire(engine.store, now=now)
+        engine.bell.ring(ended)
+        question = None
     if question is None:
         raise _resolved(engine, task_id)
     if shown is not None and question.id != shown:
