@@ -84,3 +84,24 @@ print(engine.submit(Draft(command=("rm", "x"))).state)
             "proposed",
         ]
     assert (await engine.get(view.id)).state == "proposed"
+
+
+@pytest.mark.spec("A6")
+async def test_once_started_a_task_never_asks_again(
+    engine: TestEngine, asking: Engine, tmp_path: Path
+) -> None:
+    script = tmp_path / "slow.sh"
+    script.write_text(
+        "test -t 0 && echo terminal\n"
+        f"echo ready; while ! test -e {tmp_path}/go; do sleep 0.01; done; rm {tmp_path}/go; echo over\n"
+    )
+    view = asking.submit(Draft(command=("sh", str(script)), cwd=str(tmp_path)))
+    asking.approve(view.id, by="ada", door="terminal")
+    await engine.printed(view.id, "ready")
+    with script.open("a") as file:
+        file.write("# changed while it runs\n")
+    (tmp_path / "go").touch()
+
+    assert (await engine.wait(view.id)).state == "completed"
+    assert await engine.text(view.id) == "ready\nover\n"
+    assert [each.state for each in asking.approvals(view.id)] == ["granted"]
