@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from errands.model.action import Command
     from errands.model.approval import Approval
     from errands.model.limits import Limits
+    from errands.model.sandbox import Sandbox
     from errands.model.task import Task
     from errands.model.view import View
 
@@ -26,6 +27,7 @@ def details(engine: Engine, task: Task, view: View) -> dict[str, Any]:
         "after": list(task.after),
         "waiting_for": [each for each in task.after if view.waits and not engine.store.ended(each)],
         "input": task.action.input,
+        "sandbox": _walls(task.action.sandbox),
         "message": task.message,
         "limits": _limits(task.limits),
         "files": engine.files(view.latest.id),
@@ -38,6 +40,10 @@ def details(engine: Engine, task: Task, view: View) -> dict[str, Any]:
 
 def _plain(command: Command) -> Any:
     return command if isinstance(command, str) else list(command)
+
+
+def _walls(sandbox: Sandbox | None) -> dict[str, Any] | None:
+    return None if sandbox is None else {"writable": list(sandbox.writable), "network": sandbox.network}
 
 
 def _limits(limits: Limits) -> dict[str, Any]:

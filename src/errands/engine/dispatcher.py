@@ -15,6 +15,7 @@ from errands.engine.asking import ask_again, evidence_of
 from errands.engine.evidence import changes, refreshed
 from errands.engine.home import Home
 from errands.model.action import written
+from errands.model.record import evolve
 from errands.model.run import Run
 from errands.model.task import Task
 from errands.ports.runner import Launch, Step
@@ -22,6 +23,7 @@ from errands.ports.runner import Launch, Step
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.model.action import Command
+    from errands.model.sandbox import Sandbox
     from errands.ports.runner import Role
     from errands.ports.store import Store
 
@@ -113,7 +115,7 @@ class Dispatcher:
         directory = self._home.run(run.id)
         limits, action = task.limits, task.action
         labels = [written(each) for each in action.commands]
-        return Launch(
+        launch = Launch(
             run_id=run.id,
             attempt=run.attempt,
             directory=directory,
@@ -145,10 +147,31 @@ class Dispatcher:
             processes=limits.processes,
             input=action.input,
         )
+        return launch if action.sandbox is None else self._enclosed(launch, action.sandbox)
 
     def _step(self, role: Role, command: Command, label: str) -> Step:
         argv = (self._config.runs.shell, "-c", command) if isinstance(command, str) else command
         return Step(role=role, argv=argv, label=label)
+
+    def _enclosed(self, launch: Launch, sandbox: Sandbox) -> Launch:
+        """Put every step inside the walls that were asked for."""
+        from errands.engine.enclosing import enclose
+
+        steps = [
+            evolve(
+                step,
+                argv=enclose(
+                    step.argv,
+                    sandbox,
+                    cwd=launch.cwd,
+                    run_dir=launch.directory,
+                    home=self._home.path,
+                    person=launch.base.get("HOME", ""),
+                ),
+            )
+            for step in launch.steps
+        ]
+        return evolve(launch, steps=tuple(steps))
 
     def _environment(self, digest: str) -> Mapping[str, str]:
         found = self._environments.get(digest)

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import os
 
+from errands.engine.enclosing import bubblewrap
 from errands.engine.evidence import DEFAULT_PATH, fingerprint, repository_files, resolved
 from errands.engine.surroundings import Here
 from errands.model.action import Shell
 from errands.model.approval import Evidence, digest, evidence_text
 from errands.model.draft import check
 from errands.model.errors import Denied
-from errands.model.record import record
+from errands.model.record import evolve, record
 from errands.model.risk.judge import judge
 from errands.model.risk.rules import read_rules
 from errands.model.risk.surroundings import is_within
+from errands.model.sandbox import Sandbox
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from errands.model.draft import Draft
     from errands.model.risk.surroundings import Program
     from errands.model.risk.verdict import Judgement
+    from errands.model.sandbox import Walls
 
 _MOST = 256  # judgements remembered
 _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/private/var/tmp")
@@ -42,6 +45,7 @@ class Ruling:
     project: str
     digest: str
     evidence: str | None
+    sandbox: Sandbox | None
 
 
 class Judging:
@@ -68,7 +72,7 @@ class Judging:
         raw: Any = getattr(environ, "_data", environ)  # the bytes behind os.environ are quicker to get at
         cwd = os.path.abspath(draft.cwd or os.getcwd())
         key: object = (
-            draft.command, draft.then, draft.before, draft.lastly, draft.input, cwd,
+            draft.command, draft.then, draft.before, draft.lastly, draft.input, draft.sandbox, cwd,
             tuple(draft.env.items()) if draft.env else None,
             raw.get(b"PATH", raw.get("PATH")), raw.get(b"HOME", raw.get("HOME")),
         )  # fmt: skip
@@ -87,7 +91,7 @@ class Judging:
             lastly=draft.lastly,
             input=draft.input,
         )
-        ruling, is_lasting = self._judged(action, environ)
+        ruling, is_lasting = self._judged(action, environ, draft.sandbox)
         if is_lasting and key is not None:
             if len(self._remembered) >= _MOST:
                 self._remembered.clear()
@@ -98,10 +102,15 @@ class Judging:
         """Judge what a task would run now; its environment is the one it was launched with."""
         return self._judged(action, environ)[0]
 
-    def _judged(self, action: Shell, environ: Mapping[str, str]) -> tuple[Ruling, bool]:
+    def _judged(
+        self, action: Shell, environ: Mapping[str, str], walls: Walls = "none"
+    ) -> tuple[Ruling, bool]:
         """Judge an action, and tell whether nothing it was asked of the surroundings can change."""
         variables = {**environ, **action.env} if action.env else environ
         witness = _Witness(Here(action.cwd, variables, shell=self._config.runs.shell))
+        if walls != "none":
+            bubblewrap()
+            action = evolve(action, sandbox=Sandbox(writable=(witness.project,), network=walls != "network"))
         judgement = judge(
             action.commands,
             witness,
@@ -116,6 +125,7 @@ class Judging:
             project=witness.project,
             digest=digest(action, evidence),
             evidence=None if evidence is None else evidence_text(evidence),
+            sandbox=action.sandbox,
         )
         return ruling, evidence is None
 

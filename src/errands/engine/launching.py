@@ -189,6 +189,7 @@ class Launching:
                 before=draft.before,
                 lastly=draft.lastly,
                 input=draft.input,
+                sandbox=ruling.sandbox,
             ),
             trigger=Now() if draft.at is None else At(time=draft.at),
             limits=Limits(

@@ -14,7 +14,7 @@ from errands.engine.dispatcher import Dispatcher
 from errands.engine.home import Home, last_output
 from errands.engine.settle import notice_body, pass_on
 from errands.model.ending import Ending
-from errands.model.errors import StoreError
+from errands.model.errors import ErrandsError
 from errands.model.notice import Address
 from errands.model.record import evolve
 from errands.model.rollup import rollup
@@ -70,7 +70,7 @@ class Supervisor:
         self._watch(task, run)
         try:
             launch = self._dispatcher.launch(task, run)
-        except StoreError as error:
+        except ErrandsError as error:
             # The claim is on disk, and nobody else looks after it: without an end it would run for ever.
             self._ended[run.id] = Ended(run_id=run.id, ending=Ending(error=str(error)))
             self._wake()

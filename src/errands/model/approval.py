@@ -84,6 +84,7 @@ def digest(action: Shell, evidence: Evidence | None = None) -> str:
         action.before,
         action.lastly,
         action.input,
+        None if action.sandbox is None else (action.sandbox.writable, action.sandbox.network),
         None if evidence is None else _plain(evidence),
     )
     return blake2b(plain_text(facts).encode(), digest_size=16).hexdigest()

@@ -11,6 +11,7 @@ from errands.model.approval import CONSENTS
 from errands.model.errors import BadValue
 from errands.model.notice import POLICIES
 from errands.model.record import record
+from errands.model.sandbox import WALLS
 from errands.model.task import PRIORITIES
 
 TYPE_CHECKING = False
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from errands.model.approval import Consent
     from errands.model.limits import OnIdle
     from errands.model.notice import Policy
+    from errands.model.sandbox import Walls
     from errands.model.task import Priority
 
 UNLIMITED = timedelta.max
@@ -65,6 +67,7 @@ class Draft:
     output: int | None = None
     grace: timedelta | None = None
     input: Input = "none"
+    sandbox: Walls = "none"
     consent: Consent = "none"
     door: str = "python"
     propose: bool = False
@@ -89,6 +92,7 @@ def check(draft: Draft) -> None:
     _one_of("priority", draft.priority, PRIORITIES)
     _one_of("notify", draft.notify or "always", POLICIES)
     _one_of("input", draft.input, ("none", "pipe", "pty"))
+    _one_of("sandbox", draft.sandbox, WALLS)
     _one_of("consent", draft.consent, CONSENTS)
     _one_of("on_idle", draft.on_idle or "stop", ("stop", "report"))
     for label, span in (("timeout", draft.timeout), ("idle", draft.idle), ("cpu", draft.cpu)):

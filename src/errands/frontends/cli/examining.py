@@ -220,6 +220,27 @@ def _platform(context: Context) -> Iterator[Finding]:
         yield Finding(level="warn", text=f"supervision by {name}: {each}")
     if not weaknesses:
         yield Finding(level="ok", text=f"supervision by {name}: every guarantee holds")
+    yield _sandbox()
+
+
+def _sandbox() -> Finding:
+    """See whether --sandbox would work; many containers do not let anybody build walls."""
+    import subprocess
+
+    from errands.engine.enclosing import bubblewrap
+
+    try:
+        words = (bubblewrap(), "--ro-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "/bin/true")
+    except ErrandsError:
+        return Finding(level="ok", text="no bubblewrap: everything works but --sandbox")
+    tried = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if tried.returncode:
+        return Finding(
+            level="warn",
+            text=f"--sandbox does not work here: {tried.stderr.strip()[:200]}",
+            advice="allow user namespaces, or leave --sandbox out and isolate tasks in another way",
+        )
+    return Finding(level="ok", text="--sandbox works (bubblewrap)")
 
 
 def _runs(context: Context) -> Iterator[Finding]:

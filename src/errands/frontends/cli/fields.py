@@ -67,6 +67,7 @@ ALONE = {
     "after": "the tasks it was to wait for",
     "waiting_for": "those of them that have not ended",
     "input": "how it takes input: `none`, `pipe`, `pty`",
+    "sandbox": "the walls around it: an object with `writable` and `network`, or null",
     "message": "the words it was started with, or null",
     "limits": "its limits; times in seconds, sizes in bytes",
     "files": "the files it left in its run's directory",

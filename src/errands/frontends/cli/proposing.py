@@ -108,6 +108,8 @@ def facts_of(view: View) -> Iterator[tuple[str, str]]:
     for command in details["finally"]:
         yield "finally", _written(command)
     yield "directory", visible(view.cwd)
+    if details["sandbox"]:
+        yield "sandbox", visible(walls(details["sandbox"]))
     for name, value in details["env"].items():
         yield "variable", f"{visible(name)}={value}"
     for path, mark in (details["evidence"] or {}).get("files", {}).items():
@@ -116,6 +118,12 @@ def facts_of(view: View) -> Iterator[tuple[str, str]]:
             yield "", _content(path, mark)
     for reason in view.question.reasons if view.question else ():
         yield "because", visible(reason.text)
+
+
+def walls(sandbox: dict[str, Any]) -> str:
+    """Say what a sandbox lets through."""
+    network = "with" if sandbox["network"] else "no"
+    return f"writes to {', '.join(sandbox['writable'])} only; {network} network"
 
 
 def _content(path: str, mark: str) -> str:

@@ -112,6 +112,11 @@ TRAITS = (
     ),
     Option(flags=("--pty",), help="give it a pseudo-terminal, with input as above"),
     Option(
+        flags=("--sandbox",),
+        help="let it write to its project and nowhere else, and see no secrets (needs bubblewrap)",
+    ),
+    Option(flags=("--no-network",), help="a sandbox without a network"),
+    Option(
         flags=("--notify",),
         metavar="WHEN",
         choices=POLICIES,
@@ -181,6 +186,7 @@ def draft_of(arguments: Arguments, command: Command) -> Draft:
         processes=arguments.processes,
         output=arguments.output_cap,
         input=kind,
+        sandbox="network" if arguments.no_network else "files" if arguments.sandbox else "none",
     )
 
 

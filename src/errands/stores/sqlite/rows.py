@@ -13,6 +13,7 @@ from errands.model.limits import Limits
 from errands.model.plain import plain_text
 from errands.model.record import fields
 from errands.model.run import Run
+from errands.model.sandbox import Sandbox
 from errands.model.task import PRIORITIES, Task
 from errands.model.trigger import At, Now
 
@@ -53,8 +54,13 @@ def action_text(action: Shell) -> str:
             **({"before": action.before} if action.before else {}),
             **({"lastly": action.lastly} if action.lastly else {}),
             **({"input": action.input} if action.input != "none" else {}),
+            **({"sandbox": _walls(action.sandbox)} if action.sandbox is not None else {}),
         }
     )
+
+
+def _walls(sandbox: Sandbox) -> dict[str, object]:
+    return {"writable": sandbox.writable, "network": sandbox.network}
 
 
 def limits_text(limits: Limits) -> str:
@@ -151,6 +157,9 @@ def _action(text: str, environment: str) -> Shell:
     for name in ("commands", "before", "lastly"):
         if name in parts:
             parts[name] = tuple([each if isinstance(each, str) else tuple(each) for each in parts[name]])
+    if "sandbox" in parts:
+        walls = parts["sandbox"]
+        parts["sandbox"] = Sandbox(writable=tuple(walls["writable"]), network=walls["network"])
     return Shell(environment=environment, **parts)
 
 

@@ -82,6 +82,8 @@ def _answerable(
 
 
 def _facts(context: Context, view: View, at: datetime) -> Iterator[tuple[str, str]]:
+    from errands.frontends.cli.proposing import walls
+
     run, details = view.latest, view.details or {}
     if view.description not in (view.command, view.name):
         yield "description", line(view.description)
@@ -89,6 +91,8 @@ def _facts(context: Context, view: View, at: datetime) -> Iterator[tuple[str, st
     yield "before", _hook_lines(details.get("before", ()))
     yield "finally", _hook_lines(details.get("finally", ()))
     yield "directory", line(view.cwd)
+    if details.get("sandbox"):
+        yield "sandbox", line(walls(details["sandbox"]))
     added = masked_variables(details["env"]) if details.get("env") else {}
     yield "environment", "\n".join(f"{line(name)}={line(value)}" for name, value in added.items())
     yield "created", f"{local(view.created_at)} ({ago(view.created_at, at=at)}) by {line(view.created_by)}"
