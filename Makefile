@@ -18,6 +18,7 @@ demo: $(VENV) ## Show what Errands does, in a minute, on a store of its own
 	@$(BIN)/errands demo
 
 test: $(VENV) $(PROGRAMS) ## Run the tests, a minute of chaos included
+	-@tools/apt bubblewrap
 	@$(BIN)/python -m pytest
 
 check: $(VENV) ## Check style, types, layers and documents

@@ -80,7 +80,7 @@ def suffix(number: int) -> str:
 
 async def _originals(home: str) -> tuple[str, str, str, str]:
     later = datetime.now(UTC) + timedelta(days=1)
-    async with errands.connect(home, embedded=False) as engine:
+    async with errands.connect(home, embedded=False, yes=True) as engine:
         completed = await engine.submit(("sh", "-c", "echo 12 passed in 0.31s"), description="run the tests")
         failed = await engine.submit(("sh", "-c", "echo 2 failed; exit 1"), description="run the tests")
         pending = await engine.submit(("make", "release"), lane=HELD)

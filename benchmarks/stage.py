@@ -61,7 +61,7 @@ class Stage:
             self._daemon = 0
 
     def engine(self) -> Engine:
-        return bootstrap.open_engine(self.home)
+        return bootstrap.open_engine(self.home, consent="yes")
 
     def supervisors(self) -> list[int]:
         """The daemon, its zygote and the shims: all that is ours, and none of the tasks' own processes."""

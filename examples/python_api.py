@@ -13,7 +13,7 @@ from errands.model.draft import Draft
 
 
 async def main(home: str) -> None:
-    async with errands.connect(home) as engine:
+    async with errands.connect(home, yes=True) as engine:
         build, lint, tests = await engine.submit_all(
             [
                 Draft(name="build", command="for i in 1 2 3; do echo part $i; sleep 0.1; done", batch="ci"),

@@ -77,6 +77,7 @@ def test_each_value_knows_where_it_came_from(places: Places) -> None:
 
 def test_every_key_can_be_set_in_a_file_and_in_the_environment(places: Places) -> None:
     samples = {"duration": "90s", "size": "1MiB", "count": "3", "flag": "false", "text": "/bin/dash"}
+    samples["rules"] = "make *; npm test"
     for key in config.KEYS:
         value = key.choices[-1] if key.kind == "choice" else samples[key.kind]
         places.user.unlink(missing_ok=True)
@@ -242,3 +243,27 @@ def test_a_value_is_written_so_that_it_can_be_read_again(key: str, value: object
 
     assert config.written(found, value) == text
     assert getattr(getattr(load("/", {"HOME": "/none"}, {key: text}), section), name) == value
+
+
+@pytest.mark.spec("A9")
+def test_a_project_can_add_rules_that_ask_and_deny_but_none_that_allow(places: Places) -> None:
+    places.user.write_text('[approval]\nallow = ["make *"]\ndeny = ["dd *"]\nyes = false\n')
+    places.project.write_text('[approval]\nask = ["ls *"]\ndeny = ["rm *"]\n')
+    places.environ["ERRANDS_APPROVAL_DENY"] = "mkfs *; fdisk *"
+    approval = places.load().approval
+
+    assert approval.deny == ("dd *", "rm *", "mkfs *", "fdisk *")
+    assert (approval.allow, approval.ask, approval.yes) == (("make *",), ("ls *",), False)
+    for line in ('allow = ["rm *"]', "yes = true", 'expires = "900d"'):
+        places.project.write_text(f"[approval]\n{line}\n")
+        with pytest.raises(BadConfig, match="a project cannot decide this"):
+            places.load()
+
+
+@pytest.mark.spec("A9")
+def test_a_rule_that_cannot_be_used_is_found_by_a_check(places: Places) -> None:
+    places.user.write_text('[approval]\nallow = ["bash *", "make *"]\ndeny = "rm | x"\nask = [1]\n')
+    advice = {problem.key: problem.advice for problem in config.check_file(str(places.user))}
+
+    assert set(advice) == {"approval.allow", "approval.deny", "approval.ask"}
+    assert "would allow anything" in advice["approval.allow"]

@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
+import pexpect
 import pytest
 
 from errands import config
@@ -19,6 +20,7 @@ from tests.documents import DOCUMENTS, ROOT, Block, anchors, blocks, commands, l
 
 README = ROOT / "README.md"
 CLI = ROOT / "docs" / "cli.md"
+APPROVAL = ROOT / "docs" / "approval.md"
 CONFIGURATION = ROOT / "docs" / "configuration.md"
 PAGES = [place for place in DOCUMENTS if place.name not in ("requirements.md", "CHANGELOG.md")]
 
@@ -162,25 +164,34 @@ def session(place: Path) -> str:
 
 
 @pytest.mark.spec("X7")
-def test_the_commands_of_the_readme_work_in_order(stage: dict[str, str], tmp_path: Path) -> None:
-    script = session(README)
+@pytest.mark.parametrize(
+    ("place", "seen"), [(README, "12 passed"), (APPROVAL, "refused")], ids=["readme", "approval"]
+)
+def test_the_commands_of_a_document_work_in_order(
+    stage: dict[str, str], tmp_path: Path, place: Path, seen: str
+) -> None:
+    script = session(place)
     assert "errands run" in script
 
-    run = subprocess.run(
-        ["bash", "-c", script],
-        cwd=tmp_path,
+    # A terminal, because a person types this.
+    person = pexpect.spawn(
+        "bash",
+        ["-c", script],
+        cwd=str(tmp_path),
         env=stage,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
         timeout=100,
-        check=False,
+        encoding="utf-8",
     )
+    said = ""
+    while person.expect([r"\[y/N\] ", pexpect.EOF]) == 0:
+        said += person.before or ""
+        person.sendline("n")
+    said += person.before or ""
 
     complaints = Path(stage["COMPLAINTS"])
-    assert not complaints.exists(), f"{complaints.read_text()}\n{run.stdout}\n{run.stderr}"
-    assert "command not found" not in run.stderr
-    assert "12 passed" in run.stdout
+    assert not complaints.exists(), f"{complaints.read_text()}\n{said}"
+    assert "command not found" not in said
+    assert seen in said
 
 
 def programs() -> Iterator[Block]:

@@ -32,7 +32,7 @@ def measure(scale: Scale) -> list[Table]:
 async def _measure(stage: Stage, scale: Scale) -> list[Table]:
     commands = _producers(stage.directory, scale.output)
     figures = []
-    async with errands.connect(stage.home.path, embedded=False) as engine:
+    async with errands.connect(stage.home.path, embedded=False, yes=True) as engine:
         for what, command in commands.items():
             ours, limit = [], []
             for _ in range(scale.rounds):

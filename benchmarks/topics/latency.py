@@ -87,7 +87,7 @@ async def _samples(count: int) -> tuple[Samples, Samples, Samples]:
         stage.start()
         spooler = Spooler(tempfile.mkdtemp())
         spooler.open()
-        async with errands.connect(stage.home.path, embedded=False) as engine:
+        async with errands.connect(stage.home.path, embedded=False, yes=True) as engine:
             for number in range(-5, count):
                 for name in names:
                     started, answered, _ = await _one(name, engine, spooler, _STARTS)

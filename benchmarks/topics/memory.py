@@ -64,13 +64,13 @@ def measure(scale: Scale) -> list[Table]:
 
 async def _warm_up(stage: Stage) -> None:
     """Let the daemon do each thing once, so that it is idle and not merely new."""
-    async with errands.connect(stage.home.path, embedded=False) as engine:
+    async with errands.connect(stage.home.path, embedded=False, yes=True) as engine:
         await engine.wait_all([(await engine.submit(("echo", "ready"))).id for _ in range(8)])
 
 
 async def _busy(stage: Stage, count: int) -> tuple[int, int]:
     """Measure with so many tasks running."""
-    async with errands.connect(stage.home.path, embedded=False) as engine:
+    async with errands.connect(stage.home.path, embedded=False, yes=True) as engine:
         ids = [(await engine.submit(("sleep", "600"))).id for _ in range(count)]
         _wait_for(lambda: len(stage.supervisors()) == count + 2, "all tasks to run")
         time.sleep(1.0)

@@ -78,7 +78,7 @@ def measure(scale: Scale) -> list[Table]:
 
 async def _submit(home: str, witness: str, count: int) -> str:
     """Submit tasks that write down their number; give the id of the last."""
-    async with errands.connect(home, embedded=False) as engine:
+    async with errands.connect(home, embedded=False, yes=True) as engine:
         for number in range(count):
             view = await engine.submit(("sh", "-c", f"echo {number} >> {witness}"))
         return view.id

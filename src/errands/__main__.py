@@ -129,6 +129,11 @@ def _complain(message: str, code: int) -> int:
         sys.stdout.flush()
     except OSError:
         _silenced()
+    if not message.isprintable():
+        from errands.model.sanitise import line
+
+        # It may repeat a path or a command, which must not drive the terminal.
+        message = "\n".join(map(line, message.split("\n")))
     sys.stderr.write(f"errands: {message}\n")
     return code
 

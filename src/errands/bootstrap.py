@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from errands.config import Config
     from errands.engine.connected import Connected
     from errands.engine.loops import Loops
+    from errands.model.approval import Consent
     from errands.ports.output import OutputPort
     from errands.stores.sqlite.repair import Repaired
 
@@ -61,8 +62,10 @@ def _output() -> OutputPort:
     return log
 
 
-def open_engine(home: Home | None = None, config: Config | None = None) -> Engine:
-    """Open the engine for this process; nothing is started by it."""
+def open_engine(
+    home: Home | None = None, config: Config | None = None, *, consent: Consent = "none"
+) -> Engine:
+    """Open the engine for this process; nothing is started by it. `consent` is that of whoever submits."""
     home = home or open_home()
     config = config or configuration.load()
     return Engine(
@@ -72,6 +75,7 @@ def open_engine(home: Home | None = None, config: Config | None = None) -> Engin
         clock=SystemClock(),
         output=_output,
         bell=Bell(home.bell),
+        consent=consent,
     )
 
 
@@ -212,8 +216,13 @@ def repair_store(home: Home) -> Repaired:
         lock.release()
 
 
-def connect(home: str | None = None, *, embedded: bool = True, **overrides: Any) -> Connected:
+def connect(
+    home: str | None = None, *, embedded: bool = True, yes: bool = False, **overrides: Any
+) -> Connected:
     """Open the engine for an async program: `async with errands.connect() as engine: ...`.
+
+    With `yes` the program answers for all it submits; without it, what is not known to be harmless becomes a
+    proposal that waits for a person.
 
     If nobody runs the loops of this home, this process does, for as long as it is connected (`embedded`);
     work that is still live then is handed to the daemon. With `embedded=False` the daemon is started instead.
@@ -224,7 +233,7 @@ def connect(home: str | None = None, *, embedded: bool = True, **overrides: Any)
     place = open_home(home)
     config = configuration.load(overrides=overrides)
     return Connected(
-        engine=lambda: open_engine(place, config),
+        engine=lambda: open_engine(place, config, consent="yes" if yes else "none"),
         loops=(lambda rebooted: make_loops(place, config, is_after_reboot=rebooted)) if embedded else None,
         boot=_boot(),
         start_daemon=lambda: start_daemon(place),

@@ -43,7 +43,7 @@ class Client:
         self._environ = {name: value for name, value in os.environ.items() if name != points.VARIABLE}
 
     def run(self) -> None:
-        self._engine: Engine = bootstrap.open_engine(config=config.load(cwd="/"))
+        self._engine: Engine = bootstrap.open_engine(config=config.load(cwd="/"), consent="yes")
         for number, act in enumerate(self._plan.acts):
             if act.client != self._number or number in self._told.answered:
                 continue

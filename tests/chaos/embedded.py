@@ -1,4 +1,4 @@
-"""A program that runs the loops itself, as `errands.connect()` lets it, for as long as it lives.
+"""A program that runs the loops itself, as `errands.connect(yes=True)` lets it, for as long as it lives.
 
 Where a daemon runs them already it has nothing to do, and leaves.
 """
@@ -13,7 +13,7 @@ from errands.engine.holder import holder
 
 
 async def main() -> None:
-    async with errands.connect() as connected:
+    async with errands.connect(yes=True) as connected:
         found = holder(connected.engine.home)
         if found is not None and found["pid"] == os.getpid():
             await asyncio.Event().wait()

@@ -73,7 +73,7 @@ class Subject:
         }
 
     def engine(self) -> Engine:
-        return bootstrap.open_engine(self.home, self.config)
+        return bootstrap.open_engine(self.home, self.config, consent="yes")
 
     # Processes.
 

@@ -15,6 +15,7 @@ from errands.model.errors import HomeError, StoreTooNew, StoreUnreadable, StoreU
 from errands.stores.sqlite.connection import Connection
 from errands.stores.sqlite.migrations import MIGRATIONS
 from errands.stores.sqlite.store import SqliteStore
+from errands.testing.contracts.approvals import ApprovalContract
 from errands.testing.contracts.store import StoreContract, add, claim
 from errands.testing.samples import sample_task
 
@@ -31,7 +32,7 @@ def store(path: str) -> Iterator[SqliteStore]:
     opened.close()
 
 
-class TestSqliteStore(StoreContract):
+class TestSqliteStore(StoreContract, ApprovalContract):
     pass
 
 

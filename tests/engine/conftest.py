@@ -28,8 +28,8 @@ async def engine(home: Home) -> AsyncIterator[TestEngine]:
 
 @pytest.fixture
 def client(home: Home) -> Iterator[Engine]:
-    """The engine of a process that runs no loops, such as a command in a terminal."""
-    engine = open_engine(home)
+    """The engine of a process that runs no loops, such as a command with `--yes`."""
+    engine = open_engine(home, consent="yes")
     yield engine
     engine.close()
 

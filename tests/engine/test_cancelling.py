@@ -19,6 +19,7 @@ from errands.model.errors import ErrandsError, IllegalMove
 from errands.model.states import ENDED
 from errands.runners import linux
 from errands.testing.engines import TestEngine, embedded, until
+from errands.testing.samples import moves
 
 from .daemons import lines
 
@@ -127,7 +128,7 @@ async def test_a_hundred_cancels_at_once_are_one_cancel(engine: TestEngine, home
 
     assert set(answers) <= {"running", "cancelled"}
     assert ended.state == "cancelled"
-    assert [event.name for event in await engine.events(task.id)] == [
+    assert moves(await engine.events(task.id)) == [
         "queued", "started", "stop requested", "cancelled",
     ]  # fmt: skip
     assert len(await engine.take_notices()) == 1
@@ -160,7 +161,7 @@ async def test_cancelling_what_has_ended_says_how_it_ended_and_changes_nothing(e
 
     assert (answer.state, answer.latest.exit_code) == ("failed", 3)
     assert await engine.get(task.id) == task
-    assert "stop requested" not in [event.name for event in await engine.events(task.id)]
+    assert "stop requested" not in moves(await engine.events(task.id))
 
 
 async def test_a_cancelled_run_says_who_asked_for_it(engine: TestEngine) -> None:

@@ -19,7 +19,7 @@ from errands.model.draft import Draft
 def test_the_end_of_a_run_does_not_end_a_daemon_that_was_started_in_it(tmp_path: Path) -> None:
     home = bootstrap.open_home(str(tmp_path / "home"))
     bootstrap.start_daemon(home)
-    engine = bootstrap.open_engine(home, Config())
+    engine = bootstrap.open_engine(home, Config(), consent="yes")
     first = holder(home)
     assert first is not None
     daemon = first["pid"]

@@ -123,7 +123,7 @@ def test_a_read_only_home_is_refused_with_its_path_and_running_tasks_are_left_al
         start_daemon(home)
     assert home.path in str(caught.value)
     with pytest.raises(StoreUnwritable, match=home.path):
-        open_engine(home)
+        open_engine(home, consent="yes")
 
     process = client.get(running.id).latest.pid
     assert process is not None
@@ -153,12 +153,12 @@ def in_a_child(act: Callable[[], str]) -> str:
 
 @pytest.mark.fault("F16")
 def test_whichever_write_fails_all_of_a_launch_is_there_or_nothing(home: Home) -> None:
-    open_engine(home).close()
+    open_engine(home, consent="yes").close()
 
     def launch_with_room_for(size: int) -> str:
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
         try:
-            return " ".join(view.id for view in open_engine(home).submit_all(TWO))
+            return " ".join(view.id for view in open_engine(home, consent="yes").submit_all(TWO))
         except StoreError as error:
             return f"refused: {error}"
 
@@ -171,7 +171,7 @@ def test_whichever_write_fails_all_of_a_launch_is_there_or_nothing(home: Home) -
             assert home.store in said
         else:
             expected |= set(said.split())
-        engine = open_engine(home)
+        engine = open_engine(home, consent="yes")
         assert {view.id for view in engine.list(Query())} == expected
         engine.close()
     assert refused > 3
@@ -206,7 +206,7 @@ def break_syncs() -> None:
 @pytest.mark.skipif(platform.machine() not in SYNCS, reason="the filter knows two kinds of machines")
 def test_no_launch_is_acknowledged_after_a_sync_that_failed(home: Home) -> None:
     def launch() -> str:
-        engine = open_engine(home, config.load(overrides={"store.durability": "full"}))
+        engine = open_engine(home, config.load(overrides={"store.durability": "full"}), consent="yes")
         first = engine.submit(Draft(command="true"))
         break_syncs()
         try:
@@ -218,7 +218,7 @@ def test_no_launch_is_acknowledged_after_a_sync_that_failed(home: Home) -> None:
     said = in_a_child(launch)
     first, _, refusal = said.partition(" ")
     assert f"reading or writing {home.store} failed" in refusal
-    engine = open_engine(home)
+    engine = open_engine(home, consent="yes")
     # What was refused may have reached the disk, whole; nobody was told that it had not.
     assert first in [view.id for view in engine.list(Query())]
     engine.close()

@@ -13,6 +13,7 @@ from errands.bootstrap import SystemClock
 from errands.engine import loops
 from errands.engine.home import Home
 from errands.testing.engines import TestEngine, embedded, until
+from errands.testing.samples import moves
 
 
 @pytest.mark.spec("L7")
@@ -23,7 +24,7 @@ async def test_a_run_has_its_times_in_order(engine: TestEngine) -> None:
     assert run.started_at is not None
     assert run.completed_at is not None
     assert task.created_at <= run.created_at <= run.started_at <= run.completed_at
-    assert [event.name for event in await engine.events(task.id)] == ["queued", "started", "completed"]
+    assert moves(await engine.events(task.id)) == ["queued", "started", "completed"]
 
 
 @pytest.mark.spec("L8")

@@ -32,7 +32,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "python_api.py"
 PROGRAM = """
 import asyncio, sys, errands
 async def main():
-    async with errands.connect() as engine:
+    async with errands.connect(yes=True) as engine:
         task = await engine.submit("echo from the program")
         task = await engine.wait(task.id)
         print(task.id, task.state, flush=True)
@@ -57,7 +57,7 @@ print(engine.submit(Draft(command="true")).id)
 
 @pytest.mark.spec("X11")
 async def test_a_program_that_embeds_the_engine_needs_no_daemon(home: Home) -> None:
-    async with errands.connect(home.path) as engine:
+    async with errands.connect(home.path, yes=True) as engine:
         task = await engine.submit("echo hello; exit 3")
         ended = await engine.wait(task.id)
         facts = holder(home)
@@ -90,7 +90,7 @@ async def test_the_second_program_of_a_home_is_a_client_of_the_first(home: Home,
 async def test_leaving_with_live_work_hands_it_to_the_daemon(
     home: Home, daemons: Daemons, client: Engine
 ) -> None:
-    async with errands.connect(home.path) as engine:
+    async with errands.connect(home.path, yes=True) as engine:
         task = await engine.submit(WAITING, input="pipe")
         await until(lambda: b"ready" in client.output(task.id).content)
         waiting_task = await engine.submit("true", after=[task.id])
@@ -110,7 +110,7 @@ async def test_leaving_with_live_work_hands_it_to_the_daemon(
 async def test_leaving_is_quick_and_never_hangs(home: Home) -> None:
     async with asyncio.timeout(30):
         for _ in range(30):
-            async with errands.connect(home.path) as engine:
+            async with errands.connect(home.path, yes=True) as engine:
                 task = await engine.submit("true")
                 await engine.wait(task.id)
     assert not is_held(home)
@@ -123,7 +123,7 @@ async def test_a_client_whose_holder_dies_sees_to_it_that_there_is_another(
     first = subprocess.Popen([sys.executable, "-c", PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert first.stdout is not None
     first.stdout.readline()
-    async with errands.connect(home.path) as engine:
+    async with errands.connect(home.path, yes=True) as engine:
         task = await engine.submit(WAITING, input="pipe")
         await until(lambda: b"ready" in engine.engine.output(task.id).content)
         first.kill()
@@ -141,7 +141,7 @@ async def test_a_client_whose_holder_dies_sees_to_it_that_there_is_another(
 
 @pytest.mark.spec("X11")
 async def test_without_embedding_the_daemon_is_started(home: Home, daemons: Daemons) -> None:
-    async with errands.connect(home.path, embedded=False) as engine:
+    async with errands.connect(home.path, embedded=False, yes=True) as engine:
         task = await engine.submit("true")
         assert (await engine.wait(task.id)).state == "completed"
     facts = holder(home)
@@ -157,7 +157,7 @@ async def test_a_program_that_cannot_open_the_engine_does_not_go_on_holding_the_
     for suffix in ("-wal", "-shm"):
         Path(home.store + suffix).unlink(missing_ok=True)
     with pytest.raises(StoreUnreadable, match="doctor --repair"):
-        async with errands.connect(home.path):
+        async with errands.connect(home.path, yes=True):
             pass
     assert not is_held(home)
 
@@ -193,7 +193,7 @@ def test_of_many_daemons_started_at_once_one_remains(home: Home, daemons: Daemon
     for number in range(4):
         winner = race(4)
         assert daemons.pid == winner.pid
-        client = open_engine(home)
+        client = open_engine(home, consent="yes")
         task = client.submit(Draft(command=f"echo {number} >> {tmp_path}/witness"))
         assert finished(client, task.id).state == "completed"
         client.close()

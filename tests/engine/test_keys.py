@@ -17,7 +17,7 @@ RACE = """
 import sys
 from errands.bootstrap import open_engine
 from errands.model.draft import Draft
-engine = open_engine()
+engine = open_engine(consent="yes")
 sys.stdin.readline()
 print(*(engine.submit(Draft(command="true", key=f"key {number}")).id for number in range(40)))
 """
@@ -59,7 +59,7 @@ def test_of_several_processes_that_use_a_key_at_once_one_creates_the_task(home: 
     answers = [racer.communicate()[0].split() for racer in racers]
 
     assert answers[0] == answers[1] == answers[2] == answers[3]
-    engine = open_engine(home)
+    engine = open_engine(home, consent="yes")
     assert len(engine.list(Query())) == len(set(answers[0])) == 40
     engine.close()
 

@@ -119,7 +119,7 @@ def test_a_lane_that_does_not_exist_is_refused_with_those_that_do(client: Engine
 async def test_a_lane_that_only_the_launcher_knows_is_served_one_at_a_time(
     engine: TestEngine, home: Home
 ) -> None:
-    launcher = open_engine(home, load(overrides={"lanes.mine": "3"}))
+    launcher = open_engine(home, load(overrides={"lanes.mine": "3"}), consent="yes")
     tasks = [launcher.submit(Draft(command=WAITING, input="pipe", lane="mine")) for _ in range(2)]
     launcher.close()
     await engine.printed(tasks[0].id, "ready")

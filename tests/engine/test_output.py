@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from errands.engine.home import Home
+from errands.model.draft import Draft
 from errands.model.errors import NotFound
 from errands.testing.engines import TestEngine, embedded, until
 
@@ -34,16 +35,17 @@ async def test_a_log_begins_with_what_ran_who_approved_it_and_when(
     engine: TestEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("USER", "ada")
-    task = await engine.finished("echo hello\necho world", cwd=str(tmp_path))
+    command = "echo hello\necho world; : > x"
+    task = await engine.finished(Draft(command=command, cwd=str(tmp_path), consent="typed", door="terminal"))
     header, output = Path(task.latest.output_file).read_text().split("\n\n", 1)
     day = f"{task.created_at:%Y-%m-%d}"
 
     assert header.splitlines()[:5] == [
         f"# task      {task.id}, run 1",
         "# command   echo hello",
-        "# echo world",
+        "# echo world; : > x",
         f"# directory {tmp_path}",
-        f"# approved  by ada, {task.created_at:%Y-%m-%d %H:%M:%S} UTC",
+        f"# approved  by ada, {task.created_at:%Y-%m-%d %H:%M:%S} UTC (terminal)",
     ]
     assert header.splitlines()[5].startswith(f"# started   {day}")
     assert output == await engine.text(task.id) == "hello\nworld\n"

@@ -104,7 +104,7 @@ DOOMED_CLIENT = (
     + """
 from errands.bootstrap import open_engine
 from errands.model.draft import Draft
-print(open_engine().submit(Draft(command="echo start >> $WITNESS")).id, flush=True)
+print(open_engine(consent="yes").submit(Draft(command="echo start >> $WITNESS")).id, flush=True)
 """
 )
 

@@ -1,6 +1,30 @@
 -- A store of schema 1, written by Errands 0.1.0; never edited.
 BEGIN TRANSACTION;
 PRAGMA user_version = 1;
+CREATE TABLE always (
+    digest TEXT PRIMARY KEY,
+    by     TEXT NOT NULL,
+    at     INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE approvals (
+    id         INTEGER PRIMARY KEY,
+    task       INTEGER NOT NULL REFERENCES tasks (seq) ON DELETE CASCADE,
+    run        INTEGER NOT NULL,
+    digest     TEXT NOT NULL,
+    reasons    TEXT NOT NULL,
+    asked_at   INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    state      TEXT NOT NULL DEFAULT 'waiting'
+               CHECK (state IN ('waiting', 'granted', 'refused', 'expired', 'void')),
+    by         TEXT,
+    at         INTEGER,
+    door       TEXT,
+    note       TEXT NOT NULL DEFAULT '',
+    CHECK ((at IS NULL) = (state = 'waiting'))
+);
+INSERT INTO "approvals" VALUES(1,1,1,'414f81130ab11f651c78d825301b6b8d','[["is not known to be harmless", "unknown", "program"]]',1794724667990757,1795329467990757,'granted','ada (--yes)',1794724667990757,'cli','');
+INSERT INTO "approvals" VALUES(2,3,1,'5652e2dd312b66e30d3cfb367758f46b','[["is not known to be harmless", "unknown", "program"]]',1794724668101371,1795329468101371,'granted','ada (--yes)',1794724668101371,'cli','');
+INSERT INTO "approvals" VALUES(3,7,1,'a289bad961bcaf89c6cf0d6558780d37','[["deletes /tmp/cache recursively; cannot be undone", "no", "delete"]]',1794724668311112,4102444800000000,'waiting',NULL,NULL,NULL,'');
 CREATE TABLE counts (
     state TEXT PRIMARY KEY,
     n     INTEGER NOT NULL
@@ -55,6 +79,7 @@ CREATE TABLE runs (
     lane              TEXT NOT NULL,
     priority          INTEGER NOT NULL,
     waits             INTEGER NOT NULL DEFAULT 0,
+    held              INTEGER NOT NULL DEFAULT 0,
     not_before        INTEGER,
     created_at        INTEGER NOT NULL,
     started_at        INTEGER,
@@ -81,13 +106,14 @@ CREATE TABLE runs (
     UNIQUE (task, number),
     CHECK ((completed_at IS NULL) = (state IN ('pending', 'running')))
 );
-INSERT INTO "runs" VALUES(1,1,1,'submit','failed',1,'shell',0,0,NULL,1794724667990757,1794724668044616,1794724668059568,NULL,NULL,8263,3,NULL,'exit','exit code 3',0.014955,0.001268,7568,6,1,0,0,NULL,NULL,NULL,0,NULL);
-INSERT INTO "runs" VALUES(2,2,1,'submit','completed',1,'shell',1,0,NULL,1794724668070560,1794724668075690,1794724668086718,NULL,NULL,8275,0,NULL,NULL,NULL,0.011032,0.004089,8256,28,4,0,0,'before:0,finally:0',NULL,NULL,0,NULL);
-INSERT INTO "runs" VALUES(3,1,2,'restart','failed',1,'shell',0,0,NULL,1794724668092689,1794724668094204,1794724668098931,NULL,NULL,8281,3,NULL,'exit','exit code 3',0.004731,0.001223,8256,6,1,0,0,NULL,NULL,NULL,0,NULL);
-INSERT INTO "runs" VALUES(4,3,1,'submit','cancelled',1,'shell',1,0,NULL,1794724668101371,1794724668103312,1794724668308668,1794724668303609,'ada',8285,NULL,15,NULL,'stopped by ada',0.205361,0.002047,8256,0,0,0,0,NULL,NULL,NULL,0,NULL);
-INSERT INTO "runs" VALUES(5,4,1,'submit','skipped',0,'shell',1,0,NULL,1794724668310231,NULL,1794724668310231,NULL,NULL,NULL,NULL,NULL,'dependency','it waits for failing-gcgwpe, which is failed',NULL,NULL,NULL,0,0,0,0,NULL,NULL,NULL,0,NULL);
-INSERT INTO "runs" VALUES(6,5,1,'submit','pending',0,'shell',1,0,4102444800000000,1794724668311112,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,0,0,0,0,NULL,NULL,NULL,0,NULL);
-INSERT INTO "runs" VALUES(7,6,1,'submit','pending',0,'shell',1,1,NULL,1794724668311472,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,0,0,0,0,NULL,NULL,NULL,0,NULL);
+INSERT INTO "runs" VALUES(1,1,1,'submit','failed',1,'shell',0,0,0,NULL,1794724667990757,1794724668044616,1794724668059568,NULL,NULL,8263,3,NULL,'exit','exit code 3',0.014955,0.001268,7568,6,1,0,0,NULL,NULL,NULL,0,NULL);
+INSERT INTO "runs" VALUES(2,2,1,'submit','completed',1,'shell',1,0,0,NULL,1794724668070560,1794724668075690,1794724668086718,NULL,NULL,8275,0,NULL,NULL,NULL,0.011032,0.004089,8256,28,4,0,0,'before:0,finally:0',NULL,NULL,0,NULL);
+INSERT INTO "runs" VALUES(3,1,2,'restart','failed',1,'shell',0,0,0,NULL,1794724668092689,1794724668094204,1794724668098931,NULL,NULL,8281,3,NULL,'exit','exit code 3',0.004731,0.001223,8256,6,1,0,0,NULL,NULL,NULL,0,NULL);
+INSERT INTO "runs" VALUES(4,3,1,'submit','cancelled',1,'shell',1,0,0,NULL,1794724668101371,1794724668103312,1794724668308668,1794724668303609,'ada',8285,NULL,15,NULL,'stopped by ada',0.205361,0.002047,8256,0,0,0,0,NULL,NULL,NULL,0,NULL);
+INSERT INTO "runs" VALUES(5,4,1,'submit','skipped',0,'shell',1,0,0,NULL,1794724668310231,NULL,1794724668310231,NULL,NULL,NULL,NULL,NULL,'dependency','it waits for failing-gcgwpe, which is failed',NULL,NULL,NULL,0,0,0,0,NULL,NULL,NULL,0,NULL);
+INSERT INTO "runs" VALUES(6,5,1,'submit','pending',0,'shell',1,0,0,4102444800000000,1794724668311112,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,0,0,0,0,NULL,NULL,NULL,0,NULL);
+INSERT INTO "runs" VALUES(7,6,1,'submit','pending',0,'shell',1,1,0,NULL,1794724668311472,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,0,0,0,0,NULL,NULL,NULL,0,NULL);
+INSERT INTO "runs" VALUES(8,7,1,'submit','pending',0,'shell',1,0,1,NULL,1794724668311112,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,0,0,0,0,NULL,NULL,NULL,0,NULL);
 CREATE TABLE tasks (
     seq         INTEGER PRIMARY KEY,
     id          TEXT NOT NULL UNIQUE,
@@ -115,14 +141,22 @@ CREATE TABLE tasks (
     created_at  INTEGER NOT NULL,
     created_by  TEXT NOT NULL,
     updated_at  INTEGER NOT NULL,
-    run         INTEGER
+    run         INTEGER,
+    approved_by TEXT,
+    approved_at INTEGER,
+    door        TEXT NOT NULL DEFAULT '',
+    verdict     TEXT NOT NULL DEFAULT 'auto' CHECK (verdict IN ('auto', 'ask')),
+    digest      TEXT NOT NULL DEFAULT '',
+    evidence    TEXT,
+    removed     TEXT NOT NULL DEFAULT ''
 );
-INSERT INTO "tasks" VALUES(1,'failing-gcgwpe','shell','failed','failing','says hello','echo hello; exit 3','{"commands": ["echo hello; exit 3"], "cwd": "/tmp", "env": {"COLOUR": "blue"}}',NULL,'{"timeout": 60.0, "grace": 5.0}','/tmp','084ab0b3b50db9cd1230430b987975a8','shell',0,'always','user',NULL,NULL,'release','once',NULL,'',1794724667990757,'ada',1794724668100203,3);
-INSERT INTO "tasks" VALUES(2,'fine-9dsbdx','shell','done','fine','fine','true && true','{"commands": [["true"], "true"], "cwd": "/", "before": ["true"], "lastly": ["true"]}',NULL,'{"grace": 5.0}','/','084ab0b3b50db9cd1230430b987975a8','shell',1,'always','chat-1','chat-1','m-1',NULL,NULL,NULL,'',1794724668070560,'ada',1794724668086985,2);
-INSERT INTO "tasks" VALUES(3,'stopped-mpvq5t','shell','cancelled','stopped','stopped','sleep 1000','{"commands": ["sleep 1000"], "cwd": "/"}',NULL,'{"grace": 5.0}','/','084ab0b3b50db9cd1230430b987975a8','shell',1,'always','user',NULL,NULL,NULL,NULL,NULL,'',1794724668101371,'ada',1794724668309255,4);
-INSERT INTO "tasks" VALUES(4,'skipped-737ecv','shell','failed','skipped','skipped','true','{"commands": ["true"], "cwd": "/"}',NULL,'{"grace": 5.0}','/','084ab0b3b50db9cd1230430b987975a8','shell',1,'always','user',NULL,NULL,NULL,NULL,NULL,'failing-gcgwpe',1794724668310231,'ada',1794724668310231,5);
-INSERT INTO "tasks" VALUES(5,'delayed-k9yf5b','shell','active','delayed','delayed','true','{"commands": ["true"], "cwd": "/"}',4102444800000000,'{"grace": 5.0}','/','084ab0b3b50db9cd1230430b987975a8','shell',1,'always','user',NULL,NULL,NULL,NULL,NULL,'',1794724668311112,'ada',1794724668311112,6);
-INSERT INTO "tasks" VALUES(6,'waiting-kckd3a','shell','active','waiting','waiting','true','{"commands": ["true"], "cwd": "/"}',NULL,'{"grace": 5.0}','/','084ab0b3b50db9cd1230430b987975a8','shell',1,'always','user',NULL,NULL,NULL,NULL,NULL,'delayed-k9yf5b fine-9dsbdx',1794724668311472,'ada',1794724668311472,7);
+INSERT INTO "tasks" VALUES(1,'failing-gcgwpe','shell','failed','failing','says hello','echo hello; exit 3','{"commands": ["echo hello; exit 3"], "cwd": "/tmp", "env": {"COLOUR": "blue"}}',NULL,'{"timeout": 60.0, "grace": 5.0}','/tmp','084ab0b3b50db9cd1230430b987975a8','shell',0,'always','user',NULL,NULL,'release','once',NULL,'',1794724667990757,'ada',1794724668100203,3,'ada (--yes)',1794724667990757,'cli','ask','414f81130ab11f651c78d825301b6b8d',NULL,'');
+INSERT INTO "tasks" VALUES(2,'fine-9dsbdx','shell','done','fine','fine','true && true','{"commands": [["true"], "true"], "cwd": "/", "before": ["true"], "lastly": ["true"]}',NULL,'{"grace": 5.0}','/','084ab0b3b50db9cd1230430b987975a8','shell',1,'always','chat-1','chat-1','m-1',NULL,NULL,NULL,'',1794724668070560,'ada',1794724668086985,2,'judge',1794724668070560,'python','auto','ec4e633a21f2cf42dabb1f987f709cff',NULL,'');
+INSERT INTO "tasks" VALUES(3,'stopped-mpvq5t','shell','cancelled','stopped','stopped','sleep 1000','{"commands": ["sleep 1000"], "cwd": "/"}',NULL,'{"grace": 5.0}','/','084ab0b3b50db9cd1230430b987975a8','shell',1,'always','user',NULL,NULL,NULL,NULL,NULL,'',1794724668101371,'ada',1794724668309255,4,'ada (--yes)',1794724668101371,'cli','ask','5652e2dd312b66e30d3cfb367758f46b',NULL,'');
+INSERT INTO "tasks" VALUES(4,'skipped-737ecv','shell','failed','skipped','skipped','true','{"commands": ["true"], "cwd": "/"}',NULL,'{"grace": 5.0}','/','084ab0b3b50db9cd1230430b987975a8','shell',1,'always','user',NULL,NULL,NULL,NULL,NULL,'failing-gcgwpe',1794724668310231,'ada',1794724668310231,5,'judge',1794724668310231,'python','auto','4d08ca3522bcf95f42536a8ea5b8685c',NULL,'');
+INSERT INTO "tasks" VALUES(5,'delayed-k9yf5b','shell','active','delayed','delayed','true','{"commands": ["true"], "cwd": "/"}',4102444800000000,'{"grace": 5.0}','/','084ab0b3b50db9cd1230430b987975a8','shell',1,'always','user',NULL,NULL,NULL,NULL,NULL,'',1794724668311112,'ada',1794724668311112,6,'judge',1794724668311112,'python','auto','4d08ca3522bcf95f42536a8ea5b8685c',NULL,'');
+INSERT INTO "tasks" VALUES(6,'waiting-kckd3a','shell','active','waiting','waiting','true','{"commands": ["true"], "cwd": "/"}',NULL,'{"grace": 5.0}','/','084ab0b3b50db9cd1230430b987975a8','shell',1,'always','user',NULL,NULL,NULL,NULL,NULL,'delayed-k9yf5b fine-9dsbdx',1794724668311472,'ada',1794724668311472,7,'judge',1794724668311472,'python','auto','4d08ca3522bcf95f42536a8ea5b8685c',NULL,'');
+INSERT INTO "tasks" VALUES(7,'proposed-4w8k2n','shell','proposed','proposed','proposed','rm -r /tmp/cache','{"commands": [["rm", "-r", "/tmp/cache"]], "cwd": "/"}',NULL,'{"grace": 5.0}','/','084ab0b3b50db9cd1230430b987975a8','shell',1,'always','user',NULL,NULL,NULL,NULL,NULL,'',1794724668311112,'ada',1794724668311112,8,NULL,NULL,'cli','ask','a289bad961bcaf89c6cf0d6558780d37',NULL,'');
 CREATE TABLE templates (
     name       TEXT PRIMARY KEY,
     draft      TEXT NOT NULL,
@@ -140,11 +174,14 @@ CREATE INDEX tasks_by_batch ON tasks (batch, seq) WHERE batch IS NOT NULL;
 CREATE INDEX tasks_by_owner ON tasks (owner, seq);
 CREATE UNIQUE INDEX one_live_run ON runs (task) WHERE state IN ('pending', 'running');
 CREATE INDEX runs_ready ON runs (lane, priority, seq)
-    WHERE state = 'pending' AND waits = 0 AND not_before IS NULL;
+    WHERE state = 'pending' AND waits = 0 AND held = 0 AND not_before IS NULL;
 CREATE INDEX runs_due ON runs (not_before) WHERE state = 'pending' AND not_before IS NOT NULL;
 CREATE INDEX runs_stopping ON runs (seq) WHERE state = 'running' AND stop_requested_at IS NOT NULL;
 CREATE INDEX runs_ended ON runs (completed_at) WHERE completed_at IS NOT NULL;
 CREATE INDEX waits_by_task ON waits (on_task);
+CREATE INDEX approvals_by_task ON approvals (task, id);
+CREATE UNIQUE INDEX one_question ON approvals (task) WHERE state = 'waiting';
+CREATE INDEX approvals_waiting ON approvals (expires_at) WHERE state = 'waiting';
 CREATE INDEX events_by_task ON events (task, seq);
 CREATE INDEX outbox_waiting ON outbox (channel, next_at) WHERE state = 'waiting' AND channel <> 'inbox';
 CREATE INDEX outbox_unread ON outbox (target, id) WHERE state = 'waiting' AND channel = 'inbox';

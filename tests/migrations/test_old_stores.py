@@ -60,9 +60,10 @@ def test_nothing_is_lost_on_the_way(home: Home) -> None:
         "skipped": "skipped",
         "delayed": "pending",
         "waiting": "pending",
+        "proposed": "proposed",
     }
     assert engine.store.counts() == {
-        "pending": 2, "running": 0, "completed": 1, "failed": 2, "cancelled": 1, "skipped": 1,
+        "proposed": 1, "pending": 2, "running": 0, "completed": 1, "failed": 2, "cancelled": 1, "skipped": 1,
     }  # fmt: skip
     failing = engine.get("failing")
     details = failing.details or {}
@@ -79,10 +80,15 @@ def test_nothing_is_lost_on_the_way(home: Home) -> None:
     assert (details["env"], details["limits"]["timeout"]) == ({"COLOUR": "blue"}, 60)
     assert [event.name for event in engine.events("stopped")] == [
         "queued",
+        "approved",
         "started",
         "stop requested",
         "cancelled",
     ]
+    asked = engine.get("proposed").question
+    assert asked is not None
+    assert (asked.state, asked.reasons[0].undo) == ("waiting", "no")
+    assert (failing.approved_by, engine.get("fine").approved_by) == ("ada (--yes)", "judge")
     assert engine.get("fine").parent == "chat-1"
     assert len(engine.take_notices("user", reader="test")) == 4
     assert list(engine.templates()) == ["greet"]

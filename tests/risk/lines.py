@@ -11,6 +11,7 @@ from pathlib import Path
 
 CORPUS = Path(__file__).with_name("corpus.jsonl")
 UNSEEN = Path(__file__).with_name("unseen.jsonl")
+PASSED = Path(__file__).with_name("passed.jsonl")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from random import Random
 
-from tests.risk.lines import CORPUS, UNSEEN, read
+from tests.risk.lines import CORPUS, PASSED, UNSEEN, read
 from tests.risk.operators.constructs import CONSTRUCTS
 from tests.risk.operators.joins import JOINS, can_be_beside
 from tests.risk.operators.signs import SIGNS
@@ -43,7 +43,7 @@ class Mutants:
     """An endless supply."""
 
     def __init__(self, seed: int) -> None:
-        lines = [*read(CORPUS), *read(UNSEEN)]
+        lines = [*read(CORPUS), *read(UNSEEN), *read(PASSED)]
         self._random = Random(seed)
         self._asked = [
             line

@@ -8,7 +8,7 @@ import pytest
 
 from errands.model.risk.judge import judge
 from errands.model.risk.surroundings import Place
-from tests.risk.lines import CORPUS, UNSEEN, Line, read
+from tests.risk.lines import CORPUS, PASSED, UNSEEN, Line, read
 
 pytestmark = [pytest.mark.spec("A1", "A2", "A3")]
 
@@ -18,7 +18,7 @@ RECOGNISED = 0.95  # of the harmless lines
 def families(*, harmless: bool) -> list[tuple[Path, str]]:
     return [
         (place, family)
-        for place in (CORPUS, UNSEEN)
+        for place in (CORPUS, UNSEEN, PASSED)
         for family in sorted({line.family for line in read(place) if line.is_harmless == harmless})
     ]
 

@@ -114,6 +114,7 @@ def check_file(path: str) -> tuple[Problem, ...]:
 
     reading = Reading(user_file())
     reading.file(path, project=os.path.basename(path) == "errands.toml")
+    reading.rules(path)
     return tuple(reading.problems)
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from errands.config.sections import Config
 
-    Kind = Literal["duration", "size", "count", "flag", "choice", "text"]
+    Kind = Literal["duration", "size", "count", "flag", "choice", "text", "rules"]
 
 
 @record
@@ -21,7 +21,8 @@ class Key:
     """What a key means and which values it takes.
 
     `project` is False where a project cannot decide: a cloned repository must not choose the program that
-    reads commands, and the daemon serves all projects.
+    reads commands, or what needs no question, and the daemon serves all projects. `adds` is True where every
+    source adds to what the others say, so that none can take a rule away.
     """
 
     section: str
@@ -32,6 +33,7 @@ class Key:
     least: int = 0
     optional: bool = False
     project: bool = True
+    adds: bool = False
     default_text: str = ""
 
     @property
@@ -43,10 +45,15 @@ class Key:
         return f"ERRANDS_{self.section}_{self.name}".upper()
 
 
+_PERSONAL = (
+    "runs.shell", "approval.allow", "approval.yes", "approval.expires", "agents.depth", "agents.fan_out",
+    "agents.unattended",
+)  # fmt: skip
+
+
 def _key(path: str, kind: Kind, meaning: str, **more: Any) -> Key:
     section, _, name = path.partition(".")
-    personal = ("runs.shell", "agents.depth", "agents.fan_out", "agents.unattended")
-    project = path not in personal and section not in ("daemon", "lanes", "retention", "store")
+    project = path not in _PERSONAL and section not in ("daemon", "lanes", "retention", "store")
     return Key(section=section, name=name, kind=kind, help=meaning, project=project, **more)
 
 
@@ -101,6 +108,19 @@ KEYS = (
         "choice",
         "which endings are told, unless the task says otherwise",
         choices=("always", "on_failure", "never"),
+    ),
+    _key(
+        "approval.allow",
+        "rules",
+        "commands that need no question, such as `make *`; never a shell or the like",
+    ),
+    _key("approval.ask", "rules", "commands that need a question although they seem harmless", adds=True),
+    _key("approval.deny", "rules", "commands that are never run, whoever asks; this wins", adds=True),
+    _key("approval.yes", "flag", "whether a caller may answer for itself, with `--yes` or `yes=True`"),
+    _key(
+        "approval.expires",
+        "duration",
+        "how long a question waits for its answer, and an answer for the start it was given for",
     ),
     _key(
         "ui.colour",
@@ -161,6 +181,8 @@ def written(key: Key, value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, timedelta):
         return _written_length(value)
+    if isinstance(value, tuple):
+        return "; ".join(value) or "none"
     return _written_size(value) if key.kind == "size" else str(value)
 
 

@@ -80,6 +80,17 @@ class Reading:
                 for name, raw in table.items():
                     self.value(path, section, name, raw, project=project)
 
+    def rules(self, source: str) -> None:
+        """Find the rules that mean nothing; whoever judges by them refuses them as well."""
+        from errands.model.risk.rules import read_rules
+
+        for name in ("allow", "ask", "deny"):
+            for rule in self.values["approval"].get(name, ()):
+                try:
+                    read_rules(**{name: [rule]})
+                except BadValue as error:
+                    self.problem(source, f"approval.{name}", str(error))
+
     def value(self, source: str, section: str, name: str, raw: Any, *, project: bool = False) -> None:
         path = f"{section}.{name}"
         if section == "agents" and isinstance(raw, dict):
@@ -92,7 +103,8 @@ class Reading:
             advice = f"a project cannot decide this; set it in your own file, {self.user}, or {key.variable}"
             return self.problem(source, path, advice)
         try:
-            self.values[section][name] = _value(key, raw)
+            value = _value(key, raw)
+            self.values[section][name] = (*self.values[section].get(name, ()), *value) if key.adds else value
         except (ValueError, BadValue) as error:
             return self.problem(source, path, str(error))
         self.origin[path] = source
@@ -136,6 +148,8 @@ def _value(key: Key, raw: Any) -> Any:
             return _at_least(int(raw), key.least)
         case "flag":
             return _flag(raw)
+        case "rules":
+            return _rules(raw)
         case "choice":
             if raw not in key.choices:
                 near = did_you_mean(raw, key.choices) if isinstance(raw, str) else ""
@@ -155,6 +169,14 @@ def _duration(raw: Any) -> timedelta:
     if length <= timedelta(0):
         raise ValueError(f"{raw!r} is no time at all; write something longer, such as 5s")
     return length
+
+
+def _rules(raw: Any) -> tuple[str, ...]:
+    # In a variable they are parted by semicolons, which no rule contains.
+    rules = raw.split(";") if isinstance(raw, str) else raw
+    if not isinstance(rules, list | tuple) or not all(isinstance(each, str) for each in rules):
+        raise ValueError(f'{raw!r} is no list of commands; write ["make *", "npm test"]')
+    return tuple(each.strip() for each in rules if each.strip() and each.strip() != "none")
 
 
 def _flag(raw: Any) -> bool:

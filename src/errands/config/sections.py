@@ -69,6 +69,15 @@ class Notices:
 
 
 @record
+class Approval:
+    allow: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    yes: bool = True
+    expires: timedelta = timedelta(days=7)
+
+
+@record
 class Ui:
     colour: str = "auto"
 
@@ -91,6 +100,7 @@ class Config:
     retention: Retention = Retention()
     store: Store = Store()
     notices: Notices = Notices()
+    approval: Approval = Approval()
     ui: Ui = Ui()
     origin: Mapping[str, str] = {}
 
@@ -102,5 +112,6 @@ SECTIONS = {
     "retention": Retention,
     "store": Store,
     "notices": Notices,
+    "approval": Approval,
     "ui": Ui,
 }

@@ -1,97 +1,171 @@
-"""Answering: what the process of an agent's run does, from its first breath to its exit code."""
+"""Answering: what a person says about a proposed task, once, and only a person.
+
+Task output, notices, schedules and agents are none; neither is whatever runs inside of a run.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import signal
-import sys
-from collections.abc import Callable
-from contextlib import suppress
-
-from errands.engine.desk import RunDesk
-from errands.engine.engine import Engine
-from errands.model.agent_errors import AgentError, SessionGone
-from errands.model.errors import ErrandsError
-from errands.model.fork import PREAMBLE
+from errands.engine.asking import ask_again, evidence_of, expire, turn_down
+from errands.engine.evidence import changes, refreshed
+from errands.engine.inside import enclosing_run
+from errands.engine.judging import denied
+from errands.model.action import Prompt
+from errands.model.approval import PERSONAL
+from errands.model.errors import AlreadyResolved, BadValue, Drifted, IllegalMove, NotAPerson
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.agent import Agent, Answer
+    from errands.engine.engine import Engine
+    from errands.engine.judging import Judging, Ruling
+    from errands.model.approval import Approval, ApprovalState
+    from errands.model.task import Task
 
-STOPPED = 143
-_FAREWELL = 2.0  # seconds for an agent to stop what it has set going
+_ANSWERS = {"granted": "approved", "refused": "rejected", "expired": "rejected", "void": "withdrawn"}
+_enclosing: list[str] = []
 
 
-async def answer(
-    engine: Engine, run_id: str, make: Callable[[str], Agent], *, unheld: Callable[[], None]
-) -> int:
-    """Answer the prompt of a run; the answer, or why there is none, is stored before the process ends."""
-    desk = RunDesk(engine, run_id, unheld=unheld)
-    if desk.answer is not None:  # it was stored, and then the process died
-        print(desk.answer, flush=True)
-        return 0
-    try:
-        agent = make(desk.spec.agent)
-    except ErrandsError as error:
-        return fail(engine, run_id, error)
-    speaking = asyncio.ensure_future(_speak(agent, desk, is_first=engine.store.run(run_id).attempt <= 1))
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, speaking.cancel)
-    try:
-        said = await speaking
-    except asyncio.CancelledError:
-        await _say_goodbye(agent, desk)
-        return STOPPED
-    except SessionGone as error:
-        desk.gone()
-        return fail(engine, run_id, error)
-    except ErrandsError as error:
-        return fail(engine, run_id, error)
-    finally:
-        desk.write_notes()
-        with suppress(Exception):
-            async with asyncio.timeout(_FAREWELL):
-                await agent.close()
+def approve(
+    engine: Engine, judging: Judging, task_id: str, *, by: str, door: str, always: bool, shown: int | None
+) -> None:
+    _check_person(by, door)
+    task_id, now, store = engine.resolve(task_id), engine.clock.now(), engine.store
+    question = _question(engine, task_id, shown)
+    task = store.task(task_id)
+    if is_held_call(task):
+        if always:
+            raise BadValue("a call of an agent is approved each time; leave out --always")
+        return _answer_call(engine, question, "granted", by=by, door=door)
+    ruling = ruling_on(engine, judging, task)
+    if always:
+        _check_always(task, ruling)
+    evidence = evidence_of(task)
+    fresh = None if evidence is None else refreshed(evidence, task.action.cwd)
+    said = [] if evidence is None or fresh is None else changes(evidence, fresh)
+    with store:
+        if said:
+            if store.question(task_id) != question:
+                raise _resolved(engine, task_id)
+            run = store.run(f"{task_id}.{question.run}")
+            within = engine.config.approval.expires
+            ask_again(store, task, run, fresh, said, now=now, within=within)
+        elif not store.answer(question.id, "granted", by=by, door=door, now=now):
+            raise _resolved(engine, task_id)
+        else:
+            store.grant(task_id, by=by, door=door, now=now)
+            if always:
+                store.keep_always(task.digest, by=by, now=now)
+    engine.bell.ring()
+    if said:
+        raise Drifted(
+            f"not approved: since task {task_id} was asked about, {'; '.join(said)}; "
+            f"it is asked about anew: look at it with `errands show {task_id}`, then answer again"
+        )
+
+
+def reject(engine: Engine, task_id: str, *, by: str, door: str, note: str, shown: int | None) -> None:
+    _check_person(by, door)
+    task_id, now, store = engine.resolve(task_id), engine.clock.now(), engine.store
+    question = _question(engine, task_id, shown)
+    if is_held_call(store.task(task_id)):
+        return _answer_call(engine, question, "refused", by=by, door=door, note=note)
+    with store:
+        if not store.answer(question.id, "refused", by=by, door=door, now=now, note=note):
+            raise _resolved(engine, task_id)
+        why = f"rejected by {by}" + (f": {note}" if note else "")
+        ended = turn_down(store, question, why, now=now)
+    engine.bell.ring(ended)
+
+
+def is_held_call(task: Task) -> bool:
+    """Tell whether a question about a task is about a call of its agent, which runs already."""
+    return isinstance(task.action, Prompt) and task.state != "proposed"
+
+
+def _answer_call(
+    engine: Engine, question: Approval, state: ApprovalState, *, by: str, door: str, note: str = ""
+) -> None:
     with engine.store:
-        engine.store.note_answer(run_id, said.text)
-    print(said.text, flush=True)
-    return 0
+        if not engine.store.answer(question.id, state, by=by, door=door, now=engine.clock.now(), note=note):
+            raise _resolved(engine, question.task_id)
+    engine.bell.ring([question.task_id])
 
 
-async def _speak(agent: Agent, desk: RunDesk, *, is_first: bool) -> Answer:
-    """Send the prompt to the session of the task, which the first run opens; go on where it was cut off."""
-    await desk.sit_down()
-    if desk.own is not None and desk.own.gone_at is not None:
-        raise SessionGone
-    if desk.own is None:
-        name = await (agent.open(desk) if desk.fork is None else agent.fork(desk.fork, desk))
-        if desk.fork is not None:
-            await agent.post(name, PREAMBLE, desk)
-        desk.opened(name)
-    else:
-        name = desk.own.name
-        if desk.is_half_forked:
-            await agent.post(name, PREAMBLE, desk)
-    if is_first:
-        return await agent.prompt(name, desk.text, desk)
-    return await agent.recover(name, desk.text, desk)
+def ruling_on(engine: Engine, judging: Judging, task: Task) -> Ruling:
+    """Judge a task as it is now; what a rule forbids is refused, whoever said yes."""
+    ruling = judging.rule_again(task.action, engine.store.environment(task.action.environment))
+    if ruling.judgement.verdict == "deny":
+        raise denied(ruling.judgement)
+    return ruling
 
 
-async def _say_goodbye(agent: Agent, desk: RunDesk) -> None:
-    if desk.own is not None:
-        with suppress(Exception):
-            async with asyncio.timeout(_FAREWELL):
-                await agent.abort(desk.own.name)
+def refuse_inside_a_run() -> None:
+    """Refuse consent from whatever runs in the background: a process cannot leave its run."""
+    if not _enclosing:
+        _enclosing.append(enclosing_run())
+    if _enclosing[0]:
+        raise NotAPerson(
+            f"inside run {_enclosing[0]} nobody can consent; leave out --yes, and a person will be asked"
+        )
 
 
-def fail(engine: Engine, run_id: str, error: ErrandsError) -> int:
-    """Keep why there is no answer, and what was said until then; give the exit code."""
-    partial = error.partial if isinstance(error, AgentError) else ""
-    failure = error.failure if isinstance(error, AgentError) else "agent"
-    with engine.store:
-        engine.store.note_answer(run_id, partial or None, failure=failure, error=str(error))
-    if partial:
-        print(partial, flush=True)
-    print(f"errands: {error}", file=sys.stderr, flush=True)
-    return error.exit_code
+def _check_person(by: str, door: str) -> None:
+    refuse_inside_a_run()
+    if door not in PERSONAL or not by.strip() or by == "judge" or by.startswith("run "):
+        raise NotAPerson(
+            f"only a person can answer, not {by or 'nobody'!r} through {door!r}; "
+            "use `errands approve` in a terminal"
+        )
+
+
+def _question(engine: Engine, task_id: str, shown: int | None) -> Approval:
+    question, now = engine.store.question(task_id), engine.clock.now()
+    if question is not None and question.expires_at <= now:
+        # Nobody ran the loops when its time was up.
+        with engine.store:
+            ended = expire(engine.store, now=now)
+        engine.bell.ring(ended)
+        question = None
+    if question is None:
+        raise _resolved(engine, task_id)
+    if shown is not None and question.id != shown:
+        raise Drifted(
+            f"the question about task {task_id} that you saw is void: it has changed since; "
+            f"look at it with `errands show {task_id}`, then answer again"
+        )
+    return question
+
+
+def _resolved(engine: Engine, task_id: str) -> AlreadyResolved | IllegalMove:
+    """Say who answered, and when."""
+    asked = engine.store.approvals(task_id)
+    if not asked:
+        return IllegalMove(f"task {task_id} is {engine.store.view(task_id).state}; nothing is asked about it")
+    last = asked[-1]
+    who = f"by {last.by}" if last.state in ("granted", "refused") else "because nobody answered"
+    if last.state == "void":
+        who = f"({last.note})" if last.note else "since"
+    return AlreadyResolved(
+        f"task {task_id} was {_ANSWERS.get(last.state, last.state)} already {who}, {str(last.at)[:19]} UTC"
+    )
+
+
+def _check_always(task: Task, ruling: Ruling) -> None:
+    """Refuse to approve for all times what may be something else each time."""
+    from errands.model.risk.scripts import is_interpreter
+    from errands.model.risk.wrappers import is_wrapper
+
+    if isinstance(task.action, Prompt):
+        raise BadValue("a prompt may lead anywhere: approve it each time, without --always")
+    judgement = ruling.judgement
+    if judgement.scripts or any(reason.kind == "script" for reason in judgement.reasons):
+        raise BadValue("this runs a script, whose content may change: approve it each time, without --always")
+    commands = (*task.action.commands, *task.action.before, *task.action.lastly)
+    names = [name for name, _ in judgement.programs]
+    names += [each[0].rpartition("/")[2] for each in commands if not isinstance(each, str)]
+    carriers = [name for name in names if is_interpreter(name) or is_wrapper(name)]
+    if carriers:
+        raise BadValue(f"`{carriers[0]}` runs whatever it is given: approve it each time, without --always")
+    if any(reason.kind == "shell" for reason in judgement.reasons):
+        raise BadValue(
+            "this line is not understood well enough to approve it for all times; leave out --always"
+        )

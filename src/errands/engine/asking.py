@@ -1,89 +1,99 @@
-"""Asking: from a draft to a prompt with its frozen specification."""
+"""Asking: a question about a task, told to its owner; the answer; and the question anew after a change.
+
+Everything here happens inside the caller's transaction.
+"""
 
 from __future__ import annotations
 
-from errands.model.action import Prompt
-from errands.model.agent_errors import SessionGone, UnknownAgent
-from errands.model.errors import BadValue, NotFound
-from errands.model.naming import is_id
-from errands.text import did_you_mean
+from errands.engine.settle import notice_body, settle
+from errands.model.approval import digest, evidence_from, evidence_text
+from errands.model.notice import Address
+from errands.model.record import evolve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
+    from datetime import datetime, timedelta
 
-    from errands.config import Config
-    from errands.model.draft import Draft
-    from errands.model.session import Session
+    from errands.model.approval import Approval, Evidence
+    from errands.model.risk.verdict import Reason
+    from errands.model.run import Run
+    from errands.model.task import Task
     from errands.ports.store import Store
 
-# Those that come with Errands; any other is a table `[agents.NAME]` in the configuration.
-BUILT_IN = ("offline", "builtin", "acp", "opencode", "command")
-DEPTH = "ERRANDS_DEPTH"
+
+def ask(
+    store: Store, task: Task, run: int, reasons: Sequence[Reason], *, now: datetime, within: timedelta
+) -> Approval:
+    """Ask a person about a task that was proposed, and tell its owner."""
+    is_first = not store.approvals(task.id)
+    question = store.ask(task, run, reasons, now=now, expires_at=now + within)
+    body = notice_body(
+        task=task.id, run=f"{task.id}.{run}", state="proposed", description=task.description,
+        command=task.action.line, error=told(reasons),
+        more={
+            "approval": question.id,
+            "reasons": [each.text for each in reasons],
+            "expires_at": question.expires_at.isoformat().replace("+00:00", "Z"),
+        },
+    )  # fmt: skip
+    event = "proposed" if is_first else f"proposed again {question.id}"
+    address = Address(channel="inbox", target=task.owner)
+    store.add_notice(f"{task.id}.{run}", event, address, body=body, now=now)
+    return question
 
 
-def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]) -> Prompt:
-    """Freeze what a prompt needs; refuse an agent nobody knows, and one that stands too deep."""
-    assert draft.prompt is not None
-    parent = None if draft.fork is None else _forked(draft.fork, store)
-    agent = draft.agent or (parent.agent if parent else config.agents.default)
-    if parent is not None and parent.agent != agent:
-        raise BadValue(
-            f"the session of {parent.task_id} belongs to the agent {parent.agent!r}, "
-            f"so {agent!r} cannot fork it; leave --agent out"
-        )
-    if agent not in config.backends and agent not in BUILT_IN:
-        known = (*BUILT_IN, *config.backends)
-        raise UnknownAgent(
-            f"there is no agent {agent!r}{did_you_mean(agent, known)}. There are: {', '.join(known)}; "
-            f'a new one is a table in your configuration: [agents.{agent}] backend = "builtin"'
-        )
-    depth = _depth(environ)
-    if depth > config.agents.depth:
-        raise BadValue(
-            f"agents start agents {depth} deep already, and agents.depth allows {config.agents.depth}; "
-            "do it here instead, or let a person start it"
-        )
-    model = draft.model or config.backends.get(agent, {}).get("model")
-    return Prompt(
-        text=draft.prompt,
-        agent=agent,
-        cwd="",
-        environment="",
-        env=draft.env,
-        model=model,
-        tools=draft.tools,
-        depth=depth,
-        budget={**config.backends.get(agent, {}).get("budget", {}), **draft.budget},
-        fork=draft.fork if parent is None else parent.name,
+def ask_again(
+    store: Store,
+    task: Task,
+    run: Run,
+    evidence: Evidence | None,
+    said: Sequence[str],
+    *,
+    now: datetime,
+    within: timedelta,
+) -> Approval:
+    """Hold a run that was not started because of what is said here, and ask about it as it is now."""
+    from errands.model.risk.verdict import Reason
+
+    asked = store.approvals(task.id)
+    reasons = [each for each in asked[-1].reasons if each.kind != "drift"] if asked else []
+    reasons += [Reason(text=each, kind="drift") for each in said]
+    store.hold(run, now=now)
+    now_it_is = evolve(
+        task,
+        state="proposed",
+        approved_by=None,
+        approved_at=None,
+        verdict="ask",
+        digest=digest(task.action, evidence),
+        evidence=None if evidence is None else evidence_text(evidence),
     )
+    store.rejudge(now_it_is, now=now)
+    store.add_event(task.id, "drifted", run=run.number, now=now, detail="; ".join(said))
+    return ask(store, now_it_is, run.number, reasons, now=now, within=within)
 
 
-def check_fan_out(store: Store, config: Config, parent: str) -> None:
-    """Refuse one more task of a session that has as many live ones as it may."""
-    if len(store.live_children(parent)) >= config.agents.fan_out:
-        raise BadValue(
-            f"{parent} has {config.agents.fan_out} live tasks, as many as agents.fan_out allows; "
-            "wait for one to end"
-        )
+def expire(store: Store, *, now: datetime) -> list[str]:
+    """Reject what nobody answered in time; give the ids of all tasks that ended by it."""
+    ended: list[str] = []
+    for question in store.overdue(now=now):
+        asked = str(question.asked_at)[:16]
+        why = f"nobody answered: it was asked {asked} UTC and expired {str(question.expires_at)[:16]} UTC"
+        if store.answer(question.id, "expired", by="nobody", door="", now=now, note=why):
+            ended += turn_down(store, question, why, now=now)
+    return ended
 
 
-def _forked(name: str, store: Store) -> Session | None:
-    """Find the session that is to be forked; a name we do not know may be known to the agent's own server."""
-    found = store.session_named(name)
-    if found is None and is_id(name):
-        try:
-            task_id = store.resolve(name)
-        except NotFound:
-            return None
-        found = store.session(task_id)
-        if found is None:
-            raise BadValue(f"task {task_id} has no session that could be forked")
-    if found is not None and found.gone_at is not None:
-        raise SessionGone
-    return found
+def turn_down(store: Store, question: Approval, why: str, *, now: datetime) -> list[str]:
+    """Reject a task whose question was answered with no; give the ids of all tasks that end by it."""
+    run_id = f"{question.task_id}.{question.run}"
+    return settle(store, run_id, "rejected", now=now) if store.turn_down(run_id, why=why, now=now) else []
 
 
-def _depth(environ: Mapping[str, str]) -> int:
-    above = environ.get(DEPTH, "")
-    return int(above) + 1 if above.isdecimal() else 0
+def evidence_of(task: Task) -> Evidence | None:
+    return None if task.evidence is None else evidence_from(task.evidence)
+
+
+def told(reasons: Sequence[Reason]) -> str:
+    return "; ".join(each.text for each in reasons)

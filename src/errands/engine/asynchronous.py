@@ -16,7 +16,7 @@ from errands.model.errors import BadValue, ErrandsError
 from errands.model.event import Event
 from errands.model.notice import Notice
 from errands.model.record import fields
-from errands.model.states import LIVE
+from errands.model.states import OPEN
 from errands.model.view import View
 from errands.ports.output import Piece
 from errands.ports.store import Query
@@ -76,7 +76,7 @@ class AsyncEngine:
     async def ask(
         self, text: str, *, resume: str | None = None, is_awaited: bool = False, **options: Any
     ) -> View:
-        """Ask an agent; `options` are the fields of `Draft`: agent, model, fork, name, cwd, timeout, budget ..."""
+        """Ask an agent; `options` are the fields of `Draft`: agent, model, fork, cwd, timeout, budget ..."""
         draft = drafted((), {**options, "prompt": text})
         return self.engine.sessions.ask(draft, resume=resume, is_awaited=is_awaited)
 
@@ -102,6 +102,13 @@ class AsyncEngine:
 
     async def restart(self, task_id: str) -> View:
         return self.engine.restart(task_id)
+
+    async def approve(self, task_id: str, *, by: str, always: bool = False) -> View:
+        """Let a proposed task start, in the name of a person whom the program knows."""
+        return self.engine.approve(task_id, by=by, door="python", always=always)
+
+    async def reject(self, task_id: str, *, by: str, note: str = "") -> View:
+        return self.engine.reject(task_id, by=by, door="python", note=note)
 
     async def clear(self, *task_ids: str) -> list[str]:
         return self.engine.clear(task_ids)
@@ -169,7 +176,7 @@ class AsyncEngine:
         """Look at these tasks; without any, at all that live, and at those that did when last seen."""
         if ids:
             return self.engine.list(Query(ids=tuple(ids)))
-        live = self.engine.list(Query(states=LIVE))
+        live = self.engine.list(Query(states=OPEN))
         gone = set(seen).difference(view.id for view in live)
         return [*live, *self.engine.list(Query(ids=tuple(gone)))]
 

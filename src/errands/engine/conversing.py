@@ -30,7 +30,7 @@ class Conversing:
         if resume is not None:
             if draft.fork is not None:
                 raise BadValue(
-                    "fork and resume are mutually exclusive: a fork begins a new task on a copy of the history, "
+                    "fork and resume are mutually exclusive: a fork is a new task on a copy of the history, "
                     "a resume goes on in the same session; give one of them"
                 )
             return self.resume(resume, draft.prompt, is_awaited=is_awaited)

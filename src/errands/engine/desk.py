@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 
+from errands.engine import calls
 from errands.engine.asynchronous import AsyncEngine, Line
 from errands.engine.engine import Engine
 from errands.engine.gate import LANE, LOOK, Gate
@@ -33,6 +34,8 @@ from errands.ports.agent import Activity, Call, Decision, Ran, Spec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from errands.model.approval import Approval
+    from errands.model.risk.verdict import Reason
     from errands.model.session import Waiting
     from errands.ports.agent import Usage
 
@@ -68,6 +71,7 @@ class RunDesk:
         )
         self._held = Held(engine.home.run(run_id))
         self._gate = Gate(engine.home.path)
+        self._one_at_a_time = asyncio.Lock()
         self._tools: list[str] = []
         self._usage: dict[str, int] = {}
         self._events: list[tuple[str, str, datetime]] = []
@@ -169,11 +173,39 @@ class RunDesk:
     # What an agent wants to do.
 
     async def allow(self, call: Call) -> Decision:
-        raise NotImplementedError
+        """Let the judge decide about a command; for all else, and for what it would ask, ask a person."""
+        engine, task = self._engine, self._task
+        reasons: tuple[Reason, ...] = ()
+        if call.command is not None:
+            judgement = engine.judge(self._draft(call.id, call.command))
+            reasons = judgement.reasons
+            if judgement.verdict == "auto":
+                return Decision(allowed=True)
+            if judgement.verdict == "deny":
+                return Decision(allowed=False, reason="; ".join(each.text for each in reasons))
+        if engine.config.agents.unattended == "refuse":
+            return Decision(allowed=False, reason=calls.REFUSED)
+        run = self._store.run(self.run)
+        async with self._one_at_a_time:
+            question = calls.asked(engine, task, run, call) or calls.ask_about(
+                engine, task, run, call, reasons
+            )
+            if question.state == "waiting":
+                async with self._away("approval"):
+                    question = await self._answer(question)
+        return calls.decision(question)
 
-    async def command(self, call_id: str, line: str) -> Ran:
+    async def _answer(self, question: Approval) -> Approval:
+        """Wait until a person has answered, or nobody can any more."""
+        async with Line(self._engine, [self._task.id], self._unheld) as line:
+            while (answer := calls.answer_to(self._engine, question)) is None:
+                await line.news(LOOK_AGAIN)
+        return answer
+
+    def _draft(self, call_id: str, line: str) -> Draft:
+        """Make a draft of a command as the agent runs it: where, and with which variables."""
         variables = {**self._store.environment(self._action.environment), **self._action.env}
-        draft = Draft(
+        return Draft(
             command=line,
             description=f"a command of {self._task.id}: {line}",
             cwd=self.spec.cwd,
@@ -184,8 +216,17 @@ class RunDesk:
             key=f"{self.run}:{call_id}",
             notify="never",
             created_by=f"run {self.run}",
+            door="agent",
         )
+
+    async def command(self, call_id: str, line: str) -> Ran:
+        draft = self._draft(call_id, line)
         try:
+            if self._engine.config.agents.unattended == "refuse":
+                judgement = self._engine.judge(draft)
+                if judgement.verdict == "ask":
+                    why = "; ".join(each.text for each in judgement.reasons)
+                    return Ran(state="rejected", error=f"{why}: {calls.REFUSED}")
             view = self._engine.submit(draft)
         except StoreError:
             raise
@@ -209,7 +250,7 @@ class RunDesk:
         engine = AsyncEngine(self._engine, unheld=self._unheld)
         view = await engine.wait(view.id, timeout=QUICK)
         if view.is_live:
-            async with self._away("task"):
+            async with self._away("approval" if view.state == "proposed" else "task"):
                 view = await engine.wait(view.id)
         return view
 

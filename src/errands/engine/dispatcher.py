@@ -11,9 +11,12 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from errands.config import Config
+from errands.engine.asking import ask_again, evidence_of
+from errands.engine.evidence import changes, refreshed
 from errands.engine.home import Home
 from errands.engine.prompting import DEPTH
 from errands.model.action import Prompt, Shell, written
+from errands.model.record import evolve
 from errands.model.run import Run
 from errands.model.span import caller, executing
 from errands.model.task import Task
@@ -22,6 +25,7 @@ from errands.ports.runner import Launch, Step
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.model.action import Command
+    from errands.model.sandbox import Sandbox
     from errands.ports.runner import Role
     from errands.ports.store import Store
 
@@ -44,6 +48,7 @@ class Dispatcher:
         # Runs that wait for others have lent their slots; those that want theirs back go first.
         self._lent: dict[str, str] = {}
         self._returning: list[str] = []
+        self._asked: list[str] = []
 
     def look(self) -> None:
         """Learn which lanes have ready runs. What nobody else changed is known without looking."""
@@ -84,14 +89,42 @@ class Dispatcher:
     def claim(self, *, now: datetime) -> list[tuple[Task, Run]]:
         """Claim as many runs as the lanes have room for."""
         claimed: list[tuple[Task, Run]] = []
+
+        def fit(task: Task, run: Run) -> bool:
+            return self.is_fit(task, run, now)
+
         for lane in sorted(self._backlog):
             room = self._room(lane)
             if room > 0:
-                found = self._store.claim(lane, limit=room, now=now)
+                found = self._store.claim(lane, limit=room, now=now, fit=fit)
                 if len(found) < room:
                     self._backlog.discard(lane)
                 claimed += found
         return claimed
+
+    def is_fit(self, task: Task, run: Run, now: datetime) -> bool:
+        """Tell whether a run may start: what it was approved for is what would run, and that is not long ago.
+
+        Otherwise it is held, and a person is asked anew. Call it inside a transaction.
+        """
+        if task.verdict == "auto" and task.evidence is None:
+            return True
+        within = self._config.approval.expires
+        evidence = evidence_of(task)
+        fresh = None if evidence is None else refreshed(evidence, task.action.cwd)
+        said = [] if evidence is None or fresh is None else changes(evidence, fresh)
+        since = max(filter(None, (task.approved_at, task.due_at, run.created_at)))
+        if not said and task.verdict != "auto" and now - since > within:
+            said = [f"it was approved {_utc(since)} and did not start in time"]
+        if said:
+            ask_again(self._store, task, run, fresh, said, now=now, within=within)
+            self._asked.append(task.id)
+        return not said
+
+    def asked(self) -> list[str]:
+        """Name the tasks about which a person is asked anew since the last time."""
+        asked, self._asked = self._asked, []
+        return asked
 
     def hold(self, task: Task, run: Run) -> None:
         """Count a run against its lane, once, until it is freed."""
@@ -117,7 +150,7 @@ class Dispatcher:
         if isinstance(action, Prompt):
             exchange = self._store.exchange(run.id)
             text = action.text if exchange is None else exchange.text
-        return Launch(
+        launch = Launch(
             run_id=run.id,
             attempt=run.attempt,
             directory=directory,
@@ -145,6 +178,9 @@ class Dispatcher:
             input="none" if isinstance(action, Prompt) else action.input,
             may_wait=isinstance(action, Prompt),
         )
+        if isinstance(action, Prompt):
+            return launch
+        return launch if action.sandbox is None else self._enclosed(launch, action.sandbox)
 
     def _steps(self, action: Shell) -> tuple[Step, ...]:
         return (
@@ -156,6 +192,26 @@ class Dispatcher:
     def _step(self, role: Role, command: Command) -> Step:
         argv = (self._config.runs.shell, "-c", command) if isinstance(command, str) else command
         return Step(role=role, argv=argv, label=written(command))
+
+    def _enclosed(self, launch: Launch, sandbox: Sandbox) -> Launch:
+        """Put every step inside the walls that were asked for."""
+        from errands.engine.enclosing import enclose
+
+        steps = [
+            evolve(
+                step,
+                argv=enclose(
+                    step.argv,
+                    sandbox,
+                    cwd=launch.cwd,
+                    run_dir=launch.directory,
+                    home=self._home.path,
+                    person=launch.base.get("HOME", ""),
+                ),
+            )
+            for step in launch.steps
+        ]
+        return evolve(launch, steps=tuple(steps))
 
     def _environment(self, digest: str) -> Mapping[str, str]:
         found = self._environments.get(digest)
@@ -183,7 +239,7 @@ def _header(task: Task, run: Run, prompt: str) -> bytes:
         f"task      {task.id}, run {run.number}",
         *what,
         f"directory {task.action.cwd}",
-        f"approved  by {task.created_by}, {_utc(task.created_at)}",
+        f"approved  by {task.approved_by}, {_utc(task.approved_at or task.created_at)} ({task.door})",
         f"started   {_utc(started)}",
     ]
     text = "# " + "\n# ".join(lines) + "\n"

@@ -10,7 +10,6 @@ import os
 
 from errands.engine.home import last_output
 from errands.model import progress
-from errands.model.action import Prompt
 from errands.model.errors import BadValue, ErrandsError, IllegalMove, NotFound, StillLive, StoreError
 from errands.model.naming import is_id
 from errands.model.record import evolve
@@ -26,14 +25,16 @@ if TYPE_CHECKING:
     from errands.engine.conversing import Conversing
     from errands.engine.doorbell import Bell
     from errands.engine.home import Home
+    from errands.engine.judging import Judging, Ruling
     from errands.engine.launching import Launching
     from errands.engine.tracing import Tracing
+    from errands.model.approval import Approval, Consent
     from errands.model.draft import Draft
     from errands.model.event import Event
     from errands.model.mask import Mask
     from errands.model.notice import Notice
     from errands.model.progress import Progress
-    from errands.model.task import Task
+    from errands.model.risk.verdict import Judgement
     from errands.model.view import View
     from errands.ports.clock import Clock
     from errands.ports.output import OutputPort, Piece
@@ -52,6 +53,7 @@ class Engine:
         clock: Clock,
         output: Callable[[], OutputPort],
         bell: Bell,
+        consent: Consent = "none",
     ) -> None:
         self.store = store
         self.home = home
@@ -59,7 +61,9 @@ class Engine:
         self.clock = clock
         self.bell = bell
         self._output = output
+        self._consent = consent
         self._launching: Launching | None = None
+        self._judging: Judging | None = None
 
     def close(self) -> None:
         self.bell.close()
@@ -83,20 +87,25 @@ class Engine:
 
         `after` may name another draft of the same call by its name; a circle is refused.
         """
+        judged = [(draft, self._ruling(draft)) for draft in drafts]
         now = self.clock.now()
         with self.store:
-            views = [self._shown(each) for each in self._launcher().launch_all(drafts, now=now)]
+            views = [self._shown(each) for each in self._launcher().launch_all(judged, now=now)]
         self._ring_for(views)
         return views
 
     def submit_each(self, drafts: Iterable[Draft]) -> list[View | ErrandsError]:
         """Create several tasks in one transaction, each for itself: a refused one keeps no other back."""
+        judged = [(draft, self._ruling_or_refusal(draft)) for draft in drafts]
         now = self.clock.now()
         answers: list[View | ErrandsError] = []
         with self.store:
-            for draft in drafts:
+            for draft, ruling in judged:
+                if isinstance(ruling, ErrandsError):
+                    answers.append(ruling)
+                    continue
                 try:
-                    answers += self._launcher().launch_all([draft], now=now)
+                    answers += map(self._shown, self._launcher().launch_all([(draft, ruling)], now=now))
                 except StoreError:
                     raise
                 except ErrandsError as error:  # it is refused before anything is written
@@ -104,8 +113,54 @@ class Engine:
         self._ring_for([each for each in answers if not isinstance(each, ErrandsError)])
         return answers
 
+    def judge(self, draft: Draft) -> Judgement:
+        """Say whether a draft would start at once, needs a person, or is forbidden, and why."""
+        return self._judge().judge(draft)
+
+    def _ruling(self, draft: Draft) -> Ruling:
+        if draft.consent != "none" or self._consent != "none":
+            from errands.engine.answering import refuse_inside_a_run
+
+            refuse_inside_a_run()
+        return self._judge().rule(draft)
+
+    def _ruling_or_refusal(self, draft: Draft) -> Ruling | ErrandsError:
+        try:
+            return self._ruling(draft)
+        except ErrandsError as error:
+            return error
+
+    def _judge(self) -> Judging:
+        if self._judging is None:
+            from errands.engine.judging import Judging
+
+            self._judging = Judging(self.config)
+        return self._judging
+
+    def approve(
+        self, task_id: str, *, by: str, door: str, always: bool = False, question: int | None = None
+    ) -> View:
+        """Let a proposed task start, as the person `by` says who came through `door`.
+
+        `question` is the one that person was shown; the answer counts for no other. With `always`, exactly
+        this needs no question any more.
+        """
+        from errands.engine.answering import approve
+
+        approve(self, self._judge(), task_id, by=by, door=door, always=always, shown=question)
+        return self.light([self.resolve(task_id)])[0]
+
+    def reject(
+        self, task_id: str, *, by: str, door: str, note: str = "", question: int | None = None
+    ) -> View:
+        """Turn a proposed task down: it never starts and is gone from lists."""
+        from errands.engine.answering import reject
+
+        reject(self, task_id, by=by, door=door, note=note, shown=question)
+        return self.light([self.resolve(task_id)])[0]
+
     def _ring_for(self, views: Sequence[View]) -> None:
-        if any(view.due_at for view in views):
+        if any(view.due_at or view.question for view in views):  # the holder has to note a time
             self.bell.ring()
         else:
             self.bell.ring_for({view.lane for view in views})
@@ -137,14 +192,19 @@ class Engine:
         self.bell.ring()
         return self.get(view.id)
 
-    def restart(self, task_id: str) -> View:
-        """Run an ended task again, as a new run."""
+    def restart(self, task_id: str, *, consent: Consent = "none", door: str = "python") -> View:
+        """Run an ended task again, as a new run; it is judged anew, as everything that starts is."""
+        from errands.engine.answering import refuse_inside_a_run, ruling_on
+
+        if consent != "none" or self._consent != "none":
+            refuse_inside_a_run()
         task_id, now = self.resolve(task_id), self.clock.now()
+        ruling = ruling_on(self, self._judge(), self.store.task(task_id))
         with self.store:
             if self.store.view(task_id).is_live:
                 raise IllegalMove(f"task {task_id} is still live; cancel it first, or wait for it")
             self.store.reopen(task_id, now=now)
-            self._launcher().again(self.store.task(task_id), cause="restart", now=now)
+            self._launcher().again(self.store.task(task_id), ruling, consent, door, now=now)
         self.bell.ring()
         return self.light([task_id])[0]
 
@@ -214,7 +274,7 @@ class Engine:
         if self._launching is None:
             from errands.engine.launching import Launching
 
-            self._launching = Launching(self.store, self.config, self.home.runs)
+            self._launching = Launching(self.store, self.config, self.home.runs, self._consent)
         return self._launching
 
     # Questions.
@@ -232,39 +292,13 @@ class Engine:
 
     def get(self, task_id: str) -> View:
         """Show one task with its details and all its runs."""
+        from errands.engine.details import details
+
         task_id = self.resolve(task_id)
         view = self._shown(self.store.view(task_id))
         task = self.store.task(task_id)
-        details = {
-            **self._action(task),
-            "env": dict(task.action.env),
-            "after": list(task.after),
-            "waiting_for": [each for each in task.after if view.waits and not self.store.ended(each)],
-            "message": task.message,
-            "limits": _limits(task.limits),
-            "files": self.files(view.latest.id),
-        }
-        return evolve(view, details=details, history=self.store.history(task_id))
-
-    def _action(self, task: Task) -> dict[str, Any]:
-        """Say what a task does, in plain values."""
-        action = task.action
-        if isinstance(action, Prompt):
-            session = self.store.session(task.id)
-            return {
-                "session": None if session is None else session.name,
-                "forked_from": action.fork,
-                "tools": None if action.tools is None else list(action.tools),
-                "depth": action.depth,
-                "budget": dict(action.budget),
-                "result": self.store.last_answer(task.id),
-            }
-        return {
-            "commands": [_plain(each) for each in action.commands],
-            "before": [_plain(each) for each in action.before],
-            "finally": [_plain(each) for each in action.lastly],
-            "input": action.input,
-        }
+        found = details(self, task, view)
+        return evolve(view, details=found, history=self.store.history(task_id))
 
     def output(self, task_id: str, *, offset: int = 0, limit: int | None = None) -> Piece:
         """Read a task's output from an offset; the piece says where to go on."""
@@ -295,6 +329,14 @@ class Engine:
     def events(self, task_id: str) -> list[Event]:
         return self.store.events(self.resolve(task_id))
 
+    def approvals(self, task_id: str) -> list[Approval]:
+        """List every question that was asked about a task, oldest first."""
+        return self.store.approvals(self.resolve(task_id))
+
+    def audit(self, limit: int | None = None) -> list[Approval]:
+        """List every question that was asked about any task, newest first."""
+        return self.store.approvals(limit=limit)
+
     def _run_directory(self, task_id: str) -> str:
         """A run's id, or a task's, which means its latest run."""
         if "." in task_id:
@@ -314,12 +356,16 @@ class Engine:
         return [views.get(each) or self._shown(self.store.view(each)) for each in ids]
 
     def _shown(self, view: View) -> View:
-        """Add what only the directory of a running run knows."""
+        """Add what only the directory of a running run knows, and what a proposed task asks."""
         if view.latest.state != "running":
+            if view.state == "proposed" and view.question is None:
+                return evolve(view, question=self.store.question(view.id))
             return view
         directory = self.home.run(view.latest.id)
-        if view.agent is not None:
-            return evolve(view, progress=_reported(directory), activity_at=view.agent.activity_at)
+        if (agent := view.agent) is not None:
+            question = self.store.question(view.id) if agent.waiting == "approval" else None
+            seen = _reported(directory)
+            return evolve(view, progress=seen, activity_at=agent.activity_at, question=question)
         seen = _reported(directory) or self._recognised(directory)
         return evolve(view, progress=seen, activity_at=_activity(directory))
 
@@ -359,20 +405,6 @@ def _is_own(name: str) -> bool:
         "held",
         "held.new",
     ) or name.startswith("record.")
-
-
-def _plain(command: tuple[str, ...] | str) -> Any:
-    return command if isinstance(command, str) else list(command)
-
-
-def _limits(limits: Any) -> dict[str, Any]:
-    from errands.model.record import fields
-
-    return {
-        name: value.total_seconds() if hasattr(value, "total_seconds") else value
-        for name in fields(limits)
-        if (value := getattr(limits, name)) is not None
-    }
 
 
 def _reported(directory: str) -> Progress | None:

@@ -4,36 +4,36 @@ from __future__ import annotations
 
 import os
 
+from errands.engine.asking import ask
 from errands.engine.engine import launcher
+from errands.engine.environments import Environments
 from errands.engine.settle import settle
 from errands.model.action import Prompt, Shell
-from errands.model.draft import UNLIMITED, check
+from errands.model.approval import way_in
+from errands.model.draft import UNLIMITED
 from errands.model.errors import BadValue, NotFound
 from errands.model.limits import Limits
 from errands.model.naming import command_slug, is_id, new_id, slug
 from errands.model.order import ordered
-from errands.model.plain import plain_text
 from errands.model.record import evolve
+from errands.model.risk.verdict import Reason
 from errands.model.task import Task
 from errands.model.trigger import At, Now
 from errands.model.view import first_view
 from errands.text import did_you_mean
 
-try:
-    from _blake2 import blake2b  # hashlib would load OpenSSL, 3 ms for every command
-except ImportError:  # pragma: no cover
-    from hashlib import blake2b
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime, timedelta
-    from typing import Any
 
     from errands.config import Config
+    from errands.engine.judging import Ruling
     from errands.model.action import Action
+    from errands.model.approval import Approval, Consent, Way
     from errands.model.draft import Draft
-    from errands.model.run import Cause, Run
+    from errands.model.risk.verdict import Judgement
+    from errands.model.run import Run
     from errands.model.view import View
     from errands.ports.store import Store
 
@@ -41,52 +41,78 @@ if TYPE_CHECKING:
 class Launching:
     """Everything here happens inside the caller's transaction."""
 
-    def __init__(self, store: Store, config: Config, runs_dir: str) -> None:
+    def __init__(self, store: Store, config: Config, runs_dir: str, consent: Consent) -> None:
         self._store = store
         self._config = config
         self._runs_dir = runs_dir
-        self._raw: dict[Any, Any] = {}
-        self._digest = ""
-        self._variables = ""
+        self._consent = consent
+        self._environments = Environments()
 
-    def launch_all(self, drafts: Sequence[Draft], *, now: datetime) -> list[View]:
+    def launch_all(self, judged: Sequence[tuple[Draft, Ruling]], *, now: datetime) -> list[View]:
         """Create the tasks of several drafts, those first that others wait for."""
-        for draft in drafts:
-            check(draft)
-        if len(drafts) == 1:
-            return [self._launch(drafts[0], {}, now)]
-        named = {draft.name or f"#{i}": draft for i, draft in enumerate(drafts)}
-        if len(named) < len(drafts):
+        if len(judged) == 1:
+            return [self._launch(*judged[0], {}, now)]
+        named = {draft.name or f"#{i}": (draft, ruling) for i, (draft, ruling) in enumerate(judged)}
+        if len(named) < len(judged):
             raise BadValue("two drafts of one call have the same name; give each its own")
         views: dict[str, View] = {}
         ids: dict[str, str] = {}
-        for name in ordered({name: draft.after for name, draft in named.items()}):
-            views[name] = self._launch(named[name], ids, now)
+        for name in ordered({name: draft.after for name, (draft, _) in named.items()}):
+            views[name] = self._launch(*named[name], ids, now)
             ids[name] = views[name].id
         return [views[name] for name in named]
 
-    def again(self, task: Task, *, cause: Cause, now: datetime) -> None:
-        """Queue another run of a task behind what it waits for."""
-        self._wait(task, self._store.add_run(task.id, cause=cause, now=now, not_before=_due(task, now)), now)
+    def again(self, task: Task, ruling: Ruling, consent: Consent, door: str, *, now: datetime) -> None:
+        """Queue another run of a task behind what it waits for, or ask about it first.
+
+        A person's consent to exactly this still counts.
+        """
+        judgement = ruling.judgement
+        if task.verdict == "ask" and judgement.verdict == "auto":
+            # Its environment still has what a harmless command must not get.
+            judgement = evolve(judgement, verdict="ask")
+        way = self._way(judgement, consent)
+        reasons: Sequence[Reason] = judgement.reasons
+        if task.verdict == "ask" and task.approved_by is not None and task.digest == ruling.digest:
+            by, at, door = task.approved_by, task.approved_at, task.door
+        elif way is not None:
+            by, at = self._approver(way, launcher(), door), now
+        else:
+            by, at = None, None
+            reasons = (*reasons, Reason(text="is started again", kind="restart"))
+        again = evolve(
+            task,
+            state="active" if by is not None else "proposed",
+            approved_by=by,
+            approved_at=at,
+            door=door,
+            verdict="auto" if judgement.verdict == "auto" else "ask",
+            digest=ruling.digest,
+            evidence=ruling.evidence,
+        )
+        self._store.rejudge(again, now=now)
+        run = self._store.add_run(task.id, cause="restart", now=now, not_before=_due(task, now))
+        self._note(again, run.number, reasons, way, now)
+        self._wait(again, run, now)
 
     def _wait(self, task: Task, run: Run, now: datetime) -> None:
         waiting: list[str] = []
         for other in task.after:
             try:
-                state = self._store.view(other).latest.state
+                view = self._store.view(other)
             except NotFound:
                 continue  # cleared since the first run: there is nothing left to wait for
-            if state in ("pending", "running"):
+            if view.is_live:
                 waiting.append(other)
-            elif state != "completed":
-                why = f"it waits for {other}, which is {state}"
+            elif view.state != "completed":
+                why = f"it waits for {other}, which is {view.state}"
                 self._store.skip(run.id, reason="dependency", error=why, now=now)
                 settle(self._store, run.id, "skipped", now=now)
                 return
         if waiting:
             self._store.add_waits(run.id, waiting)
 
-    def _launch(self, draft: Draft, ids: Mapping[str, str], now: datetime) -> View:
+    def _launch(self, draft: Draft, ruling: Ruling, ids: Mapping[str, str], now: datetime) -> View:
         if draft.key is not None:
             first = self._store.keyed(draft.key)
             if first is not None:
@@ -95,74 +121,95 @@ class Launching:
             from errands.engine.prompting import check_fan_out
 
             check_fan_out(self._store, self._config, draft.parent)
+        judgement = ruling.judgement
+        way = None if draft.propose else self._way(judgement, draft.consent)
+        kept = self._store.always(ruling.digest) if way is None and not draft.propose else None
         run = None
         while run is None:
-            task = self._task(draft, ids, now)
+            task = self._task(draft, ruling, way, kept, ids, now)
             run = self._store.add_task(task, not_before=_due(task, now))
-        self._store.add_environment(self._digest, self._variables)
+        self._store.add_environment(self._environments.digest, self._environments.variables)
+        reasons: Sequence[Reason] = judgement.reasons
+        if draft.propose and not reasons:
+            reasons = (Reason(text="is proposed; it seems harmless", kind="proposal", undo="yes"),)
+        question = self._note(task, run.number, reasons, way, now)
         if task.after:
             self._wait(task, run, now)
             return self._store.view(task.id)
-        return first_view(task, run, f"{self._runs_dir}/{run.id}/output.log")
+        return first_view(task, run, f"{self._runs_dir}/{run.id}/output.log", question)
 
-    def _task(self, draft: Draft, ids: Mapping[str, str], now: datetime) -> Task:
-        environ = os.environ if draft.environ is None else draft.environ
-        cwd = os.path.abspath(draft.cwd or os.getcwd())
-        if draft.prompt is None:
-            return self._shell_task(draft, environ, cwd, ids, now)
-        from errands.engine.prompting import asked
-
-        prompt = asked(draft, self._store, self._config, environ)
-        action = evolve(prompt, cwd=cwd, environment=self._environment(environ))
-        lane = draft.lane or self._config.backends.get(prompt.agent, {}).get("lane", "agent")
-        label = slug(draft.name or " ".join(prompt.text.split()[:4]))
-        return self._made(
-            draft,
-            environ,
-            ids,
-            now,
-            action=action,
-            label=label,
-            lane=lane,
-            timeout=self._config.agents.timeout,
-        )
-
-    def _shell_task(
-        self, draft: Draft, environ: Mapping[str, str], cwd: str, ids: Mapping[str, str], now: datetime
-    ) -> Task:
-        action = Shell(
+    def _shell(self, draft: Draft, ruling: Ruling, environ: Mapping[str, str]) -> Shell:
+        is_harmless = ruling.judgement.verdict == "auto"
+        return Shell(
             commands=(draft.command, *draft.then),
-            cwd=cwd,
-            environment=self._environment(environ),
+            cwd=ruling.cwd,
+            environment=self._environments.take(environ, ruling.project if is_harmless else None),
             env=draft.env,
             before=draft.before,
             lastly=draft.lastly,
             input=draft.input,
-        )
-        label = slug(draft.name) if draft.name else command_slug(action.line)
-        lane = "shell" if draft.lane is None else draft.lane
-        return self._made(
-            draft, environ, ids, now, action=action, label=label, lane=lane, timeout=self._config.runs.timeout
+            sandbox=ruling.sandbox,
         )
 
-    def _made(
+    def _prompt(self, draft: Draft, ruling: Ruling, environ: Mapping[str, str]) -> Prompt:
+        from errands.engine.prompting import asked
+
+        prompt = asked(draft, self._store, self._config, environ)
+        return evolve(prompt, cwd=ruling.cwd, environment=self._environments.take(environ, None))
+
+    def _way(self, judgement: Judgement, consent: Consent) -> Way | None:
+        if consent == "none":
+            consent = self._consent
+        return way_in(judgement, consent, yes=self._config.approval.yes)
+
+    def _approver(self, way: Way, who: str, door: str) -> str:
+        if way == "judge":
+            return "judge"
+        return who if way == "typed" else f"{door if door == 'python' else who} (--yes)"
+
+    def _note(
+        self, task: Task, run: int, reasons: Sequence[Reason], way: Way | None, now: datetime
+    ) -> Approval | None:
+        """Write down the question about a task, or the consent it came with."""
+        within = self._config.approval.expires
+        if task.state == "proposed":
+            return ask(self._store, task, run, reasons, now=now, within=within)
+        if way in ("typed", "yes"):
+            self._store.ask(task, run, reasons, now=now, expires_at=now + within, is_granted=True)
+        return None
+
+    def _task(
         self,
         draft: Draft,
-        environ: Mapping[str, str],
+        ruling: Ruling,
+        way: Way | None,
+        kept: str | None,
         ids: Mapping[str, str],
         now: datetime,
-        *,
-        action: Action,
-        label: str,
-        lane: str,
-        timeout: timedelta | None,
     ) -> Task:
+        environ = os.environ if draft.environ is None else draft.environ
+        verdict = ruling.judgement.verdict
+        who = launcher(environ)
+        if way is not None:
+            by: str | None = self._approver(way, who, draft.door)
+        else:
+            by = None if kept is None else f"{kept} (always)"
+        runs, timeout = self._config.runs, self._config.runs.timeout
+        action: Action
+        if draft.prompt is None:
+            action = self._shell(draft, ruling, environ)
+            label = slug(draft.name) if draft.name else command_slug(action.line)
+            lane = "shell" if draft.lane is None else draft.lane
+        else:
+            action = self._prompt(draft, ruling, environ)
+            label = slug(draft.name or " ".join(draft.prompt.split()[:4]))
+            lane = draft.lane or self._config.backends.get(action.agent, {}).get("lane", "agent")
+            timeout = self._config.agents.timeout
         self._check_lane(lane)
-        runs = self._config.runs
         return Task(
             id=new_id(label, os.urandom(8)),
-            kind="agent" if isinstance(action, Prompt) else "shell",
-            state="active",
+            kind="shell" if draft.prompt is None else "agent",
+            state="proposed" if by is None else "active",
             name=draft.name or label,
             description=draft.description or draft.name or action.line,
             action=action,
@@ -188,7 +235,14 @@ class Launching:
             template=draft.template,
             after=tuple(ids.get(each) or self._resolved(each) for each in draft.after),
             created_at=now,
-            created_by=draft.created_by or launcher(environ),
+            created_by=draft.created_by or who,
+            approved_by=by,
+            approved_at=None if by is None else now,
+            door=draft.door,
+            verdict="auto" if verdict == "auto" else "ask",
+            digest=ruling.digest,
+            evidence=ruling.evidence,
+            removed=self._environments.removed,
         )
 
     def _resolved(self, task_id: str) -> str:
@@ -207,16 +261,6 @@ class Launching:
                 f"there is no lane {lane!r}{did_you_mean(lane, lanes)}. There are: {known}; "
                 f"a new one is a line in the configuration: [lanes] {lane} = 2"
             )
-
-    def _environment(self, environ: Mapping[str, str]) -> str:
-        """Give the digest under which an environment is stored; most launches share one."""
-        # The bytes behind os.environ: to compare them is fifty times faster than to decode them.
-        raw = dict(getattr(environ, "_data", environ))
-        if not self._digest or raw != self._raw:
-            self._raw = raw
-            self._variables = plain_text(dict(sorted(environ.items())))
-            self._digest = blake2b(self._variables.encode(), digest_size=16).hexdigest()
-        return self._digest
 
 
 def _due(task: Task, now: datetime) -> datetime | None:

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from errands.config import Config
+from errands.engine.asking import expire
 from errands.engine.belfry import Belfry
 from errands.engine.dispatcher import Dispatcher
 from errands.engine.home import Home
@@ -66,6 +67,7 @@ class Loops:
             output,
             home,
             look=self.look,
+            clock=clock,
             wake=self.wake,
             wake_later=self._wake_later,
         )
@@ -168,6 +170,14 @@ class Loops:
         if due is not None and due <= now:
             with self._store:
                 due = self._store.release_due(now=now)
+        expiry = self._store.next_expiry()
+        if expiry is not None and expiry <= now:
+            with self._store:
+                expired = expire(self._store, now=now)
+            self._belfry.tell(expired, ended=expired)
+            self._notifier.ring()
+            expiry = self._store.next_expiry()
+        due = min(filter(None, (due, expiry)), default=None)
         self._dispatcher.look()
         self._supervisor.stop_requested()
         self._sleep_until(due, now)
@@ -187,14 +197,16 @@ class Loops:
         self._supervisor.forget([*runs, *(run.id for _, run in revived)])
         for task, run in (*revived, *claimed):
             self._supervisor.start(task, run)
+        asked = self._dispatcher.asked()
         changed = [
             *ended,
             *released,
+            *asked,
             *(task.id for task, _ in claimed),
             *(task_of(each)[0] for each in given),
         ]
         self._belfry.tell(changed, ended=ended)
-        if ended:
+        if ended or asked:
             self._notifier.ring()
         self._watch_for_silence()
 

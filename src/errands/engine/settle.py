@@ -15,20 +15,21 @@ LONGEST_ANSWER = 16_000  # characters that a notice has of an agent's answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
+    from typing import Any
 
-    from errands.model.states import RunState
     from errands.ports.store import Store
 
 
-def settle(store: Store, run_id: str, state: RunState, *, now: datetime) -> list[str]:
+def settle(store: Store, run_id: str, state: str, *, now: datetime) -> list[str]:
     """Settle a run that ended without ever starting; give the ids of all tasks that ended with it."""
     announce(store, run_id, now=now)
     ended, _ = pass_on(store, run_id, state, now=now)
     return ended
 
 
-def pass_on(store: Store, run_id: str, state: RunState, *, now: datetime) -> tuple[list[str], list[str]]:
+def pass_on(store: Store, run_id: str, state: str, *, now: datetime) -> tuple[list[str], list[str]]:
     """Let the tasks that waited for a run go, or skip them; give those that ended, and those let go."""
     ended: list[str] = []
     released: list[str] = []
@@ -56,19 +57,20 @@ def announce(store: Store, run_id: str, *, now: datetime) -> None:
     except StoreUnreadable:
         return  # a damaged record fails alone: it must not undo the end of what it waited for
     run = view.latest
-    if should_notify(view.notify, failed=run.state == "skipped"):
+    # That somebody said no is told in any case: silence would look like success.
+    if view.state == "rejected" or should_notify(view.notify, failed=run.state == "skipped"):
         body = notice_body(
-            task=view.id, run=run_id, state=run.state, description=view.description, command=view.command,
+            task=view.id, run=run_id, state=view.state, description=view.description, command=view.command,
             error=run.error,
         )  # fmt: skip
-        store.add_notice(run_id, run.state, Address(channel="inbox", target=view.owner), body=body, now=now)
+        store.add_notice(run_id, view.state, Address(channel="inbox", target=view.owner), body=body, now=now)
 
 
 def notice_body(
     *,
     task: str,
     run: str,
-    state: RunState,
+    state: str,
     description: str,
     command: str,
     error: str | None,
@@ -76,7 +78,7 @@ def notice_body(
     signal: int | None = None,
     summary: str | None = None,
     elapsed: float | None = None,
-    answer: str | None = None,
+    more: Mapping[str, Any] = {},
 ) -> str:
     """Write the facts a notice carries; everything that came from outside is bounded."""
     return plain_text(
@@ -91,7 +93,7 @@ def notice_body(
             "error": None if error is None else _clipped(error, 400),
             "summary": summary,
             "elapsed": elapsed,
-            **({} if answer is None else {"answer": told_answer(task, answer)}),
+            **more,
         }
     )
 

@@ -13,10 +13,10 @@ from datetime import datetime, timedelta
 from errands.engine.dispatcher import Dispatcher
 from errands.engine.held import held_for
 from errands.engine.home import Home, last_output
-from errands.engine.settle import first_words, notice_body, pass_on, settle
+from errands.engine.settle import first_words, notice_body, pass_on, settle, told_answer
 from errands.model.action import Prompt
 from errands.model.ending import Ending
-from errands.model.errors import StoreError
+from errands.model.errors import ErrandsError
 from errands.model.notice import Address
 from errands.model.record import evolve
 from errands.model.rollup import rollup
@@ -29,6 +29,7 @@ from errands.ports.runner import Alive, Ended, NotStarted, Refused, Started
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.model.states import Failure
+    from errands.ports.clock import Clock
     from errands.ports.output import OutputPort
     from errands.ports.runner import Report, Runner
     from errands.ports.store import Store
@@ -50,6 +51,7 @@ class Supervisor:
         home: Home,
         *,
         look: Callable[[], None],
+        clock: Clock,
         wake: Callable[[], None],
         wake_later: Callable[[], None],
     ) -> None:
@@ -59,6 +61,7 @@ class Supervisor:
         self._output = output
         self._home = home
         self._look = look
+        self._clock = clock
         self._wake = wake
         self._wake_later = wake_later
         self._live: dict[str, tuple[Task, Run]] = {}
@@ -75,7 +78,7 @@ class Supervisor:
         self._watch(task, run)
         try:
             launch = self._dispatcher.launch(task, run)
-        except StoreError as error:
+        except ErrandsError as error:
             # The claim is on disk, and nobody else looks after it: without an end it would run for ever.
             self._ended[run.id] = Ended(run_id=run.id, ending=Ending(error=str(error)))
             self._wake()
@@ -96,18 +99,23 @@ class Supervisor:
             case NotStarted() if is_after_reboot:
                 self._ended[run.id] = Ended(run_id=run.id, ending=Ending(interrupted=True))
             case NotStarted():
-                return task, self._next_attempt(run)
+                return self._next_attempt(task, run)
             case Alive(pid=pid):
                 _LOG.info("run %s goes on (pid %s)", run.id, pid)
             case Ended() as report:
                 self._ended[run.id] = report
         return None
 
-    def _next_attempt(self, run: Run, spent: float = 0.0) -> Run:
-        """Note that a run is started anew: its last attempt never started, or it is an agent, who can go on."""
-        again = evolve(run, attempt=run.attempt + 1, spent=spent)
-        self._store.again(run.id, attempt=again.attempt, spent=spent)
-        return again
+    def _next_attempt(self, task: Task, run: Run) -> tuple[Task, Run] | None:
+        """Give a run to start anew because its last attempt provably never started, if it still may start."""
+        if not self._dispatcher.is_fit(task, run, self._clock.now()):
+            self._dispatcher.free(run.id)
+            self._live.pop(run.id, None)
+            self._heard.pop(run.id, None)
+            return None
+        again = evolve(run, attempt=run.attempt + 1)
+        self._store.again(run.id, attempt=again.attempt, spent=run.spent)
+        return task, again
 
     def record(self, *, now: datetime) -> tuple[list[str], list[str], list[str]]:
         """Write down what was reported; give the runs and tasks that ended, and the tasks let go by that.
@@ -134,7 +142,9 @@ class Supervisor:
             elapsed = self._ended[run_id].ending.elapsed or 0.0
             spent = run.spent + max(0.0, elapsed - held_for(self._home.run(run_id)))
             _LOG.warning("the agent of run %s died; attempt %d goes on", run_id, run.attempt + 1)
-            revived.append((task, self._next_attempt(run, spent)))
+            again = evolve(run, attempt=run.attempt + 1, spent=spent)
+            self._store.again(run_id, attempt=again.attempt, spent=spent)
+            revived.append((task, again))
         return revived
 
     def _is_cut_off(self, run_id: str) -> bool:
@@ -232,8 +242,9 @@ class Supervisor:
                         self._ended[run.id] = found
                     case NotStarted():
                         with self._store:
-                            again = self._next_attempt(run)
-                        self.start(task, again)
+                            again = self._next_attempt(task, run)
+                        if again is not None:
+                            self.start(*again)
                 self._stopping.discard(run.id)  # whoever was asked to stop it never had it
         self._wake()
 
@@ -251,13 +262,17 @@ class Supervisor:
             body = notice_body(
                 task=task.id, run=run_id, state=outcome.run_state, description=task.description,
                 command=task.action.line, error=outcome.error, exit_code=ending.code, signal=ending.signal,
-                summary=summary, elapsed=ending.elapsed, answer=None if said is None else said.answer,
+                summary=summary, elapsed=ending.elapsed, more=_answer(task, said),
             )  # fmt: skip
             address = Address(channel="inbox", target=task.owner)
             # Whoever blocks until the answer is there has a moment to say that it has arrived.
             later = now + AWAITED if said is not None and self._store.is_awaited(run_id) else None
             self._store.add_notice(run_id, outcome.run_state, address, body=body, now=now, not_before=later)
         ended, released = pass_on(self._store, run_id, outcome.run_state, now=now)
+        if said is not None and (question := self._store.question(task.id)) is not None:
+            # A call that waited for a person went with its run.
+            note = f"run {run.number} is {outcome.run_state}"
+            self._store.answer(question.id, "void", by="nobody", door="", now=now, note=note)
         if said is not None and outcome.run_state != "completed":
             ended += self._stop_children(task, run, now)
         return ended, released
@@ -297,3 +312,7 @@ class Supervisor:
         except (OSError, ValueError):
             return None  # the task took its log away, or garbled it; how it ended is known all the same
         return summarise(task.action.line, piece.content.decode("utf-8", "replace"), exit_code=ending.code)
+
+
+def _answer(task: Task, said: Exchange | None) -> dict[str, str]:
+    return {} if said is None or said.answer is None else {"answer": told_answer(task.id, said.answer)}

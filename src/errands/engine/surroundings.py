@@ -6,6 +6,7 @@ Made for one judgement and thrown away: what it has read it reads only once. Wha
 from __future__ import annotations
 
 import os
+import pwd
 import stat
 
 from errands.model.risk.gitconfig import Unreadable, danger, read_settings
@@ -15,8 +16,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-# What marks the top of a project, the nearest one above a directory.
-_MARKS = (".git", "errands.toml", "pyproject.toml", "package.json", "Cargo.toml", "go.mod")
+# What marks the top of a project; a kind that stands earlier counts more.
+_MARKS = (
+    ("errands.toml",),
+    (".git",),
+    ("pyproject.toml", "setup.py", "package.json", "Cargo.toml", "go.mod"),
+)
 _SYSTEM = (
     "/usr",
     "/bin",
@@ -44,9 +49,10 @@ class Here:
         self, cwd: str, environment: Mapping[str, str], *, project: str = "", shell: str = "/bin/bash"
     ) -> None:
         self.cwd = os.path.abspath(cwd)
-        self.project = os.path.abspath(project) if project else _project(self.cwd)
         self.home = environment.get("HOME") or os.path.expanduser("~")
+        self.project = os.path.abspath(project) if project else _project(self.cwd, self.home)
         self.shell = shell
+        self._settings = environment.get("XDG_CONFIG_HOME") or f"{self.home}/.config"
         self._path = environment.get("PATH", _DEFAULT_PATH)
         self._programs: dict[tuple[str, str], Program] = {}
         self._dangers: dict[str, tuple[str, ...]] = {}
@@ -57,7 +63,11 @@ class Here:
         return there
 
     def real(self, path: str) -> str:
-        return os.path.realpath(os.path.join(self.cwd, path))
+        path = os.path.join(self.cwd, path)
+        try:
+            return os.path.realpath(path)
+        except ValueError:  # no file can have such a name
+            return os.path.normpath(path)
 
     def program(self, name: str) -> Program:
         known = self._programs.get((name, self.cwd))
@@ -68,49 +78,88 @@ class Here:
     def git_dangers(self, directory: str) -> tuple[str, ...]:
         known = self._dangers.get(directory)
         if known is None:
-            found = _discovered(os.path.join(self.cwd, directory))
+            found = (*self._foreign_dangers(), *_discovered(os.path.join(self.cwd, directory)))
             known = self._dangers[directory] = tuple(dict.fromkeys(found))
         return known
+
+    def _foreign_dangers(self) -> Iterator[str]:
+        """Look at git's configuration in a home that is not this person's: somebody may have set HOME."""
+        own = _own_home()
+        for directory in (self.home, self._settings):
+            if own and is_within(self.real(directory), own):
+                continue
+            for name in (f"{directory}/.gitconfig", f"{directory}/git/config"):
+                yield from _dangers_of(name)
 
     def _find(self, name: str) -> Program:
         for entry in self._path.split(":"):
             path = os.path.join(self.cwd, entry, name)
             if os.path.isfile(path) and os.access(path, os.X_OK):
-                doubt = "the search path has a directory that is not absolute" if entry[:1] != "/" else ""
-                return Program(path=path, doubt=doubt or self._doubt(path), own=self._is_own(path))
+                if not entry.startswith("/"):
+                    return Program(path=path, doubt="the search path has a directory that is not absolute")
+                if doubt := _others_doubt(path):
+                    return Program(path=path, doubt=doubt)
+                doubt = self._doubt(path)
+                return Program(path=path, doubt=doubt, own=bool(doubt) and _is_in_environment(path))
         return Program()
 
     def _doubt(self, path: str) -> str:
-        real = os.path.realpath(path)
-        for each in dict.fromkeys((path, os.path.dirname(path), real, os.path.dirname(real))):
+        """Say why a program stands where anything may have been put."""
+        for each in (path, os.path.realpath(path)):
             if _is_system(each):
-                pass
-            elif is_within(each, self.project) or is_within(each, os.path.realpath(self.project)):
+                continue
+            if is_within(each, self.project) or is_within(each, os.path.realpath(self.project)):
                 return f"{path} stands in the project"
-            elif any(is_within(each, directory) for directory in _TEMPORARY):
+            if any(is_within(each, directory) for directory in _TEMPORARY):
                 return f"{path} stands in a temporary directory"
-            try:
-                found = os.stat(each)
-            except OSError as error:
-                return f"{each} cannot be looked at ({error.strerror})"
-            if found.st_mode & stat.S_IWOTH:
-                return f"everybody may write to {each}"
-            if found.st_uid not in (0, os.geteuid()):
-                return f"{each} belongs to somebody else"
         return ""
 
-    def _is_own(self, path: str) -> bool:
-        """Tell whether a program stands in a virtual environment of the project."""
-        environment = os.path.dirname(os.path.dirname(path))
-        return is_within(environment, self.project) and os.path.isfile(f"{environment}/pyvenv.cfg")
+
+def _others_doubt(path: str) -> str:
+    """Say how somebody else could have put a program there."""
+    real = os.path.realpath(path)
+    for each in dict.fromkeys((path, os.path.dirname(path), real, os.path.dirname(real))):
+        try:
+            found = os.stat(each)
+        except OSError as error:
+            return f"{each} cannot be looked at ({error.strerror})"
+        if found.st_mode & stat.S_IWOTH:
+            return f"everybody may write to {each}"
+        # In a namespace of its own the system's files may seem to be anybody's.
+        if found.st_uid not in (0, os.geteuid()) and not _is_system(each):
+            return f"{each} belongs to somebody else"
+    return ""
 
 
-def _project(cwd: str) -> str:
-    """Find the project that a directory belongs to: itself, if nothing above it is marked."""
-    for directory in _upwards(cwd):
-        if any(os.path.lexists(os.path.join(directory, mark)) for mark in _MARKS):
-            return directory
+def _is_in_environment(path: str) -> bool:
+    """Tell whether a program stands in a virtual environment of Python."""
+    return os.path.isfile(os.path.join(os.path.dirname(os.path.dirname(path)), "pyvenv.cfg"))
+
+
+def _project(cwd: str, home: str) -> str:
+    """Find the project that a directory belongs to: itself, if nothing above it is marked.
+
+    A home, or a place where everybody writes, is no project of what stands in it.
+    """
+    above = [
+        directory
+        for directory in _upwards(cwd)
+        if directory == cwd or not (is_within(home, directory) or directory in _TEMPORARY)
+    ]
+    for marks in _MARKS:
+        for directory in above:
+            if any(os.path.lexists(os.path.join(directory, mark)) for mark in marks):
+                return directory
     return cwd
+
+
+def _own_home() -> str:
+    """Give the home that the system knows for this person; empty if it knows none."""
+    try:
+        home = os.path.realpath(pwd.getpwuid(os.geteuid()).pw_dir)
+    except KeyError:
+        return ""
+    return "" if home == "/" else home
 
 
 def _upwards(directory: str) -> Iterator[str]:
@@ -189,6 +238,16 @@ def _repository(worktree: str, mark: str, *, depth: int) -> Iterator[str]:
         yield f"the repository in {worktree} cannot be read: {error}"
 
 
+def _dangers_of(name: str) -> Iterator[str]:
+    """Name the dangers of one file of git's configuration, if it is there."""
+    try:
+        settings = read_settings(_content(name)) if os.path.lexists(name) else ()
+    except (OSError, Unreadable) as error:
+        yield f"{name} cannot be read: {error}"
+        return
+    yield from (said for setting in settings if (said := danger(setting)))
+
+
 def _git_directory(worktree: str, mark: str) -> str:
     if os.path.isdir(mark):
         return os.path.realpath(mark)
@@ -210,32 +269,33 @@ def _common(directory: str) -> str:
 
 
 def _content(name: str) -> str:
+    content = _bytes(name, _LARGEST + 1)
+    if len(content) > _LARGEST or b"\0" in content:
+        raise Unreadable(f"{name} is no text of a sensible size")
+    return content.decode("utf-8", "surrogateescape")
+
+
+def _bytes(name: str, most: int = -1) -> bytes:
     # Anything but a plain file, a pipe for instance, could make a reader wait.
     descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     with open(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise Unreadable(f"{name} is no file")
-        content = file.read(_LARGEST + 1)
-    if len(content) > _LARGEST or b"\0" in content:
-        raise Unreadable(f"{name} is no text of a sensible size")
-    return content.decode("utf-8", "surrogateescape")
+        return file.read(most)
 
 
 def _links(directory: str, *, short: bool) -> Iterator[str]:
     """Name the repositories within a repository that git knows of, by its index (with short hashes)."""
     index = os.path.join(directory, "index")
     if os.path.lexists(index):
-        with open(index, "rb") as file:
-            content = file.read()
+        content = _bytes(index)
         if _GITLINK in content:
             if not short:
                 raise Unreadable("its index has long hashes and may hold other repositories")
             yield from _entries(content)
     for name in os.listdir(directory):
-        if name.startswith("sharedindex."):
-            with open(os.path.join(directory, name), "rb") as file:
-                if _GITLINK in file.read():
-                    raise Unreadable("its index is split and may hold other repositories")
+        if name.startswith("sharedindex.") and _GITLINK in _bytes(os.path.join(directory, name)):
+            raise Unreadable("its index is split and may hold other repositories")
 
 
 def _entries(index: bytes) -> Iterator[str]:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Literal
 
+    from errands.model.sandbox import Sandbox
+
     Command = tuple[str, ...] | str
     Input = Literal["none", "pipe", "pty"]
 
@@ -33,6 +35,7 @@ class Shell:
     before: tuple[Command, ...] = ()
     lastly: tuple[Command, ...] = ()
     input: Input = "none"
+    sandbox: Sandbox | None = None
 
     @property
     def line(self) -> str:

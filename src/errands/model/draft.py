@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from errands.model.approval import CONSENTS
 from errands.model.errors import BadValue
 from errands.model.notice import POLICIES
 from errands.model.record import record
+from errands.model.sandbox import WALLS
 from errands.model.task import PRIORITIES
 
 TYPE_CHECKING = False
@@ -19,8 +21,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from errands.model.action import Command, Input
+    from errands.model.approval import Consent
     from errands.model.limits import OnIdle
     from errands.model.notice import Policy
+    from errands.model.sandbox import Walls
     from errands.model.task import Priority
 
 UNLIMITED = timedelta.max
@@ -31,7 +35,8 @@ BUDGETS = ("input_tokens", "output_tokens", "total_tokens", "requests", "tool_ca
 class Draft:
     """None means the default: of the configuration, or, for `environ` and `cwd`, of the launching process.
 
-    `UNLIMITED` (for memory and processes: 0) means no limit although the configuration has one.
+    `UNLIMITED` (for memory and processes: 0) means no limit although the configuration has one. `consent`
+    says whether a person typed it, or the caller answers for it; `propose` has it wait for a person anyway.
     """
 
     command: Command = ()
@@ -65,6 +70,10 @@ class Draft:
     output: int | None = None
     grace: timedelta | None = None
     input: Input = "none"
+    sandbox: Walls = "none"
+    consent: Consent = "none"
+    door: str = "python"
+    propose: bool = False
     agent: str | None = None
     model: str | None = None
     tools: tuple[str, ...] | None = None
@@ -85,11 +94,13 @@ def check(draft: Draft) -> None:
         if not key or "=" in key:
             raise BadValue(f"{key!r} is no name for an environment variable; write NAME=VALUE")
         _check_text((key, value), "the environment")
-    for label in ("batch", "key", "owner", "parent", "message", "created_by"):
+    for label in ("batch", "key", "owner", "parent", "message", "created_by", "door"):
         _check_label(label, getattr(draft, label))
     _one_of("priority", draft.priority, PRIORITIES)
     _one_of("notify", draft.notify or "always", POLICIES)
     _one_of("input", draft.input, ("none", "pipe", "pty"))
+    _one_of("sandbox", draft.sandbox, WALLS)
+    _one_of("consent", draft.consent, CONSENTS)
     _one_of("on_idle", draft.on_idle or "stop", ("stop", "report"))
     for label, span in (("timeout", draft.timeout), ("idle", draft.idle), ("cpu", draft.cpu)):
         if span is not None and span.total_seconds() <= 0:
@@ -121,8 +132,8 @@ def _check_prompt(draft: Draft, prompt: str) -> None:
         raise BadValue("a task has a command or a prompt, not both; leave one out")
     if not prompt.strip():
         raise BadValue("there is no prompt; give one, for example: errands ask 'why do the tests fail?'")
-    if draft.then or draft.before or draft.lastly or draft.input != "none":
-        raise BadValue("a prompt has no further commands, hooks or input; leave them out")
+    if draft.then or draft.before or draft.lastly or draft.input != "none" or draft.sandbox != "none":
+        raise BadValue("a prompt has no further commands, hooks, input or walls; leave them out")
     for label in ("prompt", "agent", "model", "fork"):
         _check_label(label, getattr(draft, label))
     for name, amount in draft.budget.items():

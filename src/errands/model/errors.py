@@ -38,6 +38,30 @@ class IllegalMove(ErrandsError):
     """A state change that the tables do not allow; nothing was written."""
 
 
+class Denied(ErrandsError):
+    """A rule of the configuration forbids it, whoever asks; nothing was created."""
+
+    exit_code = 4
+
+
+class AlreadyResolved(ErrandsError):
+    """The question has its answer already, or is no longer the one that was seen."""
+
+    exit_code = 4
+
+
+class Drifted(ErrandsError):
+    """What was asked about has changed since, so it is asked about anew."""
+
+    exit_code = 4
+
+
+class NotAPerson(ErrandsError):
+    """Only a person can consent; what runs in the background, or speaks for an agent, is none."""
+
+    exit_code = 2
+
+
 class AlreadyActive(ErrandsError):
     """The task has a live run already."""
 

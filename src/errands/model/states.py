@@ -21,9 +21,15 @@ if TYPE_CHECKING:
     Skip = Literal["overlap", "dependency", "quiet", "duplicate"]
 
 TASK_MOVES: dict[str, dict[str, TaskState]] = {
-    "proposed": {"approve": "active", "reject": "rejected", "cancel": "cancelled"},
+    "proposed": {"approve": "active", "reject": "rejected", "give up": "failed", "cancel": "cancelled"},
     "rejected": {},
-    "active": {"pause": "paused", "finish": "done", "give up": "failed", "cancel": "cancelled"},
+    "active": {
+        "ask": "proposed",
+        "pause": "paused",
+        "finish": "done",
+        "give up": "failed",
+        "cancel": "cancelled",
+    },
     "paused": {"unpause": "active", "cancel": "cancelled"},
     "done": {"reopen": "active"},
     "failed": {"reopen": "active"},
@@ -32,7 +38,8 @@ TASK_MOVES: dict[str, dict[str, TaskState]] = {
 
 RUN_MOVES: dict[str, dict[str, RunState]] = {
     "pending": {"start": "running", "cancel": "cancelled", "skip": "skipped"},
-    "running": {"complete": "completed", "fail": "failed", "cancel": "cancelled"},
+    # Back to the queue only if it provably never started, and what it was approved for has changed.
+    "running": {"complete": "completed", "fail": "failed", "cancel": "cancelled", "hold": "pending"},
     "completed": {},
     "failed": {},
     "cancelled": {},
@@ -40,6 +47,8 @@ RUN_MOVES: dict[str, dict[str, RunState]] = {
 }
 
 LIVE: tuple[RunState, ...] = ("pending", "running")
+# What a person would call the states of whatever has not ended.
+OPEN: tuple[str, ...] = ("proposed", *LIVE)
 ENDED: tuple[RunState, ...] = ("completed", "failed", "cancelled", "skipped")
 FAILURES: tuple[Failure, ...] = (
     "exit",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from errands.model.action import Action
     from errands.model.limits import Limits
     from errands.model.notice import Policy
+    from errands.model.risk.verdict import Verdict
     from errands.model.states import TaskState
     from errands.model.trigger import Now
 
@@ -27,6 +28,10 @@ PRIORITIES: tuple[Priority, ...] = ("high", "normal", "low")
 
 @record
 class Task:
+    """`evidence` is what the verdict rests on besides the words, as JSON; `removed` names the variables that
+    its environment lost because it was judged harmless.
+    """
+
     id: str
     kind: Kind
     state: TaskState
@@ -47,6 +52,13 @@ class Task:
     after: tuple[str, ...]
     created_at: datetime
     created_by: str
+    approved_by: str | None = None
+    approved_at: datetime | None = None
+    door: str = ""
+    verdict: Verdict = "auto"
+    digest: str = ""
+    evidence: str | None = None
+    removed: str = ""
 
     @property
     def due_at(self) -> datetime | None:

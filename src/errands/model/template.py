@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _COMMANDS = ("then", "before", "lastly")
 _SPANS = ("timeout", "idle", "cpu", "grace")
+# They belong to whoever starts it: nobody consents once for all times.
+_UNKEPT = ("environ", "consent", "door", "propose")
 
 
 def check_name(name: str) -> None:
@@ -73,7 +75,7 @@ def to_text(draft: Draft) -> str:
     kept: dict[str, Any] = {"command": draft.command}
     for name in fields(draft):
         value = getattr(draft, name)
-        if name != "environ" and value != getattr(blank, name):
+        if name not in _UNKEPT and value != getattr(blank, name):
             kept[name] = _span_text(value) if isinstance(value, timedelta) else value
     return json.dumps(kept)
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
+    from errands.model.approval import Approval
     from errands.model.notice import Policy
     from errands.model.progress import Progress
     from errands.model.run import Run
@@ -70,7 +71,10 @@ class AgentView:
 
 @record
 class View:
-    """A task with its latest run; `details` and `history` are there when one task was asked for."""
+    """A task with its latest run; `details` and `history` are there when one task was asked for.
+
+    `question` is what a person has to answer before a proposed task may start.
+    """
 
     id: str
     kind: str
@@ -97,6 +101,11 @@ class View:
     latest: RunView
     progress: Progress | None = None
     activity_at: datetime | None = None
+    approved_by: str | None = None
+    approved_at: datetime | None = None
+    door: str = ""
+    verdict: str = "auto"
+    question: Approval | None = None
     agent: AgentView | None = None
     details: Mapping[str, Any] | None = None
     history: tuple[RunView, ...] = ()
@@ -130,7 +139,7 @@ class View:
         return " ".join([*words, "(forked)"] if self.agent.forked else words)
 
 
-def first_view(task: Task, run: Run, output_file: str) -> View:
+def first_view(task: Task, run: Run, output_file: str, question: Approval | None = None) -> View:
     """Show a task that was made just now: what is known needs no look at the store."""
     return View(
         id=task.id,
@@ -164,6 +173,11 @@ def first_view(task: Task, run: Run, output_file: str) -> View:
             created_at=run.created_at,
             output_file=output_file,
         ),
+        approved_by=task.approved_by,
+        approved_at=task.approved_at,
+        door=task.door,
+        verdict=task.verdict,
+        question=question,
         agent=_first_agent_view(task),
     )
 
@@ -178,6 +192,8 @@ def _first_agent_view(task: Task) -> AgentView | None:
 def exit_code(view: View) -> int:
     """Give the code with which a waiter leaves: the task's own where it has one."""
     run = view.latest
+    if view.state in ("proposed", "rejected"):
+        return 4
     match run.state:
         case "completed":
             return 0
@@ -245,8 +261,13 @@ def as_json(view: View) -> dict[str, Any]:
         "retrieved_at": run.retrieved_at,
         "activity_at": view.activity_at,
         "progress": None if view.progress is None else _plain(view.progress),
-        "approved_by": view.created_by,
-        "approved_at": view.created_at,
+        "verdict": view.verdict,
+        "door": view.door,
+        "approved_by": view.approved_by,
+        "approved_at": view.approved_at,
+        "approval": None if view.question is None else view.question.id,
+        "reasons": [] if view.question is None else [_plain(each) for each in view.question.reasons],
+        "expires_at": None if view.question is None else view.question.expires_at,
         "agent": None if agent is None else agent.name,
         "model": None if agent is None else agent.model,
         "resumed": view.is_resumed,
@@ -263,12 +284,13 @@ def as_json(view: View) -> dict[str, Any]:
     if view.details is not None:
         flat.update(view.details)
         flat["history"] = [_plain(each) for each in view.history]
-    return {key: _iso(value) for key, value in flat.items()}
+    return {key: plain_value(value) for key, value in flat.items()}
 
 
 def _plain(thing: Any) -> dict[str, Any]:
-    return {name: _iso(getattr(thing, name)) for name in fields(thing)}
+    return {name: plain_value(getattr(thing, name)) for name in fields(thing)}
 
 
-def _iso(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
+    """Write a time as text; everything else is plain already."""
     return value.isoformat().replace("+00:00", "Z") if hasattr(value, "isoformat") else value

@@ -10,13 +10,15 @@ from errands.model.record import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
     from typing import Protocol
 
+    from errands.model.approval import Approval, ApprovalState
     from errands.model.ending import Ending
     from errands.model.event import Event
     from errands.model.notice import Address, Notice
+    from errands.model.risk.verdict import Reason
     from errands.model.rollup import Outcome
     from errands.model.run import Cause, Run
     from errands.model.session import Exchange, Session, Waiting
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from errands.model.view import RunView, View
     from errands.ports.spans import SpanStore
 
+    # Whether what a run was approved for is still what would run.
+    Fit = Callable[[Task, Run], bool]
+
     class Store(SpanStore, Protocol):
         def __enter__(self) -> Store: ...
         def __exit__(self, kind: object, error: object, trace: object) -> None: ...
@@ -32,7 +37,7 @@ if TYPE_CHECKING:
 
         # Tasks and runs come and go.
         def add_task(self, task: Task, *, not_before: datetime | None = None) -> Run | None:
-            """Add a task and queue its first run; None when its id is taken."""
+            """Add a task and queue its first run, held if it is only proposed; None when its id is taken."""
 
         def add_run(
             self, task_id: str, *, cause: Cause, now: datetime, not_before: datetime | None = None
@@ -58,8 +63,12 @@ if TYPE_CHECKING:
         def ready_lanes(self) -> list[str]:
             """Name the lanes in which runs are ready."""
 
-        def claim(self, lane: str, *, limit: int, now: datetime) -> list[tuple[Task, Run]]:
-            """Take the next ready runs of a lane, best priority and oldest first, and make them running."""
+        def claim(self, lane: str, *, limit: int, now: datetime, fit: Fit = ...) -> list[tuple[Task, Run]]:
+            """Take the next ready runs of a lane, best priority and oldest first, and make them running.
+
+            `fit` is asked about each whose verdict rests on more than its words; one that is not fit is left
+            to whoever said so.
+            """
 
         def add_waits(self, run_id: str, on: Sequence[str]) -> None:
             """Make a pending run wait for tasks that have not completed yet."""
@@ -75,6 +84,9 @@ if TYPE_CHECKING:
             self, run: Run, outcome: Outcome, ending: Ending, *, summary: str | None, now: datetime
         ) -> bool:
             """Write how a run ended, its task's new state, its event; False if it had ended already."""
+
+        def turn_down(self, run_id: str, *, why: str, now: datetime) -> bool:
+            """Cancel the pending run of a proposed task and reject the task."""
 
         def withdraw(self, run_id: str, *, by: str, now: datetime) -> bool:
             """Cancel a pending run; False when it is no longer pending."""
@@ -100,6 +112,47 @@ if TYPE_CHECKING:
         ) -> None: ...
         def note_idle(self, run_id: str) -> bool:
             """Note that a run's silence was reported; False when it was before."""
+
+        # Approvals.
+        def ask(
+            self,
+            task: Task,
+            run: int,
+            reasons: Sequence[Reason],
+            *,
+            now: datetime,
+            expires_at: datetime,
+            is_granted: bool = False,
+        ) -> Approval:
+            """Write down a question about a task, with its answer if it was given before it was asked."""
+
+        def question(self, task_id: str) -> Approval | None:
+            """Give the question about a task that waits for an answer."""
+
+        def approvals(self, task_id: str | None = None, *, limit: int | None = None) -> list[Approval]:
+            """List the questions about one task, oldest first, or about all, newest first."""
+
+        def answer(
+            self, approval_id: int, state: ApprovalState, *, by: str, door: str, now: datetime, note: str = ""
+        ) -> bool:
+            """Answer a question; False when it was answered before."""
+
+        def grant(self, task_id: str, *, by: str, door: str, now: datetime) -> None:
+            """Make a proposed task active, and let go of its run."""
+
+        def hold(self, run: Run, *, now: datetime) -> None:
+            """Make a task proposed again and hold its run, which has not started; answers so far are void."""
+
+        def rejudge(self, task: Task, *, now: datetime) -> None:
+            """Write down anew what was found out about a task, and by whom it is approved."""
+
+        def next_expiry(self) -> datetime | None:
+            """Tell when the next question expires."""
+
+        def overdue(self, *, now: datetime) -> list[Approval]: ...
+        def keep_always(self, digest: str, *, by: str, now: datetime) -> None: ...
+        def always(self, digest: str) -> str | None:
+            """Name who approved exactly this for all times."""
 
         # Questions.
         def task(self, task_id: str) -> Task: ...
@@ -234,3 +287,8 @@ class Query:
     ids: tuple[str, ...] | None = None
     limit: int | None = None
     before: str | None = None
+
+
+def always(task: Task, run: Run) -> bool:
+    """Take every run for fit."""
+    return True

@@ -267,9 +267,10 @@ class Run:
     def _reason_to_stop(self, now: float) -> str:
         if self._is_cancelled:
             return "cancel"
-        if now >= min(self._ends_at + self._waited, self._outlet.last + self._idle_for):
-            if reason := self._reason_of_time(now):
-                return reason
+        if now >= min(self._ends_at + self._waited, self._outlet.last + self._idle_for) and (
+            reason := self._reason_of_time(now)
+        ):
+            return reason
         if now >= self._limits.due:
             found = self._limits.exceeded(self._tree, cpu_before=self._cpu, now=now)
             if found:

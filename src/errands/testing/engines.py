@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 
 from errands.bootstrap import connect
 from errands.engine.asynchronous import AsyncEngine
+from errands.model.draft import Draft
+from errands.model.states import OPEN
 from errands.model.view import View
 
 T = TypeVar("T")
@@ -25,7 +27,7 @@ class TestEngine(AsyncEngine):
 
     __test__ = False  # pytest would take it for a suite, by its name
 
-    async def finished(self, command: str | Sequence[str], **options: Any) -> View:
+    async def finished(self, command: str | Sequence[str] | Draft, **options: Any) -> View:
         """Run a task to its end."""
         task = await self.submit(command, **options)
         return await self.wait(task.id, timeout=WITHIN)
@@ -59,13 +61,16 @@ class TestEngine(AsyncEngine):
 
 @asynccontextmanager
 async def embedded(home: str, **overrides: Any) -> AsyncIterator[TestEngine]:
-    """Hold a home and run its loops; `overrides` are configuration keys, as for `errands.connect`."""
-    async with connect(home, **overrides) as connected:
+    """Hold a home and run its loops; `overrides` are configuration keys, as for `errands.connect`.
+
+    The test answers for what it submits, unless it says `yes=False`.
+    """
+    async with connect(home, **{"yes": True, **overrides}) as connected:
         engine = TestEngine(connected.engine, unheld=_nobody)
         try:
             yield engine
         finally:
-            live = [view.id for view in await engine.list(states=("pending", "running"))]
+            live = [view.id for view in await engine.list(states=OPEN)]
             await engine.cancel(*live)
             await engine.wait_all(live, timeout=WITHIN)
 

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from errands.model.action import Shell
 from errands.model.ending import Ending
+from errands.model.event import Event
 from errands.model.limits import Limits
 from errands.model.record import evolve
 from errands.model.run import Run
 from errands.model.task import Task
 from errands.model.trigger import Now
 from errands.testing.clock import START
+
+
+def moves(events: Iterable[Event]) -> list[str]:
+    """Name what became of a task, without what was found out about it before it was queued."""
+    return [event.name for event in events if event.name not in ("approved", "variables removed")]
 
 
 def sample_task(id: str = "true-222222", **changes: Any) -> Task:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from errands.engine.judging import Ruling
 from errands.engine.launching import Launching
 from errands.model.draft import Draft
 from errands.model.record import evolve
@@ -21,5 +22,5 @@ def break_engine() -> None:
     exchange(Launching, "launch_all", _launch_all)
 
 
-def _launch_all(launching: Launching, drafts: Sequence[Draft], **named: Any) -> list[View]:
-    return launch_all(launching, [evolve(draft, key=None) for draft in drafts], **named)
+def _launch_all(launching: Launching, judged: Sequence[tuple[Draft, Ruling]], **named: Any) -> list[View]:
+    return launch_all(launching, [(evolve(draft, key=None), ruling) for draft, ruling in judged], **named)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from .person import Person
+from .terminal import Terminal
 
 
 @pytest.fixture(scope="module")
@@ -23,3 +25,17 @@ def newcomer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
     somebody = Person(place / "home", place)
     yield somebody
     somebody.leaves()
+
+
+@pytest.fixture
+def terminal(person: Person) -> Iterator[Terminal]:
+    made = Terminal(person)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def precious(tmp_path: Path) -> Path:
+    """Something that would be missed."""
+    (tmp_path / "precious").mkdir()
+    return tmp_path / "precious"

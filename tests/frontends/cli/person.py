@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 COMMAND = [sys.executable, "-m", "errands"]
+STARTS = (("run",), ("restart",), ("template", "run"))
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,12 @@ class Answer:
         (only,) = self.objects
         return only
 
+    @property
+    def proposal(self) -> str:
+        """The id in what is said about a proposal."""
+        assert self.out.startswith("proposed "), self
+        return self.out.split()[1].rstrip(":")
+
 
 class Person:
     def __init__(self, home: Path, cwd: Path) -> None:
@@ -48,9 +55,17 @@ class Person:
         code: int | None = 0,
         given: str | bytes = b"",
         cwd: Path | None = None,
+        yes: bool = True,
         **environ: str,
     ) -> Answer:
-        """Type a command and read its answer; a code that was not expected fails the test."""
+        """Type a command and read its answer; a code that was not expected fails the test.
+
+        Nobody here has a terminal, so whatever starts something passes `--yes`, unless told otherwise.
+        """
+        if yes and words[:1] in STARTS:
+            words = (words[0], "--yes", *words[1:])
+        elif yes and words[:2] in STARTS:
+            words = (*words[:2], "--yes", *words[2:])
         done = subprocess.run(
             [*COMMAND, *words],
             input=given.encode() if isinstance(given, str) else given,

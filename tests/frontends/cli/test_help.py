@@ -129,7 +129,7 @@ def test_completion_knows_verbs_options_values_ids_and_names(person: Person) -> 
     dead = person.finishes("--name", "ended", "true")
     person.types("template", "save", "cake", "true")
 
-    assert candidates(person, "re") == ["restart"]
+    assert candidates(person, "re") == ["restart", "reject"]
     assert set(candidates(person, "d")) >= {"daemon", "doctor"}
     assert candidates(person, "daemon", "st") == ["start", "stop", "status"]
     assert candidates(person, "run", "--idle") == ["--idle-timeout"]
@@ -138,6 +138,7 @@ def test_completion_knows_verbs_options_values_ids_and_names(person: Person) -> 
     assert candidates(person, "ls", "--state", "=", "com", shell="bash") == ["completed"]
     assert candidates(person, "cancel", "") == [live]
     assert candidates(person, "cancel", live, "") == []
+    assert candidates(person, "approve", "") == []
     assert candidates(person, "restart", "e") == [dead]
     assert candidates(person, "show", "e") == [dead]
     assert candidates(person, "ls", "--batch", "") == ["night"]
@@ -214,6 +215,7 @@ def test_the_commands_people_wait_for_import_nothing_heavy(person: Person, verb:
         "inspect",
         "tomllib",
         "pathlib",
+        "tree_sitter",
     ]
     # What output needs to be looked at (masking), only those pay for that look.
     heavy += [] if verb in ("show", "logs", "run") else ["re", "enum", "json", "signal"]

@@ -143,7 +143,8 @@ def test_doctor_finds_nothing_wrong_with_a_healthy_home(newcomer: Person) -> Non
     assert untouched.out.endswith("\nall is well\n")
     assert {finding["level"] for finding in findings} == {"ok"}
     assert {finding["section"] for finding in findings} == {
-        *("configuration", "permissions", "disk", "store", "daemon", "platform", "runs", "notices")
+        *("configuration", "permissions", "disk", "store", "daemon", "platform", "runs", "approvals"),
+        "notices",
     }
 
 

@@ -284,11 +284,22 @@ def test_a_unique_beginning_of_an_id_is_enough(person: Person) -> None:
 
 
 @pytest.mark.parametrize(
-    "verb", ["show", "logs", "wait", "cancel", "stop", "restart", "clear"], ids=lambda verb: str(verb)
+    "verb",
+    ["show", "logs", "wait", "cancel", "stop", "restart", "clear", "approve", "reject", "audit"],
+    ids=lambda verb: str(verb),
 )
 @pytest.mark.spec("X7")
+@pytest.mark.fault("F54")
 def test_an_unknown_id_is_not_found_whatever_the_verb(person: Person, verb: str) -> None:
-    for nothing in ("nothing-222222", "../../etc/passwd", "\x1b[2J", ""):
+    for nothing in (
+        "nothing-222222",
+        "../../etc/passwd",
+        "%2e%2e%2f",
+        "x" * 4096,
+        "\uff52\uff4d",
+        "\x1b[2J",
+        "",
+    ):
         answer = person.types(verb, nothing, code=3)
 
         assert answer.err.startswith("errands: ")

@@ -153,7 +153,6 @@ def test_raw_bytes_come_through_as_they_are(person: Person) -> None:
         (["sleep", "5", "--name", "x"], "is --name for errands or for sleep?"),
         (["--every", "5m", "true"], "run has no option --every"),
         (["--cron", "* * * * *", "true"], "run has no option --cron"),
-        (["--yes", "true"], "run has no option --yes"),
         (["--stdin", "--pty", "cat"], "--pty includes --stdin"),
         (["--raw", "true"], "give it with --wait"),
         (["--json", "-q", "true"], "--json and --quiet exclude each other"),

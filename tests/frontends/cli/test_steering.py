@@ -212,7 +212,7 @@ def test_an_ending_is_told_once_and_looking_at_a_task_tells_nothing(newcomer: Pe
     assert peeked["run_id"] == f"{task_id}.1"
     assert peeked["state"] == "unread"
     assert told.startswith(f"{task_id}  ✗ failed  in ")
-    assert again == "nothing has ended since you last asked\n"
+    assert again == "nothing has happened since you last asked\n"
     assert newcomer.types("notices", "--undelivered").out == "every notice was delivered\n"
 
 

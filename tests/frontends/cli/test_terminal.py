@@ -4,56 +4,13 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pexpect
 import pytest
 
-from .person import COMMAND, Person
-
-SUSPEND, INTERRUPT = "\x1a", "\x03"
-
-
-class Terminal:
-    """A person's terminal: real keys, a real pseudo-terminal."""
-
-    def __init__(self, person: Person) -> None:
-        self._person = person
-        self._open: list[pexpect.spawn[str]] = []
-
-    def types(self, *words: str, columns: int = 100, **environ: str) -> pexpect.spawn[str]:
-        child = pexpect.spawn(
-            COMMAND[0],
-            [*COMMAND[1:], *words],
-            env={**self._person.environ, "TERM": "xterm", **environ},
-            cwd=str(self._person.cwd),
-            dimensions=(24, columns),
-            encoding="utf-8",
-            timeout=20,
-        )
-        self._open.append(child)
-        return child
-
-    def close(self) -> None:
-        for each in self._open:
-            each.close(force=True)
-
-
-@pytest.fixture
-def terminal(person: Person) -> Iterator[Terminal]:
-    made = Terminal(person)
-    yield made
-    made.close()
-
-
-def ended(child: pexpect.spawn[str]) -> tuple[str, int]:
-    """Read until the command ends; give what it printed and its exit code."""
-    child.expect(pexpect.EOF)
-    said = child.before or ""
-    child.close()
-    assert child.exitstatus is not None, f"died of signal {child.signalstatus}: {said}"
-    return said, child.exitstatus
+from .person import Person
+from .terminal import INTERRUPT, SUSPEND, Terminal, ended, plain
 
 
 def started(child: pexpect.spawn[str]) -> str:
@@ -61,10 +18,6 @@ def started(child: pexpect.spawn[str]) -> str:
     child.expect(r"started (\S+)")
     assert isinstance(child.match, re.Match)
     return str(child.match.group(1))
-
-
-def plain(text: str) -> str:
-    return re.sub(r"\x1b\[[0-9;]*[mK]", "", text)
 
 
 @pytest.mark.spec("L22")

@@ -82,3 +82,9 @@ def test_a_pager_of_one_command_is_a_danger(value: str) -> None:
 def test_an_alias_is_a_danger_only_when_it_runs_a_shell() -> None:
     assert danger(Setting(section="alias", middle="", key="x", value="!touch y"))
     assert danger(Setting(section="alias", middle="", key="x", value="status -s")) is None
+
+
+@pytest.mark.parametrize("value", ["%h %G?", "%+GK", "format:%-G?", "% GS"])
+def test_a_format_that_checks_signatures_is_a_danger(value: str) -> None:
+    assert danger(Setting(section="format", middle="", key="pretty", value=value))
+    assert danger(Setting(section="format", middle="", key="pretty", value="%h %s")) is None

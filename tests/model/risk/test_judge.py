@@ -53,6 +53,7 @@ def texts(*commands: Command, place: Place = CLEAN) -> str:
         "time pytest -q",
         "cat 'ünï.txt'",
         "grep -rn --include=*.py foo .",
+        "find . -name '*.py' -mtime -1 -exec wc -l {} +",
         "ls | xargs -n1 echo",
     ],
 )
@@ -87,6 +88,19 @@ def test_what_is_not_proved_is_asked(line: str) -> None:
     assert verdict(line) == "ask"
 
 
+def test_xargs_reads_only_what_find_printed() -> None:
+    assert verdict("find . -name '*.py' -print0 2>/dev/null | xargs -0 wc -l") == "auto"
+    assert verdict("find . -name '*.py' -print0 | xargs -0 wc -l < names") == "ask"
+    assert verdict("find . -name '*.py' -print0 2>&1 | xargs -0 wc -l") == "ask"
+
+
+@pytest.mark.parametrize(
+    "line", ["zsh -c 'cat ^a'", "zsh -c 'cat a~b'", "zsh -c '<README.md'", "< README.md"]
+)
+def test_what_some_shells_make_more_of_is_asked(line: str) -> None:
+    assert verdict(line) == "ask"
+
+
 @pytest.mark.parametrize("half", [0xD800, 0xDB83, 0xDC80, 0xDF00])
 def test_half_a_character_is_asked_about(half: int) -> None:
     assert verdict(f"ls {chr(half)}") == "ask"
@@ -117,6 +131,7 @@ def test_words_are_judged_without_a_shell() -> None:
     assert verdict(("timeout", "5", "pytest")) == "auto"
     assert verdict(("ls", "\u202e")) == "ask"
     assert verdict(()) == "ask"
+    assert verdict() == "ask"
 
 
 def test_every_step_of_a_sequence_and_every_hook_is_judged() -> None:
@@ -197,6 +212,9 @@ def test_tests_and_git_outside_of_the_project_are_asked_about() -> None:
         "'rm' -rf x",
         "git reset --hard",
         "git push --force",
+        "cd a; cd b; cd c; cd d; rm -rf x",
+        "env env env env env env env env rm -rf x",
+        "sudo " * 30 + "rm -rf x",
     ],
 )
 def test_harm_that_lasts_is_named_wherever_it_is_found(line: str) -> None:
@@ -212,6 +230,14 @@ def test_what_can_be_undone_is_not_called_lasting(line: str) -> None:
 
     assert judgement.verdict == "ask"
     assert judgement.lasting == ()
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize(
+    "word", ["sudo ", "env ", "eval ", "xargs ", "bash -c ", "find . -exec ", "timeout 5 ", "nice "]
+)
+def test_no_pile_of_wrappers_takes_long(word: str) -> None:
+    assert verdict(word * (9_000 // len(word)) + "rm x") == "ask"
 
 
 @pytest.mark.spec("A10")

@@ -58,6 +58,14 @@ def test_a_word_that_is_not_literal_may_be_what_is_forbidden_and_is_never_allowe
     assert not read_rules(allow=["git push *"]).allowing(words)
 
 
+@pytest.mark.parametrize(
+    "line", ["git -C x push", "git --no-pager -c a=b push --force", "git --git-dir=x push"]
+)
+def test_options_in_front_of_a_subcommand_hide_nothing_that_is_forbidden(line: str) -> None:
+    assert read_rules(deny=["git push *"]).denying(command(line))
+    assert not read_rules(allow=["git push *"]).allowing(command(line))
+
+
 def test_a_pattern_of_the_shell_is_never_allowed() -> None:
     assert not read_rules(allow=["make *"]).allowing((Word(text="make"), Word(text="a*", pattern=True)))
 

@@ -130,6 +130,7 @@ def test_a_name_behind_what_is_run_limits_nothing() -> None:
         "find . -name -exec cat {} +",
         "find . -exec env cat {} +",
         "find . -exec ';'",
+        "find . -execdir cat {} +",
     ],
 )
 def test_what_find_runs_is_one_of_a_few_that_read(line: str) -> None:

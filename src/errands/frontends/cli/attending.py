@@ -98,6 +98,11 @@ def _goes_on(view: View) -> str:
 def _ended(context: Context, task_id: str, *, is_told: bool, person: bool) -> int:
     view = context.engine.get(task_id)
     context.engine.mark_retrieved(view)
-    if is_told and (person or view.state != "completed"):
+    if view.state == "proposed":
+        from errands.frontends.cli.proposing import tell
+
+        # What it was approved for has changed before it could start.
+        tell(context, view)
+    elif is_told and (person or view.state != "completed"):
         context.note(ending_line(view, context.error_look, at=now()))
     return exit_code(view)

@@ -143,7 +143,7 @@ class Context:
     def known(self, what: Completes) -> Iterator[tuple[str, str]]:
         """What there is of a kind, newest first, with a few words about each, for completion."""
         from errands.model.sanitise import line
-        from errands.model.states import ENDED, LIVE
+        from errands.model.states import ENDED, OPEN
         from errands.ports.store import Query
 
         if what == "lanes":
@@ -154,7 +154,7 @@ class Context:
             batches = (view.batch for view in self.engine.list(Query(limit=1000)))
             yield from ((batch, "") for batch in dict.fromkeys(batches) if batch)
         else:
-            states = {"live": LIVE, "ended": ENDED}.get(what, ())
+            states = {"live": OPEN, "ended": ENDED, "proposed": ("proposed",)}.get(what, ())
             for view in self.engine.list(Query(states=states, limit=200)):
                 yield view.id, f"{view.state}: {line(view.description)}"
 

@@ -17,6 +17,7 @@ from errands.engine.holder import holder
 from errands.frontends.cli.showing import ago, now
 from errands.model.errors import ErrandsError
 from errands.model.record import record
+from errands.ports.store import Query
 from errands.text import plural, size
 
 TYPE_CHECKING = False
@@ -33,6 +34,7 @@ NO_SPACE = 20 << 20
 FEW_FILES = 1000
 ANSWERS_WITHIN = 2.0
 LATE = timedelta(minutes=1)
+UNANSWERED = timedelta(days=1)
 
 
 @record
@@ -218,6 +220,27 @@ def _platform(context: Context) -> Iterator[Finding]:
         yield Finding(level="warn", text=f"supervision by {name}: {each}")
     if not weaknesses:
         yield Finding(level="ok", text=f"supervision by {name}: every guarantee holds")
+    yield _sandbox()
+
+
+def _sandbox() -> Finding:
+    """See whether --sandbox would work; many containers do not let anybody build walls."""
+    import subprocess
+
+    from errands.engine.enclosing import bubblewrap
+
+    try:
+        words = (bubblewrap(), "--ro-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "/bin/true")
+    except ErrandsError:
+        return Finding(level="ok", text="no bubblewrap: everything works but --sandbox")
+    tried = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if tried.returncode:
+        return Finding(
+            level="warn",
+            text=f"--sandbox does not work here: {tried.stderr.strip()[:200]}",
+            advice="allow user namespaces, or leave --sandbox out and isolate tasks in another way",
+        )
+    return Finding(level="ok", text="--sandbox works (bubblewrap)")
 
 
 def _runs(context: Context) -> Iterator[Finding]:
@@ -251,6 +274,23 @@ def _is_forsaken(path: str) -> bool:
         os.close(handle)
 
 
+def _proposals(context: Context) -> Iterator[Finding]:
+    if not os.path.exists(context.home.store):
+        return
+    at = now()
+    found = [
+        Finding(
+            level="warn",
+            text=f"{view.id} was asked about {ago(view.question.asked_at, at=at)}, and nobody has answered; "
+            f"it expires {ago(view.question.expires_at, at=at)}",
+            advice=f"errands show {view.id}, then errands approve or errands reject",
+        )
+        for view in context.engine.list(Query(states=("proposed",)))
+        if view.question is not None and at - view.question.asked_at > UNANSWERED
+    ]
+    yield from found or [Finding(level="ok", text="no question has waited for long")]
+
+
 def _notices(context: Context) -> Iterator[Finding]:
     if not os.path.exists(context.home.store):
         return
@@ -277,5 +317,6 @@ SECTIONS: tuple[tuple[str, Callable[[Context], Iterator[Finding]]], ...] = (
     ("daemon", _daemon),
     ("platform", _platform),
     ("runs", _runs),
+    ("approvals", _proposals),
     ("notices", _notices),
 )

@@ -62,16 +62,22 @@ def wait_for(
     glance: Callable[[list[View]], None] | None = None,
     every: float = 0.5,
 ) -> list[View]:
-    """Wait until all tasks have ended or the time has passed; `glance` sees them now and then."""
+    """Wait until all tasks have ended or the time has passed; `glance` sees them now and then.
+
+    Nobody waits for the answer of a person: a task that needs one counts as if it had ended.
+    """
     gc.enable()  # whoever waits is no short command
     engine = context.engine
     deadline = None if timeout is None else time.monotonic() + timeout
     while True:
-        left = None if deadline is None else deadline - time.monotonic()
+        # A script that changes before the start sends a task back to a person, and no bell tells of that.
+        left = LOOK if deadline is None else min(LOOK, deadline - time.monotonic())
         if glance is not None:
             glance(engine.light(task_ids))
-            left = every if left is None else min(every, left)
-        live = wait(engine, task_ids, timeout=left, unheld=context.ensure_daemon)
+            left = min(every, left)
+        held = {view.id for view in engine.list(Query(states=("proposed",)))}
+        waited = [each for each in task_ids if each not in held]
+        live = wait(engine, waited, timeout=left, unheld=context.ensure_daemon)
         if not live or (deadline is not None and time.monotonic() >= deadline):
             return engine.light(task_ids)
 
@@ -86,8 +92,9 @@ def follow(
     try:
         while True:
             # The state is read before the output: what a run wrote before its end is then never missed.
-            latest = context.engine.store.view(task_id).latest
-            is_live = latest.number == number and latest.state in ("pending", "running")
+            view = context.engine.store.view(task_id)
+            latest = view.latest
+            is_live = latest.number == number and view.is_live and view.state != "proposed"
             went_on = show_from(context, run_id, lens, offset)
             if went_on > offset:
                 pause, offset = SOONEST, went_on

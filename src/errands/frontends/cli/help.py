@@ -29,7 +29,7 @@ def overview(look: Look) -> str:
     lines += [
         "",
         "errands VERB --help explains a verb; errands --version tells the version.",
-        "Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 124 wait timed out,",
+        "Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 not approved, 124 wait timed out,",
         "125 lost or skipped, 128+n died by signal n; wait and run --wait give the task's own code.",
     ]
     return "\n".join(lines)

@@ -19,7 +19,17 @@ if TYPE_CHECKING:
 
     # What completes a value in a shell.
     Completes = Literal[
-        "", "tasks", "live", "ended", "batches", "lanes", "templates", "files", "directories", "command"
+        "",
+        "tasks",
+        "live",
+        "ended",
+        "proposed",
+        "batches",
+        "lanes",
+        "templates",
+        "files",
+        "directories",
+        "command",
     ]
 
 

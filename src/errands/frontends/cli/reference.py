@@ -40,7 +40,7 @@ before and after the other words; what follows `--` is no option. Durations are 
 | 1 | it failed |
 | 2 | the command line or the configuration is wrong |
 | 3 | there is no such task or template |
-| 4 | reserved: the task was not approved |
+| 4 | it was not approved: the task waits for a yes, was rejected, or a rule forbids it |
 | 124 | the task had not ended when the waiting did |
 | 125 | the run was lost, interrupted or skipped |
 | 128+n | it died by signal n; 130 after Ctrl-C |

@@ -99,6 +99,9 @@ def signal_name(number: int | None) -> str:
 
 def waits_for(view: View, *, at: datetime) -> str:
     """Why a pending run has not started."""
+    if view.state == "proposed":
+        reasons = view.question.reasons if view.question else ()
+        return "needs a yes" + "".join(f": {line(reason.text)}" for reason in reasons[:1])
     if view.due_at is not None and view.due_at > at:
         return f"starts {ago(view.due_at, at=at)}"
     others = (view.details or {}).get("waiting_for")
@@ -107,6 +110,13 @@ def waits_for(view: View, *, at: datetime) -> str:
     if view.waits:
         return f"waits for {plural(view.waits, 'task')}"
     return f"waits for room in lane {view.lane}"
+
+
+def how_to_answer(ids: list[str]) -> str:
+    """What a person can do about tasks that wait for a yes."""
+    if len(ids) == 1:
+        return f"{ids[0]} waits for a yes: errands approve {ids[0]}, or errands reject {ids[0]}"
+    return f"{len(ids)} tasks wait for a yes: errands show ID, then errands approve ID or errands reject ID"
 
 
 def progress_text(view: View, look: Look, *, at: datetime, columns: int = 10) -> str:

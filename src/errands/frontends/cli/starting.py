@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 # How long to look whether a task starts at once, before saying that it waits.
 AT_ONCE = 0.1
+NOT_APPROVED = 4
 
 
 def variable(text: str) -> tuple[str, str]:
@@ -111,6 +112,11 @@ TRAITS = (
     ),
     Option(flags=("--pty",), help="give it a pseudo-terminal, with input as above"),
     Option(
+        flags=("--sandbox",),
+        help="let it write to its project and nowhere else, and see no secrets (needs bubblewrap)",
+    ),
+    Option(flags=("--no-network",), help="a sandbox without a network"),
+    Option(
         flags=("--notify",),
         metavar="WHEN",
         choices=POLICIES,
@@ -180,6 +186,7 @@ def draft_of(arguments: Arguments, command: Command) -> Draft:
         processes=arguments.processes,
         output=arguments.output_cap,
         input=kind,
+        sandbox="network" if arguments.no_network else "files" if arguments.sandbox else "none",
     )
 
 
@@ -203,7 +210,14 @@ def check_reply(arguments: Arguments) -> None:
 
 
 def reply(context: Context, arguments: Arguments, view: View, *, is_new: bool = True) -> int:
-    """Say that a task has started, or stay with it until it ends."""
+    """Say that a task has started, or stay with it until it ends; first ask, if it needs a yes."""
+    if view.state in ("proposed", "rejected"):
+        from errands.frontends.cli.proposing import settled
+
+        answered = settled(context, arguments, view, is_new=is_new)
+        if answered is None:
+            return NOT_APPROVED
+        view = answered
     if arguments.wait:
         from errands.frontends.cli.attending import attend
 

@@ -148,7 +148,7 @@ def danger(setting: Setting) -> str | None:
     """Say why a repository with this setting is not trusted; None if the setting is harmless."""
     generic = f"{setting.section}.{'*.' if setting.middle else ''}{setting.key}"
     harmless = generic in _HARMLESS or setting.section in _HARMLESS_SECTIONS
-    if harmless:
+    if harmless and not (setting.section == "format" and re.search("%[-+ ]?G", setting.value)):
         return None
     match setting.section:
         case "alias" if not setting.value.startswith("!"):

@@ -6,6 +6,8 @@ doubt, and its steps are what can be found in it: good for naming a danger, neve
 
 from __future__ import annotations
 
+import re
+
 from errands.model.record import record
 from errands.model.risk.token import Doubt, Token, tokens, unquoted
 
@@ -64,17 +66,20 @@ def parse(source: str) -> Line:
     """Read a line. With a doubt, the steps are only what was found."""
     if len(source) > LONGEST:
         return Line(steps=(), doubts=(f"is longer than {LONGEST:,} characters",))
-    tree = _parser().parse(source.encode("utf-8", "surrogatepass")).root_node
     try:
         read = tuple(tokens(source))
         steps = tuple(_steps(read))
         if len(steps) > MOST_STEPS:
             raise Doubt(f"has more than {MOST_STEPS} commands")
-        _agree(source, read, tree)
+        if not _PLAIN.fullmatch(source):
+            _agree(source, read, _tree(source))
     except Doubt as doubt:
-        return Line(steps=tuple(_found(tree)), doubts=(str(doubt),))
+        return Line(steps=tuple(_found(_tree(source))), doubts=(str(doubt),))
     return Line(steps=steps)
 
+
+# Words and single blanks: there is no second way to read them, and no need to load the grammar.
+_PLAIN = re.compile(r"[\w./:+@%,=-]+(?: [\w./:+@%,=-]+)*", re.ASCII)
 
 # The strict reading
 
@@ -121,6 +126,8 @@ def _step(part: list[Token], before: str) -> Step:
             words.append(_word(token))
     if words and words[0].plain and words[0].text in _RESERVED:
         raise Doubt(f"has control flow ({words[0].text}), which is not followed")
+    if any(word.plain and word.text == "}" for word in words):
+        raise Doubt("has a closing brace")
     return Step(
         words=tuple(words),
         assignments=tuple(assignments),
@@ -247,10 +254,10 @@ def _text(node: Node) -> str:
 _parsers: list[Parser] = []
 
 
-def _parser() -> Parser:
+def _tree(source: str) -> Node:
     if not _parsers:
         import tree_sitter
         import tree_sitter_bash
 
         _parsers.append(tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language())))
-    return _parsers[0]
+    return _parsers[0].parse(source.encode("utf-8", "surrogatepass")).root_node

@@ -15,7 +15,7 @@ from errands.model.risk.grammar import LONGEST, WIDEST_GAP, Redirection, Step, W
 from errands.model.risk.programs import reasons_for, reasons_for_reading
 from errands.model.risk.programs.words import Glob
 from errands.model.risk.rules import NO_RULES
-from errands.model.risk.scripts import is_interpreter, scripts
+from errands.model.risk.scripts import scripts
 from errands.model.risk.surroundings import is_within
 from errands.model.risk.variables import is_harmless
 from errands.model.risk.verdict import Judgement, Reason
@@ -32,11 +32,14 @@ if TYPE_CHECKING:
 
 _DEEPEST = 4
 _MOST_PLACES = 4
+_MOST_LOOKS = 500
 _GAP = re.compile(rf"[ \t]{{{WIDEST_GAP},}}|(?:\\?\n[ \t]*){{20,}}")
+# These are patterns where a person's start-up file of zsh says so.
+_EXTENDED = re.compile(r"[\^~#]")
 # What a shell does itself, wherever a program of that name may stand.
 _BUILTINS = frozenset("cd echo printf test [ true false : pwd type command exit time".split())
-# They run the project's code anyway, so they may come from its own virtual environment.
-_TESTERS = frozenset("pytest py.test".split())
+# They run the project's code anyway, so they may come from a virtual environment in it, or a temporary one.
+_TESTERS = re.compile(r"py\.?test|uv|(?:python|pypy)[0-9.]*")
 
 
 def judge(
@@ -51,7 +54,7 @@ def judge(
     case = _Case(surroundings, rules)
     for name, value in (env or {}).items():
         case.judge_variable(name, value)
-    for command in (*commands, *hooks):
+    for command in (*(commands or ("",)), *hooks):
         case.judge_command(command)
     return case.judgement()
 
@@ -66,6 +69,7 @@ class _Case:
         self._programs: dict[str, str] = {}
         self._scripts: dict[str, None] = {}
         self._denied = False
+        self._looks = _MOST_LOOKS
 
     def judgement(self) -> Judgement:
         verdict: Verdict = "deny" if self._denied else "ask" if self._reasons else "auto"
@@ -102,6 +106,8 @@ class _Case:
     def _judge_line(self, source: str, place: Surroundings, *, shell: str, depth: int = 0) -> None:
         if shell not in SHELLS:
             self._ask(f"is a line for {shell or 'a shell'}, which is not followed", "shell")
+        if shell == "zsh" and _EXTENDED.search(source):
+            self._ask("has signs that zsh may take for a pattern", "glob")
         if _GAP.search(source):
             self._ask("has a wide gap, which may hide what follows it", "shell")
         line = parse(source)
@@ -109,7 +115,7 @@ class _Case:
             self._ask(f"the line {doubt}", "shell")
         if line.doubts:
             for step in line.steps:
-                self._name_harm(step.words, place, depth=depth)
+                self._name_harm(step.words, place)
             return
         places = [place]
         others: list[Surroundings] = []
@@ -117,16 +123,18 @@ class _Case:
             if step.before in (";", "||", "\n"):
                 places, others = _distinct(places + others), []
             piped = step.before == "|" or (at + 1 < len(line.steps) and line.steps[at + 1].before == "|")
-            source_step = line.steps[at - 1] if step.before == "|" else None
+            piping = line.steps[at - 1] if step.before == "|" else None
             if _is_word(step.words[:1], "cd"):
                 moved = [self._moved(step, each, shell=shell, piped=piped) for each in places]
                 others = _distinct(others + places)
                 places = _distinct(moved + (places if step.before == "||" else []))
             else:
                 for each in places:
-                    self._judge_step(step, each, shell=shell, source=source_step, depth=depth)
+                    self._judge_step(step, each, shell=shell, source=piping, depth=depth)
             if len(places) + len(others) > _MOST_PLACES:
                 self._ask("changes the directory too often to be followed", "directory")
+                for rest in line.steps[at + 1 :]:
+                    self._name_harm(rest.words, place)
                 return
 
     def _moved(self, step: Step, place: Surroundings, *, shell: str, piped: bool) -> Surroundings:
@@ -157,14 +165,16 @@ class _Case:
     ) -> None:
         self._judge_around(step, place, shell=shell)
         words = step.words
-        if shell and _is_word(words[:1], "!") and words[0].plain and source is None:
+        if shell and _is_word(words[:1], "!") and source is None:
             words = words[1:]
+        if any(each.operator == "<" for each in step.redirections):
+            source = None  # then it reads that file, and nothing of what is piped into it
         if words:
             self._judge_words(words, place, shell=shell, source=source, depth=depth)
         elif step.assignments:
             self._ask("sets a variable for what follows", "variable")
-        elif not step.redirections:
-            self._ask("runs nothing", "shell")
+        else:
+            self._ask("names no program", "shell")
 
     def _judge_around(self, step: Step, place: Surroundings, *, shell: str) -> None:
         for name, value in step.assignments:
@@ -198,11 +208,11 @@ class _Case:
         name = words[0]
         if not name.plain or name.pattern or name.home or not name.literal:
             self._ask(f"writes the name of the program in a way that hides it: {name.text}", "program")
-            self._name_harm(words, place, depth=depth)
+            self._name_harm(words, place)
             return
         if depth > _DEEPEST:
             self._ask("runs a command within a command too often to be followed", "program")
-            self._name_harm(words, place, depth=depth)
+            self._name_harm(words, place)
             return
         self._obey(words)
         followed = follow(words, source)
@@ -212,7 +222,7 @@ class _Case:
         self._trust(name.text, place, shell=shell)
         if followed.doubt:
             self._ask(followed.doubt, "script" if followed.doubt.startswith("runs a script") else "program")
-            self._name_harm(words, place, depth=depth)
+            self._name_harm(words, place)
         for step in () if followed.doubt else followed.steps:
             self._judge_step(step, place, shell="", depth=depth + 1)
         for line in () if followed.doubt else followed.lines:
@@ -229,18 +239,19 @@ class _Case:
         outside = not is_within(place.real(place.cwd), place.real(place.project))
         if name == "git" and (moved or outside):
             self._ask("runs git in another directory, whose repository may run programs", "git")
-        elif outside and (name in _TESTERS or is_interpreter(name) or name == "uv"):
+        elif outside and _TESTERS.fullmatch(name):
             self._ask("runs code outside of the project", "script")
-        for word in words[1:]:
-            if word.pattern and not _is_anchored(word.text):
-                self._ask(f"has a pattern that may become an option: {word.text}", "glob")
         allowed = self._rules.allowing(words)
         if allowed and ("/" not in name or not moved):
             if name == "git":
                 for danger in place.git_dangers(place.cwd):
                     self._ask(danger, "git")
             return
-        self._reasons.update(dict.fromkeys(reasons_for(texts, place)))
+        reasons = reasons_for(texts, place)
+        self._reasons.update(dict.fromkeys(reasons))
+        for word in () if reasons else words[1:]:
+            if word.pattern and not _is_anchored(word.text):
+                self._ask(f"has a pattern that may become an option: {word.text}", "glob")
 
     def _trust(self, name: str, place: Surroundings, *, shell: str) -> None:
         if "/" in name or (shell and name in _BUILTINS):
@@ -248,7 +259,7 @@ class _Case:
         program = place.program(name)
         if program.path:
             self._programs[name] = program.path
-        if program.doubt and not (program.own and (name in _TESTERS or is_interpreter(name))):
+        if program.doubt and not (program.own and _TESTERS.fullmatch(name)):
             self._ask(f"`{name}` is not to be trusted: {program.doubt}", "program")
 
     def _obey(self, words: tuple[Word, ...]) -> None:
@@ -264,10 +275,11 @@ class _Case:
 
     # What cannot be followed
 
-    def _name_harm(self, words: tuple[Word, ...], place: Surroundings, *, depth: int) -> None:
+    def _name_harm(self, words: tuple[Word, ...], place: Surroundings) -> None:
         """Find out what a command might be, for the rules that forbid and to say what cannot be undone."""
-        if not words or not words[0].literal or depth > _DEEPEST:
+        if not words or not words[0].literal or not self._looks:
             return
+        self._looks -= 1
         self._obey(words)
         texts = _texts(words, place)
         self._keep_scripts(texts, place)
@@ -277,10 +289,11 @@ class _Case:
             self._reasons.update(dict.fromkeys(lasting))
         if followed:
             for step in followed.steps:
-                self._name_harm(step.words, place, depth=depth + 1)
+                self._name_harm(step.words, place)
             for line in followed.lines:
+                self._looks = max(0, self._looks - len(line) // 50)
                 for step in parse(line).steps:
-                    self._name_harm(step.words, place, depth=depth + 1)
+                    self._name_harm(step.words, place)
 
 
 def _distinct(places: list[Surroundings]) -> list[Surroundings]:
@@ -308,8 +321,6 @@ def _texts(words: tuple[Word, ...], place: Surroundings) -> tuple[str, ...]:
 # Options that only choose among files by name: what follows the equals sign does not matter.
 _NAMING = re.compile(r"--(?:include|exclude|exclude-dir)=")
 _ANCHORED = re.compile(rf"{_NAMING.pattern}|[A-Za-z0-9_./~@+]")
-
-
 _CLIMBING = re.compile(r"[*?\[].*/\.\.(?:/|$)")
 
 

@@ -65,16 +65,34 @@ class Rules:
     deny: tuple[Pattern, ...] = ()
 
     def denying(self, words: tuple[Word, ...]) -> Pattern | None:
-        return next((each for each in self.deny if each.matches(words, surely=False)), None)
+        return _perhaps(self.deny, words)
 
     def asking(self, words: tuple[Word, ...]) -> Pattern | None:
-        return next((each for each in self.ask if each.matches(words, surely=False)), None)
+        return _perhaps(self.ask, words)
 
     def allowing(self, words: tuple[Word, ...]) -> Pattern | None:
         return next((each for each in self.allow if each.matches(words, surely=True)), None)
 
 
 NO_RULES = Rules()
+
+# Options of git itself that take the next word as their value.
+_GIT_VALUED = frozenset(
+    "-C -c --git-dir --work-tree --namespace --exec-path --config-env --super-prefix".split()
+)
+
+
+def _perhaps(patterns: tuple[Pattern, ...], words: tuple[Word, ...]) -> Pattern | None:
+    """Find a pattern that may match; options between `git` and its subcommand hide nothing."""
+    spellings = [words]
+    if patterns and posixpath.basename(words[0].text) == "git":
+        at = 1
+        while at < len(words) and words[at].text.startswith("-"):
+            at += 2 if words[at].text in _GIT_VALUED else 1
+        spellings.append((words[0], *words[at:]))
+    return next(
+        (each for each in patterns for spelling in spellings if each.matches(spelling, surely=False)), None
+    )
 
 
 def read_rules(*, allow: Iterable[str] = (), ask: Iterable[str] = (), deny: Iterable[str] = ()) -> Rules:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 class Program:
     """Where a bare name leads: `path` is empty when nothing has that name; `doubt` says why not to trust it.
 
-    `own` tells that it stands in a virtual environment of the project.
+    `own` tells that the doubt is only about a virtual environment that this person made.
     """
 
     path: str = ""

@@ -143,7 +143,7 @@ def _word(source: str, start: int) -> Token:
         raise Doubt("opens a file under an unusual descriptor")
     if "{" in outside and ("," in text or ".." in text):
         raise Doubt(f"has braces that may expand: {source[start:at]}")
-    if "}" in outside and outside.count("{") != outside.count("}"):
+    if "}" in outside and outside != "}" and outside.count("{") != outside.count("}"):
         raise Doubt(f"has a brace that closes nothing: {source[start:at]}")
     pattern = _is_pattern(outside)
     if pattern and _quotes_pattern(parts, bare):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from fnmatch import fnmatchcase
+from itertools import islice
 
 from errands.model.record import evolve, record
 from errands.model.risk.grammar import Step, Word
@@ -25,7 +26,7 @@ RUNNERS = frozenset(
     taskset chrt numactl busybox toybox script expect parallel ssh strace ltrace gdb perf valgrind
     systemd-run at batch entr daemonize ksh mksh fish tcsh csh rbash rksh setpriv setarch linux32
     linux64 catchsegv trap coproc source . nsjail bwrap firejail proot fakeroot unbuffer rlwrap sem
-    caffeinate arch capsh dbus-run-session xvfb-run start-stop-daemon torsocks proxychains tmux
+    caffeinate capsh dbus-run-session xvfb-run start-stop-daemon torsocks proxychains tmux
     screen direnv devbox nix-shell hyperfine""".split()
 )
 
@@ -99,7 +100,7 @@ def _follow_prefix(words: tuple[Word, ...], source: Step | None) -> Followed:
     while at < len(words):
         word = words[at]
         text = word.text
-        if word.pattern or word.home or not word.literal:
+        if not _is_fixed(word):
             break
         if text.startswith("-") and len(wanted) == len(prefix.operands):
             if text in valued and at + 1 < len(words) and re.fullmatch(prefix.value, words[at + 1].text):
@@ -122,7 +123,7 @@ _VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 def _follow_env(words: tuple[Word, ...], source: Step | None) -> Followed:
     assignments: list[tuple[str, Word]] = []
     for at, word in enumerate(words[1:], start=1):
-        if word.pattern or word.home or not word.literal:
+        if not _is_fixed(word):
             break
         if found := _VARIABLE.fullmatch(word.text):
             assignments.append((found[1], evolve(word, text=found[2])))
@@ -152,7 +153,7 @@ def _follow_shell(words: tuple[Word, ...], source: Step | None) -> Followed:
     while at < len(words) and words[at].text in _SHELL_FLAGS:
         at += 1
     rest = words[at:]
-    if len(rest) == 2 and rest[0].text in _SHELL_COMMANDS and rest[1].literal and not rest[1].pattern:
+    if len(rest) == 2 and rest[0].text in _SHELL_COMMANDS and _is_fixed(rest[1]):
         return Followed(lines=(rest[1].text,))
     if any(word.text.startswith("-") and word.text.endswith("c") for word in words[1:]):
         lines = tuple(word.text for word in words[2:] if word.literal and not word.text.startswith("-"))
@@ -197,18 +198,22 @@ def _follow_find(words: tuple[Word, ...], source: Step | None) -> Followed:
             continue
         end = next((i for i in range(at + 1, len(words)) if _ends_clause(texts, i)), len(words))
         inner = words[at + 1 : end]
-        if end == len(words) or not inner or texts[at] in ("-ok", "-okdir"):
+        # With -execdir the words of the command lead to other files in every directory.
+        if end == len(words) or not inner or texts[at] != "-exec":
             return _unknown(
                 words, f"runs a command for each file in a way that is not followed ({texts[at]})"
             )
         before = texts[at - 1]
-        if (before.startswith("-") and before not in _ALONE) or any(word.pattern for word in words):
+        alone = before in _ALONE or not before.startswith("-") or before[1:2].isdigit()
+        if not alone or any(word.pattern for word in words):
             doubt = "runs a command for each file in a way that is not followed"
-        # Only what stands before -exec limits what it is run on.
-        steps.extend(_on_files(inner, tuple(texts[:at]), whole=texts[at] == "-exec"))
         if inner[0].text not in _READERS:
+            steps.append(Step(words=inner))
             doubt = doubt or f"runs `{inner[0].text}` for each file that is found"
-        elif any("{}" in word.text and word.text != "{}" for word in inner):
+        else:
+            # Only what stands before -exec limits what it is run on.
+            steps.extend(_on_files(inner, tuple(texts[:at])))
+        if any("{}" in word.text and word.text != "{}" for word in inner):
             doubt = doubt or "puts names of files into other words"
         # Without an action of its own find prints; with -exec it does not. Nothing of that matters here.
         at = end + 1
@@ -238,11 +243,15 @@ def _follow_xargs(words: tuple[Word, ...], source: Step | None) -> Followed:
         return Followed(steps=(Step(words=inner),))
     finding = [word.text for word in source.words] if source else []
     printing = bool(finding) and finding[0] == "find" and finding[-1] == "-print0"
-    if not exact or not printing or sum(text in _ACTIONS for text in finding) != 1:
+    # Whatever else reaches the pipe, messages about errors for instance, would be taken for names.
+    mixed = source is not None and any(
+        (each.descriptor, each.operator) != ("2", ">") for each in source.redirections
+    )
+    if not exact or not printing or mixed or sum(text in _ACTIONS for text in finding) != 1:
         return _unknown(words, f"runs `{inner[0].text}` on whatever it reads, which may be anything")
     if inner[0].text not in _READERS:
         return _unknown(words, f"runs `{inner[0].text}` for each file that is found")
-    steps = _on_files((*inner, Word(text="{}")), tuple(finding), whole=True)
+    steps = _on_files((*inner, Word(text="{}")), tuple(finding))
     return Followed(steps=steps)
 
 
@@ -255,7 +264,7 @@ _ACTIONS = frozenset(
 )
 
 
-def _on_files(inner: tuple[Word, ...], finding: tuple[str, ...], *, whole: bool) -> tuple[Step, ...]:
+def _on_files(inner: tuple[Word, ...], finding: tuple[str, ...]) -> tuple[Step, ...]:
     """Give a command the names that a find may find: globs that stand for every one of them."""
     starts = []
     for text in finding[1:]:
@@ -272,7 +281,7 @@ def _on_files(inner: tuple[Word, ...], finding: tuple[str, ...], *, whole: bool)
     steps = []
     for start in starts or ["."]:
         # `find FILE` finds that very file.
-        for name in [start, *(f"{start.rstrip('/')}/{name}" if whole else f"./{name}" for name in names)]:
+        for name in [start, *(f"{start.rstrip('/')}/{name}" for name in names)]:
             pattern = any(letter in name for letter in "*?[")
             replaced = tuple(
                 Word(text=name, pattern=pattern) if word.text == "{}" else word for word in inner
@@ -284,17 +293,23 @@ def _on_files(inner: tuple[Word, ...], finding: tuple[str, ...], *, whole: bool)
     return tuple(steps)
 
 
+def _is_fixed(word: Word) -> bool:
+    """Tell whether a word is exactly its text, whatever the shell does."""
+    return word.literal and not word.pattern and not word.home
+
+
 def _unknown(words: tuple[Word, ...], doubt: str) -> Followed:
     """Leave a doubt, with every command that these words might run."""
     if words[0].text in ("eval", "watch", "su", "script", "ssh", "trap"):
         texts = [word.text for word in words[1:] if word.literal and not word.text.startswith("-")]
         return Followed(lines=(" ".join(texts),) if texts else (), doubt=doubt)
-    steps = tuple(
-        Step(words=words[at:])
+    might_run = (
+        at
         for at in range(1, len(words))
         if re.match(r"[A-Za-z_./]", words[at].text) and not _VARIABLE.fullmatch(words[at].text)
     )
-    return Followed(steps=steps[:4], doubt=doubt)
+    steps = tuple(Step(words=words[at:]) for at in islice(might_run, 4))
+    return Followed(steps=steps, doubt=doubt)
 
 
 _FOLLOWING: dict[str, Follow] = {

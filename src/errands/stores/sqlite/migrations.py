@@ -37,7 +37,14 @@ CREATE TABLE tasks (
     created_at  INTEGER NOT NULL,
     created_by  TEXT NOT NULL,
     updated_at  INTEGER NOT NULL,
-    run         INTEGER
+    run         INTEGER,
+    approved_by TEXT,
+    approved_at INTEGER,
+    door        TEXT NOT NULL DEFAULT '',
+    verdict     TEXT NOT NULL DEFAULT 'auto' CHECK (verdict IN ('auto', 'ask')),
+    digest      TEXT NOT NULL DEFAULT '',
+    evidence    TEXT,
+    removed     TEXT NOT NULL DEFAULT ''
 );
 CREATE UNIQUE INDEX tasks_by_key ON tasks (key) WHERE key IS NOT NULL;
 CREATE INDEX tasks_by_batch ON tasks (batch, seq) WHERE batch IS NOT NULL;
@@ -55,6 +62,7 @@ CREATE TABLE runs (
     lane              TEXT NOT NULL,
     priority          INTEGER NOT NULL,
     waits             INTEGER NOT NULL DEFAULT 0,
+    held              INTEGER NOT NULL DEFAULT 0,
     not_before        INTEGER,
     created_at        INTEGER NOT NULL,
     started_at        INTEGER,
@@ -83,7 +91,7 @@ CREATE TABLE runs (
 );
 CREATE UNIQUE INDEX one_live_run ON runs (task) WHERE state IN ('pending', 'running');
 CREATE INDEX runs_ready ON runs (lane, priority, seq)
-    WHERE state = 'pending' AND waits = 0 AND not_before IS NULL;
+    WHERE state = 'pending' AND waits = 0 AND held = 0 AND not_before IS NULL;
 CREATE INDEX runs_due ON runs (not_before) WHERE state = 'pending' AND not_before IS NOT NULL;
 CREATE INDEX runs_stopping ON runs (seq) WHERE state = 'running' AND stop_requested_at IS NOT NULL;
 CREATE INDEX runs_ended ON runs (completed_at) WHERE completed_at IS NOT NULL;
@@ -94,6 +102,34 @@ CREATE TABLE waits (
     PRIMARY KEY (run, on_task)
 ) WITHOUT ROWID;
 CREATE INDEX waits_by_task ON waits (on_task);
+
+-- Every question that was asked about a task, with its answer.
+CREATE TABLE approvals (
+    id         INTEGER PRIMARY KEY,
+    task       INTEGER NOT NULL REFERENCES tasks (seq) ON DELETE CASCADE,
+    run        INTEGER NOT NULL,
+    digest     TEXT NOT NULL,
+    reasons    TEXT NOT NULL,
+    asked_at   INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    state      TEXT NOT NULL DEFAULT 'waiting'
+               CHECK (state IN ('waiting', 'granted', 'refused', 'expired', 'void')),
+    by         TEXT,
+    at         INTEGER,
+    door       TEXT,
+    note       TEXT NOT NULL DEFAULT '',
+    CHECK ((at IS NULL) = (state = 'waiting'))
+);
+CREATE INDEX approvals_by_task ON approvals (task, id);
+CREATE UNIQUE INDEX one_question ON approvals (task) WHERE state = 'waiting';
+CREATE INDEX approvals_waiting ON approvals (expires_at) WHERE state = 'waiting';
+
+-- What a person approved once for all times, to the letter.
+CREATE TABLE always (
+    digest TEXT PRIMARY KEY,
+    by     TEXT NOT NULL,
+    at     INTEGER NOT NULL
+) WITHOUT ROWID;
 
 CREATE TABLE environments (
     digest TEXT PRIMARY KEY,
@@ -180,25 +216,6 @@ CREATE TABLE exchanges (
     awaited           INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX exchanges_waiting ON exchanges (run) WHERE waiting IS NOT NULL;
-
--- Tool calls that wait for a person, and what the person said.
-CREATE TABLE held_calls (
-    id        INTEGER PRIMARY KEY,
-    run       INTEGER NOT NULL REFERENCES runs (seq) ON DELETE CASCADE,
-    call      TEXT NOT NULL,
-    digest    TEXT NOT NULL,
-    tool      TEXT NOT NULL,
-    arguments TEXT NOT NULL,
-    reasons   TEXT NOT NULL,
-    asked_at  INTEGER NOT NULL,
-    state     TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'granted', 'refused', 'void')),
-    by        TEXT,
-    at        INTEGER,
-    door      TEXT,
-    note      TEXT NOT NULL DEFAULT '',
-    UNIQUE (run, call, digest)
-);
-CREATE INDEX held_calls_waiting ON held_calls (run) WHERE state = 'waiting';
 
 -- Parent sessions of which a door or a backend said that they are over; all others live.
 CREATE TABLE ended_sessions (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from errands.model.errors import StoreUnreadable
 from errands.model.run import task_of
+from errands.ports.store import always
 from errands.stores.sqlite.rows import (
     RUN_COLUMNS,
     TASK_COLUMNS,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from errands.model.run import Run
     from errands.model.states import Skip
     from errands.model.task import Task
+    from errands.ports.store import Fit
     from errands.stores.sqlite.connection import Connection
 
 _TASK = ", ".join("tasks." + name.strip() for name in TASK_COLUMNS.split(","))
@@ -39,7 +41,7 @@ class MoveRows(Table):
 
     def ready_lanes(self) -> list[str]:
         # One step of the index per lane, however many runs are ready in each.
-        ready = "state = 'pending' AND waits = 0 AND not_before IS NULL"
+        ready = "state = 'pending' AND waits = 0 AND held = 0 AND not_before IS NULL"
         rows = self.db.read(
             f"""
             WITH RECURSIVE ready (lane) AS (
@@ -53,35 +55,41 @@ class MoveRows(Table):
         )
         return [row[0] for row in rows]
 
-    def claim(self, lane: str, *, limit: int, now: datetime) -> list[tuple[Task, Run]]:
+    def claim(self, lane: str, *, limit: int, now: datetime, fit: Fit = always) -> list[tuple[Task, Run]]:
         rows = self.db.read(
             f"""
             SELECT runs.seq, tasks.seq, {_TASK}, {_RUN}
             FROM runs JOIN tasks ON tasks.seq = runs.task
-            WHERE runs.lane = ? AND runs.state = 'pending' AND runs.waits = 0 AND runs.not_before IS NULL
+            WHERE runs.lane = ? AND runs.state = 'pending' AND runs.waits = 0 AND runs.held = 0
+              AND runs.not_before IS NULL
             ORDER BY runs.priority, runs.seq LIMIT ?
             """,
             (lane, limit),
         )
         at, claimed = micros(now), []
         for seq, task_seq, *columns in rows:
+            number, cause, _, attempt, *rest = columns[_WIDTH:]
+            try:
+                task = task_from(columns[:_WIDTH])
+                run = run_from(task.id, (number, cause, "running", attempt + 1, *rest), started=now)
+            except StoreUnreadable as error:
+                # One damaged record must not keep the others from running.
+                self._give_up(seq, task_seq, str(error), at)
+                continue
+            # What was judged by its words alone is still what it was.
+            if (task.verdict != "auto" or task.evidence is not None) and not fit(task, run):
+                continue
             self.db.write(
                 """
-                UPDATE runs SET state = 'running', attempt = 1, started_at = ?
+                UPDATE runs SET state = 'running', attempt = attempt + 1, started_at = ?
                 WHERE seq = ? AND state = 'pending'
                 """,
                 (at, seq),
             )
-            number, cause, _, _, created_at, _, *rest = columns[_WIDTH:]
-            try:
-                run = run_from(columns[0], (number, cause, "running", 1, created_at, at, *rest))
-                claimed.append((task_from(tuple(columns[:_WIDTH])), run))
-                self._places[run.id] = (seq, task_seq)
-            except StoreUnreadable as error:
-                # One damaged record must not keep the others from running.
-                self._give_up(seq, task_seq, str(error), at)
+            claimed.append((task, run))
+            self._places[run.id] = (seq, task_seq)
         if len(claimed) < len(rows):  # fewer than asked for would mean that no more are ready
-            claimed += self.claim(lane, limit=limit - len(claimed), now=now)
+            claimed += self.claim(lane, limit=limit - len(claimed), now=now, fit=fit)
         return claimed
 
     def again(self, run_id: str, *, attempt: int, spent: float = 0.0) -> None:
@@ -139,6 +147,9 @@ class MoveRows(Table):
             run.number,
         )
         return seq, task_seq
+
+    def turn_down(self, run_id: str, *, why: str, now: datetime) -> bool:
+        return self._end_pending(run_id, "cancelled", "rejected", None, why, now)
 
     def withdraw(self, run_id: str, *, by: str, now: datetime) -> bool:
         return self._end_pending(
@@ -262,16 +273,21 @@ class MoveRows(Table):
             """
             UPDATE runs SET state = ?, completed_at = ?, failure = ?, error = ?
             WHERE task = (SELECT seq FROM tasks WHERE id = ?) AND number = ? AND state = 'pending'
-            RETURNING task, seq
+            RETURNING task, seq, held
             """,
             (run_state, at, failure, error, task_id, number),
         ).fetchall()
         if not rows:
             return False
-        task_seq, seq = rows[0]
+        task_seq, seq, held = rows[0]
         self.db.write("DELETE FROM waits WHERE run = ?", (seq,))
+        if held:  # nobody needs an answer any more
+            self.db.write(
+                "UPDATE approvals SET state = 'void', at = ?, note = ? WHERE task = ? AND state = 'waiting'",
+                (at, error, task_seq),
+            )
         self.db.write(
-            "UPDATE tasks SET state = ?, updated_at = ? WHERE seq = ? AND state = 'active'",
+            "UPDATE tasks SET state = ?, updated_at = ? WHERE seq = ? AND state IN ('active', 'proposed')",
             (task_state, at, task_seq),
         )
         return True
@@ -279,9 +295,9 @@ class MoveRows(Table):
     def _give_up(self, seq: int, task_seq: int, error: str, at: int) -> None:
         self.db.write(
             """
-            UPDATE runs SET state = 'failed', completed_at = ?, failure = 'spawn', error = ?
-            WHERE seq = ? AND state = 'running'
+            UPDATE runs SET state = 'failed', started_at = ?, completed_at = ?, failure = 'spawn', error = ?
+            WHERE seq = ? AND state = 'pending'
             """,
-            (at, error, seq),
+            (at, at, error, seq),
         )
         self.db.write("UPDATE tasks SET state = 'failed', updated_at = ? WHERE seq = ?", (at, task_seq))

@@ -17,19 +17,9 @@ from errands.stores.sqlite.connection import Connection
 
 # Parents before children, so that foreign keys hold.
 _TABLES = (
-    "tasks",
-    "runs",
-    "waits",
-    "environments",
-    "events",
-    "outbox",
-    "templates",
-    "sessions",
-    "messages",
-    "exchanges",
-    "held_calls",
-    "ended_sessions",
-)
+    "tasks", "runs", "waits", "approvals", "always", "environments", "events", "outbox", "templates",
+    "sessions", "messages", "exchanges", "ended_sessions",
+)  # fmt: skip
 _WIDEST_GAP = 100_000  # records probed one by one between two readable ends
 
 

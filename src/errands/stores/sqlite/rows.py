@@ -13,6 +13,7 @@ from errands.model.limits import Limits
 from errands.model.plain import plain_text
 from errands.model.record import fields
 from errands.model.run import Run
+from errands.model.sandbox import Sandbox
 from errands.model.task import PRIORITIES, Task
 from errands.model.trigger import At, Now
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _DAMAGE = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
+_NOW = Now()
 
 
 def micros(moment: datetime) -> int:
@@ -56,6 +58,7 @@ def action_text(action: Action) -> str:
             **({"before": action.before} if action.before else {}),
             **({"lastly": action.lastly} if action.lastly else {}),
             **({"input": action.input} if action.input != "none" else {}),
+            **({"sandbox": _walls(action.sandbox)} if action.sandbox is not None else {}),
         }
     )
 
@@ -68,6 +71,10 @@ def _prompt(prompt: Prompt) -> dict[str, Any]:
         if name != "environment" and (value := getattr(prompt, name)) not in (None, {}, 0)
     }
     return values
+
+
+def _walls(sandbox: Sandbox) -> dict[str, object]:
+    return {"writable": sandbox.writable, "network": sandbox.network}
 
 
 def limits_text(limits: Limits) -> str:
@@ -84,7 +91,8 @@ def limits_text(limits: Limits) -> str:
 
 TASK_COLUMNS = (
     "id, kind, state, name, description, action, due_at, limits, environment, lane, priority, notify, "
-    "owner, parent, message, batch, key, template, after, created_at, created_by"
+    "owner, parent, message, batch, key, template, after, created_at, created_by, approved_by, approved_at, "
+    "door, verdict, digest, evidence, removed"
 )
 
 
@@ -92,9 +100,11 @@ def task_from(row: tuple[Any, ...]) -> Task:
     """Read a task; a row that cannot be understood says which one it is."""
     (
         id_, kind, state, name, description, action, due_at, limits, environment, lane, priority, notify,
-        owner, parent, message, batch, key, template, after, created_at, created_by,
+        owner, parent, message, batch, key, template, after, created_at, created_by, approved_by,
+        approved_at, door, verdict, digest, evidence, removed,
     ) = row  # fmt: skip
     try:
+        created = moment(created_at)
         return Task(
             id=id_,
             kind=kind,
@@ -102,7 +112,7 @@ def task_from(row: tuple[Any, ...]) -> Task:
             name=name,
             description=description,
             action=action_from(action, environment),
-            trigger=Now() if due_at is None else At(time=moment(due_at)),
+            trigger=_NOW if due_at is None else At(time=moment(due_at)),
             limits=_limits(limits),
             lane=lane,
             priority=PRIORITIES[priority],
@@ -113,9 +123,16 @@ def task_from(row: tuple[Any, ...]) -> Task:
             batch=batch,
             key=key,
             template=template,
-            after=tuple(after.split()),
-            created_at=moment(created_at),
+            after=tuple(after.split()) if after else (),
+            created_at=created,
             created_by=created_by,
+            approved_by=approved_by,
+            approved_at=created if approved_at == created_at else maybe_moment(approved_at),
+            door=door,
+            verdict=verdict,
+            digest=digest,
+            evidence=evidence,
+            removed=removed,
         )
     except _DAMAGE as error:
         raise StoreUnreadable(
@@ -128,7 +145,7 @@ RUN_COLUMNS = (
 )
 
 
-def run_from(task_id: str, row: tuple[Any, ...]) -> Run:
+def run_from(task_id: str, row: tuple[Any, ...], started: datetime | None = None) -> Run:
     number, cause, state, attempt, created_at, started_at, stop_requested_at, stop_by, pid, spent = row
     try:
         return Run(
@@ -138,7 +155,7 @@ def run_from(task_id: str, row: tuple[Any, ...]) -> Run:
             state=state,
             attempt=attempt,
             created_at=moment(created_at),
-            started_at=maybe_moment(started_at),
+            started_at=started or maybe_moment(started_at),
             stop_requested_at=maybe_moment(stop_requested_at),
             stop_by=stop_by,
             pid=pid,
@@ -161,6 +178,9 @@ def action_from(text: str, environment: str) -> Action:
     for name in ("commands", "before", "lastly"):
         if name in parts:
             parts[name] = tuple([each if isinstance(each, str) else tuple(each) for each in parts[name]])
+    if "sandbox" in parts:
+        walls = parts["sandbox"]
+        parts["sandbox"] = Sandbox(writable=tuple(walls["writable"]), network=walls["network"])
     return Shell(environment=environment, **parts)
 
 

@@ -14,7 +14,7 @@ from errands.stores.sqlite.notices import NoticeRows
 from errands.stores.sqlite.rows import action_text, limits_text, maybe_micros, micros
 from errands.stores.sqlite.sessions import SessionRows
 from errands.stores.sqlite.spans import SpanRows
-from errands.stores.sqlite.table import marks
+from errands.stores.sqlite.table import Table, marks
 from errands.stores.sqlite.templates import TemplateRows
 from errands.stores.sqlite.views import ViewRows
 
@@ -25,10 +25,22 @@ if TYPE_CHECKING:
 
     from errands.model.run import Cause
     from errands.model.task import Task
+    from errands.stores.sqlite.approvals import ApprovalRows
+else:
+
+    class ApprovalRows(Table):
+        """Approvals, loaded when they are first asked for: most commands never do."""
+
+        def __getattr__(self, name):
+            from errands.stores.sqlite import approvals
+
+            method = getattr(approvals.ApprovalRows, name)
+            setattr(type(self), name, method)
+            return method.__get__(self)
 
 
-class SqliteStore(MoveRows, ViewRows, NoticeRows, SessionRows, SpanRows, TemplateRows):
-    """What comes and goes; moves, views, notices, sessions, templates stand in the files beside this one."""
+class SqliteStore(MoveRows, ApprovalRows, ViewRows, NoticeRows, SessionRows, SpanRows, TemplateRows):
+    """What comes and goes; moves, approvals, views, notices, sessions ... stand in files beside this one."""
 
     def __enter__(self) -> SqliteStore:
         self.db.__enter__()
@@ -48,9 +60,10 @@ class SqliteStore(MoveRows, ViewRows, NoticeRows, SessionRows, SpanRows, Templat
                 """
                 INSERT INTO tasks (id, kind, state, name, description, command, action, due_at, limits, cwd,
                                    environment, lane, priority, notify, owner, parent, message, batch, key,
-                                   template, after, created_at, created_by, updated_at, run)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-                        (SELECT coalesce(max(seq), 0) + 1 FROM runs))
+                                   template, after, created_at, created_by, updated_at, approved_by,
+                                   approved_at, door, verdict, digest, evidence, removed, run)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+                        ?, ?, ?, (SELECT coalesce(max(seq), 0) + 1 FROM runs))
                 """,
                 (
                     task.id, task.kind, task.state, utf8(task.name), utf8(task.description),
@@ -60,7 +73,8 @@ class SqliteStore(MoveRows, ViewRows, NoticeRows, SessionRows, SpanRows, Templat
                     limits_text(task.limits), utf8(task.action.cwd), task.action.environment,
                     task.lane, PRIORITIES.index(task.priority), task.notify, task.owner, task.parent,
                     task.message, task.batch, task.key, task.template, " ".join(task.after),
-                    created, task.created_by, created,
+                    created, task.created_by, created, task.approved_by, maybe_micros(task.approved_at),
+                    task.door, task.verdict, task.digest, task.evidence, task.removed,
                 ),
             ).lastrowid  # fmt: skip
         except sqlite3.IntegrityError as error:
@@ -69,10 +83,17 @@ class SqliteStore(MoveRows, ViewRows, NoticeRows, SessionRows, SpanRows, Templat
             raise
         self.db.write(
             """
-            INSERT INTO runs (task, number, cause, state, lane, priority, not_before, created_at)
-            VALUES (?, 1, 'submit', 'pending', ?, ?, ?, ?)
+            INSERT INTO runs (task, number, cause, state, lane, priority, not_before, created_at, held)
+            VALUES (?, 1, 'submit', 'pending', ?, ?, ?, ?, ?)
             """,
-            (seq, task.lane, PRIORITIES.index(task.priority), maybe_micros(not_before), created),
+            (
+                seq,
+                task.lane,
+                PRIORITIES.index(task.priority),
+                maybe_micros(not_before),
+                created,
+                task.state == "proposed",
+            ),
         )
         return Run(
             task_id=task.id, number=1, cause="submit", state="pending", attempt=0, created_at=task.created_at
@@ -85,9 +106,9 @@ class SqliteStore(MoveRows, ViewRows, NoticeRows, SessionRows, SpanRows, Templat
         try:
             rows = self.db.write(
                 """
-                INSERT INTO runs (task, number, cause, state, lane, priority, not_before, created_at)
+                INSERT INTO runs (task, number, cause, state, lane, priority, not_before, created_at, held)
                 SELECT seq, (SELECT coalesce(max(number), 0) + 1 FROM runs WHERE runs.task = tasks.seq),
-                       ?, 'pending', lane, priority, ?, ?
+                       ?, 'pending', lane, priority, ?, ?, state = 'proposed'
                 FROM tasks WHERE id = ?
                 RETURNING seq, task, number
                 """,

@@ -6,7 +6,7 @@ from errands.model.action import Prompt
 from errands.model.errors import Ambiguous, NotFound, StoreUnreadable
 from errands.model.event import Event
 from errands.model.record import evolve
-from errands.model.states import LIVE
+from errands.model.states import OPEN
 from errands.model.task import PRIORITIES
 from errands.model.view import AgentView, RunView, View
 from errands.stores.sqlite.rows import TASK_COLUMNS, action_from, maybe_moment, micros, moment, task_from
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 _TASK = (
     "tasks.id, tasks.kind, tasks.state, tasks.name, tasks.description, tasks.command, tasks.cwd, tasks.lane, "
     "tasks.priority, tasks.batch, tasks.key, tasks.template, tasks.owner, tasks.notify, tasks.parent, "
-    "tasks.created_at, tasks.created_by, tasks.updated_at, tasks.due_at, runs.waits"
+    "tasks.created_at, tasks.created_by, tasks.updated_at, tasks.due_at, runs.waits, tasks.approved_by, "
+    "tasks.approved_at, tasks.door, tasks.verdict"
 )
 _RUN = (
     "runs.number, runs.cause, runs.state, runs.attempt, runs.created_at, runs.started_at, runs.completed_at, "
@@ -64,22 +65,27 @@ class ViewRows(Table):
             where.append("tasks.owner = ?")
             values.append(query.owner)
         if query.states:
-            where.append(f"(runs.state IN ({marks(query.states)}) OR tasks.state IN ({marks(query.states)}))")
+            where.append(
+                f"(tasks.state IN ({marks(query.states)}) OR "
+                f"(runs.state IN ({marks(query.states)}) AND tasks.state NOT IN ('proposed', 'rejected')))"
+            )
             values += [*query.states, *query.states]
-            if all(state in LIVE for state in query.states):
+            if all(state in OPEN for state in query.states):
                 # Live runs are few: start from their partial index instead of walking every task.
                 source = (
                     "runs INDEXED BY one_live_run "
                     "CROSS JOIN tasks ON tasks.seq = runs.task AND tasks.run = runs.seq"
                 )
-                where[-1] = f"runs.state IN ('pending', 'running') AND runs.state IN ({marks(query.states)})"
-                del values[-len(query.states) :]
+                where.append("runs.state IN ('pending', 'running')")
+        elif query.ids is None:
+            where.append("tasks.state <> 'rejected'")
         if query.before is not None:
             where.append("tasks.seq < (SELECT seq FROM tasks WHERE id = ?)")
             values.append(query.before)
         rows = self.db.read(
             f"""
-            SELECT {_TASK}, {_RUN}, {_AGENT} FROM {source}{_SPOKEN} {"WHERE " + " AND ".join(where) if where else ""}
+            SELECT {_TASK}, {_RUN}, {_AGENT} FROM {source}{_SPOKEN}
+            {"WHERE " + " AND ".join(where) if where else ""}
             ORDER BY tasks.seq DESC LIMIT ?
             """,
             (*values, -1 if query.limit is None else query.limit),
@@ -175,18 +181,29 @@ class ViewRows(Table):
             WITH story (run, name, at, detail, rank) AS (
                 SELECT number, 'queued', created_at, cause, 0 FROM runs WHERE task = :task
                 UNION ALL
+                SELECT 1, 'variables removed', created_at, removed, 0.1 FROM tasks
+                WHERE seq = :task AND removed <> ''
+                UNION ALL
+                SELECT run, 'proposed', asked_at, '', 0.2 FROM approvals
+                WHERE task = :task AND (at IS NULL OR at <> asked_at)
+                UNION ALL
+                SELECT run, CASE state WHEN 'granted' THEN 'approved' WHEN 'refused' THEN 'rejected'
+                                       ELSE state END,
+                       at, trim(coalesce('by ' || by || ' (' || door || ') ', '') || note), 0.2
+                FROM approvals WHERE task = :task AND state IN ('granted', 'refused', 'expired')
+                UNION ALL
                 SELECT number, 'started', started_at, '', 1 FROM runs
                 WHERE task = :task AND started_at IS NOT NULL
                 UNION ALL
                 SELECT number, 'stop requested', stop_requested_at, stop_by, 2 FROM runs
                 WHERE task = :task AND stop_requested_at IS NOT NULL
                 UNION ALL
-                SELECT run, name, at, detail, 3 FROM events WHERE task = :task
+                SELECT run, name, at, detail, iif(name = 'drifted', 0.2, 3) FROM events WHERE task = :task
                 UNION ALL
                 SELECT number, state, completed_at, coalesce(error, ''), 4 FROM runs
                 WHERE task = :task AND completed_at IS NOT NULL
             )
-            SELECT run, name, at, detail FROM story ORDER BY run, rank, at
+            SELECT run, name, at, detail FROM story ORDER BY run, rank, at, name
             """,
             {"task": self.one("SELECT seq FROM tasks WHERE id = ?", task_id)[0]},
         )
@@ -198,12 +215,12 @@ class ViewRows(Table):
     def counts(self) -> dict[str, int]:
         rows = self.db.read(
             """
-            SELECT state, count(*) FROM runs INDEXED BY one_live_run
-            WHERE state IN ('pending', 'running') GROUP BY state
+            SELECT iif(held, 'proposed', state) AS shown, count(*) FROM runs INDEXED BY one_live_run
+            WHERE state IN ('pending', 'running') GROUP BY shown
             UNION ALL SELECT state, n FROM counts
             """
         )
-        return {"pending": 0, "running": 0, **dict(rows)}
+        return {"proposed": 0, "pending": 0, "running": 0, **dict(rows)}
 
     def running_ids(self) -> list[str]:
         rows = self.db.read(
@@ -254,7 +271,8 @@ class ViewRows(Table):
     def _view(self, row: tuple[Any, ...]) -> View:
         (
             id_, kind, state, name, description, command, cwd, lane, priority, batch, key, template,
-            owner, notify, parent, created_at, created_by, updated_at, due_at, waits,
+            owner, notify, parent, created_at, created_by, updated_at, due_at, waits, approved_by,
+            approved_at, door, verdict,
         ) = row[:_WIDTH]  # fmt: skip
         latest = self._run_view(id_, row[_WIDTH:_WHOLE])
         return View(
@@ -281,6 +299,10 @@ class ViewRows(Table):
             due_at=maybe_moment(due_at),
             waits=waits,
             latest=latest,
+            approved_by=approved_by,
+            approved_at=maybe_moment(approved_at),
+            door=door,
+            verdict=verdict,
             agent=None if row[_WHOLE] is None else _agent_view(*row[_WHOLE:]),
         )
 

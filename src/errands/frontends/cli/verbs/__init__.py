@@ -17,6 +17,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "Start work",
         (
             "run",
+            "propose",
             "restart",
             "template save",
             "template run",
@@ -26,6 +27,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
     ("Look at it", ("ls", "show", "logs", "wait", "notices", "trace")),
+    ("Decide", ("approve", "reject", "judge", "audit")),
     ("Steer it", ("cancel", "stop", "send", "clear")),
     (
         "Keep house",
@@ -46,7 +48,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
 HIDDEN = ("complete",)
 
 # Modules that hold more than the one verb they are named after.
-MODULES = {"stop": "cancel", "complete": "completion"}
+MODULES = {"stop": "cancel", "reject": "approve", "complete": "completion"}
 
 # What people type who come from elsewhere.
 MEANT = {
@@ -61,6 +63,11 @@ MEANT = {
     "rm": "clear",
     "log": "logs",
     "tail": "logs",
+    "accept": "approve",
+    "allow": "approve",
+    "deny": "reject",
+    "dismiss": "reject",
+    "history": "audit",
 }
 
 NAMES = (*(name for _, names in GROUPS for name in names), *HIDDEN)

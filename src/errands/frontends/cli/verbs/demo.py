@@ -85,15 +85,34 @@ class Stage:
 
 
 def play(stage: Stage) -> None:
-    stage.tell("Start slow work; each launch returns at once with an id.")
+    stage.tell("What is harmless starts at once, whoever asks; what it is, the judge says.")
+    stage.type("judge", "git status && ls -l | head -3")
+    stage.type("run", "--wait", "--batch", "demo", "ls -l | head -3")
+
+    stage.tell(
+        "An agent, which has no terminal, wants to delete something: that waits for the yes of a person."
+    )
+    stage.type("run", "--name", "clean", "--batch", "demo", "rm -rf build", expect=4)
+    stage.type("ls")
+    stage.tell("You look at it and say yes; then, and only then, it runs. Who said so stays on record.")
+    stage.type("approve", "--wait", "clean")
+    stage.type("audit")
+
+    stage.tell(
+        "Start slow work; each launch returns at once with an id. (--yes: this demo answers for itself.)"
+    )
     count = 'for i in 1 2 3 4 5 6 7 8; do echo "::progress $i/8 compiling part $i"; sleep 0.5; done'
-    stage.type("run", "--name", "build", "--batch", "demo", "--key", "build", count)
-    stage.type("run", "--name", "lint", "--batch", "demo", "echo 'src/app.py:3: unused import'; exit 3")
-    stage.type("run", "--name", "server", "--batch", "demo", "--", "sleep", "600")
+    stage.type("run", "--yes", "--name", "build", "--batch", "demo", "--key", "build", count)
+    stage.type(
+        "run", "--yes", "--name", "lint", "--batch", "demo", "echo 'src/app.py:3: unused import'; exit 3"
+    )
+    stage.type("run", "--yes", "--name", "server", "--batch", "demo", "--", "sleep", "600")
 
     stage.tell("Work that waits for other work, and is skipped when that fails.")
-    stage.type("run", "--name", "tests", "--batch", "demo", "--after", "build", "echo '89 passed in 2.1s'")
-    stage.type("run", "--name", "deploy", "--batch", "demo", "--after", "lint", "echo never printed")
+    stage.type(
+        "run", "--yes", "--name", "tests", "--batch", "demo", "--after", "build", "echo '89 passed in 2.1s'"
+    )
+    stage.type("run", "--yes", "--name", "deploy", "--batch", "demo", "--after", "lint", "echo never printed")
 
     stage.tell("Everything at a glance: progress with time left, what failed, what waits.")
     stage.type("wait", "lint", expect=3)

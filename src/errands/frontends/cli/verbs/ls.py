@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from errands.frontends.cli.options import JSON, Option, Usage, Verb, whole_from_one
-from errands.frontends.cli.showing import ago, now, outcome, purpose, state_word, took_text
+from errands.frontends.cli.showing import ago, how_to_answer, now, outcome, purpose, state_word, took_text
 from errands.model.sanitise import line
-from errands.model.states import ENDED, LIVE
+from errands.model.states import ENDED, OPEN
 from errands.ports.store import Query
 from errands.text import Cell, Column, state_cell, table
 
@@ -53,13 +53,16 @@ def _lines(context: Context, arguments: Arguments) -> list[str]:
     if not views:
         return [_nothing(arguments)]
     lines = table(COLUMNS, _rows(context, views), context.look)
+    proposed = [view.id for view in views if view.state == "proposed"]
+    if proposed:
+        lines.append(context.look.paint(how_to_answer(proposed), "magenta"))
     if more:
         lines.append(context.look.paint("there are older ones: errands ls --all", "dim"))
     return lines
 
 
 def _selection(context: Context, arguments: Arguments) -> tuple[list[View], bool]:
-    """The newest tasks and every running one, however old; and whether something was left out."""
+    """The newest tasks and every one that runs or waits for a yes; and whether something was left out."""
     if arguments.all or arguments.number:
         return context.engine.list(_query(arguments, arguments.number)), False
     views = context.engine.list(_query(arguments, USUAL + 1))
@@ -67,8 +70,8 @@ def _selection(context: Context, arguments: Arguments) -> tuple[list[View], bool
         return views, False
     shown = {view.id for view in views[:USUAL]}
     # Running ones are as few as the lanes are wide; those that wait may be thousands.
-    asked = not arguments.state or "running" in arguments.state
-    old = context.engine.list(Query(states=("running",), batch=arguments.batch)) if asked else []
+    wanted = tuple(each for each in ("running", "proposed") if each in (arguments.state or (each,)))
+    old = context.engine.list(Query(states=wanted, batch=arguments.batch)) if wanted else []
     return views[:USUAL] + [view for view in old if view.id not in shown], True
 
 
@@ -125,7 +128,7 @@ VERBS = (
             Option(
                 flags=("--state",),
                 metavar="STATE",
-                choices=(*LIVE, *ENDED),
+                choices=(*OPEN, *ENDED, "rejected"),
                 repeat=True,
                 help="only tasks in this state",
             ),
@@ -137,6 +140,7 @@ VERBS = (
         ),
         examples=(
             ("errands ls --state running", "what runs now"),
+            ("errands ls --state proposed", "what waits for a yes"),
             ("errands ls --batch nightly --json", "one object per line, for scripts"),
         ),
     ),

@@ -1,13 +1,15 @@
-"""notices: what has ended since you last asked. Each notice is told once."""
+"""notices: what has ended, or waits for a yes, since you last asked. Each notice is told once."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 
 from errands.frontends.cli.options import JSON, Option, Verb
-from errands.frontends.cli.showing import ago, now
+from errands.frontends.cli.showing import ago, how_to_answer, now
 from errands.model.duration import spoken
+from errands.model.run import task_of
 from errands.model.sanitise import line
+from errands.ports.store import Query
 from errands.text import Cell, Column, plural, state_cell, table
 
 TYPE_CHECKING = False
@@ -45,11 +47,17 @@ def notices(context: Context, arguments: Arguments) -> int:
         if arguments.undelivered:
             tries = plural(notice.attempts, "attempt")
             context.say(f"    {notice.state} after {tries}: {line(notice.error or '')}")
+    proposed = {view.id for view in engine.list(Query(states=("proposed",)))} if found else set()
+    waiting = [
+        each for each in dict.fromkeys(task_of(notice.run_id)[0] for notice in found) if each in proposed
+    ]
+    if waiting:
+        context.say(context.look.paint(how_to_answer(waiting), "magenta"))
     if not found:
         context.say(
             "every notice was delivered"
             if arguments.undelivered
-            else "nothing has ended since you last asked"
+            else "nothing has happened since you last asked"
         )
     return 0
 
@@ -96,7 +104,7 @@ def _row(context: Context, notice: Notice) -> tuple[str | Cell, ...]:
 VERBS = (
     Verb(
         name="notices",
-        summary="tell what has ended since you last asked; each ending is told once",
+        summary="tell what has ended, or waits for a yes, since you last asked; each is told once",
         run=notices,
         options=(
             Option(flags=("--peek",), help="show them and let them be told again"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from errands.frontends.cli.door import YES, consent_of
 from errands.frontends.cli.options import Operand, Verb
 from errands.frontends.cli.starting import REPLY, check_reply, reply
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 def restart(context: Context, arguments: Arguments) -> int:
     check_reply(arguments)
     context.ensure_daemon()
-    return reply(context, arguments, context.engine.restart(arguments.id))
+    return reply(context, arguments, context.engine.restart(arguments.id, **consent_of(arguments)))
 
 
 VERBS = (
@@ -23,7 +24,7 @@ VERBS = (
         summary="run an ended task again, with the same command, directory and environment",
         run=restart,
         starts=True,
-        options=REPLY,
+        options=(YES, *REPLY),
         operands=(Operand(metavar="ID", help="the task", completes="ended"),),
     ),
 )

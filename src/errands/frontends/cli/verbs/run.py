@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from errands.frontends.cli.door import YES, consent_of
 from errands.frontends.cli.options import Operand, Verb
 from errands.frontends.cli.starting import (
     REPLY,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 def run(context: Context, arguments: Arguments) -> int:
     check_reply(arguments)
     command = command_of(arguments, arguments.command)
-    draft = evolve(draft_of(arguments, command), **start_of(arguments))
+    draft = evolve(draft_of(arguments, command), **start_of(arguments), **consent_of(arguments))
     context.ensure_daemon()
     before = context.engine.clock.now()
     view = context.engine.submit(draft)
@@ -39,16 +40,18 @@ VERBS = (
         starts=True,
         usage=("run [options] 'SHELL LINE'", "run [options] -- COMMAND WORD..."),
         details="One word is a line that a shell reads; several words are run as they are. The task has the "
-        "environment and the directory of whoever starts it. With --wait, Ctrl-Z leaves it to the background "
-        "and Ctrl-C twice cancels it.",
-        options=(*TRAITS, *START, *REPLY),
+        "environment and the directory of whoever starts it. What is not harmless needs a yes: whoever types "
+        "it at a terminal has given it, and is asked again only about what cannot be undone; without a "
+        "terminal it waits as a proposal, and the exit code is 4, unless --yes is given. With --wait, Ctrl-Z "
+        "leaves it to the background and Ctrl-C twice cancels it.",
+        options=(*TRAITS, *START, YES, *REPLY),
         operands=(Operand(metavar="COMMAND", help="what to run", repeat=True, completes="command"),),
         examples=(
             ("errands run 'make test 2>&1 | tail'", "a shell line"),
             ("errands run --name nightly -- pytest -x tests", "a command with options of its own"),
             ("errands run --wait --timeout 10m 'make'", "stay, but not for ever"),
             ("errands run --after build-4k2 ./deploy", "when another task has completed"),
-            ("id=$(errands run -q make)", "for scripts"),
+            ("id=$(errands run -q --yes make)", "for scripts"),
         ),
     ),
 )

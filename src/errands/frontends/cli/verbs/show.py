@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from errands.frontends.cli.context import masked_variables
+from errands.frontends.cli.door import is_person
 from errands.frontends.cli.lens import clean
 from errands.frontends.cli.options import JSON, Operand, Option, Verb, whole
 from errands.frontends.cli.showing import (
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
 # A run that takes input and has been silent for so long probably waits for some.
 QUIET = timedelta(seconds=10)
+# What goes without saying while a task waits for a yes, and what the question shows itself.
+OBVIOUS = ("state", "output")
+EXACT = (*OBVIOUS, "command", "before", "finally", "directory", "environment")
 
 
 def show(context: Context, arguments: Arguments) -> int:
@@ -48,15 +52,39 @@ def show(context: Context, arguments: Arguments) -> int:
     look, at = context.look, now()
     state = state_cell(state_word(view), look)
     context.say(f"{look.paint(view.id, 'bold')}  {look.paint(state.text, state.colour)}")
-    context.say(*facts(_facts(context, view, at), look))
+    pairs = _facts(context, view, at)
+    if view.state == "proposed":
+        pairs = _answerable(context, view, pairs, at)
+    context.say(*facts(pairs, look))
     if len(view.history) > 1:
         context.say("", *_runs(context, view, at))
-    if output or arguments.lines != 0:
+    if output or (arguments.lines != 0 and view.state != "proposed"):
         _show_output(context, view, output, at)
     return 0
 
 
+def _answerable(
+    context: Context, view: View, pairs: Iterator[tuple[str, str]], at: datetime
+) -> Iterator[tuple[str, str]]:
+    """Add what whoever answers must know; at a terminal they see exactly what would run, masked nowhere."""
+    from errands.frontends.cli.asking import question
+    from errands.frontends.cli.proposing import facts_of, told
+
+    if is_person():
+        context.say(*question(facts_of(view), context.look))
+    elif view.question is not None:
+        yield "because", "\n".join(told(reason.text) for reason in view.question.reasons)
+    left_out = EXACT if is_person() else OBVIOUS
+    yield from ((name, value) for name, value in pairs if name not in left_out)
+    if view.question is not None:
+        yield "expires", ago(view.question.expires_at, at=at)
+    yield "yes", f"errands approve {view.id}"
+    yield "no", f"errands reject {view.id}"
+
+
 def _facts(context: Context, view: View, at: datetime) -> Iterator[tuple[str, str]]:
+    from errands.frontends.cli.proposing import walls
+
     run, details = view.latest, view.details or {}
     if view.description not in (view.command, view.name):
         yield "description", line(view.description)
@@ -64,9 +92,13 @@ def _facts(context: Context, view: View, at: datetime) -> Iterator[tuple[str, st
     yield "before", _hook_lines(details.get("before", ()))
     yield "finally", _hook_lines(details.get("finally", ()))
     yield "directory", line(view.cwd)
+    if details.get("sandbox"):
+        yield "sandbox", line(walls(details["sandbox"]))
     added = masked_variables(details["env"]) if details.get("env") else {}
     yield "environment", "\n".join(f"{line(name)}={line(value)}" for name, value in added.items())
     yield "created", f"{local(view.created_at)} ({ago(view.created_at, at=at)}) by {line(view.created_by)}"
+    if view.approved_at is not None:
+        yield "approved", f"{local(view.approved_at)} by {line(view.approved_by or '')} ({line(view.door)})"
     if run.state == "pending":
         yield "state", waits_for(view, at=at)
     else:

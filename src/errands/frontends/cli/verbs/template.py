@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from errands.frontends.cli.door import YES, consent_of
 from errands.frontends.cli.options import JSON, Operand, Usage, Verb
 from errands.frontends.cli.starting import (
     NAME,
@@ -48,7 +49,7 @@ def run(context: Context, arguments: Arguments) -> int:
     context.ensure_daemon()
     before = context.engine.clock.now()
     view = context.engine.submit_template(
-        arguments.template, dict(map(_parameter, arguments.parameter)), **changes
+        arguments.template, dict(map(_parameter, arguments.parameter)), **changes, **consent_of(arguments)
     )
     return reply(context, arguments, view, is_new=view.created_at >= before)
 
@@ -151,7 +152,7 @@ VERBS = (
         summary="start a saved task",
         run=run,
         starts=True,
-        options=(NAME, *START, *REPLY),
+        options=(NAME, *START, YES, *REPLY),
         operands=(
             TEMPLATE,
             Operand(metavar="PARAMETER", help="NAME=VALUE for each parameter", optional=True, repeat=True),

@@ -49,6 +49,10 @@ def report(context: Context, views: list[View], *, as_objects: bool, quiet: bool
     for view in views:
         if as_objects:
             _tell_json(context, view)
+        elif view.state == "proposed" and not quiet:
+            from errands.frontends.cli.proposing import tell
+
+            tell(context, view)
         elif not quiet:
             context.say(ending_line(view, context.look, at=now()))
             if view.is_live:
@@ -83,7 +87,7 @@ class LiveLine:
         self._look = look_of(sys.stderr, context.config.ui.colour, context.environ)
 
     def draw(self, views: list[View]) -> None:
-        live = [view for view in views if view.is_live]
+        live = [view for view in views if view.is_live and view.state != "proposed"]
         if not live:
             return
         at = now()
@@ -112,7 +116,8 @@ VERBS = (
         summary="wait until tasks end; the exit code is the task's own",
         run=wait,
         details="With several tasks the exit code is that of the first, in the order given, that did not "
-        "complete. Ctrl-C stops waiting; the tasks go on.",
+        "complete. Nobody waits for a person: a task that needs a yes counts as ended, with 4. Ctrl-C stops "
+        "waiting; the tasks go on.",
         options=(
             Option(
                 flags=("-t", "--timeout"),

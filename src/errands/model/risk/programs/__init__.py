@@ -6,26 +6,11 @@ the program gets; no reason means that it is harmless. Shell syntax is none of i
 
 from __future__ import annotations
 
-from errands.model.risk.programs import (
-    archives,
-    awk,
-    find,
-    git,
-    listing,
-    reading,
-    search,
-    sed,
-    shell,
-    structured,
-    system,
-    testing,
-    text,
-    tools,
-)
 from errands.model.risk.programs.entry import Program
 from errands.model.risk.programs.harm import told
 from errands.model.risk.programs.places import objection_to_place
 from errands.model.risk.programs.usage import reasons_by_entry
+from errands.model.risk.programs.versions import VERSIONS
 from errands.model.risk.verdict import Reason
 
 TYPE_CHECKING = False
@@ -33,23 +18,54 @@ if TYPE_CHECKING:
     from errands.model.risk.programs.entry import Entry
     from errands.model.risk.surroundings import Surroundings
 
-PROGRAMS: dict[str, Entry] = {
-    **listing.PROGRAMS,
-    **reading.PROGRAMS,
-    **text.PROGRAMS,
-    **search.PROGRAMS,
-    "find": find.reasons_for_find,
-    "gfind": find.reasons_for_find,
-    **sed.PROGRAMS,
-    **awk.PROGRAMS,
-    **structured.PROGRAMS,
-    **shell.PROGRAMS,
-    **system.PROGRAMS,
-    **git.PROGRAMS,
-    **testing.PROGRAMS,
-    **archives.PROGRAMS,
-    **tools.PROGRAMS,
+# Which file knows a program. A family is loaded when one of its programs is met: most lines meet one or two.
+FAMILIES = {
+    name: family
+    for family, names in {
+        "listing": """
+            ls dir vdir tree stat file readlink realpath basename dirname pathchk namei lsattr getfacl du df
+            md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum shasum md5
+        """,
+        "reading": """
+            cat tac head tail nl wc od hexdump hd xxd base64 base32 basenc strings nm size readelf objdump
+            zcat bzcat xzcat zstdcat cmp comm diff diff3 sdiff iconv man whatis apropos
+        """,
+        "text": """
+            sort uniq cut tr paste join rev fold fmt expand unexpand column colrm pr shuf tsort numfmt seq
+            bc factor look ts
+        """,
+        "search": "grep egrep fgrep rg fd fdfind whereis which type locate",
+        "sed": "sed gsed",
+        "awk": "awk gawk mawk nawk",
+        "structured": "jq yq",
+        "shell": """
+            echo true false : printf test [ sleep expr printenv command pwd exit umask ulimit times help jobs
+            dirs
+        """,
+        "system": """
+            uname arch whoami logname hostid tty users groups id who w hostname dnsdomainname uptime nproc
+            free date cal ps pgrep pidof pstree top lscpu lsblk lsmem lsusb lspci lsmod findmnt vmstat
+            iostat mpstat dmesg ss netstat lsof ip ifconfig locale getconf lsb_release sw_vers
+        """,
+        "git": "git",
+        "testing": "pytest py.test python python3 uv",
+        "archives": "tar unzip zipinfo gzip gunzip xz unxz bzip2 bunzip2",
+        "tools": "pip pip3 dpkg dpkg-query",
+        "find": "find gfind",
+    }.items()
+    for name in names.split()
 }
+
+
+def entry_for(name: str) -> Entry | None:
+    """Find what the tables say about a program, given by its bare name."""
+    if name.startswith("python3.") and name[8:].isdigit():
+        name = "python3"
+    family = FAMILIES.get(name)
+    if family is None:
+        return None
+    found: Entry = __import__(f"{__name__}.{family}", fromlist=("PROGRAMS",)).PROGRAMS[name]
+    return found
 
 
 def reasons_for(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
@@ -59,11 +75,9 @@ def reasons_for(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Rea
         runs = Reason(text=f"runs the file {name}", kind="script")
         harm = _harm((name.rpartition("/")[2], *words[1:]))
         return (harm, runs) if harm else (runs,)
-    if len(words) == 2 and words[1] in tools.VERSIONS.get(name, ()):
+    if len(words) == 2 and words[1] in VERSIONS.get(name, ()):
         return ()
-    entry = PROGRAMS.get(name)
-    if entry is None and testing.is_python(name):
-        entry = testing.reasons_for_python
+    entry = entry_for(name)
     if entry is None:
         unknown = Reason(text=f"`{name}` is not on the list of harmless programs", kind="program")
         return (_harm(words) or unknown,)

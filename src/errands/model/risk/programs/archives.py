@@ -38,6 +38,7 @@ _TAR = Program(
     -t --list -f=READ --file=READ -v --verbose -z --gzip --gunzip -j --bzip2 -J --xz --zstd --lzma
     --exclude=PATTERN --wildcards --no-wildcards --force-local --full-time --utc --numeric-owner -R
     --block-number --strip-components=NUMBER --totals --quoting-style=TEXT --show-transformed-names
+    -a --auto-compress
     """,
     operands="TEXT...",
     refused={
@@ -65,27 +66,29 @@ def _tar(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ..
     return reasons_by_entry("tar", rest, _TAR, surroundings)
 
 
+def _keeps_files(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
+    """Accept what writes to standard output, lists or tests; of several modes the last one wins."""
+    if usage.has("-c", "--stdout", "--to-stdout"):
+        return ()
+    unpacks = usage.has("-d", "--decompress", "--uncompress")
+    if usage.has("-l", "--list", "-t", "--test") and not unpacks:
+        return ()
+    return (Reason(text=f"`{usage.name}` replaces files by packed or unpacked ones", kind="write"),)
+
+
 _UNPACK = Program(
     options="""
-    -d --decompress --uncompress -c --stdout --to-stdout -l --list -t --test -v --verbose -q --quiet
+    -d --decompress --uncompress -c --stdout --to-stdout -l --list -t --test -v --verbose -q --quiet -k --keep
+    -f --force
     """,
     operands="READ...",
-    check=_only_with(
-        "-c",
-        "--stdout",
-        "--to-stdout",
-        "-l",
-        "--list",
-        "-t",
-        "--test",
-        otherwise="replaces files by packed ones",
-    ),
+    check=_keeps_files,
 )
 
 _BUNZIP = Program(
-    options="-d --decompress -c --stdout -t --test -v --verbose -q --quiet",
+    options="-d --decompress -c --stdout -t --test -v --verbose -q --quiet -k --keep -f --force -s --small",
     operands="READ...",
-    check=_only_with("-c", "--stdout", "-t", "--test", otherwise="replaces files by packed ones"),
+    check=_keeps_files,
 )
 
 PROGRAMS: dict[str, Entry] = {
@@ -93,10 +96,14 @@ PROGRAMS: dict[str, Entry] = {
     "unzip": Program(
         options="-l -v -t -q -z -Z -1",
         operands="READ TEXT...",
+        # Behind the archive a word with a dash is the name of a member.
+        permutes=False,
         check=_only_with("-l", "-v", "-t", "-z", "-Z", otherwise="extracts files"),
         helps=False,
     ),
-    "zipinfo": Program(options="-1 -2 -s -m -l -v -h -t -z -T", operands="READ TEXT...", helps=False),
+    "zipinfo": Program(
+        options="-1 -2 -s -m -l -v -h -t -z -T", operands="READ TEXT...", permutes=False, helps=False
+    ),
     "gzip": _UNPACK,
     "gunzip": _UNPACK,
     "xz": _UNPACK,

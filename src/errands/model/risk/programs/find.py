@@ -15,6 +15,7 @@ from errands.model.risk.verdict import Reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from errands.model.risk.programs.entry import Entry
     from errands.model.risk.surroundings import Surroundings
 
 # How links are followed and how hard to optimise; only before the first place.
@@ -109,3 +110,6 @@ def _about_value(name: str, kind: str, value: str | None, surroundings: Surround
         return [Reason(text=f"`find`: the value of `{name}` is a wildcard: {value}", kind="shell")]
     found = objection(kind, value, surroundings)
     return [] if found is None else [Reason(text=f"`find` ({name}): {found[0]}", kind=found[1])]
+
+
+PROGRAMS: dict[str, Entry] = {"find": reasons_for_find, "gfind": reasons_for_find}

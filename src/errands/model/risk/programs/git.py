@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import re
-
 from errands.model.risk.programs.entry import Program
+from errands.model.risk.programs.git_checks import (
+    compares,
+    lists,
+    reads_reflog,
+    reads_setting,
+    searches,
+    shows,
+)
 from errands.model.risk.programs.git_options import COLOUR, COMMITS, DIFF, LOG, REFERENCES, REFUSED
-from errands.model.risk.programs.places import may_name_secret, objection_to_place
 from errands.model.risk.programs.usage import reasons_by_entry
-from errands.model.risk.programs.words import WILDCARDS, Glob
 from errands.model.risk.verdict import Reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.model.risk.programs.entry import Check, Entry
-    from errands.model.risk.programs.usage import Usage
+    from errands.model.risk.programs.entry import Entry
     from errands.model.risk.surroundings import Surroundings
 
 _GLOBAL = frozenset(
@@ -35,15 +38,6 @@ _GLOBAL_REFUSED = {
     "--bare": "changes which repository is meant",
     "--namespace": "changes which references are meant",
 }
-# Settings that hold no secret and name no program.
-_SETTINGS = re.compile(
-    r"(user\.(name|email)|init\.defaultbranch|pull\.(rebase|ff)|push\.(default|autosetupremote)|merge\.ff|"
-    r"core\.(autocrlf|bare|eol|filemode|ignorecase|logallrefupdates|precomposeunicode|quotepath|"
-    r"repositoryformatversion|safecrlf|symlinks|whitespace|excludesfile|attributesfile|worktree|abbrev)|"
-    r"branch\.[^\s]+\.(remote|merge|rebase|description)|remote\.[^\s]+\.(url|fetch|pushurl)|remote\.pushdefault|"
-    r"color\.[a-z.]+|rebase\.auto[a-z]+|fetch\.prune|commit\.gpgsign|diff\.(renames|algorithm)|submodule\.recurse)",
-    re.IGNORECASE,
-)
 
 
 def reasons_for_git(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
@@ -83,74 +77,14 @@ def reasons_for_git(words: tuple[str, ...], surroundings: Surroundings) -> tuple
     )
 
 
-def _shows(use: str, *, skip: int = 0) -> Check:
-    """Check the files and `revision:file` among the operands, as far as their content is shown."""
-
-    def check(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
-        # `-L 1,5:file` follows lines of a file.
-        traced = [value.rpartition(":")[2] for value in usage.values("-L") if ":" in value]
-        found = (_objection(word, use, surroundings) for word in (*usage.operands[skip:], *traced))
-        return tuple(Reason(text=said, kind="secret") for said in found if said is not None)
-
-    return check
-
-
-def _objection(word: str, use: str, surroundings: Surroundings) -> str | None:
-    # `:!x` and `:^x` leave files out; `:(magic)x` and `revision:x` name them.
-    if word.startswith((":!", ":^", ":(exclude)")):
-        return None
-    path = re.sub(r"^:\([a-z,]*\)|^:/", "", word)
-    if path == word and ":" in word:
-        # A date in the revision may hold a colon, and so may the name of a file.
-        last = word.rpartition(":")[2]
-        path = word.partition(":")[2]
-        if last != path and (said := objection_to_place(last, use, surroundings)):
-            return said
-    # git expands wildcards by itself, and lets them match a dot at the beginning.
-    if any(mark in path for mark in WILDCARDS):
-        if may_name_secret(path):
-            return f"reads {word}, which may match a file with secrets"
-        return objection_to_place(Glob(path), "SEARCH", surroundings)
-    return objection_to_place(path, use, surroundings)
-
-
-def _grep(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
-    return _shows("SEARCH", skip=0 if usage.has("-e", "-f") else 1)(usage, surroundings)
-
-
-def _lists(*names: str) -> Check:
-    """Accept operands only where they are patterns of a list; elsewhere they create something."""
-
-    def check(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
-        if not usage.operands or usage.has(*names):
-            return ()
-        return (Reason(text=f"`{usage.name}` creates or changes {usage.operands[0]}", kind="write"),)
-
-    return check
-
-
-def _reflog(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
-    if usage.operands[:1] and usage.operands[0] in ("expire", "delete", "drop", "write"):
-        return (
-            Reason(text=f"`git reflog {usage.operands[0]}` changes the reflog", undo="no", kind="delete"),
-        )
-    return _shows("READ")(usage, surroundings)
-
-
-def _config(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
-    if usage.operands and _SETTINGS.fullmatch(usage.operands[0]):
-        return ()
-    return (Reason(text="shows configuration of git, where secrets may be kept", kind="secret"),)
-
-
 _LISTING = "--list --contains --no-contains --merged --no-merged --points-at".split()
-_LOG = Program(options=LOG, operands="TEXT...", refused=REFUSED, helps=False, check=_shows("READ"))
+_LOG = Program(options=LOG, operands="TEXT...", refused=REFUSED, helps=False, check=shows("READ"))
 _DIFF = Program(
     options=DIFF + " --cached --staged --merge-base --no-index -1 -2 -3 -0 --base --ours --theirs",
     operands="TEXT...",
     refused=REFUSED,
     helps=False,
-    check=_shows("READ"),
+    check=compares,
 )
 _PLUMBING = Program(
     options=DIFF
@@ -159,19 +93,19 @@ _PLUMBING = Program(
     operands="TEXT...",
     refused=REFUSED,
     helps=False,
-    check=_shows("READ"),
+    check=shows("READ"),
 )
 _BLAME = Program(
     options="""
-    -b -c -e -f -l -n -p -s -t -w -L=TEXT -M[=NUMBER] -C[=NUMBER] --root --show-stats --date=TEXT --since=DATE
+    -b -c -e -f -l -n -p -s -t -w -L=TEXT -M[=NUMBER] -C[=NUMBER] --root --show-stats --date=TEXT --since=TEXT
     --porcelain --line-porcelain --incremental --score-debug --show-name --show-number --show-email --long
-    --no-progress --color-lines --color-by-age --first-parent --minimal --abbrev=NUMBER --ignore-rev=TEXT
+    --no-progress --color-lines --color-by-age --first-parent --minimal --abbrev[=NUMBER] --ignore-rev=TEXT
     --diff-algorithm==TEXT --encoding==TEXT
     """,
     operands="TEXT...",
     refused={"--contents --ignore-revs-file -S": "reads another file"},
     helps=False,
-    check=_shows("READ"),
+    check=shows("READ"),
 )
 
 SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
@@ -181,6 +115,7 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
         -u[=no|normal|all] --untracked-files[=no|normal|all] --ignore-submodules[=none|untracked|dirty|all]
         --ignored[=traditional|no|matching] -z --null --column[=TEXT] --no-column --ahead-behind
         --no-ahead-behind --renames --no-renames --find-renames[=TEXT]
+        -M[=TEXT]
         """,
         operands="LOOK...",
         helps=False,
@@ -197,6 +132,7 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
         operands="TEXT...",
         refused=REFUSED,
         helps=False,
+        check=shows("READ"),
     ),
     "branch": Program(
         options=REFERENCES
@@ -211,14 +147,14 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
             "--edit-description": "starts an editor",
         },
         helps=False,
-        check=_lists(*_LISTING),
+        check=lists(*_LISTING),
     ),
     "tag": Program(
         options=REFERENCES + " -l --list -n[=NUMBER]",
         operands="TEXT...",
         refused={"-d --delete": "deletes tags", "-v --verify": "runs the configured signature program"},
         helps=False,
-        check=_lists("-l", *_LISTING),
+        check=lists("-l", *_LISTING),
     ),
     "blame": _BLAME,
     "annotate": _BLAME,
@@ -230,7 +166,7 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
         --files-with-matches --name-only -L --files-without-match -z --null -o --only-matching -c --count
         {COLOUR} --break --heading -p --show-function -A=NUMBER --after-context=NUMBER -B=NUMBER
         --before-context=NUMBER -C=NUMBER --context=NUMBER -W --function-context -m=NUMBER
-        --max-count=NUMBER --max-depth=NUMBER --threads=NUMBER -e=PATTERN --and --or --not --all-match -q
+        --max-count=NUMBER --max-depth=NUMBER --threads=NUMBER -e=TEXT --and --or --not --all-match -q
         --quiet
         """,
         operands="TEXT...",
@@ -242,13 +178,13 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
             "--recurse-submodules": "follows other repositories",
         },
         helps=False,
-        check=_grep,
+        check=searches,
     ),
     "ls-files": Program(
         options="""
         -c --cached -d --deleted -m --modified -o --others -i --ignored -s --stage -u --unmerged -k --killed
         -t -v -f -z --directory --no-empty-directory --eol --full-name --error-unmatch --exclude-standard
-        -x=PATTERN --exclude=PATTERN --exclude-per-directory==TEXT --abbrev[=NUMBER] --deduplicate --debug
+        -x=TEXT --exclude=TEXT --exclude-per-directory==TEXT --abbrev[=NUMBER] --deduplicate --debug
         --sparse --format==FORMAT --resolve-undo --with-tree==TEXT
         """,
         operands="TEXT...",
@@ -277,7 +213,7 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
     "describe": Program(
         options="""
         --all --tags --contains --abbrev==NUMBER --candidates==NUMBER --exact-match --debug --long
-        --match=PATTERN --exclude=PATTERN --always --first-parent --dirty[=TEXT] --broken[=TEXT]
+        --match=TEXT --exclude=TEXT --always --first-parent --dirty[=TEXT] --broken[=TEXT]
         """,
         operands="TEXT...",
         helps=False,
@@ -288,7 +224,7 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
         refused=REFUSED,
         helps=False,
     ),
-    "reflog": Program(options=LOG, operands="TEXT...", refused=REFUSED, helps=False, check=_reflog),
+    "reflog": Program(options=LOG, operands="TEXT...", refused=REFUSED, helps=False, check=reads_reflog),
     "stash": {
         "list": _LOG,
         "show": Program(
@@ -317,14 +253,14 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
             "--rename-section --remove-section": "changes configuration",
         },
         helps=False,
-        check=_config,
+        check=reads_setting,
     ),
     "cat-file": Program(
         options="-t -s -e -p",
         operands="TEXT TEXT",
         refused=REFUSED | {"--filters": "runs the configured filters"},
         helps=False,
-        check=_shows("READ"),
+        check=shows("READ"),
     ),
     "rev-list": Program(
         options=COMMITS
@@ -338,12 +274,12 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
         options="-a --all --octopus --independent --is-ancestor --fork-point", operands="TEXT...", helps=False
     ),
     "name-rev": Program(
-        options="--tags --refs==PATTERN --exclude==PATTERN --all --name-only --no-undefined --always",
+        options="--tags --refs==TEXT --exclude==TEXT --all --name-only --no-undefined --always",
         operands="TEXT...",
         helps=False,
     ),
     "for-each-ref": Program(
-        options=REFERENCES + " --count==NUMBER -s --shell -p --perl --python --tcl --exclude==PATTERN",
+        options=REFERENCES + " --count==NUMBER -s --shell -p --perl --python --tcl --exclude==TEXT",
         operands="TEXT...",
         helps=False,
     ),
@@ -374,7 +310,7 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
         helps=False,
     ),
     "check-mailmap": Program(operands="TEXT...", helps=False),
-    "cherry": Program(options="-v --abbrev[=NUMBER]", operands="TEXT TEXT TEXT", helps=False),
+    "cherry": Program(options="-v --abbrev[=NUMBER] --verbose", operands="TEXT TEXT TEXT", helps=False),
     "worktree": {"list": Program(options="-v --verbose --porcelain -z", helps=False)},
     "notes": {"list": Program(operands="TEXT", helps=False), "show": Program(operands="TEXT", helps=False)},
     "bisect": {"log": Program(helps=False)},

@@ -8,7 +8,7 @@ from __future__ import annotations
 COLOUR = "--color[=always|never|auto] --no-color"
 
 DIFF = f"""
--p -u --patch -s --no-patch -U==NUMBER --unified==NUMBER --raw --patch-with-raw --patch-with-stat
+-p -u --patch -s --no-patch -U[=NUMBER] --unified[=NUMBER] --raw --patch-with-raw --patch-with-stat
 --indent-heuristic --no-indent-heuristic --minimal --patience --histogram --anchored==TEXT
 --diff-algorithm==patience|minimal|histogram|myers|default --stat[=TEXT] --stat-width==NUMBER
 --stat-name-width==NUMBER --stat-count==NUMBER --stat-graph-width==NUMBER --compact-summary --numstat
@@ -24,13 +24,14 @@ DIFF = f"""
 --inter-hunk-context==NUMBER -W --function-context --exit-code --quiet --no-ext-diff --no-textconv
 --ignore-submodules[=none|untracked|dirty|all] --src-prefix==TEXT --dst-prefix==TEXT --no-prefix
 --default-prefix --line-prefix==TEXT --ita-invisible-in-index --ita-visible-in-index --combined-all-paths -c
---cc -t -m --diff-merges==TEXT --no-diff-merges
+--cc -t -m --diff-merges==off|none|first-parent|1|separate|combined|c|dense-combined|cc --no-diff-merges -q
+--output-indicator-new==TEXT --output-indicator-old==TEXT --output-indicator-context==TEXT
 """
 
 COMMITS = """
--NUMBER -n=NUMBER --max-count=NUMBER --skip=NUMBER --since=DATE --after=DATE --until=DATE --before=DATE
---since-as-filter==DATE --max-age==NUMBER --min-age==NUMBER --author=PATTERN --committer=PATTERN
---grep=PATTERN --grep-reflog==PATTERN --all-match --invert-grep -i --regexp-ignore-case --basic-regexp -E
+-NUMBER -n=NUMBER --max-count=NUMBER --skip=NUMBER --since=TEXT --after=TEXT --until=TEXT --before=TEXT
+--since-as-filter==TEXT --max-age==NUMBER --min-age==NUMBER --author=TEXT --committer=TEXT
+--grep=TEXT --grep-reflog==TEXT --all-match --invert-grep -i --regexp-ignore-case --basic-regexp -E
 --extended-regexp -F --fixed-strings -P --perl-regexp --remove-empty --merges --no-merges
 --min-parents==NUMBER --max-parents==NUMBER --no-min-parents --no-max-parents --first-parent
 --exclude-first-parent-only --not --all --branches[=TEXT] --tags[=TEXT] --remotes[=TEXT] --glob==TEXT

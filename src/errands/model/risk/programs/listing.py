@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 from errands.model.risk.programs.entry import Program
 from errands.model.risk.programs.places import is_whole
+from errands.model.risk.programs.usage import reasons_by_entry
 from errands.model.risk.verdict import Reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from errands.model.risk.programs.entry import Entry
     from errands.model.risk.programs.usage import Usage
     from errands.model.risk.surroundings import Surroundings
 
@@ -22,7 +26,7 @@ def _not_the_whole_disk(usage: Usage, surroundings: Surroundings) -> tuple[Reaso
 _LS = Program(
     options="""
     -a --all -A --almost-all --author -b --escape --block-size=SIZE -B --ignore-backups -c -C --color[=WHEN]
-    --colour[=WHEN] -d --directory -D --dired -f -F --classify[=always|auto|never] --file-type
+    -d --directory -D --dired -f -F --classify[=always|auto|never] --file-type
     --format=across|commas|horizontal|long|single-column|verbose|vertical --full-time -g
     --group-directories-first -G --no-group -h --human-readable --si -H --dereference-command-line
     --dereference-command-line-symlink-to-dir --hide=PATTERN --hyperlink[=WHEN] -i --inode
@@ -37,38 +41,49 @@ _LS = Program(
     operands="LOOK...",
 )
 
-_CHECKSUM = Program(
-    options="""
-    -b --binary -c --check --tag -t --text -z --zero --ignore-missing --quiet --status --strict -w --warn
-    -l=NUMBER --length=NUMBER
-    """,
-    operands="SEARCH...",
-)
+_CHECKSUM_OPTIONS = """
+-b --binary -c --check --tag -t --text -z --zero --ignore-missing --quiet --status --strict -w --warn
+"""
+_CHECKSUM = Program(options=_CHECKSUM_OPTIONS, operands="SEARCH...")
 
-PROGRAMS = {
+_TREE = Program(
+    options="""
+    -a -d -l -f -x -L=NUMBER -P=PATTERN -I=PATTERN --gitignore --infofile=READ --ignore-case --matchdirs
+    --metafirst --prune --info --noreport --charset=TEXT --filelimit=NUMBER --si -q -N -Q -p -u -g -s -h
+    -D --timefmt=TEXT -F --inodes --device -v -t -c -U -r --dirsfirst --filesfirst
+    --sort=name|version|size|mtime|ctime|none -i -A -S -n -C -X -J --du --nolinks --hintro=READ
+    --houtro=READ
+    """,
+    operands="LOOK...",
+    refused={
+        "-o": "writes the listing into a file",
+        "-R": "writes a file 00Tree.html into directories",
+        "-H": "together with -R it writes files into directories",
+    },
+    check=_not_the_whole_disk,
+)
+# In a bundle, tree takes every value from the words that follow; only a number may be glued to `-L`.
+_TREE_BUNDLE = re.compile(r"-(?!-)(?![a-zA-Z]*L\d+$).*[LPIoHT].+")
+
+
+def _tree(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
+    for word in words[1:]:
+        if _TREE_BUNDLE.fullmatch(word):
+            return (
+                Reason(text=f"`tree`: the values of `{word}` may be any of the next words", kind="option"),
+            )
+    return reasons_by_entry("tree", words[1:], _TREE, surroundings)
+
+
+PROGRAMS: dict[str, Entry] = {
     "ls": _LS,
     "dir": _LS,
     "vdir": _LS,
-    "tree": Program(
-        options="""
-        -a -d -l -f -x -L=NUMBER -P=PATTERN -I=PATTERN --gitignore --infofile=LOOK --ignore-case --matchdirs
-        --metafirst --prune --info --noreport --charset=TEXT --filelimit=NUMBER --si -q -N -Q -p -u -g -s -h
-        -D --timefmt=TEXT -F --inodes --device -v -t -c -U -r --dirsfirst --filesfirst
-        --sort=name|version|size|mtime|ctime|none -i -A -S -n -C -X -J --du --nolinks --hintro=LOOK
-        --houtro=LOOK
-        """,
-        operands="LOOK...",
-        refused={
-            "-o": "writes the listing into a file",
-            "-R": "writes a file 00Tree.html into directories",
-            "-H": "together with -R it writes files into directories",
-        },
-        check=_not_the_whole_disk,
-    ),
+    "tree": _tree,
     "stat": Program(
         options="""
         -L --dereference -f --file-system --cached=always|never|default -c=TEXT --format=TEXT --printf=TEXT -t
-        --terse -x
+        --terse
         """,
         operands="LOOK...",
     ),
@@ -108,7 +123,7 @@ PROGRAMS = {
     "dirname": Program(options="-z --zero", operands="TEXT...", permutes=False),
     "pathchk": Program(options="-p -P --portability", operands="TEXT..."),
     "namei": Program(
-        options="-x --mountpoints -m --modes -o --owners -l --long -n --nosymlinks -v --vertical",
+        options="-x --mountpoints -m --modes -o --owners -l --long -n -v --vertical",
         operands="LOOK...",
     ),
     "lsattr": Program(options="-R -V -a -d -l -p -v", operands="LOOK...", helps=False),
@@ -134,7 +149,7 @@ PROGRAMS = {
         options="""
         -a --all -B=SIZE --block-size=SIZE -h --human-readable -H --si -i --inodes -k -l --local --no-sync
         --output[=TEXT] -P --portability --total -t=TEXT --type=TEXT -T --print-type -x=TEXT
-        --exclude-type=TEXT -v -m -g
+        --exclude-type=TEXT -v
         """,
         operands="LOOK...",
     ),
@@ -144,7 +159,7 @@ PROGRAMS = {
     "sha256sum": _CHECKSUM,
     "sha384sum": _CHECKSUM,
     "sha512sum": _CHECKSUM,
-    "b2sum": _CHECKSUM,
+    "b2sum": Program(options=_CHECKSUM_OPTIONS + "-l=NUMBER --length=NUMBER", operands="SEARCH..."),
     "cksum": Program(
         options="""
         -a=TEXT --algorithm=TEXT -c --check -l=NUMBER --length=NUMBER --tag --untagged -z --zero
@@ -154,7 +169,10 @@ PROGRAMS = {
     ),
     "sum": Program(options="-r -s --sysv", operands="SEARCH..."),
     "shasum": Program(
-        options="-a=NUMBER --algorithm=NUMBER -b --binary -c --check -t --text -q --quiet -s -w --warn -U -0",
+        options="""
+        -a=NUMBER --algorithm=NUMBER -b --binary -c --check -t --text -q --quiet -s -w --warn -U -0 --tag
+        --strict --status --ignore-missing
+        """,
         operands="SEARCH...",
     ),
     "md5": Program(options="-q -r -s=TEXT", operands="SEARCH...", helps=False),

@@ -7,6 +7,7 @@ nothing. A wildcard asks when it could match one of them.
 from __future__ import annotations
 
 import posixpath
+import re
 
 from errands.model.risk.programs.globs import may_match, may_match_plain
 from errands.model.risk.programs.words import Glob
@@ -55,10 +56,26 @@ credentials.xml credentials.csv credentials.db credentials.txt credentials.env c
 service?account*.json serviceaccount*.json *-service-account.json *-sa.json secrets secrets.json
 secrets.toml secrets.y*ml secrets.ini secrets.xml secrets.txt secrets.env secrets.enc* secret.json
 secret.toml secret.y*ml secret.ini secret.txt *.secrets.* token token.json token.txt tokens.json auth.json
-password password.txt passwords.txt passwords.csv passwd.txt wp-config.php local_settings.py cookies.txt
-cookies.db cookies login?data web?data local?state admin.conf cookies.sqlite logins.json key4.db key3.db
-signons.sqlite .claude.json wallet.dat pgpass.conf .rclone.conf rclone.conf *.tfvars.json
+password password.txt passwords.txt passwords.csv passwd.txt wp-config.php local_settings.py vault.yml
+vault.yaml cookies.txt cookies.db cookies login?data web?data local?state admin.conf cookies.sqlite
+logins.json key4.db key3.db signons.sqlite .claude.json wallet.dat pgpass.conf .rclone.conf rclone.conf
+*.tfvars.json
 """.split()
+
+# What is hidden in a home directory and may be read all the same; everything else that is hidden there asks.
+_HIDDEN = """
+.bashrc .bash_profile .bash_logout .bash_aliases .profile .zshrc .zprofile .zlogin .inputrc .vimrc .vim
+.tmux.conf .editorconfig .gitignore .gitignore_global .cache .pyenv .nvm .rustup .rbenv .sdkman .oh-my-zsh
+.local/lib .local/bin .local/share/man .cargo/registry .cargo/bin .npm/_logs .config/nvim .config/git/ignore
+.config/fish/config.fish
+""".split()
+
+# Suffixes of source code: a file with one of them is no secret for standing in a directory called `secrets`.
+_SOURCES = tuple(
+    """
+    .py .pyi .js .jsx .ts .tsx .go .rs .java .kt .rb .php .c .h .cc .cpp .hpp .cs .swift .md .rst .html .css
+    """.split()
+)
 
 # What those names would catch and is published on purpose.
 _PUBLIC = """
@@ -114,8 +131,12 @@ _exact = frozenset(name for name in _all if not _is_wild(name))
 _endings = tuple(name[1:] for name in _all if name[0] == "*" and not _is_wild(name[1:]))
 _beginnings = tuple(name[:-1] for name in _all if name[-1] == "*" and not _is_wild(name[:-1]))
 _rest = tuple(name for name in _all if _is_wild(name[1:-1]) or (name[0] == "*" == name[-1]))
-# What a wildcard at the beginning of a name is compared with.
+# What a wildcard is compared with: one in the middle of a name, and one at its beginning.
+_anchored = tuple(name for name in _all if name[0] != "*" or not _is_wild(name[1:]))
 _fixed = tuple(name for name in _NAMES if not _is_wild(name[1:]))
+_VAULTS = frozenset({"secrets", ".secrets", "credentials", ".credentials", ".env.d", "private_keys"})
+_HOME = re.compile(r"/(home|Users)/[^/]+/")
+_BACKUP = re.compile(r"(~|\.(bak|backup|orig|old|save|copy|tmp|sw[nop]|\d+))+$")
 _by_first: dict[str, list[tuple[str, ...]]] = {}
 for _place in _places:
     _by_first.setdefault(_place[0], []).append(_place)
@@ -129,13 +150,13 @@ def objection_to_place(word: str, use: str, surroundings: Surroundings) -> str |
     if path is None:
         return f"`{word}` leads into somebody's home directory"
     wild = isinstance(word, Glob)
-    said = _said(path, word, use, wild=wild)
+    said = _said(path, word, use, wild=wild) or _said_of_home(path, word, use, surroundings)
     if said is None:
         # The directory before a wildcard is the part that can be followed.
         written = _joined(word, surroundings)
         real = surroundings.real(posixpath.dirname(Glob(written).prefix) if wild else written)
         if real != path:
-            said = _said(real, word, use, wild=False)
+            said = _said(real, word, use, wild=False) or _said_of_home(real, word, use, surroundings)
     return said
 
 
@@ -214,16 +235,24 @@ def _said(path: str, word: str, use: str, *, wild: bool) -> str | None:
     if use == "LOOK":
         return None
     name = parts[-1]
+    if len(parts) > 1 and parts[-2] in _VAULTS and not name.endswith(_SOURCES):
+        return f"reads {word}, which may hold secrets"
     if not (wild and _is_wild(name)):
         return f"reads {word}, which may hold secrets" if _is_secret(name) else None
     # A search over `src/*` sees what a search through `src` sees.
-    names = _fixed if _is_wild(name[0]) else _all
+    names = _fixed if _is_wild(name[0]) else _anchored
     if not (use == "SEARCH" and name == "*") and any(may_match(name, each) for each in names):
         return f"reads {word}, which may match a file with secrets"
     return None
 
 
 def _is_secret(name: str) -> bool:
+    # The backup of a secret is one, too.
+    kept = _BACKUP.sub("", name)
+    return _holds_secret(name) or (kept != name and _holds_secret(kept))
+
+
+def _holds_secret(name: str) -> bool:
     if name in _public:
         return False
     return (
@@ -238,6 +267,22 @@ def _begins(parts: tuple[str, ...], place: tuple[str, ...], *, wild: bool) -> bo
     return len(parts) >= len(place) and all(
         _alike(*pair, wild=wild) for pair in zip(parts, place, strict=False)
     )
+
+
+def _said_of_home(path: str, word: str, use: str, surroundings: Surroundings) -> str | None:
+    """Object to what is hidden in a home directory, where programs keep what only they should know."""
+    if use == "LOOK" or is_within(path, surroundings.project):
+        return None
+    homes = (surroundings.home, surroundings.real(surroundings.home), "/root")
+    inside = next((path[len(home) :] for home in homes if path.startswith(home + "/")), None)
+    if inside is None:
+        found = _HOME.match(path)
+        inside = path[found.end() - 1 :] if found else ""
+    if not inside.startswith("/."):
+        return None
+    if any(is_within(inside, f"/{name}") for name in _HIDDEN):
+        return None
+    return f"reads {word}, which is hidden in a home directory"
 
 
 def _said_of_kernel(parts: tuple[str, ...], word: str, *, wild: bool) -> str | None:

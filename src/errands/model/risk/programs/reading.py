@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
+import re
+
 from errands.model.risk.programs.entry import Program
+from errands.model.risk.programs.places import objection_to_recursion
+from errands.model.risk.programs.usage import reasons_by_entry
 from errands.model.risk.verdict import Reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from errands.model.risk.programs.entry import Entry
     from errands.model.risk.programs.usage import Usage
     from errands.model.risk.surroundings import Surroundings
 
 
 def _no_lists_of_options(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
     """Refuse `@file`, from which the programs of binutils read options."""
+    values = [value for _, value in usage.options if value is not None]
     return tuple(
         Reason(text=f"`{usage.name}` reads options from the file {word[1:]}", kind="option")
-        for word in usage.operands
+        for word in (*usage.operands, *values)
         if word.startswith("@")
     )
+
+
+def _not_everything(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
+    if not usage.has("-r", "--recursive"):
+        return ()
+    if usage.has("-N", "--new-file", "-P", "--unidirectional-new-file") and not usage.has("-q", "--brief"):
+        return (Reason(text="shows every line of every file that only one side has", kind="secret"),)
+    places = [*usage.operands, *usage.values("--from-file", "--to-file")]
+    found = (objection_to_recursion(place, surroundings) for place in places)
+    return tuple(Reason(text=said, kind="secret") for said in found if said is not None)
 
 
 _ENCODE = Program(
@@ -32,11 +48,35 @@ _HEXDUMP = Program(
     -b --one-byte-octal -X --one-byte-hex -c --one-byte-char -C --canonical -d --two-bytes-decimal -o
     --two-bytes-octal -x --two-bytes-hex -e=TEXT --format=TEXT -n=COUNT --length=COUNT -s=COUNT --skip=COUNT
     -v --no-squeezing -h -V
+    -L[=TEXT] --color[=TEXT]
     """,
     operands="READ...",
 )
 
-PROGRAMS = {
+_XXD = Program(
+    options="-a -b -C -d -e -E -i -p -r -u -c=COUNT -g=COUNT -l=COUNT -o=COUNT -s=COUNT -h -v",
+    operands="READ",
+    permutes=False,
+    helps=False,
+)
+# xxd bundles nothing: a longer word is one option with a number glued to it, or another name of `-p`.
+_XXD_WORD = re.compile(r"-([cglos]?[+-]?(0x)?[0-9a-fA-F]*[0-9]|ps|plain|postscript)")
+
+
+def _xxd(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
+    rest = []
+    for word in words[1:]:
+        if word.startswith("-") and len(word) > 2:
+            if not _XXD_WORD.fullmatch(word):
+                return (
+                    Reason(text=f"`xxd`: `{word}` is not on the list of its harmless options", kind="option"),
+                )
+            word = "-p" if word[1] == "p" else word
+        rest.append(word)
+    return reasons_by_entry("xxd", tuple(rest), _XXD, surroundings)
+
+
+PROGRAMS: dict[str, Entry] = {
     "cat": Program(
         options="""
         -A --show-all -b --number-nonblank -e -E --show-ends -n --number -s --squeeze-blank -t -T
@@ -82,19 +122,14 @@ PROGRAMS = {
     "od": Program(
         options="""
         -A=d|o|x|n --address-radix=d|o|x|n --endian=big|little -j=COUNT --skip-bytes=COUNT -N=COUNT
-        --read-bytes=COUNT -S[=COUNT] --strings[=COUNT] -t=TEXT --format=TEXT -v --output-duplicates
+        --read-bytes=COUNT -S=COUNT --strings[=COUNT] -t=TEXT --format=TEXT -v --output-duplicates
         -w[=COUNT] --width[=COUNT] -a -b -c -d -f -i -l -o -s -x
         """,
         operands="READ...",
     ),
     "hexdump": _HEXDUMP,
     "hd": _HEXDUMP,
-    "xxd": Program(
-        options="-a -b -C -d -e -E -i -p -r -u -c=COUNT -g=COUNT -l=COUNT -o=COUNT -s=COUNT",
-        operands="READ",
-        permutes=False,
-        helps=False,
-    ),
+    "xxd": _xxd,
     "base64": _ENCODE,
     "base32": _ENCODE,
     "basenc": Program(
@@ -116,7 +151,8 @@ PROGRAMS = {
         options="""
         -a --debug-syms -A -o --print-file-name -C --demangle -D --dynamic -g --extern-only -n -v
         --numeric-sort -p --no-sort -P --portability -r --reverse-sort -S --print-size -s --print-armap -u
-        --undefined-only -U --defined-only --size-sort -W --no-weak
+        --undefined-only --defined-only --size-sort -W --no-weak -B -f=TEXT --format=TEXT -j --just-symbols
+        --no-demangle --quiet --special-syms --synthetic -t=TEXT --radix=TEXT -V
         """,
         operands="READ...",
         check=_no_lists_of_options,
@@ -143,6 +179,7 @@ PROGRAMS = {
         --all-headers -d --disassemble -D --disassemble-all -s --full-contents -t --syms -T --dynamic-syms -r
         --reloc -R --dynamic-reloc -j=TEXT --section=TEXT -C --demangle -w --wide -z --disassemble-zeroes
         --no-show-raw-insn --start-address=TEXT --stop-address=TEXT
+        -M=TEXT --disassembler-options=TEXT --no-addresses -i --info -F --file-offsets
         """,
         operands="READ...",
         check=_no_lists_of_options,
@@ -175,10 +212,14 @@ PROGRAMS = {
         --starting-file=TEXT --from-file=READ --to-file=READ -i --ignore-case -E --ignore-tab-expansion -Z
         --ignore-trailing-space -b --ignore-space-change -w --ignore-all-space -B --ignore-blank-lines
         -I=PATTERN --ignore-matching-lines=PATTERN -a --text --strip-trailing-cr -D=TEXT --ifdef=TEXT -d
-        --minimal --horizon-lines=NUMBER --speed-large-files --color[=always|never|auto] -v
+        --minimal --horizon-lines=NUMBER --speed-large-files --color[=always|never|auto] -v --palette=TEXT
+        --line-format=TEXT --old-line-format=TEXT --new-line-format=TEXT --unchanged-line-format=TEXT
+        --old-group-format=TEXT --new-group-format=TEXT --unchanged-group-format=TEXT
+        --changed-group-format=TEXT
         """,
         operands="READ...",
         refused={"-l --paginate": "starts another program"},
+        check=_not_everything,
     ),
     "diff3": Program(
         options="""

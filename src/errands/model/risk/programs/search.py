@@ -97,11 +97,12 @@ _FD = Program(
     options="""
     -H --hidden -I --no-ignore --no-ignore-vcs --no-ignore-parent -u --unrestricted -s --case-sensitive -i
     --ignore-case -g --glob --regex -F --fixed-strings -a --absolute-path -L --follow -p --full-path -0
-    --print0 -d=NUMBER --max-depth=NUMBER --min-depth=NUMBER --exact-depth=NUMBER -E=PATTERN
-    --exclude=PATTERN --prune -t=TEXT --type=TEXT -e=TEXT --extension=TEXT -S=TEXT --size=TEXT
-    --changed-within=DATE --changed-before=DATE -o=TEXT --owner=TEXT -c=auto|always|never
+    --print0 -d=NUMBER --max-depth=NUMBER --min-depth=NUMBER --exact-depth=NUMBER -E=TEXT
+    --exclude=TEXT --prune -t=TEXT --type=TEXT -e=TEXT --extension=TEXT -S=TEXT --size=TEXT
+    --changed-within=TEXT --changed-before=TEXT -o=TEXT --owner=TEXT -c=auto|always|never
     --color=auto|always|never -j=NUMBER --threads=NUMBER --max-results=NUMBER -1 -q --quiet --show-errors
-    --strip-cwd-prefix --path-separator=TEXT --one-file-system --and=PATTERN -h -V
+    --strip-cwd-prefix --path-separator=TEXT --one-file-system --and=TEXT -h -V
+    --search-path=LOOK
     """,
     operands="PATTERN LOOK...",
     refused={
@@ -123,9 +124,9 @@ PROGRAMS = {
         --column --no-column --context-separator=TEXT --no-context-separator -c --count --count-matches
         --crlf --debug --trace --dfa-size-limit=SIZE -E=TEXT --encoding=TEXT --engine=default|pcre2|auto
         --field-context-separator=TEXT --field-match-separator=TEXT --files -l --files-with-matches
-        --files-without-match -F --fixed-strings --no-fixed-strings -L --follow --no-follow -g=PATTERN
-        --glob=PATTERN --glob-case-insensitive -h --heading --no-heading -. --hidden --no-hidden
-        --iglob=PATTERN -i --ignore-case --ignore-file=LOOK --ignore-file-case-insensitive --include-zero -v
+        --files-without-match -F --fixed-strings --no-fixed-strings -L --follow --no-follow -g=TEXT
+        --glob=TEXT --glob-case-insensitive -h --heading --no-heading -. --hidden --no-hidden
+        --iglob=TEXT -i --ignore-case --ignore-file=LOOK --ignore-file-case-insensitive --include-zero -v
         --invert-match --json --line-buffered -n --line-number -N --no-line-number -x --line-regexp
         -M=NUMBER --max-columns=NUMBER --max-columns-preview -m=NUMBER --max-count=NUMBER -d=NUMBER
         --max-depth=NUMBER --maxdepth=NUMBER --max-filesize=SIZE --mmap --no-mmap -U --multiline
@@ -138,6 +139,7 @@ PROGRAMS = {
         --sort-files --stats --stop-on-nonmatch -a --text -j=NUMBER --threads=NUMBER --trim -t=TEXT
         --type=TEXT --type-add=TEXT --type-clear=TEXT --type-list -T=TEXT --type-not=TEXT -u --unrestricted
         --vimgrep -H --with-filename -I --no-filename -w --word-regexp -V
+        --unicode --pcre2-unicode
         """,
         operands="PATTERN SEARCH...",
         instead=_PATTERNS + " --files --type-list",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from errands.model.risk.programs.entry import Program
+from errands.model.risk.programs.words import Glob
 from errands.model.risk.verdict import Reason
 
 TYPE_CHECKING = False
@@ -40,7 +41,7 @@ def _printf(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason,
             "assigns a variable" if rest[0].startswith("-v") else "is not on the list of its harmless options"
         )
         return (Reason(text=f"`printf`: `{rest[0]}` {said}", kind="option"),)
-    if rest and _ASSIGNS.search(rest[0].replace("%%", "")):
+    if rest and (isinstance(rest[0], Glob) or _ASSIGNS.search(rest[0].replace("%%", ""))):
         return (Reason(text="`printf`: `%n` assigns a variable", kind="option"),)
     return ()
 
@@ -89,6 +90,7 @@ PROGRAMS: dict[str, Entry] = {
     "umask": Program(options="-p -S", helps=False),
     "ulimit": Program(options="-a -n -u -s -c -d -f -l -m -t -v -H -S", helps=False),
     "times": Program(helps=False),
+    "help": Program(options="-d -m -s", operands="TEXT...", helps=False),
     "jobs": Program(options="-l -p -n -r -s", helps=False),
     "dirs": Program(options="-l -p -v", helps=False),
 }

@@ -7,6 +7,7 @@ import re
 from errands.model.risk.programs.entry import Program
 from errands.model.risk.programs.usage import reasons_by_entry
 from errands.model.risk.programs.values import objection
+from errands.model.risk.programs.words import Glob
 from errands.model.risk.verdict import Reason
 
 TYPE_CHECKING = False
@@ -25,13 +26,18 @@ _YQ_FILTER = re.compile(r"[\w.\[\]\"| :*-]*")
 
 
 def _filter(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
-    for word in usage.operands[:1]:
+    # `yq eval FILTER FILE` is `yq FILTER FILE`.
+    first = 1 if usage.name == "yq" and usage.operands[:1] in (["e"], ["eval"]) else 0
+    for word in usage.operands[first : first + 1]:
         found = _REACHES_OUT.search(word)
         if found is not None:
             said = f"`{usage.name}`: `{found[0]}` reaches beyond the input"
             return (Reason(text=said, kind="secret" if "env" in found[0].lower() else "script"),)
         if usage.name == "yq" and not _YQ_FILTER.fullmatch(word):
             return (Reason(text=f"cannot see that this filter is harmless: {word}", kind="script"),)
+        # One of them takes a filter that is the name of a file for that file.
+        if usage.name == "yq" and (secret := objection("READ", word, surroundings)):
+            return (Reason(text=secret[0], kind="secret"),)
     return ()
 
 
@@ -50,7 +56,10 @@ _JQ = Program(
 )
 
 _YQ = Program(
-    options="-r --raw-output -c --compact-output -C -M -e --exit-status -S --sort-keys -V",
+    options="""
+    -r --raw-output -c --compact-output -C -M -e --exit-status -S --sort-keys -V -y --yaml-output -P
+    -o=json|yaml|props|xml|csv|tsv -p=json|yaml|props|xml|csv|tsv
+    """,
     operands="PATTERN READ...",
     refused={
         "-i --inplace --in-place": "edits files in place",
@@ -71,8 +80,11 @@ def reasons_for_jq(words: tuple[str, ...], surroundings: Surroundings) -> tuple[
     while place < len(words):
         word = words[place]
         if word in _NAMED and place + 2 < len(words):
-            found = objection(_NAMED[word], words[place + 2], surroundings)
-            if found is not None:
+            name, value = words[place + 1 : place + 3]
+            found = objection(_NAMED[word], value, surroundings)
+            if isinstance(name, Glob) or isinstance(value, Glob):
+                reasons.append(Reason(text=f"`jq`: the value of `{word}` is a wildcard", kind="shell"))
+            elif found is not None:
                 reasons.append(Reason(text=found[0], kind=found[1]))
             place += 3
         elif word in ("--args", "--jsonargs"):

@@ -155,7 +155,7 @@ def _ip(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...
         return ()
     if rest[0] not in _IP_OBJECTS:
         return (Reason(text=f"`ip {rest[0]}` is not on the list of its harmless uses", kind="program"),)
-    if len(rest) == 1 or rest[1] in ("show", "list", "ls", "sh", "s", "lst"):
+    if len(rest) == 1 or rest[1] in ("show", "list", "ls", "lst"):
         return ()
     if rest[0] in ("r", "route") and rest[1] == "get" and len(rest) == 3:
         return ()
@@ -296,6 +296,7 @@ PROGRAMS: dict[str, Entry] = {
         -d --show-delta -e --reltime -f=TEXT --facility=TEXT -J --json -k --kernel -l=TEXT --level=TEXT
         -L[=always|auto|never] --color[=always|auto|never] -P --nopager -p --force-prefix -r --raw -t --notime
         -T --ctime -u --userspace -x --decode -h -V
+        --since=DATE --until=DATE --time-format=TEXT
         """,
         refused={
             "-C --clear -c --read-clear": "clears the kernel's log",
@@ -308,6 +309,7 @@ PROGRAMS: dict[str, Entry] = {
         -n --numeric -a --all -l --listening -o --options -e --extended -m --memory -p --processes -i --info
         -s --summary -4 --ipv4 -6 --ipv6 -0 --packet -t --tcp -u --udp -w --raw -x --unix -d --dccp -S
         --sctp -H --no-header -O --oneline -h -V
+        -A=TEXT --query=TEXT -f=TEXT --family=TEXT -b --bpf -M --mptcp --cgroup --tos
         """,
         operands="TEXT...",
         refused={
@@ -320,11 +322,12 @@ PROGRAMS: dict[str, Entry] = {
         options="""
         -n --numeric -a --all -l --listening -p --programs -t --tcp -u --udp -w --raw -x --unix -r --route -i
         --interfaces -s --statistics -e --extend -o --timers -v --verbose -W --wide -4 -6 -V
+        -g --groups
         """,
         check=_numeric,
     ),
     "lsof": Program(
-        options="-n -P -a -l -t -w -i[=TEXT] -s[=TEXT] -p=TEXT -u=TEXT -c=TEXT -U -b -O -R",
+        options="-n -P -a -l -t -w -i[=TEXT] -s[=TEXT] -p=TEXT -u=TEXT -c=TEXT -U -b -O -R -d=TEXT -F[=TEXT]",
         operands="LOOK...",
         check=_lsof,
         helps=False,

@@ -11,6 +11,7 @@ import re
 from errands.model.risk.programs.entry import Program
 from errands.model.risk.programs.places import is_inside
 from errands.model.risk.programs.usage import reasons_by_entry
+from errands.model.risk.programs.words import Glob
 from errands.model.risk.verdict import Reason
 
 TYPE_CHECKING = False
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _WARNING = re.compile(r"(default|error|ignore|always|module|once|all)(:[^:]*(:\w*(:[^:]*){0,2})?)?")
 # A dotted name that is plainly one of tests; any other name might import anything.
 _TEST_NAME = re.compile(r"\w+(\.\w+)*")
+_TEST_FILE = re.compile(r"test_.*|[^*?\[]*_test\.py|tests?\.py|\*_test\.py")
 _TEST_PART = re.compile(r"tests?|test_\w+|\w+_tests?|Test\w*|\w+Tests?", re.IGNORECASE)
 
 
@@ -34,21 +36,30 @@ def _pytest(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
     for word in usage.operands:
         if word.startswith("@"):
             reasons.append(Reason(text=f"`pytest` reads options from the file {word[1:]}", kind="option"))
+        elif word.startswith("-"):
+            # Before it reads its options, pytest looks for plug-ins among all words.
+            reasons.append(Reason(text=f"`pytest` may take {word} for an option", kind="option"))
         else:
-            reasons += _about_place(word.partition("::")[0], surroundings)
+            reasons += _about_tests(word, surroundings)
     return tuple(reasons)
 
 
 def _unittest(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
     reasons = [*_about_project(usage, surroundings)]
     names = usage.operands
+    for pattern in usage.values("-p", "--pattern"):
+        if "test" not in pattern.lower():
+            reasons.append(Reason(text=f"imports every file that matches {pattern}", kind="script"))
     if names[:1] == ["discover"]:
         for word in names[1:]:
             reasons += _about_place(word, surroundings)
+        # The operands of `discover` are a directory, a pattern and another directory.
+        if len(names) > 2 and "test" not in names[2].lower():
+            reasons.append(Reason(text=f"imports every file that matches {names[2]}", kind="script"))
         return tuple(reasons)
     for word in names:
         if "/" in word or word.endswith(".py"):
-            reasons += _about_place(word, surroundings)
+            reasons += _about_tests(word, surroundings)
         elif not (_TEST_NAME.fullmatch(word) and any(_TEST_PART.fullmatch(part) for part in word.split("."))):
             reasons.append(Reason(text=f"imports {word}, which may not be a test", kind="script"))
     return tuple(reasons)
@@ -56,6 +67,16 @@ def _unittest(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
 
 def _about_project(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
     return () if is_inside(".", surroundings) else (_outside(surroundings.cwd),)
+
+
+def _about_tests(word: str, surroundings: Surroundings) -> tuple[Reason, ...]:
+    """Accept a directory, or a file whose name says that it holds tests: any file is run when it is named."""
+    place = word.partition("::")[0]
+    name = place.rstrip("/").rpartition("/")[2]
+    wild = isinstance(word, Glob) and not word.endswith("/")
+    if (wild or name.endswith(".py") or "::" in word) and not _TEST_FILE.fullmatch(name):
+        return (Reason(text=f"runs a script: {place}", kind="script"),)
+    return _about_place(place, surroundings)
 
 
 def _about_place(word: str, surroundings: Surroundings) -> tuple[Reason, ...]:
@@ -84,12 +105,12 @@ PYTEST = Program(
     --tb=auto|long|short|line|native|no --capture=fd|sys|no|tee-sys --color=yes|no|auto
     --code-highlight=yes|no --show-capture=no|stdout|stderr|log|all --full-trace --fulltrace
     --disable-warnings --disable-pytest-warnings -W=TEXT --pythonwarnings=TEXT --runxfail --xfail-tb
-    --ignore=LOOK --ignore-glob=PATTERN --deselect=TEXT --noconftest --keep-duplicates
+    --ignore=LOOK --ignore-glob=TEXT --deselect=TEXT --noconftest --keep-duplicates
     --collect-in-virtualenv --continue-on-collection-errors --import-mode=prepend|append|importlib
     --fixtures --funcargs --fixtures-per-test --markers --setup-show --setup-only --setup-plan --setuponly
-    --setupplan --setupshow --doctest-modules --doctest-report=none|cdiff|ndiff|udiff|only_first_failure
-    --doctest-glob=PATTERN --doctest-ignore-import-errors --doctest-continue-on-failure
-    --assert=plain|rewrite --trace-config --cache-show[=PATTERN] --log-level=TEXT --log-format=TEXT
+    --setupplan --setupshow --doctest-report=none|cdiff|ndiff|udiff|only_first_failure
+    --doctest-ignore-import-errors --doctest-continue-on-failure
+    --assert=plain|rewrite --trace-config --cache-show[=TEXT] --log-level=TEXT --log-format=TEXT
     --log-date-format=TEXT --log-cli-level=TEXT --log-cli-format=TEXT --log-cli-date-format=TEXT
     --log-auto-indent=TEXT --log-disable=TEXT -p=TEXT -n=NUMBER|auto|logical
     --numprocesses=NUMBER|auto|logical --dist=load|loadscope|loadfile|loadgroup|worksteal|each|no
@@ -97,6 +118,8 @@ PYTEST = Program(
     --asyncio-mode=auto|strict --no-cov --reruns=NUMBER --reruns-delay=NUMBER --randomly-seed=TEXT
     --randomly-dont-reorganize --random-order --random-order-seed=TEXT --count=NUMBER --full-path -h -V
     --version --help
+    --max-warnings=NUMBER --hypothesis-seed=TEXT --hypothesis-profile=TEXT --hypothesis-show-statistics
+    --disable-plugin-autoload --asyncio-debug
     """,
     operands="TEXT...",
     refused={
@@ -109,6 +132,7 @@ PYTEST = Program(
         "--pastebin": "sends the log to a public service",
         "--pdb --trace --pdbcls": "waits for a person",
         "--cache-clear": "deletes the cache",
+        "--doctest-modules --doctest-glob": "imports and runs what is not a test",
         "--pyargs": "imports packages by name",
         "--snapshot-update --inline-snapshot --force-regen": "changes the expectations of tests",
     },
@@ -137,12 +161,7 @@ _UV = frozenset(
 _PYTHON_NAME = re.compile(r"python(3(\.\d{1,2})?)?")
 
 
-def is_python(name: str) -> bool:
-    """Tell whether a bare name is one of Python's."""
-    return _PYTHON_NAME.fullmatch(name) is not None
-
-
-def reasons_for_python(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
+def _python(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
     """Judge a whole `python` command: its version, or a module that runs tests."""
     name, rest = words[0], words[1:]
     if rest in (("--version",), ("-V",), ("-VV",), ("--help",), ("-h",)):
@@ -194,9 +213,15 @@ def _uv(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...
         rest = ("python", "-m", *rest[1:])
     if rest and rest[0] in ("pytest", "py.test"):
         return _pytest_itself(rest, surroundings)
-    if rest and is_python(rest[0]):
-        return reasons_for_python(rest, surroundings)
+    if rest and _PYTHON_NAME.fullmatch(rest[0]):
+        return _python(rest, surroundings)
     return (Reason(text=f"`uv run` runs {rest[0] if rest else 'something'}", kind="program"),)
 
 
-PROGRAMS: dict[str, Entry] = {"pytest": _pytest_itself, "py.test": _pytest_itself, "uv": _uv}
+PROGRAMS: dict[str, Entry] = {
+    "pytest": _pytest_itself,
+    "py.test": _pytest_itself,
+    "python": _python,
+    "python3": _python,
+    "uv": _uv,
+}

@@ -86,6 +86,7 @@ PROGRAMS = {
         -m --merge -N=NUMBER --first-line-number=NUMBER -o=NUMBER --indent=NUMBER -r --no-file-warnings -t
         --omit-header -T --omit-pagination -v --show-nonprinting -w=NUMBER --width=NUMBER -W=NUMBER
         --page-width=NUMBER
+        -e[=TEXT] -i[=TEXT] -n[=TEXT] --number-lines[=TEXT] -s[=TEXT] -S[=TEXT] --expand-tabs[=TEXT]
         """,
         operands="READ...",
     ),

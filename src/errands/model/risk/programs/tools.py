@@ -1,8 +1,8 @@
-"""Developers' tools: their versions, and the few subcommands that neither run, fetch nor write anything.
+"""Developers' tools: the few subcommands that neither run, fetch nor write anything.
 
 Not here, although they look harmless: what reads a project's configuration that can name programs (cargo, go,
 yarn, pnpm, tox, flake8, pylint, mypy), what edits when the configuration says so (ruff), what talks to a
-daemon or a network (docker, kubectl, gh).
+daemon or a network (docker, kubectl, gh; `npm ls` writes a log and looks for a newer npm).
 """
 
 from __future__ import annotations
@@ -15,27 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.model.risk.programs.entry import Entry
     from errands.model.risk.surroundings import Surroundings
-
-# Programs of which nothing but these single words is accepted.
-VERSIONS = {
-    name: frozenset(words.split())
-    for names, words in {
-        "node deno bun": "--version -v",
-        "npm npx": "--version -v",
-        "ruby gem php perl lua luajit julia ghc swift kotlin scala elixir Rscript R": "--version -v",
-        "java javac": "--version -version",
-        "gcc g++ cc c++ clang clang++ gfortran ld as gdb cmake ninja make gmake meson": "--version",
-        "bash zsh dash fish ksh": "--version",
-        "ruff black mypy isort nox coverage poetry pipenv hatch pre-commit": "--version",
-        "docker podman helm gh aws gcloud psql mysql sqlite3 redis-cli": "--version",
-        "curl wget ssh rsync tmux screen vim nvim nano emacs less more watch": "--version -V",
-        "rm cp mv ln mkdir rmdir touch chmod chown tee dd truncate shred split csplit": "--help --version",
-        "timeout nice nohup stdbuf setsid": "--version",
-        "gpg openssl zip bc dc ffmpeg convert pandoc": "--version",
-        "apt apt-get dpkg rpm flatpak": "--version",
-    }.items()
-    for name in names.split()
-}
 
 _PIP = {
     "list": Program(
@@ -53,34 +32,13 @@ _PIP = {
     "-V": Program(),
 }
 
-_NPM = Program(
-    options="""
-    --depth=NUMBER --all -a --json --long -l --parseable -p --global -g --omit=TEXT --include=TEXT --link
-    --package-lock-only --no-unicode
-    """,
-    operands="TEXT...",
-)
-
-
-def _subcommand(
-    words: tuple[str, ...], entries: dict[str, Program], surroundings: Surroundings
-) -> tuple[Reason, ...]:
-    name, second = words[0], words[1] if len(words) > 1 else ""
-    entry = entries.get(second)
-    if entry is None:
-        said = f"`{name} {second}`".replace(" `", "`")
-        return (Reason(text=f"{said} is not on the list of harmless subcommands", kind="program"),)
-    return reasons_by_entry(f"{name} {second}", words[2:], entry, surroundings)
-
 
 def _pip(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
-    return _subcommand(words, _PIP, surroundings)
-
-
-def _npm(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
-    if len(words) == 2 and words[1] in VERSIONS["npm"]:
-        return ()
-    return _subcommand(words, {"ls": _NPM, "list": _NPM, "ll": _NPM, "la": _NPM}, surroundings)
+    name = " ".join(words[:2])
+    entry = _PIP.get(words[1]) if len(words) > 1 else None
+    if entry is None:
+        return (Reason(text=f"`{name}` is not on the list of harmless subcommands", kind="program"),)
+    return reasons_by_entry(name, words[2:], entry, surroundings)
 
 
 _DPKG = Program(
@@ -96,7 +54,6 @@ _DPKG = Program(
 PROGRAMS: dict[str, Entry] = {
     "pip": _pip,
     "pip3": _pip,
-    "npm": _npm,
     "dpkg": _DPKG,
     "dpkg-query": Program(
         options="-l --list -L --listfiles -s --status -S --search -W --show -f=TEXT --showformat=TEXT",

@@ -1,0 +1,86 @@
+"""Details: what is shown of a task when it is the only one that was asked for."""
+
+from __future__ import annotations
+
+from errands.model.action import Prompt
+from errands.model.record import fields
+from errands.model.view import plain_value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from errands.engine.engine import Engine
+    from errands.model.action import Command
+    from errands.model.approval import Approval
+    from errands.model.limits import Limits
+    from errands.model.sandbox import Sandbox
+    from errands.model.task import Task
+    from errands.model.view import View
+
+
+def details(engine: Engine, task: Task, view: View) -> dict[str, Any]:
+    return {
+        **_action(engine, task),
+        "env": dict(task.action.env),
+        "after": list(task.after),
+        "waiting_for": [each for each in task.after if view.waits and not engine.store.ended(each)],
+        "message": task.message,
+        "limits": _limits(task.limits),
+        "files": engine.files(view.latest.id),
+        "digest": task.digest,
+        "evidence": _evidence(task.evidence),
+        "removed_variables": task.removed.split(),
+        "approvals": [_asked(each) for each in engine.store.approvals(task.id)],
+    }
+
+
+def _action(engine: Engine, task: Task) -> dict[str, Any]:
+    """Say what a task does, in plain values."""
+    action = task.action
+    if isinstance(action, Prompt):
+        session = engine.store.session(task.id)
+        return {
+            "session": None if session is None else session.name,
+            "forked_from": action.fork,
+            "tools": None if action.tools is None else list(action.tools),
+            "depth": action.depth,
+            "budget": dict(action.budget),
+            "result": engine.store.last_answer(task.id),
+        }
+    return {
+        "commands": [_plain(each) for each in action.commands],
+        "before": [_plain(each) for each in action.before],
+        "finally": [_plain(each) for each in action.lastly],
+        "input": action.input,
+        "sandbox": _walls(action.sandbox),
+    }
+
+
+def _plain(command: Command) -> Any:
+    return command if isinstance(command, str) else list(command)
+
+
+def _walls(sandbox: Sandbox | None) -> dict[str, Any] | None:
+    return None if sandbox is None else {"writable": list(sandbox.writable), "network": sandbox.network}
+
+
+def _limits(limits: Limits) -> dict[str, Any]:
+    return {
+        name: value.total_seconds() if hasattr(value, "total_seconds") else value
+        for name in fields(limits)
+        if (value := getattr(limits, name)) is not None
+    }
+
+
+def _evidence(text: str | None) -> Any:
+    if text is None:
+        return None
+    import json
+
+    return json.loads(text)
+
+
+def _asked(approval: Approval) -> dict[str, Any]:
+    facts = {name: plain_value(getattr(approval, name)) for name in fields(approval) if name != "task_id"}
+    return {**facts, "reasons": [each.text for each in approval.reasons]}

@@ -1,0 +1,50 @@
+"""Inside: whether this process is part of a run, whatever it did to its environment.
+
+What runs in the background is no person, so it can answer no question.
+"""
+
+from __future__ import annotations
+
+import os
+
+_MARK = b"ERRANDS_RUN_ID="
+_SHIM = b"/errands/runners/zygote.py\0"
+_MOST = 1000  # processes upwards: more than any tree is deep
+
+
+def enclosing_run() -> str:
+    """Name the run that this process is part of; the empty text when it is part of none."""
+    run = os.environ.get("ERRANDS_RUN_ID")
+    if run:
+        return run
+    pid = os.getpid()
+    for _ in range(_MOST):
+        # Orphans of a run come to its shim, so a way to the top that meets no shim is outside of every run.
+        run = _marked(pid)
+        if run:
+            return run
+        pid = _parent(pid)
+        if pid <= 1:
+            break
+    return ""
+
+
+def _marked(pid: int) -> str:
+    for variable in _read(pid, "environ").split(b"\0"):
+        if variable.startswith(_MARK):
+            return os.fsdecode(variable[len(_MARK) :])
+    return "that this process descends from" if _SHIM in _read(pid, "cmdline") else ""
+
+
+def _parent(pid: int) -> int:
+    # The name of a program, in brackets, may contain anything.
+    fields = _read(pid, "stat").rpartition(b")")[2].split()
+    return int(fields[1]) if len(fields) > 1 else 0
+
+
+def _read(pid: int, name: str) -> bytes:
+    try:
+        with open(f"/proc/{pid}/{name}", "rb") as file:
+            return file.read()
+    except OSError:
+        return b""  # another user's process, or a system without /proc: the variable has to do

@@ -1,0 +1,100 @@
+"""approve and reject: the answer of a person to a task that waits for it."""
+
+from __future__ import annotations
+
+from errands.frontends.cli.door import door_of, is_person
+from errands.frontends.cli.options import JSON, Operand, Option, Verb
+from errands.frontends.cli.starting import REPLY, check_reply, reply
+from errands.model.errors import NotAPerson
+from errands.ports.store import Query
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.frontends.cli.context import Context
+    from errands.frontends.cli.options import Arguments
+
+
+def approve(context: Context, arguments: Arguments) -> int:
+    from errands.engine.engine import launcher
+    from errands.frontends.cli.asking import question
+    from errands.frontends.cli.proposing import facts_of
+
+    check_reply(arguments)
+    person = is_person()
+    if not person and not context.config.approval.yes:
+        # Whoever may not pass --yes may not propose and approve either.
+        raise NotAPerson("nobody is at a terminal here, and approval.yes is false; approve it at a terminal")
+    before = context.engine.get(_waiting(context, arguments.id))
+    view = context.engine.approve(
+        before.id,
+        by=launcher(context.environ),
+        door=door_of(person=person),
+        always=arguments.always,
+        question=before.question.id if before.question else None,
+    )
+    if person and not arguments.json and not arguments.quiet:
+        context.note(*question(facts_of(before), context.error_look))
+    context.ensure_daemon()
+    return reply(context, arguments, view)
+
+
+def reject(context: Context, arguments: Arguments) -> int:
+    from errands.engine.engine import launcher
+
+    view = context.engine.reject(
+        _waiting(context, arguments.id),
+        by=launcher(context.environ),
+        door=door_of(person=is_person()),
+        note=arguments.note or "",
+    )
+    if arguments.json:
+        context.tell_view(view)
+    else:
+        context.say(f"rejected {context.look.paint(view.id, 'bold')}; it will not start")
+    return 0
+
+
+def _waiting(context: Context, beginning: str) -> str:
+    """Complete an id among the tasks that wait for an answer; any other is left to the engine to refuse."""
+    ids = [view.id for view in context.engine.list(Query(states=("proposed",)))]
+    fitting = [each for each in ids if beginning and each.startswith(beginning)]
+    return fitting[0] if len(fitting) == 1 else context.engine.resolve(beginning)
+
+
+ID = Operand(metavar="ID", help="the task that waits", completes="proposed")
+
+VERBS = (
+    Verb(
+        name="approve",
+        summary="say yes to a task that waits for it, and start it",
+        run=approve,
+        starts=True,
+        details="The yes is bound to what the task would run: if a script, a program or the directory has "
+        "changed since it was asked about, it is asked about anew. It is refused inside of a run, and "
+        "without a terminal if approval.yes is false.",
+        options=(
+            Option(
+                flags=("--always",),
+                help="and to the very same command in the same place from now on; never for shells, "
+                "interpreters, wrappers and scripts",
+            ),
+            *REPLY,
+        ),
+        operands=(ID,),
+        examples=(
+            ("errands ls --state proposed", "what waits"),
+            ("errands show rm-8c", "the whole command and the reasons"),
+            ("errands approve rm-8c", ""),
+            ("errands approve --wait rm-8c", "and stay until it ends"),
+        ),
+    ),
+    Verb(
+        name="reject",
+        summary="say no to a task that waits for a yes; it never starts",
+        run=reject,
+        details="It is gone from the lists, and kept for a while: errands ls --state rejected.",
+        options=(Option(flags=("--note",), metavar="TEXT", help="why, for whoever asked"), JSON),
+        operands=(ID,),
+        examples=(("errands reject deploy-3f --note 'not on a Friday'", ""),),
+    ),
+)

@@ -1,0 +1,124 @@
+"""audit: every question that was asked about a command, and who answered it, when and from where."""
+
+from __future__ import annotations
+
+from errands.frontends.cli.options import JSON, Operand, Option, Verb, whole_from_one
+from errands.frontends.cli.proposing import told
+from errands.frontends.cli.showing import local
+from errands.model.errors import NotFound
+from errands.model.sanitise import line
+from errands.text import Cell, Column, facts, table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from errands.frontends.cli.context import Context
+    from errands.frontends.cli.options import Arguments
+    from errands.model.approval import Approval
+    from errands.text import Colour
+
+USUAL = 50
+COLUMNS = (
+    Column(title="ASKED"),
+    Column(title="TASK"),
+    Column(title="ANSWER"),
+    Column(title="BY", flex=2),
+    Column(title="FROM"),
+    Column(title="COMMAND", flex=1, least=12),
+)
+COLOURS: dict[str, Colour] = {"waiting": "magenta", "granted": "green", "refused": "red"}
+
+
+def audit(context: Context, arguments: Arguments) -> int:
+    engine = context.engine
+    if arguments.id is None:
+        found = engine.audit(limit=arguments.number or USUAL)
+    else:
+        found = engine.approvals(engine.resolve(arguments.id))[::-1][: arguments.number]
+    if arguments.json:
+        for each in found:
+            context.tell_json(_plain(each))
+    elif not found:
+        context.say("nothing was asked about yet; what the judge finds harmless starts without a question")
+    elif arguments.id is None:
+        context.say(*table(COLUMNS, _rows(context, found), context.look))
+    else:
+        for number, each in enumerate(found):
+            context.say(*([""] if number else []), *facts(_facts(each), context.look, indent=0))
+    return 0
+
+
+def _rows(context: Context, found: list[Approval]) -> Iterator[tuple[str | Cell, ...]]:
+    commands: dict[str, str] = {}
+    for each in found:
+        if each.task_id not in commands:
+            try:
+                commands[each.task_id] = context.engine.store.view(each.task_id).command
+            except NotFound:
+                commands[each.task_id] = ""  # cleared meanwhile
+        yield (
+            local(each.asked_at),
+            Cell(text=each.task_id, colour="bold"),
+            Cell(text=each.state, colour=COLOURS.get(each.state, "")),
+            line(each.by or ""),
+            line(each.door or ""),
+            told(commands[each.task_id]),
+        )
+
+
+def _facts(each: Approval) -> Iterator[tuple[str, str]]:
+    yield "asked", f"{local(each.asked_at)} about run {each.run} of {each.task_id}"
+    yield "because", "\n".join(told(reason.text) for reason in each.reasons)
+    yield "answer", each.state + (f" at {local(each.at)}" if each.at else "")
+    yield "by", line(each.by or "") + (f" ({line(each.door)})" if each.door else "")
+    yield "note", told(each.note)
+    yield "expires", local(each.expires_at) if each.state == "waiting" else ""
+    yield "digest", each.digest
+
+
+def _plain(each: Approval) -> dict[str, Any]:
+    return {
+        "id": each.id,
+        "task": each.task_id,
+        "run": each.run,
+        "state": each.state,
+        "asked_at": _iso(each.asked_at),
+        "expires_at": _iso(each.expires_at),
+        "answered_at": _iso(each.at),
+        "by": each.by,
+        "door": each.door,
+        "note": each.note,
+        "digest": each.digest,
+        "reasons": [{"text": one.text, "undo": one.undo, "kind": one.kind} for one in each.reasons],
+    }
+
+
+def _iso(moment: Any) -> str | None:
+    return None if moment is None else moment.isoformat().replace("+00:00", "Z")
+
+
+VERBS = (
+    Verb(
+        name="audit",
+        summary="tell every question about a command, and who answered it, when and from where",
+        run=audit,
+        details="Newest first. What the judge finds harmless starts without a question, so it is not here; "
+        "errands show tells it.",
+        options=(
+            Option(
+                flags=("-n", "--number"),
+                metavar="N",
+                convert=whole_from_one,
+                help=f"at most so many (default {USUAL}; for one task all)",
+            ),
+            JSON,
+        ),
+        operands=(Operand(metavar="ID", help="only this task, in full", optional=True, completes="tasks"),),
+        examples=(
+            ("errands audit rm-8c", "everything about one task"),
+            ("errands audit --json", "for scripts"),
+        ),
+    ),
+)

@@ -1,0 +1,166 @@
+"""judge: whether a command would start at once, and why not. Nothing is started or kept."""
+
+from __future__ import annotations
+
+import sys
+
+from errands.frontends.cli.options import JSON, Operand, Option, Usage, Verb
+from errands.frontends.cli.starting import command_of, variable
+from errands.model.errors import BadValue
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from errands.frontends.cli.context import Context
+    from errands.frontends.cli.options import Arguments
+    from errands.model.action import Command
+    from errands.model.risk.verdict import Judgement
+    from errands.text import Colour
+
+NOT_APPROVED = 4
+MEANINGS = {
+    "auto": "it would start at once: nothing in it needs the yes of a person",
+    "ask": "a person must say yes first, because:",
+    "deny": "it would be refused, whoever asks, because:",
+}
+COLOURS: dict[str, Colour] = {"auto": "green", "ask": "yellow", "deny": "red"}
+UNDO = {
+    "no": "what it does cannot be undone",
+    "unknown": "whether it can be undone is not known",
+    "yes": "what it does can be undone",
+}
+
+
+def judge(context: Context, arguments: Arguments) -> int:
+    if arguments.jsonl:
+        if arguments.command or arguments.json or arguments.env or arguments.cwd:
+            raise Usage("--jsonl reads commands from standard input; give it alone")
+        return _answer_lines(context)
+    if not arguments.command:
+        raise Usage("which command shall I judge? Give a line, or -- and words, or --jsonl")
+    command = command_of(arguments, arguments.command)
+    found = _court(context)(command, arguments.cwd or "", dict(arguments.env))
+    if arguments.json:
+        context.tell_json(_plain(found))
+    else:
+        _say(context, found)
+    return 0 if found.verdict == "auto" else NOT_APPROVED
+
+
+def _court(context: Context) -> Callable[[Command, str, Mapping[str, str]], Judgement]:
+    """Make what judges a command in a directory; the store is neither needed nor touched."""
+    import os
+
+    from errands.engine.judging import Judging
+    from errands.model.draft import Draft
+    from errands.model.risk.verdict import Judgement, Reason
+
+    judging = Judging(context.config)
+
+    def judged(command: Command, cwd: str, env: Mapping[str, str]) -> Judgement:
+        place = os.path.normpath(os.path.join(context.cwd, os.path.expanduser(cwd)))
+        try:
+            return judging.judge(Draft(command=command, cwd=place, env=env))
+        except BadValue as error:
+            # What no start would accept is certainly not harmless.
+            return Judgement(verdict="ask", reasons=(Reason(text=str(error), kind="shell"),))
+
+    return judged
+
+
+def _say(context: Context, found: Judgement) -> None:
+    from errands.frontends.cli.asking import visible
+
+    look = context.look
+    context.say(f"{look.paint(found.verdict, COLOURS[found.verdict])}: {MEANINGS[found.verdict]}")
+    context.say(*(f"  {look.sign('•', '-')} {visible(reason.text)}" for reason in found.reasons))
+    if found.reasons:
+        context.say(UNDO[_undo(found)])
+
+
+def _undo(found: Judgement) -> str:
+    """Tell whether everything that a command does can be undone: as bad as its worst part."""
+    all_of_it = {reason.undo for reason in found.reasons}
+    return next((each for each in ("no", "unknown") if each in all_of_it), "yes")
+
+
+def _plain(found: Judgement) -> dict[str, Any]:
+    return {
+        "verdict": found.verdict,
+        "reasons": [reason.text for reason in found.reasons],
+        "undo": _undo(found),
+        "programs": dict(found.programs),
+        "scripts": list(found.scripts),
+    }
+
+
+def _answer_lines(context: Context) -> int:
+    """Answer every line of standard input with a line, at once; a bad one keeps no other back."""
+    judged = _court(context)
+    while line := sys.stdin.buffer.readline():
+        context.tell_json(_answer(judged, line))
+        sys.stdout.flush()
+    return 0
+
+
+def _answer(judged: Callable[[Command, str, Mapping[str, str]], Judgement], line: bytes) -> dict[str, Any]:
+    import json
+
+    try:
+        asked = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        return {"error": f"this line is no JSON: {error}"}
+    command = asked.get("command") if isinstance(asked, dict) else None
+    if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
+        command = tuple(command)
+    if not isinstance(command, str | tuple) or not command:
+        return {"error": 'write {"command": "LINE"}, or a list of words for a command without a shell'}
+    cwd = asked.get("cwd", "")
+    if not isinstance(cwd, str) or "\0" in cwd:
+        return {"error": '"cwd" must be the path of a directory'}
+    try:
+        return _plain(judged(command, cwd, {}))
+    except OSError as error:
+        return {"error": f"cannot look around: {error}"}
+
+
+VERBS = (
+    Verb(
+        name="judge",
+        summary="tell whether a command would start at once or needs a person's yes, and why",
+        run=judge,
+        usage=("judge [options] 'SHELL LINE'", "judge [options] -- COMMAND WORD...", "judge --jsonl"),
+        details="Nothing is started. The exit code is 0 for auto, 4 for ask and deny. With --jsonl each line "
+        'of standard input is an object, {"command": "LINE"} with an optional "cwd", and is answered by an '
+        'object on a line: {"verdict", "reasons", "undo", "programs", "scripts"}, or {"error"} for a line '
+        "that cannot be read, after which the others are answered all the same; the exit code is 0.",
+        options=(
+            Option(flags=("--cwd",), metavar="DIR", help="as if it ran there", completes="directories"),
+            Option(
+                flags=("--env",),
+                metavar="NAME=VALUE",
+                convert=variable,
+                repeat=True,
+                help="as if this were added to its environment",
+            ),
+            Option(flags=("--jsonl",), help="judge the commands on standard input, one object per line"),
+            JSON,
+        ),
+        operands=(
+            Operand(
+                metavar="COMMAND",
+                help="the command in question",
+                repeat=True,
+                optional=True,
+                completes="command",
+            ),
+        ),
+        examples=(
+            ("errands judge 'git status && pytest -q'", "auto"),
+            ("errands judge -- rm -rf build", "ask: it cannot be undone"),
+            ("errands judge --json 'curl -s https://example.org'", "for scripts"),
+        ),
+    ),
+)

@@ -1,0 +1,52 @@
+"""propose: a command that waits for the yes of a person, even if it is harmless."""
+
+from __future__ import annotations
+
+from errands.frontends.cli.door import door_of, is_person
+from errands.frontends.cli.options import JSON, Operand, Option, Usage, Verb
+from errands.frontends.cli.starting import START, TRAITS, command_of, draft_of, start_of
+from errands.model.record import evolve
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.frontends.cli.context import Context
+    from errands.frontends.cli.options import Arguments
+
+
+def propose(context: Context, arguments: Arguments) -> int:
+    if arguments.json and arguments.quiet:
+        raise Usage("--json and --quiet exclude each other; give one of them")
+    draft = draft_of(arguments, command_of(arguments, arguments.command))
+    draft = evolve(draft, propose=True, door=door_of(person=is_person()), **start_of(arguments))
+    context.ensure_daemon()
+    view = context.engine.submit(draft)
+    if arguments.json:
+        context.tell_view(view)
+    elif arguments.quiet:
+        context.say(view.id)
+    elif view.state != "proposed":
+        context.say(f"{view.id} is there already, {view.state}  (errands show {view.id})")
+    else:
+        from errands.frontends.cli.proposing import tell
+
+        tell(context, view)
+    return 0
+
+
+VERBS = (
+    Verb(
+        name="propose",
+        summary="have a command wait for the yes of a person, even if it is harmless",
+        run=propose,
+        starts=True,
+        usage=("propose [options] 'SHELL LINE'", "propose [options] -- COMMAND WORD..."),
+        details="For agents and scripts that want somebody to look first. Nothing starts before "
+        "errands approve.",
+        options=(*TRAITS, *START, Option(flags=("-q", "--quiet"), help="print the id alone"), JSON),
+        operands=(Operand(metavar="COMMAND", help="what to run", repeat=True, completes="command"),),
+        examples=(
+            ("errands propose --description 'release 1.4' -- make release", ""),
+            ("errands propose --json 'git push origin main'", "the question as an object"),
+        ),
+    ),
+)

@@ -1,0 +1,124 @@
+"""An approval: one question about one task, what it rested on, and the answer a person gave.
+
+A question is bound to a digest of everything that will run. It is answered once; what changed since it was
+asked makes it void, and is asked about anew.
+"""
+
+from __future__ import annotations
+
+from errands.model.action import Prompt
+from errands.model.plain import plain_text
+from errands.model.record import fields, record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+    from typing import Literal
+
+    from errands.model.action import Action
+    from errands.model.risk.verdict import Judgement, Reason
+
+    Consent = Literal["none", "typed", "yes"]
+    ApprovalState = Literal["waiting", "granted", "refused", "expired", "void"]
+    # By what a task may start at once.
+    Way = Literal["judge", "typed", "yes"]
+
+CONSENTS: tuple[Consent, ...] = ("none", "typed", "yes")
+# Who answers at one of these is a person: their own account on this machine, or a place that knows them.
+PERSONAL = ("terminal", "cli", "python", "chat", "web", "top", "discord")
+
+
+@record
+class Approval:
+    """A question about the run of a task; `by`, `at` and `door` are there once it was answered."""
+
+    id: int
+    task_id: str
+    run: int
+    digest: str
+    reasons: tuple[Reason, ...]
+    asked_at: datetime
+    expires_at: datetime
+    state: ApprovalState = "waiting"
+    by: str | None = None
+    at: datetime | None = None
+    door: str | None = None
+    note: str = ""
+
+
+@record
+class Evidence:
+    """What a verdict rests on besides the words.
+
+    `files` are paths with a print of their content (empty: there is no such file), `programs` are bare names
+    with the file that `path` leads to, `links` are paths with what they really are.
+    """
+
+    files: Mapping[str, str] = {}
+    programs: Mapping[str, str] = {}
+    links: Mapping[str, str] = {}
+    path: str = ""
+
+
+def evidence_text(evidence: Evidence) -> str:
+    return plain_text(_plain(evidence))
+
+
+def evidence_from(text: str) -> Evidence:
+    import json
+
+    return Evidence(**json.loads(text))
+
+
+def digest(action: Action, evidence: Evidence | None = None) -> str:
+    """Name all that will run, so that a change of any part of it gives another name."""
+    try:
+        from _blake2 import blake2b  # hashlib would load OpenSSL, 3 ms for every command
+    except ImportError:  # pragma: no cover
+        from hashlib import blake2b
+
+    facts: tuple[object, ...]
+    if isinstance(action, Prompt):
+        facts = tuple(_ordered(getattr(action, name)) for name in fields(action) if name != "environment")
+        return blake2b(plain_text(facts).encode(), digest_size=16).hexdigest()
+    facts = (
+        action.commands,
+        action.cwd,
+        sorted(action.env.items()),
+        action.before,
+        action.lastly,
+        action.input,
+        None if action.sandbox is None else (action.sandbox.writable, action.sandbox.network),
+        None if evidence is None else _plain(evidence),
+    )
+    return blake2b(plain_text(facts).encode(), digest_size=16).hexdigest()
+
+
+def way_in(judgement: Judgement, consent: Consent, *, yes: bool) -> Way | None:
+    """Say by what a task may start at once; None means that a person has to be asked first.
+
+    A person who typed it is asked again only about what cannot be undone; `yes` tells whether the
+    configuration lets callers answer for themselves.
+    """
+    if judgement.verdict == "auto":
+        return "judge"
+    if judgement.verdict == "ask":
+        if consent == "typed" and not judgement.lasting:
+            return "typed"
+        if consent == "yes" and yes:
+            return "yes"
+    return None
+
+
+def _plain(evidence: Evidence) -> dict[str, object]:
+    return {
+        "files": dict(sorted(evidence.files.items())),
+        "programs": dict(sorted(evidence.programs.items())),
+        "links": dict(sorted(evidence.links.items())),
+        "path": evidence.path,
+    }
+
+
+def _ordered(value: object) -> object:
+    return sorted(value.items()) if isinstance(value, dict) else value

@@ -1,0 +1,131 @@
+"""The contract of a store's approvals. Subclass it beside `StoreContract` and give it a `store` fixture."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from errands.model.approval import Approval
+from errands.model.risk.verdict import Reason
+from errands.model.run import Run
+from errands.model.states import OPEN
+from errands.model.task import Task
+from errands.ports.store import Query
+from errands.testing.clock import START
+from errands.testing.contracts.store import SECOND, add, claim
+from errands.testing.samples import sample_task
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.store import Store
+
+
+def propose(store: Store, id: str = "true-222222", within: timedelta = SECOND) -> tuple[Run, Approval]:
+    task = sample_task(id, state="proposed", verdict="ask", digest="d")
+    run = add(store, task)
+    reason = Reason(text="deletes x; cannot be undone", undo="no", kind="delete")
+    with store:
+        return run, store.ask(task, 1, [reason], now=START, expires_at=START + within)
+
+
+class ApprovalContract:
+    @pytest.mark.spec("A4", "D1")
+    def test_a_proposed_task_is_held_until_it_is_granted(self, store: Store) -> None:
+        run, question = propose(store)
+        assert (claim(store), store.ready_lanes()) == ([], [])
+        assert (store.view(run.task_id).state, store.view(run.task_id).latest.state) == (
+            "proposed",
+            "pending",
+        )
+        assert store.question(run.task_id) == question
+        assert store.approvals(run.task_id) == [question]
+        assert (store.counts()["proposed"], store.counts()["pending"]) == (1, 0)
+        with store:
+            assert store.answer(question.id, "granted", by="ada", door="web", now=START)
+            store.grant(run.task_id, by="ada", door="web", now=START)
+        [(task, _)] = claim(store)
+        assert (task.approved_by, task.approved_at, task.door) == ("ada", START, "web")
+        assert store.question(run.task_id) is None
+
+    @pytest.mark.spec("A10")
+    @pytest.mark.trap(67)
+    def test_a_question_is_answered_once_and_keeps_its_answer(self, store: Store) -> None:
+        run, question = propose(store)
+        with store:
+            assert store.answer(question.id, "refused", by="ada", door="web", now=START, note="no")
+            assert not store.answer(question.id, "granted", by="bob", door="cli", now=START)
+            assert store.turn_down(run.id, why="rejected by ada", now=START)
+        [answered] = store.approvals()
+        assert (answered.state, answered.by, answered.door, answered.note) == ("refused", "ada", "web", "no")
+        assert (store.view(run.task_id).state, store.view(run.task_id).latest.state) == (
+            "rejected",
+            "cancelled",
+        )
+
+    @pytest.mark.spec("D1")
+    def test_what_was_rejected_is_listed_only_when_asked_for(self, store: Store) -> None:
+        run, _ = propose(store)
+        assert [view.id for view in store.views(Query())] == [run.task_id]
+        assert store.views(Query(states=("pending",))) == []
+        assert [view.id for view in store.views(Query(states=OPEN))] == [run.task_id]
+        with store:
+            store.turn_down(run.id, why="no", now=START)
+        assert store.views(Query()) == store.views(Query(states=("cancelled",))) == []
+        assert [view.id for view in store.views(Query(states=("rejected",)))] == [run.task_id]
+        assert [view.id for view in store.views(Query(ids=(run.task_id,)))] == [run.task_id]
+
+    @pytest.mark.spec("A10")
+    def test_a_run_that_is_not_fit_is_left_to_whoever_said_so(self, store: Store) -> None:
+        for name, verdict, evidence in (("a", "auto", None), ("b", "ask", None), ("c", "auto", "{}")):
+            add(store, sample_task(f"{name}-222222", verdict=verdict, evidence=evidence))
+        asked: list[str] = []
+
+        def fit(task: Task, run: Run) -> bool:
+            asked.append(task.id[0])
+            store.hold(run, now=START)
+            return False
+
+        with store:
+            claimed = store.claim("shell", limit=10, now=START, fit=fit)
+        assert ([task.id[0] for task, _ in claimed], asked) == (["a"], ["b", "c"])
+        assert claim(store) == []
+        assert {view.state for view in store.views(Query(states=("proposed",)))} == {"proposed"}
+
+    @pytest.mark.spec("A10")
+    def test_holding_a_run_makes_answers_void_and_the_next_claim_another_attempt(self, store: Store) -> None:
+        run, question = propose(store)
+        with store:
+            store.answer(question.id, "granted", by="ada", door="web", now=START)
+            store.grant(run.task_id, by="ada", door="web", now=START)
+        [(_, started)] = claim(store)
+        with store:
+            store.hold(started, now=START)
+        assert (store.approvals(run.task_id)[0].state, store.view(run.task_id).approved_by) == ("void", None)
+        assert claim(store) == []
+        with store:
+            store.grant(run.task_id, by="ada", door="web", now=START)
+        [(_, again)] = claim(store)
+        assert (started.attempt, again.attempt) == (1, 2)
+
+    @pytest.mark.spec("A10")
+    def test_questions_expire_in_their_order(self, store: Store) -> None:
+        assert store.next_expiry() is None
+        propose(store, "b-222222", within=2 * SECOND)
+        propose(store, "a-222222", within=SECOND)
+        assert store.next_expiry() == START + SECOND
+        assert [each.task_id for each in store.overdue(now=START + SECOND)] == ["a-222222"]
+        assert [each.task_id for each in store.overdue(now=START + 3 * SECOND)] == ["a-222222", "b-222222"]
+
+    def test_the_question_of_a_cancelled_task_is_void(self, store: Store) -> None:
+        run, question = propose(store)
+        with store:
+            assert store.withdraw(run.id, by="ada", now=START)
+            assert not store.answer(question.id, "granted", by="bob", door="cli", now=START)
+        assert store.view(run.task_id).task_state == "cancelled"
+        assert [each.state for each in store.approvals(run.task_id)] == ["void"]
+
+    def test_what_is_approved_for_all_times_is_kept(self, store: Store) -> None:
+        with store:
+            store.keep_always("digest", by="ada", now=START)
+        assert (store.always("digest"), store.always("other")) == ("ada", None)

@@ -1,0 +1,152 @@
+"""judge: the verdict on a command, for people and for programs, without starting anything."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.risk.lines import CORPUS, UNSEEN, read
+
+from .person import COMMAND, Person
+
+pytestmark = [pytest.mark.spec("A1")]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A clean repository, which every line of the corpus assumes."""
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    return tmp_path
+
+
+def answers(person: Person, *lines: Any, cwd: Path | None = None) -> list[dict[str, Any]]:
+    given = "".join((each if isinstance(each, str) else json.dumps(each)) + "\n" for each in lines)
+    return person.types("judge", "--jsonl", given=given, cwd=cwd).objects
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["git status --short"], 0, "auto: "),
+        (["--", "git", "status"], 0, "auto: "),
+        (["rm -rf build"], 4, "deletes build recursively; cannot be undone"),
+        (["--", "rm", "-rf", "build"], 4, "what it does cannot be undone"),
+        (["touch x"], 4, "ask: "),
+        (["--env", "LD_PRELOAD=x.so", "true"], 4, "LD_PRELOAD"),
+        (["--env", "TZ=UTC", "true"], 0, "auto: "),
+        (["./deploy.sh"], 4, "whether it can be undone is not known"),
+    ],
+)
+def test_the_verdict_has_reasons_and_an_exit_code(
+    newcomer: Person, project: Path, words: list[str], code: int, said: str
+) -> None:
+    answer = newcomer.types("judge", *words, code=code, cwd=project)
+
+    assert said in answer.out
+    assert not newcomer.home.exists()
+
+
+def test_json_tells_the_same_as_an_object(newcomer: Person, project: Path) -> None:
+    verdict = newcomer.types("judge", "--json", "./deploy.sh && rm x", code=4, cwd=project).object
+
+    assert verdict["verdict"] == "ask"
+    assert "deletes x; cannot be undone" in verdict["reasons"]
+    assert verdict["undo"] == "no"
+    assert verdict["scripts"] == [f"{project}/deploy.sh"]
+    assert set(verdict["programs"]) == {"rm"}
+
+
+@pytest.mark.spec("A2")
+@pytest.mark.parametrize("corpus", [CORPUS, UNSEEN], ids=lambda place: str(place.stem))
+def test_the_corpus_is_judged_as_it_deserves_and_fast(newcomer: Person, project: Path, corpus: Path) -> None:
+    lines = read(corpus)
+    began = time.monotonic()
+    found = answers(newcomer, *({"command": line.command} for line in lines), cwd=project)
+    took = time.monotonic() - began
+
+    assert len(found) == len(lines)
+    passed = [line for line, answer in zip(lines, found, strict=True) if answer["verdict"] == "auto"]
+    assert [line.command for line in passed if not line.is_harmless] == []
+    assert len(passed) >= 0.95 * sum(line.is_harmless for line in lines)
+    assert all(answer["reasons"] or answer["verdict"] == "auto" for answer in found)
+    assert took < 2
+
+
+def test_a_bad_line_is_answered_with_an_error_and_the_others_go_on(newcomer: Person) -> None:
+    found = answers(
+        newcomer,
+        "",
+        "{",
+        "[1]",
+        {"command": 1},
+        {"command": []},
+        {"command": ["ls", 2]},
+        {"command": "ls", "cwd": 5},
+        {"command": "ls", "cwd": "\0"},
+        "[" * 100_000,
+        {"command": "ls"},
+        {"command": ["ls", "-l"]},
+        {"command": "ls \ud800"},
+        {"command": ["./x\0.sh"]},
+        {"command": " "},
+    )
+
+    assert [set(each) == {"error"} for each in found] == [True] * 9 + [False] * 5
+    assert [each.get("verdict") for each in found[9:]] == ["auto", "auto", "ask", "ask", "ask"]
+
+
+def test_the_directory_of_a_line_counts(newcomer: Person, project: Path) -> None:
+    (project / "inner").mkdir()
+    subprocess.run(["git", "-C", str(project), "config", "core.fsmonitor", "./evil"], check=True)
+    here, there, below = answers(
+        newcomer,
+        {"command": "git status"},
+        {"command": "git status", "cwd": str(project)},
+        {"command": "git status", "cwd": f"{project}/inner"},
+    )
+
+    assert [here["verdict"], there["verdict"], below["verdict"]] == ["auto", "ask", "ask"]
+
+
+def test_each_line_is_answered_at_once(newcomer: Person) -> None:
+    with subprocess.Popen(
+        [*COMMAND, "judge", "--jsonl"],
+        env=newcomer.environ,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as program:
+        assert program.stdin
+        assert program.stdout
+        for command, verdict in (("ls", "auto"), ("rm x", "ask"), ("ls -l", "auto")):
+            program.stdin.write(json.dumps({"command": command}).encode() + b"\n")
+            program.stdin.flush()
+            assert json.loads(program.stdout.readline())["verdict"] == verdict
+        program.stdin.close()
+        assert program.wait(20) == 0
+
+
+@pytest.mark.fault("F35")
+def test_a_reason_cannot_drive_the_terminal(newcomer: Person) -> None:
+    said = newcomer.types("judge", "rm $'\\x1b' '\x1b]0;owned\x07\u202e\u200b'", code=4).out
+
+    assert said.replace("\n", "").isprintable()
+    assert "<U+001B>" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ([], "which command shall I judge?"),
+        (["--jsonl", "ls"], "--jsonl reads commands from standard input; give it alone"),
+        (["--jsonl", "--json"], "give it alone"),
+        (["--jsonl", "--cwd", "/"], "give it alone"),
+        (["ls", "-l"], "judge has no option -l"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(newcomer: Person, words: list[str], complaint: str) -> None:
+    assert complaint in newcomer.types("judge", *words, code=2).err

@@ -1,0 +1,313 @@
+"""The question at a real terminal: what it shows, which keys are a yes, and what becomes of the task."""
+
+from __future__ import annotations
+
+import re
+import signal
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from .person import COMMAND, Person
+from .terminal import END, INTERRUPT, Terminal, ended, plain
+
+QUESTION = "Start it? [y/N] "
+
+
+def unwrapped(text: str) -> str:
+    """Put lines that were too long together again."""
+    return re.sub(r"\r\n +┆ ", "", plain(text))
+
+
+def latest(person: Person, state: str) -> str:
+    return str(person.types("ls", "-n", "1", "--state", state, "--json").object["id"])
+
+
+@pytest.mark.spec("A12")
+def test_whoever_types_something_has_approved_it(person: Person, terminal: Terminal, precious: Path) -> None:
+    said, code = ended(terminal.types("run", "--wait", f"touch {precious}/x"))
+    view = person.types("ls", "-n", "1", "--json").object
+
+    assert code == 0
+    assert "[y/N]" not in said
+    assert (precious / "x").exists()
+    assert (view["verdict"], view["approved_by"], view["door"]) == ("ask", "ada", "terminal")
+
+
+@pytest.mark.spec("A4", "A5", "A12")
+def test_what_cannot_be_undone_is_asked_about_and_a_yes_starts_it(
+    person: Person, terminal: Terminal, precious: Path
+) -> None:
+    child = terminal.types("run", "--wait", f"rm -rf {precious}")
+    child.expect_exact(QUESTION)
+    shown = unwrapped(child.before or "")
+    stored = person.sees(latest(person, "proposed"))
+    child.sendline("y")
+    _, code = ended(child)
+    view = person.sees(stored["id"])
+
+    assert f"│ rm -rf {precious}\r\n" in shown
+    assert f"│ deletes {precious} recursively; cannot be undone\r\n" in shown
+    assert stored["command"] == f"rm -rf {precious}"
+    assert (code, precious.exists()) == (0, False)
+    assert (view["state"], view["approved_by"], view["door"]) == ("completed", "ada", "terminal")
+
+
+@pytest.mark.spec("A5")
+@pytest.mark.parametrize(
+    "keys", ["n\r", "\r", "yess\r", "N\r", INTERRUPT, END, f"y{INTERRUPT}", f"y{END}{END}"]
+)
+def test_everything_but_a_yes_is_a_no(person: Person, terminal: Terminal, precious: Path, keys: str) -> None:
+    child = terminal.types("run", "--wait", f"rm -rf {precious}")
+    child.expect_exact(QUESTION)
+    child.send(keys)
+    said, code = ended(child)
+    rejected = latest(person, "rejected")
+
+    assert f"not started: {rejected} is rejected" in said
+    assert (code, precious.exists()) == (4, True)
+    assert person.types("ls", "--state", "proposed", "--json").out == ""
+    assert person.sees(rejected)["approved_by"] is None
+
+
+@pytest.mark.spec("A5")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_question_that_is_interrupted_means_no_task(
+    person: Person, terminal: Terminal, precious: Path, number: signal.Signals
+) -> None:
+    child = terminal.types("run", f"rm -rf {precious}")
+    child.expect_exact(QUESTION)
+    child.kill(number)
+    _, code = ended(child)
+
+    assert (code, precious.exists()) == (4, True)
+    assert person.types("ls", "--state", "proposed", "--json").out == ""
+
+
+@pytest.mark.spec("A5", "A11")
+def test_a_question_whose_program_was_killed_goes_on_waiting(
+    person: Person, terminal: Terminal, precious: Path
+) -> None:
+    child = terminal.types("run", f"rm -rf {precious}")
+    child.expect_exact(QUESTION)
+    child.kill(signal.SIGKILL)
+    child.expect(pexpect.EOF)
+    waiting = latest(person, "proposed")
+
+    assert precious.exists()
+    person.types("reject", waiting)
+
+
+@pytest.mark.spec("A5")
+def test_what_was_typed_ahead_is_no_answer(person: Person, terminal: Terminal, precious: Path) -> None:
+    hurried = f"sleep 0.3; exec {' '.join(COMMAND)} run 'rm -rf {precious}'"
+    child = terminal.starts(["sh", "-c", hurried])
+    child.sendline("y")
+    child.expect_exact(QUESTION)
+    child.send("\r")
+    _, code = ended(child)
+
+    assert (code, precious.exists()) == (4, True)
+
+
+@pytest.mark.spec("A10")
+@pytest.mark.trap(67)
+def test_two_questions_at_once_do_not_get_in_each_other_s_way(
+    person: Person, terminal: Terminal, tmp_path: Path
+) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    first = terminal.types("run", "--wait", f"rm -rf {tmp_path}/one")
+    second = terminal.types("run", "--wait", f"rm -rf {tmp_path}/two")
+    first.expect_exact(QUESTION)
+    second.expect_exact(QUESTION)
+    second.sendline("yes")
+    first.sendline("no")
+
+    assert [ended(first)[1], ended(second)[1]] == [4, 0]
+    assert [path.name for path in tmp_path.iterdir()] == ["one"]
+
+
+@pytest.mark.spec("A10")
+@pytest.mark.trap(67)
+@pytest.mark.parametrize(("elsewhere", "said"), [("approve", "approved"), ("reject", "rejected")])
+def test_a_question_that_was_answered_elsewhere_says_so(
+    person: Person, terminal: Terminal, precious: Path, elsewhere: str, said: str
+) -> None:
+    child = terminal.types("run", f"rm -rf {precious}")
+    child.expect_exact(QUESTION)
+    waiting = latest(person, "proposed")
+    person.types(elsewhere, "-q" if elsewhere == "approve" else "--json", waiting)
+    child.sendline("y")
+    told, code = ended(child)
+
+    assert f"{waiting} was {said} already by ada" in told
+    assert code == 4
+
+
+@pytest.mark.spec("A4", "L16", "L19")
+def test_the_question_shows_every_step_hook_variable_and_directory(
+    terminal: Terminal, person: Person, precious: Path
+) -> None:
+    child = terminal.types(
+        *(
+            "run",
+            "--cwd",
+            str(precious),
+            "--env",
+            "TOKEN=sesame",
+            "--env",
+            "B=2\nC=3",
+            "--before",
+            "echo first",
+        ),
+        *(
+            "--then",
+            "echo 'a b'",
+            "--then",
+            "rm -rf " + "x" * 150,
+            "--finally",
+            "touch last",
+            "--",
+            "rm",
+            "a b",
+        ),
+        columns=80,
+    )
+    child.expect(re.escape("[y/N] "))
+    said = child.before or ""
+    shown = [line.rstrip() for line in plain(said).split("\r\n")]
+    child.send("\r")
+    ended(child)
+
+    assert [
+        line.split("│ ")[1] for line in shown if line.startswith(("  step", "  before", "  finally"))
+    ] == [*("echo first", "rm 'a b'", "echo 'a b'", "rm -rf " + "x" * 56, "touch last")]
+    assert "".join(line.partition("┆ ")[2] for line in shown if "┆ x" in line).startswith("x" * 94)
+    assert f"  directory    │ {precious}\r\n" in unwrapped(said)
+    assert "  variable     │ TOKEN=sesame" in shown
+    assert "               │ C=3" in shown
+    assert not [line for line in shown if len(line) > 80]
+
+
+@pytest.mark.spec("A4", "A10")
+@pytest.mark.parametrize(
+    ("content", "seen"),
+    [
+        (b"echo one\nprintf '\x1b[2J'\n", "│ echo one\r\n{}│ printf '<U+001B>[2J'\r\n"),
+        (b"true\n" * 500, "│ (too long to be shown here)\r\n"),
+        (b"\xff\xfe\n", "│ (not a text)\r\n"),
+    ],
+)
+def test_the_question_shows_the_script_that_counts(
+    terminal: Terminal, precious: Path, content: bytes, seen: str
+) -> None:
+    (precious / "s.sh").write_bytes(content)
+    child = terminal.types("run", "--cwd", str(precious), "sh s.sh; rm -rf .")
+    child.expect_exact(QUESTION)
+    shown = unwrapped(child.before or "")
+    child.send("\r")
+
+    assert ended(child)[1] == 4
+    assert f"  content of  │ {precious}/s.sh\r\n" in shown
+    assert seen.format(" " * 14) in shown
+
+
+@pytest.mark.spec("A4")
+def test_a_question_longer_than_the_screen_says_so(terminal: Terminal, precious: Path) -> None:
+    child = terminal.types("run", f"rm -rf {precious}" + "\necho more" * 30)
+    child.expect(r"Start it\? Scroll up: these are 3\d lines\. \[y/N\] ")
+    child.send("\r")
+
+    assert ended(child)[1] == 4
+
+
+@pytest.mark.spec("A4")
+@pytest.mark.fault("F35")
+@pytest.mark.parametrize("colour", ["1", ""])
+def test_nothing_of_a_command_reaches_the_terminal_as_a_command_to_it(
+    terminal: Terminal, precious: Path, colour: str
+) -> None:
+    nasty = "\x1b[2J\x1b]52;c;YQ==\x07\x9b31m\u202e\u2066\u200b\ufeff\x08\r\x0b\u05d0\u0301\U000e0041"
+    child = terminal.types(
+        "run", "--env", f"X={nasty}", "--", "rm", "-rf", f"{precious}{nasty}", NO_COLOR=colour
+    )
+    child.expect_exact(QUESTION)
+    shown = plain(child.before or "")
+    child.send("\r")
+    ended(child)
+
+    assert all(character.isprintable() for character in shown.replace("\r\n", ""))
+    assert not set(shown) & set("\u05d0\u0301")
+    spelt = "".join(
+        f"<U+{ord(each):04X}>" for each in "\x9b\u202e\u2066\u200b\ufeff\x08\r\x0b\u05d0\u0301\U000e0041"
+    )
+    whole = unwrapped(shown)
+    assert whole.count("<U+001B>[2J<U+001B>]52;c;YQ==<U+0007>") >= 2
+    assert whole.count(spelt.replace("<U+009B>", "<U+009B>31m")) >= 2
+
+
+def test_a_screen_without_unicode_gets_a_question_in_ascii(terminal: Terminal, precious: Path) -> None:
+    child = terminal.types("run", "--", "rm", f"{precious}/ü", PYTHONIOENCODING="ascii")
+    child.expect_exact(QUESTION)
+    shown = child.before or ""
+    child.send("\r")
+
+    assert ended(child)[1] == 4
+    assert shown.isascii()
+    assert "<U+00FC>" in shown
+
+
+@pytest.mark.spec("A12")
+def test_yes_at_a_terminal_skips_the_question(person: Person, terminal: Terminal, precious: Path) -> None:
+    said, code = ended(terminal.types("run", "--yes", "--wait", f"rm -rf {precious}"))
+
+    assert ("[y/N]" in said, code, precious.exists()) == (False, 0, False)
+    assert person.types("ls", "-n", "1", "--json").object["approved_by"] == "ada (--yes)"
+
+
+@pytest.mark.spec("A12", "L15")
+def test_templates_and_restarts_ask_the_same_question(
+    person: Person, terminal: Terminal, precious: Path
+) -> None:
+    person.types("template", "save", "wipe", "rm -rf {{what}}")
+    child = terminal.types("template", "run", "--wait", "wipe", f"what={precious}")
+    child.expect_exact(QUESTION)
+    child.sendline("y")
+    assert ended(child)[1] == 0
+    done = latest(person, "completed")
+    precious.mkdir()
+    restarted, code = ended(terminal.types("restart", "--wait", done))
+
+    # The same command was approved by the same person: a restart needs no second yes.
+    assert ("[y/N]" in restarted, code, precious.exists()) == (False, 0, False)
+
+
+@pytest.mark.spec("A4", "D2")
+def test_whoever_answers_a_proposal_at_a_terminal_sees_what_would_run(
+    person: Person, terminal: Terminal, precious: Path
+) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6" * 3
+    waiting = person.types(
+        "run", "-q", "--env", f"TOKEN={secret}", f"rm -rf {precious}", yes=False, code=4
+    ).out.strip()
+    looked, _ = ended(terminal.types("show", waiting))
+    said, code = ended(terminal.types("approve", "--wait", waiting))
+
+    assert secret not in person.types("show", waiting).out
+    for each in (looked, said):
+        assert f"│ rm -rf {precious}\r\n" in unwrapped(each)
+        assert f"│ TOKEN={secret}\r\n" in unwrapped(each)
+    assert (code, precious.exists()) == (0, False)
+    assert person.sees(waiting)["door"] == "terminal"
+
+
+def test_the_object_of_a_refused_start_tells_that_it_was_rejected(terminal: Terminal, precious: Path) -> None:
+    child = terminal.types("run", "--json", f"rm -rf {precious}")
+    child.expect_exact(QUESTION)
+    child.sendline("n")
+    said, code = ended(child)
+
+    assert '"state": "rejected"' in said
+    assert code == 4
