@@ -194,4 +194,46 @@ END;
 CREATE TRIGGER count_removed AFTER DELETE ON runs WHEN old.completed_at IS NOT NULL BEGIN
     UPDATE counts SET n = n - 1 WHERE state = old.state;
 END;
+CREATE INDEX tasks_by_parent ON tasks (parent, seq) WHERE parent IS NOT NULL;
+CREATE TABLE sessions (
+    seq         INTEGER PRIMARY KEY,
+    task        INTEGER NOT NULL REFERENCES tasks (seq) ON DELETE CASCADE,
+    run         INTEGER NOT NULL,
+    agent       TEXT NOT NULL,
+    name        TEXT NOT NULL,
+    forked_from TEXT,
+    created_at  INTEGER NOT NULL,
+    gone_at     INTEGER,
+    UNIQUE (task, run)
+);
+CREATE INDEX sessions_by_name ON sessions (name, seq);
+CREATE TABLE messages (
+    seq     INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL REFERENCES sessions (seq) ON DELETE CASCADE,
+    run     INTEGER NOT NULL,
+    body    TEXT NOT NULL,
+    at      INTEGER NOT NULL
+);
+CREATE INDEX messages_by_session ON messages (session, seq);
+CREATE TABLE exchanges (
+    run               INTEGER PRIMARY KEY REFERENCES runs (seq) ON DELETE CASCADE,
+    text              TEXT NOT NULL,
+    answer            TEXT,
+    failure           TEXT,
+    error             TEXT,
+    input_tokens      INTEGER NOT NULL DEFAULT 0,
+    output_tokens     INTEGER NOT NULL DEFAULT 0,
+    requests          INTEGER NOT NULL DEFAULT 0,
+    tool_calls        INTEGER NOT NULL DEFAULT 0,
+    cost_microdollars INTEGER NOT NULL DEFAULT 0,
+    tools             TEXT NOT NULL DEFAULT '',
+    active_at         INTEGER,
+    waiting           TEXT CHECK (waiting IN ('approval', 'task', 'turn', 'slot')),
+    awaited           INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX exchanges_waiting ON exchanges (run) WHERE waiting IS NOT NULL;
+CREATE TABLE ended_sessions (
+    name TEXT PRIMARY KEY,
+    at   INTEGER NOT NULL
+) WITHOUT ROWID;
 COMMIT;

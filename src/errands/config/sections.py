@@ -46,7 +46,7 @@ class Runs:
 class Agents:
     default: str = "offline"
     timeout: timedelta | None = timedelta(minutes=5)
-    depth: int = 3
+    depth: int = 4
     fan_out: int = 16
     unattended: Unattended = "wait"
 

@@ -251,7 +251,11 @@ class RunDesk:
         view = await engine.wait(view.id, timeout=QUICK)
         if view.is_live:
             async with self._away("approval" if view.state == "proposed" else "task"):
-                view = await engine.wait(view.id)
+                while view.is_live:
+                    was_asked = view.state == "proposed"
+                    view = await engine.wait(view.id, timeout=1.0 if was_asked else None)
+                    if was_asked and view.state != "proposed":
+                        self._wait_for("task")
         return view
 
     def _output(self, view: View) -> str:
