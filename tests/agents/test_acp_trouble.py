@@ -182,7 +182,7 @@ async def test_a_question_that_cannot_be_asked_ends_the_turn(stage: Stage) -> No
             raise OSError("no room")
 
     desk = Broken(stage.folder / "desk", spec=evolve(SPEC, cwd=str(stage.project)))
-    with pytest.raises(AgentError, match="nobody could be asked.*no room"):
+    with pytest.raises(AgentError, match="nobody could be asked: OSError"):
         await stage.says("RUN touch witness", desk=desk)
     assert not (stage.project / "witness").exists()
 
