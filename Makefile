@@ -58,5 +58,5 @@ $(VENV): pyproject.toml bin/errands tools/venv
 	@touch $@
 
 $(PROGRAMS): tools/package.json tools/package-lock.json tools/programs | $(VENV)
-	@tools/programs
-	@touch $@
+	@if tools/programs; then touch $@; elif [ "$$CI" = true ]; then exit 1; \
+	else echo '*** OpenCode and Claude Code could not be installed: tests that need them are skipped' >&2; fi

@@ -176,6 +176,17 @@ async def test_a_question_ends_with_the_turn(stage: Stage) -> None:
     assert not (stage.project / "witness").exists()
 
 
+async def test_a_question_that_cannot_be_asked_ends_the_turn(stage: Stage) -> None:
+    class Broken(RecordingDesk):
+        async def allow(self, call: Call) -> Decision:
+            raise OSError("no room")
+
+    desk = Broken(stage.folder / "desk", spec=evolve(SPEC, cwd=str(stage.project)))
+    with pytest.raises(AgentError, match="nobody could be asked: OSError"):
+        await stage.says("RUN touch witness", desk=desk)
+    assert not (stage.project / "witness").exists()
+
+
 @pytest.mark.spec("S5")
 async def test_a_session_that_the_agent_lost_is_gone(stage: Stage) -> None:
     desk = stage.desk()

@@ -224,6 +224,7 @@ class _Server(ThreadingHTTPServer):
 
 class _Conversation(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # or the body of an answer waits 40 ms behind its head
     server: _Server
 
     def log_message(self, format: str, *arguments: object) -> None:

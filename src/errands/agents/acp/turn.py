@@ -72,6 +72,11 @@ class Turn:
             await asyncio.wait((deciding, stopping), return_when=asyncio.FIRST_COMPLETED)
             # A stop goes first: nothing begins after it.
             decision = deciding.result() if deciding.done() and not self.stopped.is_set() else None
+        except Exception as error:  # noqa: BLE001  # the agent would be told; the run has to be
+            self.stop(
+                error if isinstance(error, AgentError) else AgentError(f"nobody could be asked: {error!r}")
+            )
+            return None
         finally:
             deciding.cancel()
             stopping.cancel()

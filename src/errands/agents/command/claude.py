@@ -10,7 +10,6 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from errands.agents.command.process import Process, end_strays
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 # Nobody is there to answer a question, and the process ends with its answer.
 USELESS = ("AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "CronCreate", "ScheduleWakeup")
-FOR_EVER = 36_500  # days
 INTERRUPTED = (
     "You were interrupted while you worked on the request before this one, and are running again now. A tool "
     "call without a result may or may not have been carried out: look before you do anything twice. Then "
@@ -41,8 +39,7 @@ class Claude:
         self._model: str | None = settings.get("model")
         retries = str(settings.get("retries", 3))
         self._env = {"CLAUDE_CODE_MAX_RETRIES": retries, **settings.get("env", {})}
-        self._transcripts = Transcripts(self._env)
-        self._home = Path(settings.get("home") or self._transcripts.place.parent / "errands")
+        self._transcripts = Transcripts(self._env, settings.get("home"))
         self._talking: dict[str, Process] = {}
 
     async def ask(self, ledger: Ledger, text: str, desk: Desk) -> Answer:
@@ -64,20 +61,15 @@ class Claude:
     def fork(self, ledger: Ledger, session: str) -> list[Mapping[str, Any]]:
         """Copy the transcript for a new session; give the entries that its ledger begins with."""
         entries = self._transcripts.read(ledger.session)
-        waiting = self._seed(ledger.session)
         posts: list[Mapping[str, Any]] = [{"kind": "post", "text": text} for text in self._pending(ledger)]
         if entries:
-            self._home.mkdir(parents=True, exist_ok=True)
-            self._transcripts.copy(entries, self._seed(session))
-        elif waiting.exists():
-            self._seed(session).write_text(waiting.read_text().replace(ledger.session, session))
+            self._transcripts.copy(entries, session)
         elif any(each["kind"] == "answer" for each in ledger.entries):
             raise SessionGone
         return posts
 
     def drop(self, session: str) -> None:
         self._transcripts.drop(session)
-        self._seed(session).unlink(missing_ok=True)
 
     async def abort(self, session: str) -> None:
         if process := self._talking.get(session):
@@ -90,21 +82,19 @@ class Claude:
         for entry in ledger.entries:
             if entry["kind"] == "post":
                 posts.append(entry["text"])
-            elif entry["kind"] == "prompt" and prompt_id(entry["run"]) in known:
-                posts = []
+            elif entry["kind"] == "prompt":
+                run = entry["run"]
+                if prompt_id(run) in known or ledger.of("answer", run):
+                    posts = []
         return posts
-
-    def _seed(self, session: str) -> Path:
-        """Name the file that a forked session begins with."""
-        return self._home / f"{session}.jsonl"
 
     async def _talk(self, ledger: Ledger, text: str, desk: Desk, *, prompt: str | None) -> Answer:
         await desk.turn()
         session = ledger.session
         if self._transcripts.find(session):
             place = ["--resume", session]
-        elif self._seed(session).exists():
-            place = ["--resume", str(self._seed(session)), "--fork-session", "--session-id", session]
+        elif (kept := self._transcripts.kept(session)).exists():
+            place = ["--resume", str(kept), "--fork-session", "--session-id", session]
         elif any(each["kind"] == "answer" for each in ledger.entries):
             raise SessionGone
         else:
@@ -127,8 +117,7 @@ class Claude:
             await asyncio.shield(turn.close())
             await asyncio.shield(process.end())
             self._talking.pop(session, None)
-            if self._transcripts.find(session):
-                self._seed(session).unlink(missing_ok=True)
+            self._transcripts.keep(session)
 
 
 def _message(text: str, prompt: str | None) -> dict[str, Any]:
@@ -137,8 +126,7 @@ def _message(text: str, prompt: str | None) -> dict[str, Any]:
 
 
 def _flags(spec: Spec, model: str | None) -> list[str]:
-    # Its own habit is to delete the transcripts of sessions that were not used for a month.
-    settings = {"permissions": {"ask": ["Bash"]}, "cleanupPeriodDays": FOR_EVER}
+    settings = {"permissions": {"ask": ["Bash"]}}
     flags = ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
     flags += ["--permission-prompt-tool", "stdio", "--settings", json.dumps(settings)]
     flags += ["--disallowedTools", ",".join(USELESS)]

@@ -21,14 +21,32 @@ Entry = Mapping[str, Any]
 
 
 class Transcripts:
-    def __init__(self, env: Mapping[str, str]) -> None:
+    def __init__(self, env: Mapping[str, str], home: str | None) -> None:
         surroundings = {**os.environ, **env}
-        home = surroundings.get("HOME") or os.path.expanduser("~")
-        self.place = Path(surroundings.get("CLAUDE_CONFIG_DIR") or f"{home}/.claude") / "projects"
+        person = surroundings.get("HOME") or os.path.expanduser("~")
+        configuration = Path(surroundings.get("CLAUDE_CONFIG_DIR") or f"{person}/.claude")
+        self._place = configuration / "projects"
+        self._home = Path(home or configuration / "errands")
 
     def find(self, session: str) -> Path | None:
         """Give the file of a session, whatever directory the session works in."""
-        return next(self.place.glob(f"*/{session}.jsonl"), None)
+        return next(self._place.glob(f"*/{session}.jsonl"), None)
+
+    def kept(self, session: str) -> Path:
+        """Name our own file of a session: what a fork begins with, or what Claude Code has written since."""
+        return self._home / f"{session}.jsonl"
+
+    def keep(self, session: str) -> None:
+        """See to it that a session stays: Claude Code deletes those that were not used for a month."""
+        path, kept = self.find(session), self.kept(session)
+        if path is None or (kept.exists() and kept.samefile(path)):
+            return
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.unlink(missing_ok=True)
+        try:
+            kept.hardlink_to(path)
+        except OSError:  # another file system
+            shutil.copy2(path, kept)
 
     def read(self, session: str) -> Sequence[Entry]:
         """Give the conversation since it was last compacted; nothing when there is none."""
@@ -45,9 +63,10 @@ class Transcripts:
         states = (each for each in self._lines(session) if each.get("type") == "cost-state")
         return max((each.get("totalCostUSD", 0.0) for each in states), default=0.0)
 
-    def copy(self, entries: Sequence[Entry], path: Path) -> None:
+    def copy(self, entries: Sequence[Entry], session: str) -> None:
         """Write a conversation as the beginning of another session, cut to size."""
-        session = path.stem
+        path = self.kept(session)
+        path.parent.mkdir(parents=True, exist_ok=True)
         cut = newest([_clipped(each) for each in entries], size=_size, calls=_calls, results=_results)
         before = None
         with path.open("w") as file:
@@ -56,14 +75,15 @@ class Transcripts:
                 before = entry["uuid"]
 
     def _lines(self, session: str) -> Iterator[Entry]:
-        path = self.find(session)
-        for line in path.read_bytes().splitlines() if path else ():
+        path = self.find(session) or self.kept(session)
+        for line in path.read_bytes().splitlines() if path.exists() else ():
             with suppress(ValueError):  # the last line of a process that was killed
                 yield json.loads(line)
 
     def drop(self, session: str) -> None:
-        """Delete a transcript and what stands beside it."""
-        for path in self.place.glob(f"*/{session}.jsonl"):
+        """Delete a transcript, what stands beside it, and our own file."""
+        self.kept(session).unlink(missing_ok=True)
+        for path in self._place.glob(f"*/{session}.jsonl"):
             path.unlink(missing_ok=True)
             shutil.rmtree(path.with_suffix(""), ignore_errors=True)
 

@@ -1,0 +1,151 @@
+"""Agents: what our loop adds to a tool call of bare pydantic-ai, and how soon a model is asked.
+
+Both have the same tool, the same prompts and the same model for tests, which answers at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pydantic_ai import Agent
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers.openai import OpenAIProvider
+from pydantic_ai.usage import UsageLimits
+
+from benchmarks.figure import Bar, Figure
+from benchmarks.scale import Scale
+from benchmarks.spread import Spread
+from benchmarks.table import Table
+from benchmarks.units import milliseconds, times
+from errands.agents.builtin import Builtin
+from errands.model.record import evolve
+from errands.testing.desk import SPEC, RecordingDesk, spec_text
+from errands.testing.model_server import ModelServer
+
+_CALLS = 50  # in each round
+_BARE = """
+import sys
+from pydantic_ai import Agent
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers.openai import OpenAIProvider
+agent = Agent(OpenAIChatModel("fake", provider=OpenAIProvider(base_url=sys.argv[1], api_key="none")))
+agent.run_sync("hello")
+"""
+
+
+def measure(scale: Scale) -> list[Table]:
+    ours, bare = asyncio.run(_loops(scale.rounds * 2))
+    begun, begun_bare = _launches(max(3, scale.starts // 4))
+    return [
+        Table(
+            title="The built-in agent beside bare pydantic-ai",
+            figures=(
+                _beside("a tool call, its request and its answer", ours, bare, Bar(limit=1.15, at_most=True)),
+                _beside("from the launch of the process to the first request", begun, begun_bare, None),
+            ),
+            notes=(
+                f"Median of {scale.rounds * 2} interleaved rounds of {_CALLS} calls that read a file, and of "
+                f"{len(begun.samples)} interleaved launches. Ours keeps every message and result in a file "
+                "at once, asks for its turn, and resolves links before it opens a file.",
+            ),
+        )
+    ]
+
+
+def _beside(what: str, ours: Spread, bare: Spread, bar: Bar | None) -> Figure:
+    ratios = ours.over(bare)
+    return Figure(
+        what=what,
+        value=ours.text(milliseconds),
+        beside=f"pydantic-ai {bare.text(milliseconds)}",
+        ratio=ratios.middle,
+        ratio_text=ratios.text(times),
+        bar=bar,
+    )
+
+
+async def _loops(rounds: int) -> tuple[Spread, Spread]:
+    """Give the seconds for each call, of rounds in turns."""
+    directory = tempfile.mkdtemp()
+    for number in range(_CALLS):
+        Path(directory, f"{number}.txt").write_text(f"the text of file {number}\n")
+    prompt = "\n".join(f"CALL read_file {json.dumps({'path': f'{number}.txt'})}" for number in range(_CALLS))
+    ours: list[float] = []
+    bare: list[float] = []
+    with _served() as url:
+        for number in range(-1, rounds):
+            for act, samples in ((_ours, ours), (_bare, bare)):
+                seconds = await _timed(act, url, directory, prompt)
+                if number >= 0:  # the first ones only warm everything up
+                    samples.append(seconds / _CALLS)
+    return Spread(ours), Spread(bare)
+
+
+async def _timed(
+    act: Callable[[str, str, str], Awaitable[str]], url: str, directory: str, prompt: str
+) -> float:
+    began = time.perf_counter()
+    answer = await act(url, directory, prompt)
+    seconds = time.perf_counter() - began
+    if answer.count("the text of file") != _CALLS:
+        raise RuntimeError(f"not all calls were made: {answer[:200]}")
+    return seconds
+
+
+async def _ours(url: str, directory: str, prompt: str) -> str:
+    desk = RecordingDesk(Path(tempfile.mkdtemp()), spec=evolve(SPEC, cwd=directory, tools=("read_file",)))
+    agent = Builtin({"model": "fake", "url": url, "home": directory})
+    return (await agent.prompt(await agent.open(desk), prompt, desk)).text
+
+
+async def _bare(url: str, directory: str, prompt: str) -> str:
+    async with OpenAIChatModel("fake", provider=OpenAIProvider(base_url=url, api_key="none")) as model:
+        agent = Agent(model, instructions=SPEC.system)
+
+        @agent.tool_plain
+        async def read_file(path: str) -> str:
+            """Read a text file of the project."""
+            with open(os.path.join(directory, path)) as file:
+                return file.read()
+
+        return (await agent.run(prompt, usage_limits=UsageLimits(request_limit=None))).output
+
+
+@contextmanager
+def _served() -> Iterator[str]:
+    """Serve the model from a process of its own, so that its work is nobody's."""
+    command = [sys.executable, "-m", "errands.testing.model_server"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        try:
+            yield f"{server.stdout.readline().strip()}/v1"
+        finally:
+            server.kill()
+
+
+def _launches(count: int) -> tuple[Spread, Spread]:
+    """Give the seconds from the start of a process to its request, of launches in turns."""
+    ours: list[float] = []
+    bare: list[float] = []
+    with ModelServer() as model:
+        for _ in range(count):
+            directory = tempfile.mkdtemp()
+            desk = RecordingDesk(Path(directory), spec=evolve(SPEC, cwd=directory))
+            desk.keep(desk.session, [], usage={})
+            settings = {"model": "fake", "url": model.openai_url, "home": directory}
+            words = ["errands.agents.builtin:Builtin", json.dumps(settings), directory, spec_text(desk.spec)]
+            prompting = ["-m", "errands.testing.prompting", *words, desk.session, "hello"]
+            for samples, command in ((ours, prompting), (bare, ["-c", _BARE, model.openai_url])):
+                began = time.monotonic()
+                subprocess.run([sys.executable, *command], stdout=subprocess.DEVNULL, check=True)
+                samples.append(model.asked[-1].at - began)
+    return Spread(ours), Spread(bare)
