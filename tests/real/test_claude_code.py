@@ -14,6 +14,7 @@ import pytest
 from errands.agents.command import Command
 from errands.agents.command.process import descendants
 from errands.model.agent_errors import AgentUnavailable, BudgetExceeded, SessionGone
+from errands.model.errors import StoreError
 from errands.model.record import evolve
 from errands.ports.agent import Call, Decision
 from errands.testing.contracts.agent import AgentContract, until
@@ -227,6 +228,20 @@ async def test_it_stops_at_the_number_of_requests_it_may_make(claude: Command, t
         await claude.prompt(session, "\n".join(running(f"echo {each}") for each in range(5)), desk)
 
     assert len(desk.tools()) == 2
+
+
+async def test_a_call_that_nobody_can_be_asked_about_ends_the_turn(claude: Command, tmp_path: Path) -> None:
+    def decide(call: Call) -> Decision:
+        raise StoreError("the disk is full")
+
+    desk = desk_in(tmp_path, decide=decide)
+    session = await claude.open(desk)
+
+    async with asyncio.timeout(20):
+        with pytest.raises(StoreError, match="the disk is full"):
+            await claude.prompt(session, running("touch never"), desk)
+
+    assert not (tmp_path / "project" / "never").exists()
 
 
 @pytest.mark.spec("S15")

@@ -15,6 +15,7 @@ import pytest
 from errands.agents.opencode import OpenCode
 from errands.agents.opencode.server import Server
 from errands.model.agent_errors import AgentError, AgentUnavailable, BudgetExceeded
+from errands.model.errors import StoreError
 from errands.model.record import evolve
 from errands.ports.agent import Call, Decision
 from errands.testing.contracts.agent import AgentContract, until
@@ -229,6 +230,22 @@ async def test_the_session_has_the_tools_and_the_words_of_its_specification(
     for asked in (first, second):
         assert asked.offers == {"bash", "read"}
         assert "Be a duck." in asked.text
+
+
+async def test_a_call_that_nobody_can_be_asked_about_ends_the_turn(opencode: str, folder: Path) -> None:
+    def decide(call: Call) -> Decision:
+        raise StoreError("the disk is full")
+
+    desk = desk_in(folder, decide=decide)
+    agent = OpenCode({"url": opencode})
+    session = await agent.open(desk)
+
+    async with asyncio.timeout(20):
+        with pytest.raises(StoreError, match="the disk is full"):
+            await agent.prompt(session, running("touch never"), desk)
+
+    assert not (folder / "project" / "never").exists()
+    assert await Server({"url": opencode}).state(session) is None
 
 
 @pytest.mark.spec("S15")

@@ -75,6 +75,11 @@ class Process:
         await asyncio.wait([self._listening], timeout=1)
         return code
 
+    def stop(self) -> None:
+        """Ask it to end; whoever reads its lines sees that it does."""
+        if self._process.returncode is None:
+            _send(self._process.pid, signal.SIGTERM)
+
     async def end(self) -> None:
         """See to it that it has ended, with all that it started."""
         if self._process.returncode is None:

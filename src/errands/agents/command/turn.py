@@ -31,6 +31,7 @@ class Turn:
         self._texts: list[str] = []
         self._used = {"input_tokens": 0, "output_tokens": 0, "requests": 0, "tool_calls": 0}
         self._fault = ""
+        self._failure: BaseException | None = None
         self._result: Mapping[str, Any] | None = None
 
     @property
@@ -45,6 +46,7 @@ class Turn:
                 "request": {"subtype": "can_use_tool"} as request,
             }:
                 self._asking[name] = asyncio.create_task(self._ask(name, request))
+                self._asking[name].add_done_callback(self._asked)
             case {"type": "control_cancel_request", "request_id": name} if name in self._asking:
                 self._asking[name].cancel()
             case {"type": "assistant", "error": str(), "message": {"content": content}}:
@@ -68,6 +70,8 @@ class Turn:
         """Give the answer, or say what went wrong."""
         partial = "\n".join(self._texts)
         complaints = self._process.complaints
+        if self._failure is not None:
+            raise self._failure
         if self._result is None and self._process.was_ended:
             raise AgentError("the prompt was aborted", partial=partial)
         if self._result is None:
@@ -134,6 +138,12 @@ class Turn:
             more["cost_microdollars"] = cost
         if more:
             self._use(more)
+
+    def _asked(self, task: asyncio.Task[None]) -> None:
+        """End the turn when nobody could be asked: it would wait for ever."""
+        if not task.cancelled() and (error := task.exception()):
+            self._failure = error
+            self._process.stop()
 
     async def _ask(self, name: str, request: Mapping[str, Any]) -> None:
         arguments = request.get("input") or {}

@@ -125,13 +125,16 @@ class OpenCode:
 
     async def _follow(self, session: str, words: str | None, desk: Desk, *, again: bool = False) -> Answer:
         """Send a prompt and wait for the answer; `again`: one that was interrupted is told to go on."""
+        is_over = False
         try:
             async with self._turn(session, desk) as turn:
                 while True:
                     if words is not None:
                         await self._send(session, words, desk)
                     try:
-                        return await turn.finish()
+                        answer = await turn.finish()
+                        is_over = True
+                        return answer
                     except Unfinished as error:
                         if turn.refused:
                             # Of several refusals at once OpenCode tells only one, and ends the turn.
@@ -139,10 +142,18 @@ class OpenCode:
                         elif again:
                             words, again = INTERRUPTED, False
                         else:
+                            is_over = True
                             raise AgentError(f"the prompt was interrupted in OpenCode: {error}") from error
-        except asyncio.CancelledError:
-            await asyncio.shield(self.abort(session))
-            raise
+        finally:
+            if not is_over:
+                await asyncio.shield(self._rest(session))
+
+    async def _rest(self, session: str) -> None:
+        """See to it that nothing goes on that nobody waits for, as far as the server can be reached."""
+        try:
+            await self.abort(session)
+        except AgentError:
+            pass  # whatever made us give up is told
 
     def _turn(self, session: str, desk: Desk) -> Turn:
         return Turn(self._server, session, desk, poll=self._poll, patience=self._patience)
