@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -32,6 +32,9 @@ from errands.testing.desk import SPEC, RecordingDesk, spec_text
 from errands.testing.model_server import ModelServer
 
 _CALLS = 50  # in each round
+_MOST = Bar(limit=1.15, at_most=True)
+
+Pair = tuple[Spread, Spread]  # ours and pydantic-ai's
 _BARE = """
 import sys
 from pydantic_ai import Agent
@@ -43,19 +46,21 @@ agent.run_sync("hello")
 
 
 def measure(scale: Scale) -> list[Table]:
-    ours, bare = asyncio.run(_loops(scale.rounds * 2))
+    calls, work = asyncio.run(_loops(scale.rounds * 2))
     begun, begun_bare = _launches(max(3, scale.starts // 4))
     return [
         Table(
             title="The built-in agent beside bare pydantic-ai",
             figures=(
-                _beside("a tool call, its request and its answer", ours, bare, Bar(limit=1.15, at_most=True)),
+                _beside("processor time of a tool call, its request and its answer", *work, _MOST),
+                _beside("a tool call, its request and its answer", *calls, None),
                 _beside("from the launch of the process to the first request", begun, begun_bare, None),
             ),
             notes=(
                 f"Median of {scale.rounds * 2} interleaved rounds of {_CALLS} calls that read a file, and of "
                 f"{len(begun.samples)} interleaved launches. Ours keeps every message and result in a file "
-                "at once, asks for its turn, and resolves links before it opens a file.",
+                "at once, asks for its turn, and resolves links before it opens a file. The processor time "
+                "is that of the agent's process, without the model's.",
             ),
         )
     ]
@@ -73,32 +78,27 @@ def _beside(what: str, ours: Spread, bare: Spread, bar: Bar | None) -> Figure:
     )
 
 
-async def _loops(rounds: int) -> tuple[Spread, Spread]:
-    """Give the seconds for each call, of rounds in turns."""
+async def _loops(rounds: int) -> tuple[Pair, Pair]:
+    """Give the seconds for each call, of rounds in turns: those that pass, and those of a processor."""
     directory = tempfile.mkdtemp()
     for number in range(_CALLS):
         Path(directory, f"{number}.txt").write_text(f"the text of file {number}\n")
     prompt = "\n".join(f"CALL read_file {json.dumps({'path': f'{number}.txt'})}" for number in range(_CALLS))
-    ours: list[float] = []
-    bare: list[float] = []
+    contenders = (_ours, _bare)
+    passed: list[list[float]] = [[] for _ in contenders]
+    worked: list[list[float]] = [[] for _ in contenders]
     with _served() as url:
         for number in range(-1, rounds):
-            for act, samples in ((_ours, ours), (_bare, bare)):
-                seconds = await _timed(act, url, directory, prompt)
+            for place, act in enumerate(contenders):
+                began = time.perf_counter(), time.process_time()
+                answer = await act(url, directory, prompt)
+                ended = time.perf_counter(), time.process_time()
+                if answer.count("the text of file") != _CALLS:
+                    raise RuntimeError(f"not all calls were made: {answer[:200]}")
                 if number >= 0:  # the first ones only warm everything up
-                    samples.append(seconds / _CALLS)
-    return Spread(ours), Spread(bare)
-
-
-async def _timed(
-    act: Callable[[str, str, str], Awaitable[str]], url: str, directory: str, prompt: str
-) -> float:
-    began = time.perf_counter()
-    answer = await act(url, directory, prompt)
-    seconds = time.perf_counter() - began
-    if answer.count("the text of file") != _CALLS:
-        raise RuntimeError(f"not all calls were made: {answer[:200]}")
-    return seconds
+                    passed[place].append((ended[0] - began[0]) / _CALLS)
+                    worked[place].append((ended[1] - began[1]) / _CALLS)
+    return (Spread(passed[0]), Spread(passed[1])), (Spread(worked[0]), Spread(worked[1]))
 
 
 async def _ours(url: str, directory: str, prompt: str) -> str:
@@ -132,7 +132,7 @@ def _served() -> Iterator[str]:
             server.kill()
 
 
-def _launches(count: int) -> tuple[Spread, Spread]:
+def _launches(count: int) -> Pair:
     """Give the seconds from the start of a process to its request, of launches in turns."""
     ours: list[float] = []
     bare: list[float] = []

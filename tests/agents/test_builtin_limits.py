@@ -115,6 +115,13 @@ async def test_the_same_call_again_and_again_is_answered_with_words_and_then_end
     assert len(on.model.asked) == 4
 
 
+async def test_nobody_is_asked_about_a_call_that_goes_round_in_circles(on: Stage) -> None:
+    with pytest.raises(AgentError, match="goes round in circles"):
+        await on.ask(*[call("write_file", path="x", content="y")] * 9)
+
+    assert len(on.desk.asked) == 2
+
+
 async def test_the_same_call_now_and_then_is_no_circle(on: Stage) -> None:
     twice = [call("command", line="echo x >>witness")] * 2
     other = call("command", line="true")

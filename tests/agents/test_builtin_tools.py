@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from errands.model.agent_errors import AgentError
+from errands.model.errors import BadValue
 from errands.ports.agent import Call, Decision
 from errands.testing.desk import RecordingDesk, no, yes
 from tests.agents.builtin_stage import Stage, call, stage
@@ -279,7 +280,7 @@ async def test_a_server_that_does_not_start_is_named(on: Stage, server: dict[str
 
 
 async def test_a_wrong_setting_is_told(on: Stage) -> None:
-    with pytest.raises(AgentError, match=r"no setting 'escelate' \(did you mean escalate\?\)"):
+    with pytest.raises(BadValue, match=r"no setting 'escelate' \(did you mean escalate\?\)"):
         on.agent(escelate="x")
     with pytest.raises(AgentError, match="has no model"):
         await on.ask("hello", model="")

@@ -41,27 +41,24 @@ class Attended(WrapperToolset[None]):
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[None], tool: ToolsetTool[None]
     ) -> Any:
-        assert ctx.tool_call_id is not None
+        call_id = ctx.tool_call_id
+        assert call_id is not None
         asks = name not in FREE
-        if not ctx.tool_call_approved and (asks or ctx.run_step in self.holding):
-            self.holding.add(ctx.run_step)
-            raise ApprovalRequired
-        await self.desk.turn()
-        self.desk.note(
-            Activity(
-                kind="tool", name=name, call_id=ctx.tool_call_id, text=_arguments(tool_args, _LONGEST_NOTE)
-            )
-        )
         try:
-            self._break_loops(name, ctx.tool_call_id)
+            self._break_loops(name, call_id)
+            if not ctx.tool_call_approved and (asks or ctx.run_step in self.holding):
+                self.holding.add(ctx.run_step)
+                raise ApprovalRequired
+            await self.desk.turn()
+            self.desk.note(Activity(kind="tool", name=name, call_id=call_id, text=_arguments(tool_args)))
             if asks:
-                self.conversation.begin(ctx.tool_call_id)
+                self.conversation.begin(call_id)
             result = await super().call_tool(name, tool_args, ctx, tool)
         except ToolFailed as failed:
             ctx.usage.tool_calls += 1  # the framework counts only those that succeed
-            self._end(name, ctx.tool_call_id, failed.message, failed=True)
+            self._end(name, call_id, failed.message, failed=True)
             raise
-        self._end(name, ctx.tool_call_id, result, failed=False)
+        self._end(name, call_id, result, failed=False)
         return result
 
     def _break_loops(self, name: str, call_id: str) -> None:
@@ -80,7 +77,8 @@ class Attended(WrapperToolset[None]):
         )
         used = {"tool_calls": 1}
         self.conversation.keep(ModelRequest(parts=[part]), usage=used)
-        self.desk.note(Activity(kind="tool_end", name=name, call_id=call_id, failed=failed))
+        why = str(content)[:_LONGEST_NOTE] if failed else ""
+        self.desk.note(Activity(kind="tool_end", name=name, call_id=call_id, text=why, failed=failed))
         self.desk.note(Activity(kind="usage", usage=used))
 
 
@@ -99,5 +97,5 @@ async def allowed(calls: Sequence[ToolCallPart], desk: Desk) -> DeferredToolResu
     return DeferredToolResults(approvals=answers)
 
 
-def _arguments(arguments: Mapping[str, Any], most: int) -> str:
-    return json.dumps(arguments, ensure_ascii=False, default=str)[:most]
+def _arguments(arguments: Mapping[str, Any]) -> str:
+    return json.dumps(arguments, ensure_ascii=False, default=str)[:_LONGEST_NOTE]

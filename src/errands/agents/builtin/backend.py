@@ -25,6 +25,7 @@ from errands.agents.builtin.models import model
 from errands.agents.builtin.tools import chosen
 from errands.agents.builtin.usage import limits, of_run
 from errands.model.agent_errors import AgentError, BudgetExceeded
+from errands.model.errors import BadValue
 from errands.ports.agent import Answer
 from errands.text import did_you_mean
 
@@ -52,7 +53,7 @@ class Builtin:
         """
         for name in settings:
             if name not in (*_OURS, *_CORES):
-                raise AgentError(f"the built-in agent has no setting {name!r}{did_you_mean(name, _OURS)}")
+                raise BadValue(f"the built-in agent has no setting {name!r}{did_you_mean(name, _OURS)}")
         self._settings = settings
         self._patience = float(settings.get("patience", 600))
         self._tries = int(settings.get("tries", 4))
