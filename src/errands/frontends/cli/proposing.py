@@ -100,15 +100,17 @@ def facts_of(view: View) -> Iterator[tuple[str, str]]:
     Each command and variable is a fact of its own, so that none of them can pass for two.
     """
     details = view.details or {}
-    for command in details["before"]:
+    if view.agent is not None:
+        yield "prompt", visible(view.command)
+    for command in details.get("before", ()):
         yield "before", _written(command)
-    steps = details["commands"]
+    steps = details.get("commands", ())
     for number, command in enumerate(steps, 1):
         yield f"step {number} of {len(steps)}" if len(steps) > 1 else "command", _written(command)
-    for command in details["finally"]:
+    for command in details.get("finally", ()):
         yield "finally", _written(command)
     yield "directory", visible(view.cwd)
-    if details["sandbox"]:
+    if details.get("sandbox"):
         yield "sandbox", visible(walls(details["sandbox"]))
     for name, value in details["env"].items():
         yield "variable", f"{visible(name)}={value}"

@@ -45,7 +45,9 @@ def took_text(run: RunView, *, at: datetime) -> str:
 
 
 def state_word(view: View) -> str:
-    return "cancelling" if view.is_cancelling else view.state
+    if view.is_cancelling:
+        return "cancelling"
+    return "resumed" if view.is_resumed and view.state == "running" else view.state
 
 
 def ending_line(view: View, look: Look, *, at: datetime) -> str:
@@ -62,11 +64,49 @@ def ending_line(view: View, look: Look, *, at: datetime) -> str:
 def outcome(view: View, look: Look, *, at: datetime) -> str:
     """What there is to say about a task beside its state: progress, result, reason, or what it waits for."""
     run = view.latest
+    if run.state == "running" and view.agent is not None:
+        return activity(view)
     if run.state == "running":
         return progress_text(view, look, at=at)
     if run.state == "pending":
         return waits_for(view, at=at)
     return result(run)
+
+
+WAITING = {
+    "approval": "waiting for approval",
+    "task": "waits for a task of its own",
+    "turn": "waits for its turn on the model",
+    "slot": "waits for room in its lane",
+}
+
+
+def activity(view: View) -> str:
+    """What a running agent does: what it waits for, and how often it used which tools."""
+    agent = view.agent
+    if agent is None:
+        return ""
+    words = [WAITING[agent.waiting]] if agent.waiting in WAITING else []
+    if agent.tool_calls:
+        words.append(f"{plural(agent.tool_calls, 'tool call')}: {line(', '.join(agent.tools))}")
+    return " · ".join(words)
+
+
+def tokens_text(view: View) -> str:
+    """What an agent has used, in a few words."""
+    usage = {} if view.agent is None else view.agent.usage
+    words = [
+        f"{usage[name]:,} {label}"
+        for name, label in (
+            ("input_tokens", "tokens in"),
+            ("output_tokens", "tokens out"),
+            ("requests", "requests"),
+        )
+        if usage.get(name)
+    ]
+    if usage.get("cost_microdollars"):
+        words.append(f"${usage['cost_microdollars'] / 1e6:.4f}")
+    return ", ".join(words)
 
 
 def result(run: RunView) -> str:

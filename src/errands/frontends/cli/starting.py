@@ -7,6 +7,7 @@ from errands.frontends.cli.showing import now, waits_for
 from errands.model.draft import UNLIMITED, Draft
 from errands.model.duration import parse_duration, parse_size
 from errands.model.notice import POLICIES
+from errands.model.record import evolve
 from errands.model.task import PRIORITIES
 
 TYPE_CHECKING = False
@@ -164,11 +165,20 @@ def draft_of(arguments: Arguments, command: Command) -> Draft:
     if arguments.stdin and arguments.pty:
         raise Usage("--pty includes --stdin; give one of them")
     kind: Input = "pty" if arguments.pty else "pipe" if arguments.stdin else "none"
-    return Draft(
+    return evolve(
+        traits_of(arguments),
         command=command,
         then=arguments.then,
         before=arguments.before,
         lastly=arguments.__dict__["finally"],
+        input=kind,
+        sandbox="network" if arguments.no_network else "files" if arguments.sandbox else "none",
+    )
+
+
+def traits_of(arguments: Arguments) -> Draft:
+    """Make the part of a draft that commands and prompts have in common."""
+    return Draft(
         name=arguments.name,
         description=arguments.description,
         cwd=_directory(arguments.cwd),
@@ -185,8 +195,6 @@ def draft_of(arguments: Arguments, command: Command) -> Draft:
         cpu=arguments.cpu,
         processes=arguments.processes,
         output=arguments.output_cap,
-        input=kind,
-        sandbox="network" if arguments.no_network else "files" if arguments.sandbox else "none",
     )
 
 
@@ -203,7 +211,7 @@ def start_of(arguments: Arguments) -> dict[str, object]:
 
 def check_reply(arguments: Arguments) -> None:
     """Refuse what excludes each other, before anything has started."""
-    if arguments.raw and (arguments.json or not arguments.wait):
+    if getattr(arguments, "raw", False) and (arguments.json or not arguments.wait):
         raise Usage("--raw is about the output that --wait shows; give it with --wait, without --json")
     if arguments.json and arguments.quiet:
         raise Usage("--json and --quiet exclude each other; give one of them")

@@ -17,6 +17,8 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "Start work",
         (
             "run",
+            "ask",
+            "resume",
             "propose",
             "restart",
             "template save",
@@ -26,7 +28,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "template rm",
         ),
     ),
-    ("Look at it", ("ls", "show", "logs", "wait", "notices", "trace")),
+    ("Look at it", ("ls", "show", "logs", "wait", "notices", "sessions", "trace")),
     ("Decide", ("approve", "reject", "judge", "audit")),
     ("Steer it", ("cancel", "stop", "send", "clear")),
     (
@@ -48,7 +50,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
 HIDDEN = ("complete",)
 
 # Modules that hold more than the one verb they are named after.
-MODULES = {"stop": "cancel", "reject": "approve", "complete": "completion"}
+MODULES = {"resume": "ask", "stop": "cancel", "reject": "approve", "complete": "completion"}
 
 # What people type who come from elsewhere.
 MEANT = {

@@ -35,6 +35,9 @@ def approve(context: Context, arguments: Arguments) -> int:
     if person and not arguments.json and not arguments.quiet:
         context.note(*question(facts_of(before), context.error_look))
     context.ensure_daemon()
+    if before.state != "proposed" and not arguments.wait and not arguments.json and not arguments.quiet:
+        context.say(f"allowed; {context.look.paint(view.id, 'bold')} goes on")
+        return 0
     return reply(context, arguments, view)
 
 
@@ -49,6 +52,8 @@ def reject(context: Context, arguments: Arguments) -> int:
     )
     if arguments.json:
         context.tell_view(view)
+    elif view.state != "rejected":
+        context.say(f"refused; {context.look.paint(view.id, 'bold')} is told and goes on")
     else:
         context.say(f"rejected {context.look.paint(view.id, 'bold')}; it will not start")
     return 0

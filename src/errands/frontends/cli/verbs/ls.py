@@ -53,7 +53,7 @@ def _lines(context: Context, arguments: Arguments) -> list[str]:
     if not views:
         return [_nothing(arguments)]
     lines = table(COLUMNS, _rows(context, views), context.look)
-    proposed = [view.id for view in views if view.state == "proposed"]
+    proposed = [view.id for view in views if view.state == "proposed" or view.question is not None]
     if proposed:
         lines.append(context.look.paint(how_to_answer(proposed), "magenta"))
     if more:
@@ -79,7 +79,7 @@ def _rows(context: Context, views: Sequence[View]) -> list[tuple[str | Cell, ...
     at, look = now(), context.look
     return [
         (
-            Cell(text=view.id, colour="bold"),
+            Cell(text=f"{view.id} {view.marks}" if view.marks else view.id, colour="bold"),
             state_cell(state_word(view), look),
             ago(view.created_at, at=at),
             took_text(view.latest, at=at),

@@ -9,6 +9,7 @@ from errands.frontends.cli.door import is_person
 from errands.frontends.cli.lens import clean
 from errands.frontends.cli.options import JSON, Operand, Option, Verb, whole
 from errands.frontends.cli.showing import (
+    activity,
     ago,
     local,
     now,
@@ -16,6 +17,7 @@ from errands.frontends.cli.showing import (
     result,
     signal_name,
     state_word,
+    tokens_text,
     took_text,
     waits_for,
 )
@@ -51,9 +53,10 @@ def show(context: Context, arguments: Arguments) -> int:
         return 0
     look, at = context.look, now()
     state = state_cell(state_word(view), look)
-    context.say(f"{look.paint(view.id, 'bold')}  {look.paint(state.text, state.colour)}")
+    marks = f" {view.marks}" if view.marks else ""
+    context.say(f"{look.paint(view.id, 'bold')}{marks}  {look.paint(state.text, state.colour)}")
     pairs = _facts(context, view, at)
-    if view.state == "proposed":
+    if view.question is not None or view.state == "proposed":
         pairs = _answerable(context, view, pairs, at)
     context.say(*facts(pairs, look))
     if len(view.history) > 1:
@@ -88,7 +91,10 @@ def _facts(context: Context, view: View, at: datetime) -> Iterator[tuple[str, st
     run, details = view.latest, view.details or {}
     if view.description not in (view.command, view.name):
         yield "description", line(view.description)
-    yield "command", _commands(details) or line(view.command)
+    if view.agent is None:
+        yield "command", _commands(details) or line(view.command)
+    else:
+        yield from _agent_facts(view, details, at)
     yield "before", _hook_lines(details.get("before", ()))
     yield "finally", _hook_lines(details.get("finally", ()))
     yield "directory", line(view.cwd)
@@ -109,7 +115,7 @@ def _facts(context: Context, view: View, at: datetime) -> Iterator[tuple[str, st
         yield "ended", f"{local(run.completed_at)} ({ago(run.completed_at, at=at)})"
     yield "took" if run.completed_at else "runs for", took_text(run, at=at)
     yield "progress", progress_text(view, context.look, at=at, columns=24) if run.state == "running" else ""
-    if run.state == "running" and view.activity_at is not None:
+    if run.state == "running" and view.activity_at is not None and view.agent is None:
         yield "last output", ago(view.activity_at, at=at)
     yield "result", _result(run)
     if run.state == "running" and run.pid is not None:
@@ -128,6 +134,23 @@ def _facts(context: Context, view: View, at: datetime) -> Iterator[tuple[str, st
     yield "span", span_id(run.id, run.created_at)
     yield "output", _output_fact(run)
     yield "files", "\n".join(line(name) for name in details.get("files", ()))
+
+
+def _agent_facts(view: View, details: Mapping[str, Any], at: datetime) -> Iterator[tuple[str, str]]:
+    agent = view.agent
+    assert agent is not None
+    yield "prompt", line(view.command)
+    yield "agent", " · ".join(filter(None, [line(agent.name), line(agent.model or "")]))
+    yield "session", line(details.get("session") or "")
+    yield "fork of", line(details.get("forked_from") or "")
+    if agent.resume_count:
+        yield "resumed", plural(agent.resume_count, "time")
+    yield "doing" if view.is_live else "did", activity(view)
+    yield "used", tokens_text(view)
+    if view.is_live and agent.activity_at is not None:
+        yield "last activity", ago(agent.activity_at, at=at)
+    budget = details.get("budget") or {}
+    yield "budget", ", ".join(f"{amount:,} {name}" for name, amount in budget.items())
 
 
 def _hooks(codes: str) -> str:

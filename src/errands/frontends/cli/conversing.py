@@ -1,0 +1,50 @@
+"""Conversing: what is said when an agent was asked, and its answer when it is waited for."""
+
+from __future__ import annotations
+
+from errands.frontends.cli.showing import ending_line, now
+from errands.frontends.cli.starting import reply
+from errands.model.view import exit_code
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.frontends.cli.context import Context
+    from errands.frontends.cli.options import Arguments
+    from errands.model.view import View
+
+
+def converse(context: Context, arguments: Arguments, view: View, *, is_new: bool) -> int:
+    """Say that an agent was asked; with --wait stay until it has answered, and print that."""
+    if not arguments.wait:
+        return reply(context, arguments, view, is_new=is_new)
+    from errands.frontends.cli.following import wait_for
+
+    run_id = view.latest.id
+    if not arguments.quiet and not arguments.json:
+        context.note(f"asked {view.id}  (Ctrl-C leaves it to the background)")
+    try:
+        wait_for(context, [view.id])
+    except KeyboardInterrupt:
+        # Nobody waits any more, so the answer has to be told.
+        context.engine.sessions.give_up_waiting(run_id)
+        context.note(f"{view.id} goes on in the background: errands show {view.id}")
+        return 130
+    view = context.engine.get(view.id)
+    if not view.is_live:
+        context.engine.mark_retrieved(view)
+        context.engine.sessions.acknowledge(run_id, reader="cli")
+    _print(context, arguments, view)
+    return exit_code(view)
+
+
+def _print(context: Context, arguments: Arguments, view: View) -> None:
+    from errands.frontends.cli.lens import clean
+
+    if arguments.json:
+        context.tell_view(view)
+        return
+    answer = view.agent.answer if view.agent else None
+    if answer:
+        context.say(clean(context, view, answer.encode(), colour=False).rstrip("\n"))
+    if view.state != "completed":
+        context.note(ending_line(view, context.error_look, at=now()))

@@ -1,0 +1,111 @@
+"""ask and resume: have an agent answer a prompt in the background, and one more in the same session."""
+
+from __future__ import annotations
+
+from errands.frontends.cli.conversing import converse
+from errands.frontends.cli.door import door_of, is_person
+from errands.frontends.cli.options import JSON, Operand, Option, Usage, Verb, whole_from_one
+from errands.frontends.cli.starting import START, TRAITS, check_reply, start_of, traits_of
+from errands.model.record import evolve
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.frontends.cli.context import Context
+    from errands.frontends.cli.options import Arguments
+
+# What makes no sense for a prompt: it is no command, and reads no input.
+NOT_HERE = ("--then", "--before", "--finally", "--stdin", "--pty", "--sandbox", "--no-network")
+WAIT = Option(flags=("-w", "--wait"), help="wait for the answer and print it")
+QUIET = Option(flags=("-q", "--quiet"), help="print the id alone; with --wait the answer alone")
+
+
+def budget(text: str) -> tuple[str, int]:
+    """Read NAME=NUMBER."""
+    from errands.model.draft import BUDGETS
+
+    name, equals, amount = text.partition("=")
+    if not equals or name not in BUDGETS:
+        raise Usage(f"{text!r} is no budget; write NAME=NUMBER, with one of: {', '.join(BUDGETS)}")
+    return name, whole_from_one(amount)
+
+
+def ask(context: Context, arguments: Arguments) -> int:
+    check_reply(arguments)
+    draft = evolve(
+        traits_of(arguments),
+        prompt=arguments.prompt,
+        agent=arguments.agent,
+        model=arguments.model,
+        tools=arguments.tool or None,
+        fork=arguments.fork,
+        budget=dict(arguments.budget),
+        door=door_of(person=is_person()),
+        **start_of(arguments),
+    )
+    context.ensure_daemon()
+    before = context.engine.clock.now()
+    view = context.engine.sessions.ask(draft, resume=arguments.resume, is_awaited=arguments.wait)
+    is_new = arguments.resume is not None or view.created_at >= before
+    return converse(context, arguments, view, is_new=is_new)
+
+
+def resume(context: Context, arguments: Arguments) -> int:
+    check_reply(arguments)
+    context.ensure_daemon()
+    view = context.engine.sessions.resume(arguments.id, arguments.prompt, is_awaited=arguments.wait)
+    return converse(context, arguments, view, is_new=True)
+
+
+PROMPT = Operand(metavar="PROMPT", help="what the agent shall do or answer")
+
+VERBS = (
+    Verb(
+        name="ask",
+        summary="have an agent answer a prompt in the background",
+        run=ask,
+        starts=True,
+        details="The agent works in the directory of whoever asks. Every command it runs is judged; what "
+        "needs a person waits for errands approve. Without a model the agent `offline` answers: "
+        "it carries out the commands that are quoted in the prompt.",
+        options=(
+            *(each for each in TRAITS if each.flags[-1] not in NOT_HERE),
+            *START,
+            Option(flags=("--agent",), metavar="NAME", help="who answers (default agents.default)"),
+            Option(flags=("--model",), metavar="MODEL", help="the model it uses"),
+            Option(flags=("--tool",), metavar="NAME", repeat=True, help="a tool it may use, and no others"),
+            Option(
+                flags=("--fork",),
+                metavar="SESSION",
+                help="begin with a copy of this conversation: a task's, or one of the agent's own",
+                completes="tasks",
+            ),
+            Option(flags=("--resume",), metavar="ID", help="as errands resume", completes="ended"),
+            Option(
+                flags=("--budget",),
+                metavar="NAME=NUMBER",
+                convert=budget,
+                repeat=True,
+                help="end a run that uses more, such as requests=20 or total_tokens=50000",
+            ),
+            WAIT,
+            QUIET,
+            JSON,
+        ),
+        operands=(PROMPT,),
+        examples=(
+            ("errands ask 'run `make test` and tell me what fails'", ""),
+            ("errands ask --wait -q 'what does this project do?'", "print the answer"),
+            ("errands ask --fork why-do-7k2 'and how would you fix it?'", "on a copy of a conversation"),
+        ),
+    ),
+    Verb(
+        name="resume",
+        summary="send another prompt to a completed agent task, in the same session",
+        run=resume,
+        starts=True,
+        details="It is a new run of the same task. The agent sees the whole earlier conversation.",
+        options=(WAIT, QUIET, JSON),
+        operands=(Operand(metavar="ID", help="the task", completes="ended"), PROMPT),
+        examples=(("errands resume why-do-7k2 'and since when?'", ""),),
+    ),
+)

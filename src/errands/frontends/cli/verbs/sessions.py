@@ -1,0 +1,103 @@
+"""sessions: the conversations with agents, or one of them from its beginning."""
+
+from __future__ import annotations
+
+from errands.frontends.cli.lens import clean
+from errands.frontends.cli.options import JSON, Operand, Verb
+from errands.frontends.cli.showing import ago, now
+from errands.model.sanitise import line
+from errands.text import Cell, Column, plural, rule, state_cell, table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.frontends.cli.context import Context
+    from errands.frontends.cli.options import Arguments
+
+COLUMNS = (
+    Column(title="SESSION"),
+    Column(title="AGENT"),
+    Column(title="STATE"),
+    Column(title="PROMPTS", right=True),
+    Column(title="BEGUN"),
+    Column(title="ABOUT", flex=1),
+)
+
+
+def sessions(context: Context, arguments: Arguments) -> int:
+    return _one(context, arguments) if arguments.id else _all(context, arguments)
+
+
+def _all(context: Context, arguments: Arguments) -> int:
+    found = context.engine.sessions.sessions()
+    views = {
+        view.id: view for view in context.engine.light(list(dict.fromkeys(each.task_id for each in found)))
+    }
+    rows: list[tuple[str | Cell, ...]] = []
+    for each in found:
+        view = views[each.task_id]
+        resumed = view.agent.resume_count if view.agent else 0
+        if arguments.json:
+            context.tell_json(
+                {
+                    "session": each.name,
+                    "task": each.task_id,
+                    "agent": each.agent,
+                    "state": view.state,
+                    "forked_from": each.forked_from,
+                    "resume_count": resumed,
+                    "created_at": each.created_at.isoformat().replace("+00:00", "Z"),
+                    "gone": each.gone_at is not None,
+                }
+            )
+            continue
+        rows.append(
+            (
+                Cell(text=f"{line(each.name)} {view.marks}".rstrip(), colour="bold"),
+                line(each.agent),
+                state_cell("gone" if each.gone_at else view.state, context.look),
+                str(1 + resumed),
+                ago(each.created_at, at=now()),
+                line(view.description),
+            )
+        )
+    if not arguments.json:
+        nothing = ["no conversations yet; begin one: errands ask 'run `make test`'"]
+        context.say(*(table(COLUMNS, rows, context.look) if rows else nothing))
+    return 0
+
+
+def _one(context: Context, arguments: Arguments) -> int:
+    view = context.engine.get(arguments.id)
+    said = context.engine.sessions.conversation(view.id)
+    for number, each in said:
+        if arguments.json:
+            context.tell_json(
+                {
+                    "run": number,
+                    "prompt": each.text,
+                    "answer": each.answer,
+                    "error": each.error,
+                    "usage": dict(each.usage),
+                }
+            )
+            continue
+        answer = each.answer or f"({each.error or 'no answer yet'})"
+        words = clean(context, view, f"> {each.text}\n\n{answer}".encode(), colour=False)
+        context.say(rule(f"run {number}", context.look), words.rstrip("\n"), "")
+    if not arguments.json:
+        context.say(
+            context.look.paint(f"{plural(len(said), 'prompt')}: errands resume {view.id} '...'", "dim")
+        )
+    return 0
+
+
+VERBS = (
+    Verb(
+        name="sessions",
+        summary="list the conversations with agents, or show one",
+        run=sessions,
+        options=(JSON,),
+        operands=(Operand(metavar="ID", help="the task", optional=True, completes="tasks"),),
+        examples=(("errands sessions why-do-7k2", "what was asked and answered"),),
+    ),
+)
