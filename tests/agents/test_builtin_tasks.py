@@ -1,0 +1,111 @@
+"""A task of the built-in agent: under the daemon, held, killed and resumed as any other."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from errands.bootstrap import open_engine
+from errands.engine.engine import Engine
+from errands.engine.home import Home
+from errands.model.draft import Draft
+from errands.runners import linux
+from errands.testing.model_server import ModelServer
+from tests.agents.builtin_stage import call
+from tests.engine.daemons import Daemons, eventually, finished
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def model(own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    """Configure the built-in agent with a model that does as it is told."""
+    configuration = Path(os.environ["XDG_CONFIG_HOME"]) / "errands" / "config.toml"
+    configuration.parent.mkdir(parents=True)
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT}/src:{ROOT}")
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    with ModelServer() as server:
+        configuration.write_text(
+            f'[agents.builtin]\nmodel = "fake"\nurl = "{server.openai_url}"\npause = 0.01\n'
+        )
+        yield server
+
+
+@pytest.fixture
+def client(own_home: Path, model: ModelServer) -> Iterator[Engine]:
+    daemons = Daemons(Home(path=str(own_home)))
+    daemons.start()
+    engine = open_engine(Home(path=str(own_home)))
+    yield engine
+    engine.close()
+    daemons.end()
+
+
+@pytest.mark.spec("R1", "R4", "S2", "S15")
+def test_a_task_is_answered_and_goes_on_when_it_is_resumed(client: Engine, model: ModelServer) -> None:
+    draft = Draft(prompt=call("command", line="echo marmalade"), agent="builtin", description="Say it")
+    task = client.submit(draft)
+    first = finished(client, task.id)
+    assert first.state == "completed", first.latest.error
+    assert first.agent is not None
+    assert "marmalade\\n" in (first.agent.answer or "")
+    assert first.agent.usage["input_tokens"] == 20
+    assert model.asked[0].body["messages"][0] == {
+        "role": "system",
+        "content": "You are executing a background task. Say it",
+    }
+
+    client.sessions.resume(task.id, "RECALL marmalade")
+    second = finished(client, task.id)
+    assert second.agent is not None
+    assert second.agent.answer == "recalled"
+
+
+@pytest.mark.spec("S15")
+def test_a_task_fails_at_its_budget(client: Engine) -> None:
+    lines = "\n".join(call("command", line=f"echo {number}") for number in range(5))
+    task = client.submit(Draft(prompt=lines, agent="builtin", budget={"requests": 2}))
+    view = finished(client, task.id)
+    assert view.state == "failed"
+    assert view.latest.failure == "budget"
+    assert "request_limit of 2" in (view.latest.error or "")
+
+
+@pytest.mark.spec("A8", "S14")
+def test_a_held_call_goes_on_when_it_is_allowed_after_its_process_was_killed(client: Engine) -> None:
+    write = call("write_file", path="letter.txt", content="Dear reader")
+    read = call("command", line="cat letter.txt")
+    task = client.submit(Draft(prompt=f"{write}\n{read}", agent="builtin"))
+    eventually(lambda: client.get(task.id).question)
+    assert not Path("letter.txt").exists()
+    before = client.get(task.id).latest.attempt
+
+    (pid,) = [
+        each
+        for each in linux.marked("ERRANDS_RUN_ID", f"{task.id}.1")
+        if b"errands.agents" in Path(f"/proc/{each}/cmdline").read_bytes()
+    ]
+    os.kill(pid, signal.SIGKILL)
+    eventually(lambda: client.get(task.id).latest.attempt > before)
+    client.approve(task.id, by="ada", door="terminal")
+
+    view = finished(client, task.id)
+    assert view.state == "completed", view.latest.error
+    assert view.agent is not None
+    assert "'Dear reader'" in (view.agent.answer or "")
+    assert Path("letter.txt").read_text() == "Dear reader"
+
+
+@pytest.mark.fault("F47")
+@pytest.mark.trap(61)
+def test_a_task_whose_model_does_not_answer_fails_with_the_reason(client: Engine) -> None:
+    task = client.submit(Draft(prompt="FAIL garbage", agent="builtin"))
+    view = finished(client, task.id)
+    assert view.state == "failed"
+    assert view.latest.failure == "agent"
+    assert "tried 4 times" in (view.latest.error or "")
