@@ -80,7 +80,7 @@ def process(act: Callable[[], Any]) -> int:
     if child == 0:
         try:
             act()
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001  # the edge of a process
             print(repr(error), file=sys.stderr, flush=True)
             os._exit(1)
         os._exit(0)

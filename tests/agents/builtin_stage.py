@@ -23,7 +23,9 @@ class Stage:
         self.project.mkdir()
         self.desk = self.sit_down()
 
-    def sit_down(self, *, number: int = 1, spec: dict[str, Any] | None = None, **options: Any) -> RecordingDesk:
+    def sit_down(
+        self, *, number: int = 1, spec: dict[str, Any] | None = None, **options: Any
+    ) -> RecordingDesk:
         """Take the desk of a run."""
         self.desk = RecordingDesk(
             self.folder / "desk",

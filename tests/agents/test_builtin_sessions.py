@@ -218,6 +218,7 @@ async def test_ollama_on_this_machine_is_the_default(on: Stage, monkeypatch: pyt
 
 @pytest.mark.trap(58)
 async def test_the_model_of_the_launch_is_asked(on: Stage) -> None:
-    on.sit_down(spec={"model": "other"})
-    await on.ask("hello")
-    assert on.model.asked[-1].body["model"] == "other"
+    for number, name in enumerate(("other", "other:8b"), start=1):
+        on.sit_down(number=number, spec={"model": name})
+        await on.ask("hello")
+        assert on.model.asked[-1].body["model"] == name

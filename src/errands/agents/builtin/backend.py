@@ -21,7 +21,7 @@ from errands.agents.builtin.attendant import Attendant
 from errands.agents.builtin.attended import Attended, allowed
 from errands.agents.builtin.conversation import Conversation, dumped
 from errands.agents.builtin.copying import copied, single
-from errands.agents.builtin.models import model
+from errands.agents.builtin.models import has_provider, model
 from errands.agents.builtin.tools import chosen
 from errands.agents.builtin.usage import limits, of_run
 from errands.model.agent_errors import AgentError, BudgetExceeded
@@ -130,7 +130,7 @@ class Builtin:
         """Give the settings of the model, and of the one to escalate to."""
         first = dict(self._settings)
         if name is not None and name != first.get("model"):
-            first = {"model": name} if ":" in name else {**first, "model": name}
+            first = {"model": name} if has_provider(name) else {**first, "model": name}
         escalate = self._settings.get("escalate", {})
         return [first, {"model": escalate} if isinstance(escalate, str) else escalate]
 

@@ -22,6 +22,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.usage import RunUsage
 
+from errands.agents.builtin.toolbox import FREE
 from errands.model.agent_errors import SessionGone
 
 TYPE_CHECKING = False
@@ -94,7 +95,9 @@ class Conversation:
     def close(self, calls: Sequence[ToolCallPart]) -> None:
         """Answer calls that will not be carried out any more."""
         for call in calls:
-            words = INTERRUPTED if call.tool_call_id in self._begun else NOT_BEGUN
+            # Of those that ask nobody, the beginning is not kept.
+            is_begun = call.tool_name in FREE or self.is_begun(call)
+            words = INTERRUPTED if is_begun else NOT_BEGUN
             part = ToolReturnPart(
                 tool_name=call.tool_name, content=words, tool_call_id=call.tool_call_id, outcome="interrupted"
             )

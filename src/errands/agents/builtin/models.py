@@ -29,8 +29,7 @@ def model(settings: Mapping[str, Any]) -> Model:
             '[agents.builtin] model = "ollama:qwen3", or use --agent offline'
         )
     url, key = settings.get("url"), _key(settings.get("key_env"))
-    provider, _, _rest = name.partition(":")
-    if not _is_provider(provider):
+    if not has_provider(name):
         name = f"{'openai-chat' if url else 'ollama'}:{name}"
 
     def make(provider: str) -> Provider[Any]:
@@ -61,9 +60,10 @@ def _key(variable: str | None) -> str | None:
     return key
 
 
-def _is_provider(name: str) -> bool:
+def has_provider(name: str) -> bool:
+    """Tell whether a model's name begins with that of a provider, which `qwen3:8b` does not."""
     try:
-        infer_provider_class(name)
+        infer_provider_class(name.partition(":")[0] if ":" in name else "")
     except ValueError:
         return False
     except ImportError:

@@ -17,6 +17,7 @@ from pydantic_ai.mcp import MCPToolset
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 
 from errands.model.agent_errors import AgentError
+from errands.model.errors import BadValue
 
 _START = 30.0  # seconds that a server may take until it is ready
 _TROUBLE = (MCPError, OSError, RuntimeError, TimeoutError)
@@ -62,4 +63,4 @@ def _toolset(name: str, server: Mapping[str, Any], cwd: str) -> MCPToolset[None]
     if url := server.get("url"):
         headers = dict(server.get("headers", {}))
         return MCPToolset(url, id=name, headers=headers, tool_error_behavior="failed", init_timeout=_START)
-    raise AgentError(f"the MCP server {name!r} has neither a command nor a url")
+    raise BadValue(f"the MCP server {name!r} has neither a command nor a url")

@@ -10,7 +10,7 @@ from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, CombinedToolset
 
 from errands.agents.builtin.toolbox import toolbox
-from errands.model.agent_errors import AgentError
+from errands.model.errors import BadValue
 from errands.text import did_you_mean
 
 TYPE_CHECKING = False
@@ -31,7 +31,7 @@ def chosen(desk: Desk, settings: Mapping[str, Any]) -> AbstractToolset[None]:
     for name in wanted:
         if name not in ours.tools and not any(_is_in(name, group) for group in groups.values()):
             known = (*ours.tools, *groups.values())
-            raise AgentError(
+            raise BadValue(
                 f"there is no tool {name!r}{did_you_mean(name, known)}. There are: {', '.join(known)}"
             )
     needed = {
