@@ -12,6 +12,7 @@ from errands.engine.engine import Engine
 from errands.engine.home import Home
 from errands.testing.engines import TestEngine, embedded
 
+from .agents import Project
 from .daemons import Daemons
 
 
@@ -39,3 +40,8 @@ def daemons(home: Home) -> Iterator[Daemons]:
     daemons = Daemons(home)
     yield daemons
     daemons.end()
+
+
+@pytest.fixture
+def project(tmp_path: Path, own_home: Path) -> Project:
+    return Project(tmp_path / "project", Path(f"{own_home}-config"))

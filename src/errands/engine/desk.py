@@ -11,7 +11,7 @@ import logging
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from datetime import datetime
 
 from errands.engine import calls
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from errands.ports.agent import Usage
 
 GATHER = 0.1  # seconds in which activities are gathered before they are written
+LOOK_AT_ANSWER = 1.0  # seconds between two looks whether a person has said yes to a command
 QUICK = 0.2  # seconds in which most commands are over; a slot is not lent for less
 SHOWN = 30_000  # characters of a command's output that an agent gets to see
 _LOG = logging.getLogger("errands.desk")
@@ -249,13 +250,13 @@ class RunDesk:
         """Wait for a child task, lending our slot when it takes its time."""
         engine = AsyncEngine(self._engine, unheld=self._unheld)
         view = await engine.wait(view.id, timeout=QUICK)
+        if view.state == "proposed":
+            async with self._away("approval"):
+                while view.state == "proposed":
+                    view = await engine.wait(view.id, timeout=LOOK_AT_ANSWER)
         if view.is_live:
-            async with self._away("approval" if view.state == "proposed" else "task"):
-                while view.is_live:
-                    was_asked = view.state == "proposed"
-                    view = await engine.wait(view.id, timeout=1.0 if was_asked else None)
-                    if was_asked and view.state != "proposed":
-                        self._wait_for("task")
+            async with self._away("task"):
+                view = await engine.wait(view.id)
         return view
 
     def _output(self, view: View) -> str:
@@ -284,20 +285,24 @@ class RunDesk:
 
     @asynccontextmanager
     async def _away(self, what: Waiting) -> AsyncIterator[None]:
-        """Wait for something that may take long: no time-out runs, and others may use our slot."""
-        with self._held:
-            self._wait_for(what)
-            self._engine.bell.ring()
+        """Wait for something that may take long, so that others may use our slot.
+
+        The time a person takes counts for no time-out; that of our own tasks does.
+        """
+        self._wait_for(what)
+        self._engine.bell.ring()
+        with self._held if what == "approval" else nullcontext():
             yield
-            await self._return()
+        await self._return()
 
     async def _return(self) -> None:
-        """Get a slot of the lane again."""
+        """Get a slot of the lane again; whoever has it meanwhile costs us no time."""
         self._wait_for("slot")
         self._engine.bell.ring()
-        async with Line(self._engine, [self._task.id], self._unheld) as line:
-            while self._waits:
-                await line.news(LOOK_AGAIN)
+        with self._held:
+            async with Line(self._engine, [self._task.id], self._unheld) as line:
+                while self._waits:
+                    await line.news(LOOK_AGAIN)
 
     @property
     def _waits(self) -> bool:

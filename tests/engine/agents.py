@@ -1,0 +1,31 @@
+"""A project in which the offline agent may do one thing: `./deed NAME [SECONDS]`, which leaves a trace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+DEED = """#!/bin/sh
+echo "$1" >>witness
+sleep "${2:-0}"
+echo "did $1"
+"""
+
+
+class Project:
+    def __init__(self, folder: Path, config: Path) -> None:
+        folder.mkdir()
+        self.path = str(folder)
+        self.witness = folder / "witness"
+        (folder / "deed").write_text(DEED)
+        (folder / "deed").chmod(0o700)
+        self.config = config / "errands" / "config.toml"
+        self.config.parent.mkdir(parents=True)
+        self.configure("")
+
+    def configure(self, more: str) -> None:
+        """Write the user's configuration: deeds are allowed, and what is given here."""
+        self.config.write_text(f'[approval]\nallow = ["./deed *"]\n{more}\n')
+
+    def deeds(self) -> list[str]:
+        """Name what was done, in order."""
+        return self.witness.read_text().split() if self.witness.exists() else []

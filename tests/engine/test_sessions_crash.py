@@ -1,0 +1,122 @@
+"""Agents that are cut off go on from the last call they finished, and do nothing twice."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from errands.engine.engine import Engine
+from errands.engine.home import Home
+from errands.model.draft import Draft
+from errands.runners import linux
+from errands.testing.engines import WITHIN, TestEngine, until
+
+from .agents import Project
+from .daemons import Daemons, eventually, finished
+
+THREE = "`./deed a` `./deed b 1` `./deed c`"
+
+
+def process(engine: Engine, task_id: str) -> int:
+    """Wait for the process of a task's run and name it."""
+    eventually(lambda: engine.store.view(task_id).latest.pid is not None)
+    return engine.store.view(task_id).latest.pid or 0
+
+
+@pytest.mark.spec("S14")
+async def test_a_killed_agent_goes_on_and_repeats_nothing(engine: TestEngine, project: Project) -> None:
+    task = await engine.ask(THREE, cwd=project.path)
+    await until(lambda: "b" in project.deeds())
+    os.kill(await until(lambda: engine.engine.store.view(task.id).latest.pid), signal.SIGKILL)
+    done = await engine.wait(task.id, timeout=WITHIN)
+    assert done.state == "completed"
+    assert done.latest.attempt == 2
+    assert project.deeds() == ["a", "b", "c"]
+    assert done.agent is not None
+    assert [f"did {each}" in (done.agent.answer or "") for each in "abc"] == [True] * 3
+    assert "output.1.log" in engine.engine.files(done.latest.id)
+
+
+@pytest.mark.spec("S14")
+async def test_an_agent_that_dies_again_and_again_fails_with_that_reason(
+    engine: TestEngine, project: Project
+) -> None:
+    task = await engine.ask("`./deed a 60`", cwd=project.path)
+    for attempt in (1, 2, 3):
+        os.kill(await until(lambda n=attempt: _in(engine, task.id, n)), signal.SIGKILL)  # type: ignore[misc]
+    done = await engine.wait(task.id, timeout=WITHIN)
+    assert (done.state, done.latest.failure) == ("failed", "agent")
+    assert "died 3 times" in (done.latest.error or "")
+    assert project.deeds() == ["a"]
+
+
+def _in(engine: TestEngine, task_id: str, attempt: int) -> int | None:
+    latest = engine.engine.store.view(task_id).latest
+    alive = latest.pid is not None and os.path.exists(f"/proc/{latest.pid}")
+    waits = engine.engine.store.exchange(latest.id)
+    is_at_work = waits is not None and waits.waiting == "task"
+    return latest.pid if latest.attempt == attempt and alive and is_at_work else None
+
+
+@pytest.mark.spec("S14", "L20")
+def test_an_agent_outlives_the_daemon(client: Engine, daemons: Daemons, project: Project) -> None:
+    daemons.start()
+    task = client.submit(Draft(prompt=THREE, cwd=project.path))
+    eventually(lambda: "b" in project.deeds())
+    os.kill(daemons.pid, signal.SIGKILL)
+    daemons.start()
+    done = finished(client, task.id)
+    assert done.state == "completed"
+    assert done.latest.attempt == 1
+    assert project.deeds() == ["a", "b", "c"]
+
+
+@pytest.mark.spec("S14", "L20")
+def test_daemon_and_agent_killed_together_repeat_nothing(
+    client: Engine, daemons: Daemons, project: Project, home: Home
+) -> None:
+    daemons.start()
+    task = client.submit(Draft(prompt=THREE, cwd=project.path))
+    agent = process(client, task.id)
+    eventually(lambda: "b" in project.deeds())
+    os.kill(daemons.pid, signal.SIGKILL)
+    os.kill(agent, signal.SIGKILL)
+    daemons.start()
+    done = finished(client, task.id)
+    assert done.state == "completed"
+    assert project.deeds() == ["a", "b", "c"]
+
+
+@pytest.mark.spec("S14", "S3")
+@pytest.mark.fault("F41")
+def test_a_resume_that_is_cut_off_is_answered_and_not_stuck(
+    client: Engine, daemons: Daemons, project: Project
+) -> None:
+    daemons.start()
+    task = client.submit(Draft(prompt="hello", cwd=project.path))
+    finished(client, task.id)
+    client.sessions.resume(task.id, THREE)
+    eventually(lambda: "b" in project.deeds())
+    os.kill(process(client, task.id), signal.SIGKILL)
+    os.kill(daemons.pid, signal.SIGKILL)
+    daemons.start()
+    done = finished(client, task.id)
+    assert done.state == "completed"
+    assert project.deeds() == ["a", "b", "c"]
+    assert [each.text for _, each in client.sessions.conversation(task.id)] == ["hello", THREE]
+
+
+@pytest.mark.spec("S14")
+def test_a_killed_shim_takes_its_agent_along_and_the_next_goes_on(
+    client: Engine, daemons: Daemons, project: Project
+) -> None:
+    daemons.start()
+    task = client.submit(Draft(prompt=THREE, cwd=project.path))
+    agent = process(client, task.id)
+    eventually(lambda: "b" in project.deeds())
+    os.kill(linux.ancestors(agent)[0], signal.SIGKILL)
+    done = finished(client, task.id)
+    assert done.state == "completed"
+    assert project.deeds() == ["a", "b", "c"]
