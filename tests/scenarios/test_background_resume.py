@@ -1,0 +1,107 @@
+"""The decisions about resuming, and the words for what cannot be resumed, each by its name."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import timedelta
+
+import pytest
+
+from errands.model.errors import ErrandsError
+from errands.testing.engines import WITHIN, TestEngine, until
+from tests.engine.agents import Project
+
+
+@pytest.mark.spec("S5")
+@pytest.mark.parametrize("state", ["running", "failed", "cancelled"])
+async def test_only_completed_tasks_can_be_resumed(engine: TestEngine, project: Project, state: str) -> None:
+    task = await engine.ask(
+        "`./deed x 60`", cwd="/nowhere" if state == "failed" else project.path, description="a task"
+    )
+    if state != "failed":
+        await until(project.deeds)
+    if state == "cancelled":
+        await engine.cancel(task.id)
+    if state != "running":
+        await engine.wait(task.id, timeout=WITHIN)
+    with pytest.raises(ErrandsError) as refused:
+        await engine.resume(task.id, "go on")
+    assert str(refused.value) == (
+        f"Cannot resume task: status is '{state}'. Only completed tasks can be resumed."
+    )
+
+
+@pytest.mark.spec("S3", "S6")
+async def test_a_task_is_resumed_while_its_follow_up_is_processed(
+    engine: TestEngine, project: Project
+) -> None:
+    task = await engine.answered("hello", cwd=project.path)
+    await engine.resume(task.id, "`./deed x 1`")
+    await until(project.deeds)
+    assert (await engine.get(task.id)).is_resumed
+    with pytest.raises(ErrandsError) as refused:
+        await engine.resume(task.id, "and more")
+    assert str(refused.value) == (
+        "Task is currently being resumed. Wait for completion before sending another message."
+    )
+    done = await engine.wait(task.id, timeout=WITHIN)
+    assert (done.state, done.is_resumed) == ("completed", False)
+
+
+@pytest.mark.spec("S1")
+async def test_sessions_do_not_expire(engine: TestEngine) -> None:
+    task = await engine.answered("`echo marmalade`")
+    much_later = engine.engine.clock.now() + timedelta(days=10_000)
+    assert engine.engine.store.expired(before=much_later, limit=10) == []
+    assert engine.engine.store.superseded(before=much_later, limit=10) == []
+    await engine.resume(task.id, "what was said?")
+    done = await engine.wait(task.id, timeout=WITHIN)
+    assert done.agent is not None
+    assert "marmalade" in (done.agent.answer or "")
+
+
+@pytest.mark.spec("S7")
+async def test_notifications_only_without_blocking(engine: TestEngine) -> None:
+    task = await engine.answered("hello")
+    assert len(await engine.take_notices()) == 1
+    blocking = await engine.resume(task.id, "`echo one`", is_awaited=True)
+    await engine.wait(task.id, timeout=WITHIN)
+    engine.engine.sessions.acknowledge(blocking.latest.id, reader="test")
+    await engine.resume(task.id, "`echo two`")
+    await engine.wait(task.id, timeout=WITHIN)
+    await asyncio.sleep(2.2)
+    (notice,) = await engine.take_notices()
+    assert "$ echo two" in json.loads(notice.body)["answer"]
+
+
+@pytest.mark.spec("S2")
+async def test_the_full_history_is_preserved_for_the_agent(engine: TestEngine) -> None:
+    task = await engine.answered("`echo one`")
+    for prompt in ("`echo two`", "`echo three`", "what was said?"):
+        await engine.resume(task.id, prompt)
+        done = await engine.wait(task.id, timeout=WITHIN)
+    assert done.agent is not None
+    said = done.agent.answer or ""
+    assert [f"- `echo {word}`" in said for word in ("one", "two", "three")] == [True] * 3
+    assert said.index("echo one") < said.index("echo two") < said.index("echo three")
+
+
+@pytest.mark.spec("S5")
+async def test_task_not_found(engine: TestEngine) -> None:
+    for wrong in ("nobody-222222", "../../etc/passwd", ""):
+        with pytest.raises(ErrandsError) as refused:
+            await engine.resume(wrong, "go on")
+        assert str(refused.value) == f"Task not found: {wrong}"
+
+
+@pytest.mark.spec("S5")
+async def test_session_expired(engine: TestEngine) -> None:
+    task = await engine.answered("hello")
+    session = engine.engine.store.session(task.id)
+    assert session is not None
+    with engine.engine.store as store:
+        store.session_gone(session, now=engine.engine.clock.now())
+    with pytest.raises(ErrandsError) as refused:
+        await engine.resume(task.id, "go on")
+    assert str(refused.value) == "Session expired or was deleted. Start a new background_task to continue."

@@ -1,0 +1,277 @@
+"""The scenarios of background tasks that are agents, each by its name."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from errands.model.agent_errors import NotResumable, SessionGone
+from errands.model.errors import BadValue, StillLive
+from errands.model.fork import PREAMBLE
+from errands.model.session import Session
+from errands.model.view import View, as_json
+from errands.ports.store import Query
+from errands.testing.engines import WITHIN, TestEngine, until
+from tests.engine.agents import Project
+
+
+def session(engine: TestEngine, task: View) -> Session:
+    found = engine.engine.store.session(task.id)
+    assert found is not None
+    return found
+
+
+def answer(task: View) -> str:
+    assert task.agent is not None
+    return task.agent.answer or ""
+
+
+@pytest.mark.spec("L1", "L2")
+async def test_launch_background_task(engine: TestEngine) -> None:
+    task = await engine.ask(
+        "`echo hello`", description="say hello", agent="offline", parent="chat-1", message="m1"
+    )
+    other = await engine.ask("`echo hello`", description="say hello")
+    assert task.id != other.id
+    assert task.state in ("pending", "running")
+    shown = as_json(await engine.get(task.id))
+    assert (shown["parent"], shown["message"]) == ("chat-1", "m1")
+    assert (shown["description"], shown["prompt"], shown["agent"]) == ("say hello", "`echo hello`", "offline")
+
+
+@pytest.mark.spec("S8")
+async def test_launch_forked_background_task(engine: TestEngine) -> None:
+    parent = await engine.answered("`echo marmalade`")
+    fork = await engine.ask("what was said?", fork=parent.id)
+    assert fork.is_live
+    assert as_json(fork)["forked"] is True
+    assert "marmalade" in answer(await engine.wait(fork.id, timeout=WITHIN))
+
+
+@pytest.mark.spec("S8")
+async def test_validate_mutually_exclusive_modes(engine: TestEngine) -> None:
+    parent = await engine.answered("hello")
+    with pytest.raises(BadValue, match="fork and resume are mutually exclusive"):
+        await engine.ask("go on", fork=parent.id, resume=parent.id)
+    assert [each.id for each in await engine.list()] == [parent.id]
+
+
+@pytest.mark.spec("L7")
+async def test_track_task_completion(engine: TestEngine) -> None:
+    task = await engine.answered("`echo marmalade`")
+    assert task.state == "completed"
+    assert task.latest.completed_at is not None
+    assert "marmalade" in answer(task)
+
+
+@pytest.mark.spec("L8")
+async def test_handle_task_errors(engine: TestEngine, project: Project) -> None:
+    task = await engine.answered("hello", cwd="/nowhere/at/all")
+    assert task.state == "failed"
+    assert "/nowhere/at/all" in (task.latest.error or "")
+
+
+@pytest.mark.spec("L9")
+async def test_cancel_running_tasks(engine: TestEngine, project: Project) -> None:
+    task = await engine.ask("`./deed x 60` `./deed y`", cwd=project.path)
+    await until(project.deeds)
+    await engine.cancel(task.id)
+    done = await engine.wait(task.id, timeout=WITHIN)
+    assert done.state == "cancelled"
+    (child,) = engine.engine.list(Query(parent=f"task:{task.id}"))
+    assert (await engine.wait(child.id, timeout=WITHIN)).state == "cancelled"
+    assert project.deeds() == ["x"]
+
+
+@pytest.mark.spec("S3")
+async def test_track_resumed_status(engine: TestEngine, project: Project) -> None:
+    task = await engine.answered("hello", cwd=project.path)
+    await engine.resume(task.id, "`./deed x 1`")
+    await until(project.deeds)
+    assert as_json(await engine.get(task.id))["resumed"] is True
+    done = await engine.wait(task.id, timeout=WITHIN)
+    assert (done.state, done.is_resumed) == ("completed", False)
+
+
+@pytest.mark.spec("O5")
+async def test_retrieve_completed_task_results(engine: TestEngine) -> None:
+    task = await engine.answered("`echo marmalade`")
+    view = await engine.get(task.id)
+    assert "marmalade" in (view.details or {})["result"]
+    engine.engine.mark_retrieved(view)
+    assert (await engine.get(task.id)).latest.retrieved_at is not None
+
+
+@pytest.mark.spec("O11")
+async def test_check_running_task_status(engine: TestEngine, project: Project) -> None:
+    task = await engine.ask("`./deed x 60`", cwd=project.path)
+    await until(project.deeds)
+    assert as_json(await engine.get(task.id))["state"] == "running"
+
+
+@pytest.mark.spec("S1", "O14")
+async def test_task_persistence(engine: TestEngine) -> None:
+    task = await engine.answered("hello", parent="chat-1")
+    late = engine.engine.clock.now() + timedelta(days=1000)
+    assert engine.engine.store.expired(before=late, limit=10) == []
+    await engine.clear(task.id)
+    assert await engine.list() == []
+    assert engine.engine.store.sessions(limit=1) == []
+
+
+@pytest.mark.spec("O11")
+async def test_monitor_task_progress(engine: TestEngine, project: Project) -> None:
+    task = await engine.ask("`echo one` `./deed x 60`", cwd=project.path)
+    await until(lambda: as_json(engine.engine.store.view(task.id))["tool_calls"] == 2)
+    shown = as_json(await engine.get(task.id))
+    assert shown["recent_tools"] == ["command", "command"]
+    assert shown["activity_at"] is not None
+
+
+@pytest.mark.spec("L13")
+async def test_group_related_tasks(engine: TestEngine, project: Project) -> None:
+    tasks = [await engine.ask("`./deed x 60`", cwd=project.path, batch="b") for _ in range(2)]
+    await engine.cancel(*[each.id for each in await engine.list(batch="b")])
+    done = await engine.wait_all([each.id for each in tasks], timeout=WITHIN)
+    assert {each.state for each in done} == {"cancelled"}
+
+
+@pytest.mark.spec("S2")
+async def test_resume_completed_task_with_follow_up_prompt(engine: TestEngine) -> None:
+    task = await engine.answered("`echo marmalade`")
+    resumed = await engine.resume(task.id, "what was said?")
+    assert resumed.is_live
+    assert "marmalade" in answer(await engine.wait(task.id, timeout=WITHIN))
+    assert len(engine.engine.store.sessions(limit=10)) == 1
+
+
+@pytest.mark.spec("S7")
+async def test_resume_completion_notification(engine: TestEngine) -> None:
+    task = await engine.answered("hello", owner="chat-1")
+    await engine.take_notices("chat-1")
+    await engine.resume(task.id, "`echo marmalade`")
+    done = await engine.wait(task.id, timeout=WITHIN)
+    (notice,) = await engine.take_notices("chat-1")
+    assert json.loads(notice.body)["answer"] == answer(done)
+    assert done.state == "completed"
+
+
+@pytest.mark.spec("S7", "O4")
+async def test_wait_for_resume_response(engine: TestEngine) -> None:
+    task = await engine.answered("hello")
+    await engine.take_notices()
+    resumed = await engine.resume(task.id, "`echo marmalade`", is_awaited=True)
+    done = await engine.wait(task.id, timeout=WITHIN)
+    engine.engine.sessions.acknowledge(resumed.latest.id, reader="test")
+    assert "marmalade" in answer(done)
+    assert engine.engine.store.unread("user") == []
+
+
+@pytest.mark.spec("S5")
+async def test_reject_resume_of_non_completed_task(engine: TestEngine, project: Project) -> None:
+    task = await engine.ask("`./deed x 60`", cwd=project.path)
+    await until(project.deeds)
+    with pytest.raises(NotResumable, match=r"status is 'running'\. Only completed tasks can be resumed\."):
+        await engine.resume(task.id, "go on")
+
+
+@pytest.mark.spec("S5", "S6")
+async def test_reject_concurrent_resume(engine: TestEngine, project: Project) -> None:
+    task = await engine.answered("hello", cwd=project.path)
+    await engine.resume(task.id, "`./deed x 60`")
+    with pytest.raises(NotResumable, match=r"^Task is currently being resumed\. Wait for completion before"):
+        await engine.resume(task.id, "go on")
+
+
+@pytest.mark.spec("S5")
+async def test_handle_expired_session_on_resume(engine: TestEngine) -> None:
+    task = await engine.answered("hello")
+    with engine.engine.store as store:
+        store.session_gone(session(engine, task), now=engine.engine.clock.now())
+    with pytest.raises(SessionGone, match="Start a new background_task to continue"):
+        await engine.resume(task.id, "go on")
+
+
+@pytest.mark.spec("S4")
+async def test_increment_resume_count(engine: TestEngine) -> None:
+    task = await engine.answered("hello")
+    for count in (1, 2):
+        await engine.resume(task.id, "go on")
+        done = await engine.wait(task.id, timeout=WITHIN)
+        assert as_json(done)["resume_count"] == count
+
+
+@pytest.mark.spec("S4")
+async def test_initial_resume_count(engine: TestEngine) -> None:
+    assert as_json(await engine.ask("hello"))["resume_count"] == 0
+
+
+async def test_show_resumed_indicator(engine: TestEngine) -> None:
+    task = await engine.answered("hello")
+    await engine.resume(task.id, "go on")
+    await engine.wait(task.id, timeout=WITHIN)
+    assert [each.marks for each in await engine.list()] == ["(resumed)"]
+
+
+async def test_show_forked_indicator(engine: TestEngine) -> None:
+    task = await engine.answered("hello")
+    await engine.answered("go on", fork=task.id)
+    assert [each.marks for each in await engine.list()] == ["(forked)", ""]
+
+
+async def test_no_indicator_for_new_tasks(engine: TestEngine) -> None:
+    await engine.answered("hello")
+    assert [each.marks for each in await engine.list()] == [""]
+
+
+@pytest.mark.spec("S9")
+async def test_fork_with_context_truncation(engine: TestEngine) -> None:
+    task = await engine.answered("`seq 1 2000`")
+    fork = await engine.answered("go on", fork=task.id)
+    copied = [json.loads(each) for each in engine.engine.store.messages(session(engine, fork))]
+    (result,) = [each for each in copied if each["role"] == "tool"]
+    assert (result["call"], result["command"]) == ("call-1", "seq 1 2000")
+    assert "8,893" in result["output"]
+
+
+@pytest.mark.spec("S10")
+async def test_fork_with_token_limit_enforcement(engine: TestEngine) -> None:
+    task = await engine.answered("old " * 150_000)
+    await engine.resume(task.id, "`echo new`")
+    await engine.wait(task.id, timeout=WITHIN)
+    fork = await engine.answered("go on", fork=task.id)
+    copied = [json.loads(each) for each in engine.engine.store.messages(session(engine, fork))]
+    texts = [each["text"] for each in copied if each["role"] == "user"]
+    assert texts == ["`echo new`", "go on"]
+
+
+@pytest.mark.spec("S11")
+async def test_preamble_content(engine: TestEngine) -> None:
+    task = await engine.answered("hello")
+    fork = await engine.answered("`echo on`", fork=task.id)
+    copied = [json.loads(each) for each in engine.engine.store.messages(session(engine, fork))]
+    notes = [each for each in copied if each["role"] == "note"]
+    assert [each["text"] for each in notes] == [PREAMBLE]
+    assert copied[copied.index(notes[0]) + 1]["role"] == "user"
+
+
+@pytest.mark.trap(71)
+async def test_filter_by_parent_session(engine: TestEngine) -> None:
+    mine = await engine.answered("hello", parent="chat-1")
+    await engine.answered("hello", parent="chat-2")
+    assert [each.id for each in engine.engine.list(Query(parent="chat-1"))] == [mine.id]
+
+
+async def test_empty_list_for_no_children(engine: TestEngine) -> None:
+    await engine.answered("hello", parent="chat-2")
+    assert engine.engine.list(Query(parent="chat-1")) == []
+
+
+@pytest.mark.spec("O14")
+async def test_a_running_agent_is_not_cleared(engine: TestEngine, project: Project) -> None:
+    task = await engine.ask("`./deed x 60`", cwd=project.path)
+    await until(project.deeds)
+    with pytest.raises(StillLive):
+        await engine.clear(task.id)
