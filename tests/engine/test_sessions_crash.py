@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from functools import partial
 
 import pytest
 
@@ -29,7 +30,7 @@ def process(engine: Engine, task_id: str) -> int:
 async def test_a_killed_agent_goes_on_and_repeats_nothing(engine: TestEngine, project: Project) -> None:
     task = await engine.ask(THREE, cwd=project.path)
     await until(lambda: "b" in project.deeds())
-    os.kill(await until(lambda: engine.engine.store.view(task.id).latest.pid), signal.SIGKILL)
+    os.kill(await until(lambda: engine.engine.store.view(task.id).latest.pid or 0), signal.SIGKILL)
     done = await engine.wait(task.id, timeout=WITHIN)
     assert done.state == "completed"
     assert done.latest.attempt == 2
@@ -45,19 +46,19 @@ async def test_an_agent_that_dies_again_and_again_fails_with_that_reason(
 ) -> None:
     task = await engine.ask("`./deed a 60`", cwd=project.path)
     for attempt in (1, 2, 3):
-        os.kill(await until(lambda n=attempt: _in(engine, task.id, n)), signal.SIGKILL)  # type: ignore[misc]
+        os.kill(await until(partial(_in, engine, task.id, attempt)), signal.SIGKILL)
     done = await engine.wait(task.id, timeout=WITHIN)
     assert (done.state, done.latest.failure) == ("failed", "agent")
     assert "died 3 times" in (done.latest.error or "")
     assert project.deeds() == ["a"]
 
 
-def _in(engine: TestEngine, task_id: str, attempt: int) -> int | None:
+def _in(engine: TestEngine, task_id: str, attempt: int) -> int:
     latest = engine.engine.store.view(task_id).latest
     alive = latest.pid is not None and os.path.exists(f"/proc/{latest.pid}")
     waits = engine.engine.store.exchange(latest.id)
     is_at_work = waits is not None and waits.waiting == "task"
-    return latest.pid if latest.attempt == attempt and alive and is_at_work else None
+    return latest.pid or 0 if latest.attempt == attempt and alive and is_at_work else 0
 
 
 @pytest.mark.spec("S14", "L20")

@@ -175,6 +175,7 @@ async def test_a_call_is_answered_like_every_other_question(engine: TestEngine, 
     task_id = desk.run.rpartition(".")[0]
     asking = asyncio.create_task(desk.allow(CALL))
     question = await until(lambda: engine.engine.store.question(task_id))
+    assert question is not None
     assert 'write_file {"path": "x", "text": "hello"}' in question.reasons[0].text
     assert (await engine.get(task_id)).question == question
     notice = [json.loads(each.body) for each in await engine.take_notices()]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from errands.engine.home import last_output
+from errands.engine.home import files_in, last_activity, reported
 from errands.model import progress
 from errands.model.errors import BadValue, ErrandsError, IllegalMove, NotFound, StillLive, StoreError
 from errands.model.naming import is_id
@@ -18,7 +18,6 @@ from errands.ports.store import Query
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import datetime
     from typing import Any
 
     from errands.config import Config
@@ -313,11 +312,7 @@ class Engine:
 
     def files(self, run_id: str) -> list[str]:
         """Name the files a run left in its directory."""
-        try:
-            names = sorted(os.listdir(self.home.run(run_id)))
-        except OSError:
-            return []
-        return [name for name in names if not _is_own(name)]
+        return files_in(self.home.run(run_id))
 
     def mask(self, task_id: str) -> Mask:
         """Make what hides a task's secrets, and well-known tokens, wherever its output is shown."""
@@ -364,10 +359,10 @@ class Engine:
         directory = self.home.run(view.latest.id)
         if (agent := view.agent) is not None:
             question = self.store.question(view.id) if agent.waiting == "approval" else None
-            seen = _reported(directory)
+            seen = reported(directory)
             return evolve(view, progress=seen, activity_at=agent.activity_at, question=question)
-        seen = _reported(directory) or self._recognised(directory)
-        return evolve(view, progress=seen, activity_at=_activity(directory))
+        seen = reported(directory) or self._recognised(directory)
+        return evolve(view, progress=seen, activity_at=last_activity(directory))
 
     def _recognised(self, directory: str) -> Progress | None:
         """Find progress in the last line of output, for tasks that do not report it on purpose."""
@@ -394,29 +389,3 @@ def remove_tree(directory: str) -> None:
     import shutil
 
     shutil.rmtree(directory, ignore_errors=True)
-
-
-def _is_own(name: str) -> bool:
-    return name in (
-        "output.log",
-        "output.tail",
-        "progress",
-        "control",
-        "held",
-        "held.new",
-    ) or name.startswith("record.")
-
-
-def _reported(directory: str) -> Progress | None:
-    try:
-        with open(f"{directory}/progress", "rb") as file:
-            return progress.parse(file.read(4096).decode("utf-8", "replace").strip())
-    except OSError:
-        return None
-
-
-def _activity(directory: str) -> datetime | None:
-    from datetime import UTC, datetime
-
-    last = last_output(directory)
-    return None if last is None else datetime.fromtimestamp(last, UTC)

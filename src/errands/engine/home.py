@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import os
 
+from errands.model import progress
 from errands.model.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from errands.model.progress import Progress
+
+_OWN = ("output.log", "output.tail", "progress", "control", "held", "held.new")
 
 
 @record
@@ -49,3 +58,28 @@ def last_output(directory: str) -> float | None:
         except OSError:
             pass
     return last
+
+
+def last_activity(directory: str) -> datetime | None:
+    from datetime import UTC, datetime
+
+    last = last_output(directory)
+    return None if last is None else datetime.fromtimestamp(last, UTC)
+
+
+def reported(directory: str) -> Progress | None:
+    """Read the progress that a run reported on purpose."""
+    try:
+        with open(f"{directory}/progress", "rb") as file:
+            return progress.parse(file.read(4096).decode("utf-8", "replace").strip())
+    except OSError:
+        return None
+
+
+def files_in(directory: str) -> list[str]:
+    """Name the files that a run left in its directory, but for our own."""
+    try:
+        names = sorted(os.listdir(directory))
+    except OSError:
+        return []
+    return [name for name in names if name not in _OWN and not name.startswith("record.")]

@@ -127,6 +127,17 @@ def play(stage: Stage) -> None:
     stage.type("logs", "build", "--tail", "3")
     stage.type("ls")
 
+    stage.tell("Ask an agent. Without a model it is the offline one, which carries out what is quoted.")
+    stage.type(
+        "ask", "--name", "agent", "--batch", "demo", "--wait", "What is here? Look with `ls -A | head -3`."
+    )
+    stage.tell("Ask more in the same session, and in a fork of it, which leaves the session alone.")
+    stage.type("resume", "--wait", "agent", "And who am I? `id -u`")
+    stage.type(
+        "ask", "--name", "fork", "--batch", "demo", "--wait", "--fork", "agent", "What was said before?"
+    )
+    stage.type("sessions")
+
     stage.tell("Stop what is no longer wanted: the whole process tree ends, and that is checked.")
     stage.type("cancel", "server")
 
