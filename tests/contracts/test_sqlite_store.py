@@ -16,6 +16,7 @@ from errands.stores.sqlite.connection import Connection
 from errands.stores.sqlite.migrations import MIGRATIONS
 from errands.stores.sqlite.store import SqliteStore
 from errands.testing.contracts.approvals import ApprovalContract
+from errands.testing.contracts.sessions import SessionStoreContract
 from errands.testing.contracts.store import StoreContract, add, claim
 from errands.testing.samples import sample_task
 
@@ -30,6 +31,10 @@ def store(path: str) -> Iterator[SqliteStore]:
     opened = SqliteStore(Connection(path), "/runs")
     yield opened
     opened.close()
+
+
+class TestSqliteSessions(SessionStoreContract):
+    pass
 
 
 class TestSqliteStore(StoreContract, ApprovalContract):

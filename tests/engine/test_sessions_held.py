@@ -14,8 +14,8 @@ import errands
 from errands.engine.desk import RunDesk
 from errands.engine.gate import Gate
 from errands.engine.home import Home
-from errands.model.view import View
-from errands.ports.agent import Call, Decision
+from errands.model.view import View, as_json
+from errands.ports.agent import Activity, Call, Decision
 from errands.ports.store import Query
 from errands.testing.engines import WITHIN, TestEngine, embedded, until
 
@@ -157,6 +157,27 @@ def test_many_may_hold_the_gate_and_it_opens_after_the_last(tmp_path: Path) -> N
             assert gate.is_held()
         assert other.is_held()
     assert not other.is_held()
+
+
+@pytest.mark.spec("S15", "O11")
+async def test_what_an_agent_uses_is_added_up(engine: TestEngine, project: Project) -> None:
+    desk = await held(engine, project)
+    for _ in range(2):
+        desk.note(Activity(kind="usage", usage={"input_tokens": 100, "output_tokens": 7, "requests": 1}))
+    desk.note(Activity(kind="tool", name="read_file", call_id="c9"))
+    desk.write_notes()
+    shown = as_json(await engine.get(desk.run.rpartition(".")[0]))
+    assert shown["usage"] == {"input_tokens": 200, "output_tokens": 14, "requests": 2, "tool_calls": 2}
+    assert shown["recent_tools"] == ["command", "read_file"]
+
+
+@pytest.mark.spec("R1")
+async def test_an_agent_is_told_what_it_does(engine: TestEngine, project: Project) -> None:
+    task = await engine.answered("hello", description="Greet the person.", cwd=project.path)
+    desk = RunDesk(engine.engine, task.latest.id, unheld=lambda: None)
+    assert desk.session == f"task:{task.id}"
+    assert desk.spec.system == "You are executing a background task. Greet the person."
+    assert desk.text == "hello"
 
 
 CALL = Call(id="c1", tool="write_file", arguments={"path": "x", "text": "hello"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errands.model.action import Prompt
 from errands.model.agent_errors import SessionGone, UnknownAgent
-from errands.model.errors import BadValue, NotFound
+from errands.model.errors import Ambiguous, BadValue, NotFound
 from errands.model.naming import is_id
 from errands.text import did_you_mean
 
@@ -74,6 +74,8 @@ def _forked(name: str, store: Store) -> Session | None:
     if found is None and is_id(name):
         try:
             task_id = store.resolve(name)
+        except Ambiguous:
+            raise
         except NotFound:
             return None
         found = store.session(task_id)

@@ -1,171 +1,95 @@
-"""The question before something irreversible: what is shown is what would run, and only a yes is a yes."""
+"""ask, resume, sessions: conversations with agents on the command line."""
 
 from __future__ import annotations
 
-import os
-import pty
-import sys
-import unicodedata
-from collections.abc import Iterator
-from typing import IO
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from errands.frontends.cli import asking
-from errands.text import Look, width
-
-pytestmark = [pytest.mark.spec("A4")]
-
-# What drives, hides or reorders, and what looks like our own frame.
-NASTY = (
-    *"\x00\x07\x08\x0b\r\x1b\x7f\x9b\x9d\u061c\u200b\u200d\u200e\u202e\u2066\u2069\ufeff\u2028\u3164\u2800",
-    *"\u0301\u20dd\ufe0f\U000e0041\u05d0\u0627\u4e2d\uff41\u00a0\u3000\t\ud800\udcff",
-    *("\x1b[2J", "\x1b]52;c;YQ==\x07", "\x1b[8m", "\n│ ", "\nStart it? [y/N] y\n", "<U+001B>", "  " * 60),
-)
-commands = st.lists(st.one_of(st.text(), st.sampled_from(NASTY)), max_size=12).map("".join)
-looks = st.builds(
-    Look, colour=st.just(False), unicode=st.booleans(), columns=st.integers(min_value=1, max_value=200)
-)
+from .person import Person
 
 
-def unframed(lines: list[str], look: Look) -> str:
-    """Take the frame off again: what is left must be the whole text, character by character."""
-    bar, more = ("│ ", "┆ ") if look.unicode else ("| ", ": ")
-    text = ""
-    for number, line in enumerate(lines):
-        assert line.startswith((bar, more))
-        text += ("\n" if line.startswith(bar) and number else "") + line[2:]
-    return text
+@pytest.mark.spec("S7", "X7")
+def test_whoever_waits_gets_the_answer_and_is_not_told_again(person: Person) -> None:
+    answer = person.types("ask", "--wait", "-q", "please `echo marmalade`")
+    assert answer.out.startswith("$ echo marmalade\nmarmalade\n")
+    assert "not a language model" in answer.out
+    assert "nothing has happened" in person.types("notices").out
 
 
-@pytest.mark.fault("F35")
-@given(commands, looks)
-def test_nothing_of_a_command_drives_the_terminal_or_is_hidden(command: str, look: Look) -> None:
-    shown = asking.framed(command, look, room=look.columns)
-
-    for character in "".join(shown):
-        assert character.isprintable()
-        assert unicodedata.category(character)[0] not in "CM"
-        assert unicodedata.bidirectional(character) not in ("R", "AL", "AN", "NSM", "BN")
-        assert look.unicode or character.isascii()
-    assert all(width(line) <= max(look.columns, 10) for line in shown)
-    assert unframed(shown, look) == "\n".join(
-        "".join(
-            c if c in asking.visible(c) and (look.unicode or c.isascii()) else asking.spelt(c) for c in line
-        )
-        for line in command.split("\n")
-    )
+@pytest.mark.spec("S7", "N6")
+def test_whoever_does_not_wait_is_told(person: Person) -> None:
+    task_id = person.types("ask", "-q", "please `echo marmalade`").out.strip()
+    person.types("wait", task_id)
+    assert task_id in person.types("notices").out
 
 
-@pytest.mark.fault("F35")
-def test_no_character_at_all_drives_the_terminal() -> None:
-    for number in range(sys.maxunicode + 1):
-        shown = asking.visible(chr(number))
-        assert shown.isprintable(), hex(number)
-        assert shown == chr(number) or (shown.startswith("<") and shown.isascii()), hex(number)
-
-
-def test_plain_text_of_any_language_stays_readable() -> None:
-    for text in ("rm -rf 'a b'", "grüße", "日本語", "ασφάλεια", "файл"):
-        assert asking.visible(text) == text
-
-
-def test_a_newline_cannot_pass_for_a_long_line_nor_end_the_frame() -> None:
-    look = Look(columns=24)
-
-    assert asking.framed("echo aaaaaaaaaaaaaaaaaaaaaa\nrm x", look, room=22) == [
-        "│ echo aaaaaaaaaaaaaaa",
-        "┆ aaaaaaa",
-        "│ rm x",
+@pytest.mark.spec("S2", "S4")
+def test_a_conversation_goes_on(person: Person) -> None:
+    task_id = person.types("ask", "-q", "--name", "talk", "`echo one`").out.strip()
+    person.types("wait", task_id)
+    assert "two" in person.types("resume", "--wait", "-q", "talk", "`echo two`").out
+    shown = person.types("show", "--json", "talk").object
+    assert (shown["kind"], shown["agent"], shown["resume_count"]) == ("agent", "offline", 1)
+    assert "$ echo two" in shown["result"]
+    told = person.types("sessions", "talk").out
+    assert told.index("> `echo one`") < told.index("> `echo two`")
+    assert [each["prompt"] for each in person.types("sessions", "--json", "talk").objects] == [
+        "`echo one`",
+        "`echo two`",
     ]
+    assert f"{task_id} (resumed)" in person.types("ls").out
 
 
-class Keys:
-    """A real terminal as standard input; `hits` types on it."""
-
-    def __init__(self) -> None:
-        self._keyboard, terminal = pty.openpty()
-        self.stdin: IO[str] = os.fdopen(terminal, "r")
-
-    def hits(self, keys: bytes) -> None:
-        os.write(self._keyboard, keys)
-
-    def hangs_up(self) -> None:
-        os.close(self._keyboard)
-
-    def close(self) -> None:
-        self.stdin.close()
+@pytest.mark.spec("S8")
+def test_a_fork_is_a_task_of_its_own(person: Person) -> None:
+    person.types("ask", "--wait", "--name", "jam", "`echo marmalade`")
+    forked = person.types("ask", "--wait", "-q", "--name", "fork", "--fork", "jam", "what was said?")
+    assert "marmalade" in forked.out
+    lines = person.types("sessions").out.splitlines()
+    assert "(forked)" in lines[1]
+    assert "(forked)" not in lines[2]
+    found = person.types("sessions", "--json").objects
+    assert found[0]["forked_from"] == found[1]["session"]
 
 
-@pytest.fixture
-def keys(monkeypatch: pytest.MonkeyPatch) -> Iterator[Keys]:
-    made = Keys()
-    monkeypatch.setattr(sys, "stdin", made.stdin)
-    yield made
-    made.close()
+@pytest.mark.spec("S8")
+def test_fork_and_resume_exclude_each_other(person: Person) -> None:
+    person.types("ask", "--wait", "--name", "both", "hello")
+    before = person.types("ls", "--all", "--json").out
+    refused = person.types("ask", "--fork", "both", "--resume", "both", "hello", code=2)
+    assert "mutually exclusive" in refused.err
+    assert person.types("ls", "--all", "--json").out == before
 
 
-class Answering:
-    """Standard error that types as soon as the question is there."""
-
-    def __init__(self, keys: Keys, answer: bytes) -> None:
-        self._keys, self._answer = keys, answer
-        self.said = ""
-
-    def write(self, text: str) -> int:
-        if text == "Start it? [y/N] ":
-            self._keys.hits(self._answer)
-        self.said += text
-        return len(text)
-
-    def flush(self) -> None:
-        pass
+@pytest.mark.spec("S5")
+def test_what_cannot_be_resumed_is_said_in_known_words(person: Person) -> None:
+    assert "Task not found: nobody-222222" in person.types("resume", "nobody-222222", "go on", code=3).err
+    person.types("run", "--wait", "--name", "shell", "true")
+    assert "only agents can be resumed" in person.types("resume", "shell", "go on", code=2).err
 
 
-@pytest.mark.spec("A5")
-@pytest.mark.parametrize(
-    ("typed", "is_yes"),
-    [
-        (b"y\n", True),
-        (b"Y\n", True),
-        (b"yes\n", True),
-        (b" YES \n", True),
-        (b"n\n", False),
-        (b"\n", False),
-        (b"yeah\n", False),
-        (b"ja\n", False),
-        (b"y y\n", False),
-        (b"\xff\n", False),
-        (b"no\ny\n", False),
-        (b"y" * 2000 + b"\n", False),
-        (b"y\x04\x04", False),  # the end of input after a letter, without Enter
-        (b"\x04", False),
-    ],
-)
-def test_only_a_typed_yes_is_a_yes(
-    keys: Keys, monkeypatch: pytest.MonkeyPatch, typed: bytes, is_yes: bool
-) -> None:
-    monkeypatch.setattr(sys, "stderr", Answering(keys, typed))
-
-    assert asking.answered("Start it? [y/N] ", timeout=5) is is_yes
+@pytest.mark.spec("A8", "A11")
+def test_a_command_that_needs_a_person_waits_and_goes_on_after_the_yes(person: Person) -> None:
+    task_id = person.types("ask", "-q", "--name", "held", "`touch x`").out.strip()
+    person.waits_until(task_id, "waiting", "approval")
+    assert "waiting for approval" in person.types("show", task_id).out
+    child = person.types("ls", "--state", "proposed", "--json").object
+    person.types("approve", child["id"])
+    person.types("wait", task_id)
+    assert (person.cwd / "x").exists()
 
 
-@pytest.mark.spec("A5")
-def test_no_answer_in_time_is_a_no(keys: Keys) -> None:
-    assert asking.answered("Start it? [y/N] ", timeout=0.1) is False
+@pytest.mark.spec("O11")
+def test_show_says_what_an_agent_did(person: Person) -> None:
+    person.types("ask", "--wait", "--name", "tools", "`echo one` `echo two`")
+    shown = person.types("show", "tools").out
+    assert "2 tool calls: command, command" in shown
+    assert "session" in shown
+    assert person.types("show", "tools", "--json").object["recent_tools"] == ["command", "command"]
 
 
-@pytest.mark.spec("A5")
-def test_a_terminal_that_hangs_up_is_a_no(keys: Keys) -> None:
-    keys.hangs_up()
-
-    assert asking.answered("Start it? [y/N] ", timeout=5) is False
-
-
-@pytest.mark.spec("A5")
-def test_what_was_typed_before_the_question_is_no_answer_to_it(keys: Keys) -> None:
-    keys.hits(b"y\n")
-
-    assert asking.answered("Start it? [y/N] ", timeout=0.3) is False
+@pytest.mark.spec("S15")
+def test_budgets_are_named(person: Person) -> None:
+    assert "requests" in person.types("ask", "--budget", "apples=3", "hello", code=2).err
+    person.types("ask", "--wait", "--name", "purse", "--budget", "requests=3", "hello")
+    assert "3 requests" in person.types("show", "purse").out
+    assert person.types("show", "purse", "--json").object["budget"] == {"requests": 3}

@@ -1,0 +1,135 @@
+"""The contract of a store about agents: their sessions, and what their runs were asked and answered."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from errands.model.action import Prompt
+from errands.model.notice import Address
+from errands.model.record import evolve
+from errands.model.session import Exchange, Session
+from errands.testing.clock import START
+from errands.testing.contracts.store import SECOND, add, claim
+from errands.testing.samples import sample_task
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.store import Store
+
+PROMPT = Prompt(
+    text="hello", agent="offline", cwd="/", environment="none", tools=("a",), budget={"requests": 3}
+)
+
+
+def talk(store: Store, task_id: str = "talk-222222") -> Session:
+    """Add an agent's task with a session."""
+    add(store, sample_task(task_id, kind="agent", action=PROMPT, lane="agent"))
+    session = Session(
+        task_id=task_id,
+        run=1,
+        agent="offline",
+        name=f"task:{task_id}",
+        forked_from=None,
+        created_at=START,
+    )
+    with store:
+        store.add_session(session)
+    return session
+
+
+class SessionStoreContract:
+    """Subclass it and give it a `store` fixture."""
+
+    @pytest.mark.trap(58)
+    def test_a_prompt_is_read_back_as_it_was_written(self, store: Store) -> None:
+        talk(store)
+        assert store.task("talk-222222").action == PROMPT
+
+    def test_messages_are_kept_in_order_and_only_added_to(self, store: Store) -> None:
+        session = talk(store)
+        with store:
+            store.add_messages(session, ["1", "2"], run=1, now=START)
+            store.add_messages(session, ["3"], run=2, now=START)
+        assert store.messages(session) == ["1", "2", "3"]
+        assert store.session("talk-222222") == session
+        assert store.session_named("task:talk-222222") == session
+
+    def test_the_latest_session_of_a_name_is_meant(self, store: Store) -> None:
+        first = talk(store)
+        second = evolve(first, run=2)
+        with store:
+            store.add_messages(first, ["old"], run=1, now=START)
+            store.add_session(second)
+        assert store.session_named(first.name) == second
+        assert store.messages(second) == []
+        assert store.messages(first) == ["old"]
+        assert store.sessions(limit=10) == [second, first]
+
+    def test_a_session_that_is_gone_has_no_messages(self, store: Store) -> None:
+        session = talk(store)
+        with store:
+            store.add_messages(session, ["1"], run=1, now=START)
+            store.session_gone(session, now=START + SECOND)
+        found = store.session("talk-222222")
+        assert found is not None
+        assert found.gone_at == START + SECOND
+        assert store.messages(session) == []
+
+    def test_what_a_run_was_asked_is_said_once(self, store: Store) -> None:
+        talk(store)
+        with store:
+            store.add_exchange("talk-222222.1", "first", is_awaited=True)
+            store.add_exchange("talk-222222.1", "second")
+            store.note_activity("talk-222222.1", usage={"requests": 2}, tools=["a", "b"], now=START)
+            store.note_activity("talk-222222.1", usage={"requests": 1}, tools=["b"], now=START + SECOND)
+        exchange = store.exchange("talk-222222.1")
+        assert exchange == Exchange(
+            text="first", usage={"requests": 3}, tools=("b",), activity_at=START + SECOND
+        )
+        assert store.is_awaited("talk-222222.1")
+        view = store.view("talk-222222").agent
+        assert view is not None
+        assert view.usage == {"requests": 3}
+
+    def test_only_running_runs_wait(self, store: Store) -> None:
+        talk(store)
+        with store:
+            store.add_exchange("talk-222222.1", "hello")
+            store.set_waiting("talk-222222.1", "approval")
+        assert store.waiting_runs() == {}
+        claim(store, "agent")
+        assert store.waiting_runs() == {"talk-222222.1": "approval"}
+        with store:
+            store.note_answer("talk-222222.1", "done")
+        assert store.waiting_runs() == {}
+        answered = store.exchange("talk-222222.1")
+        assert answered is not None
+        assert answered.answer == "done"
+
+    def test_an_acknowledged_notice_is_handed_to_nobody(self, store: Store) -> None:
+        talk(store)
+        inbox = Address(channel="inbox", target="user")
+        with store:
+            store.add_notice(
+                "talk-222222.1", "completed", inbox, body="{}", now=START, not_before=START + SECOND
+            )
+            assert store.take_inbox("user", reader="me", now=START, limit=9) == []
+            store.acknowledge("talk-222222.1", reader="me", now=START)
+            assert store.take_inbox("user", reader="me", now=START + 2 * SECOND, limit=9) == []
+
+    @pytest.mark.spec("S16")
+    def test_children_belong_to_a_session_until_it_ends(self, store: Store) -> None:
+        talk(store)
+        add(store, sample_task("child-222222", parent="task:talk-222222"))
+        assert store.live_children("task:talk-222222") == ["child-222222.1"]
+        with store:
+            store.withdraw("child-222222.1", by="me", now=START)
+            store.withdraw("talk-222222.1", by="me", now=START)
+        assert store.live_children("task:talk-222222") == []
+        late = START + timedelta(days=1)
+        assert store.expired(before=late, limit=9) == []
+        with store:
+            store.remove(["talk-222222"])
+        assert store.expired(before=late, limit=9) == ["child-222222"]
