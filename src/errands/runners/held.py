@@ -9,29 +9,35 @@ from __future__ import annotations
 
 import os
 
-LOOK = 0.5  # seconds between two looks at a run that waits
 _NEVER = 0.0
 
 
 class Held:
     """The shim's view of it; a file that says nonsense says nothing."""
 
-    def __init__(self, directory: str, *, may_wait: bool) -> None:
+    PERIOD = 0.5  # seconds between two looks at a run that waits
+
+    def __init__(self, directory: str) -> None:
         self._path = directory + "/held"
-        self._may_wait = may_wait
-        if may_wait:
-            try:
-                os.unlink(self._path)  # an earlier attempt of the run may have left it
-            except OSError:
-                pass
+        try:
+            os.unlink(self._path)  # an earlier attempt of the run may have left it
+        except OSError:
+            pass
 
     def look(self, now: float) -> tuple[float, float]:
         """Give the seconds waited so far, and when the run last waited: now, if it does."""
-        if not self._may_wait:
-            return _NEVER, _NEVER
         try:
             with open(self._path, "rb") as file:
                 total, since, last = (float(each) for each in file.read(200).split())
         except (OSError, ValueError):
             return _NEVER, _NEVER
         return (total + max(0.0, now - since), now) if since else (total, last)
+
+
+def keep_log(directory: str, *, attempt: int) -> None:
+    """Put aside what an earlier attempt printed before its process died."""
+    if attempt > 1:
+        try:
+            os.rename(f"{directory}/output.log", f"{directory}/output.{attempt - 1}.log")
+        except OSError:
+            pass  # it printed nothing

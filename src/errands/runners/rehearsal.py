@@ -37,6 +37,7 @@ def rehearse(system: System, directory: str, *, boot: str) -> None:
         "grace": 0.0,
         "limits": {"memory": None, "cpu": None, "processes": None},
         "input": "none",
+        "may_wait": False,
     }
     for attempt in range(TIMES):
         ours.send(frame(order | {"attempt": attempt}))

@@ -11,8 +11,6 @@ import time
 from errands.runners import tree
 from errands.runners.caplog import Log
 from errands.runners.feed import Feed
-from errands.runners.held import LOOK as LOOK_AT_HELD
-from errands.runners.held import Held
 from errands.runners.limits import Limits
 from errands.runners.outlet import Outlet
 from errands.runners.program import explain_directory, explain_start, resolve
@@ -26,6 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from errands.runners.held import Held
     from errands.runners.shim import Shim
     from errands.runners.wire import Word
 
@@ -50,6 +49,7 @@ class Run:
         self._env: dict[str, str] = {**shim.base, **order["env"]}
         self._grace: float = order["grace"]
         self._ends_at = _NEVER
+        self._held: Held | None = None
         self._waited = 0.0
         self._quiet_since = 0.0
         self._idle_for = _NEVER
@@ -94,8 +94,8 @@ class Run:
         """Do it all and give the facts of the exit line, which is in the record by then."""
         self._recorder = Recorder(self._order, shim=self._shim.pid, boot=self._shim.boot)
         try:
-            self._held = Held(self.directory, may_wait=self._order["may_wait"])
-            self._keep_earlier_log()
+            if self._order["may_wait"]:
+                self._prepare_to_wait()
             self._log = Log(self.directory, header=self._order["header"], cap=self._order["cap"])
             self._progress = Progress(self.directory)
             self._outlet = Outlet(self._system, self._shim.poll, self._log, self._progress)
@@ -105,14 +105,12 @@ class Run:
         finally:
             self._recorder.close()
 
-    def _keep_earlier_log(self) -> None:
-        """Put aside what an earlier attempt printed before its process died."""
-        if self._order["attempt"] > 1 and self._order["may_wait"]:
-            try:
-                log = self.directory + "/output"
-                os.rename(log + ".log", f"{log}.{self._order['attempt'] - 1}.log")
-            except OSError:
-                pass  # it printed nothing
+    def _prepare_to_wait(self) -> None:
+        """Get ready for an agent, which may wait for others, and may be started again when it dies."""
+        from errands.runners.held import Held, keep_log  # no shim of a command has a use for it
+
+        self._held = Held(self.directory)
+        keep_log(self.directory, attempt=self._order["attempt"])
 
     def _take_steps(self) -> None:
         order = self._order
@@ -280,10 +278,11 @@ class Run:
 
     def _reason_of_time(self, now: float) -> str:
         """Say which time-out has passed, if the time the run waited for others is left out."""
-        self._waited, self._quiet_since = self._held.look(now)
-        if self._quiet_since == now:
-            self._look_again = now + LOOK_AT_HELD
-            return ""
+        if self._held is not None:
+            self._waited, self._quiet_since = self._held.look(now)
+            if self._quiet_since == now:
+                self._look_again = now + self._held.PERIOD
+                return ""
         if now >= self._ends_at + self._waited:
             return "timeout"
         if now >= max(self._outlet.last, self._quiet_since) + self._idle_for:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from errands.frontends.cli.fields import ALONE, ALWAYS, OF_AGENTS
+
 from .person import Person
 
 
@@ -85,6 +87,14 @@ def test_show_says_what_an_agent_did(person: Person) -> None:
     assert "2 tool calls: command, command" in shown
     assert "session" in shown
     assert person.types("show", "tools", "--json").object["recent_tools"] == ["command", "command"]
+
+
+@pytest.mark.spec("X7")
+def test_every_field_of_an_agent_in_json_is_explained(person: Person) -> None:
+    person.types("ask", "--wait", "--name", "plain", "hello")
+    others = ("commands", "before", "finally", "input", "sandbox")
+    known = [*ALWAYS, *OF_AGENTS, *(name for name in ALONE if name not in others)]
+    assert list(person.sees("plain")) == known
 
 
 @pytest.mark.spec("S15")

@@ -30,6 +30,7 @@ ALWAYS = {
     "due_at": "when it shall start, or null",
     "waits": "how many tasks it waits for",
     "run_id": "the id of the latest run, `ID.NUMBER`",
+    "span_id": "the span of that run in a trace",
     "started_at": "when that run started, or null",
     "completed_at": "when that run ended, or null",
     "exit_code": "its exit code, or null",
@@ -69,20 +70,14 @@ ALWAYS = {
     "runs": "how many runs it has had",
 }
 ALONE = {
-    "session": "the name of an agent's session",
-    "forked_from": "the session it began with a copy of, or null",
-    "tools": "the tools its agent may use; null: those it has by default",
-    "depth": "how many agents stand above this one",
-    "budget": "what a run of its agent may use",
-    "result": "the latest answer, or null",
     "commands": "the command and those that follow it; a text for a shell line, a list for words",
     "before": "the hooks that run first",
     "finally": "the hooks that run last",
+    "input": "how it takes input: `none`, `pipe`, `pty`",
+    "sandbox": "the walls around it: an object with `writable` and `network`, or null",
     "env": "the variables added to its environment, secrets masked",
     "after": "the tasks it was to wait for",
     "waiting_for": "those of them that have not ended",
-    "input": "how it takes input: `none`, `pipe`, `pty`",
-    "sandbox": "the walls around it: an object with `writable` and `network`, or null",
     "message": "the words it was started with, or null",
     "limits": "its limits; times in seconds, sizes in bytes",
     "files": "the files it left in its run's directory",
@@ -92,4 +87,13 @@ ALONE = {
     "approvals": "the questions about it, as objects",
     "history": "its runs, as objects",
     "output_tail": "the last lines of its output, masked; also in `wait` and `run --wait`",
+}
+# Of an agent's task alone, in the place of commands, hooks, input and sandbox.
+OF_AGENTS = {
+    "session": "the name of an agent's session",
+    "forked_from": "the session it began with a copy of, or null",
+    "tools": "the tools its agent may use; null: those it has by default",
+    "depth": "how many agents stand above this one",
+    "budget": "what a run of its agent may use",
+    "result": "the latest answer, or null",
 }

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from errands import config
-from errands.frontends.cli.fields import ALONE, ALWAYS
+from errands.frontends.cli.fields import ALONE, ALWAYS, OF_AGENTS
 from errands.frontends.cli.help import explained, spelled, usage_lines
 from errands.frontends.cli.options import HELP
 from errands.frontends.cli.verbs import GROUPS, load
@@ -66,6 +66,9 @@ def _fields() -> Iterator[str]:
     yield ""
     yield "`show --json` adds:"
     yield from _field_table(ALONE)
+    yield ""
+    yield "Of an agent it has, in the place of `commands`, `before`, `finally`, `input` and `sandbox`:"
+    yield from _field_table(OF_AGENTS)
 
 
 def _field_table(fields: Mapping[str, str]) -> Iterator[str]:
