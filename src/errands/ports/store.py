@@ -64,8 +64,7 @@ if TYPE_CHECKING:
         def claim(self, lane: str, *, limit: int, now: datetime, fit: Fit = ...) -> list[tuple[Task, Run]]:
             """Take the next ready runs of a lane, best priority and oldest first, and make them running.
 
-            `fit` is asked about each whose verdict rests on more than its words; one that is not fit is left
-            to whoever said so.
+            `fit` is asked about each whose verdict rests on more than its words; whoever says no holds it.
             """
 
         def add_waits(self, run_id: str, on: Sequence[str]) -> None:
@@ -221,6 +220,6 @@ class Query:
     before: str | None = None
 
 
-def always(task: Task, run: Run) -> bool:
+def any_run(task: Task, run: Run) -> bool:
     """Take every run for fit."""
     return True

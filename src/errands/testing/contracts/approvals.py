@@ -93,6 +93,20 @@ class ApprovalContract:
         assert {view.state for view in store.views(Query(states=("proposed",)))} == {"proposed"}
 
     @pytest.mark.spec("A10")
+    def test_however_many_runs_are_not_fit_the_next_one_that_is_gets_its_turn(self, store: Store) -> None:
+        for number in range(1200):
+            add(store, sample_task(f"a{number}-222222", verdict="ask"))
+        add(store, sample_task("b-222222"))
+
+        def fit(task: Task, run: Run) -> bool:
+            store.hold(run, now=START)
+            return False
+
+        with store:
+            [(task, _)] = store.claim("shell", limit=1, now=START, fit=fit)
+        assert task.id == "b-222222"
+
+    @pytest.mark.spec("A10")
     def test_holding_a_run_makes_answers_void_and_the_next_claim_another_attempt(self, store: Store) -> None:
         run, question = propose(store)
         with store:
