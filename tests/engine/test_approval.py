@@ -192,8 +192,14 @@ def test_a_caller_that_says_yes_is_recorded_as_such(asking: Engine, client: Engi
 def test_the_configuration_can_switch_yes_off(configured: Callable[..., Engine], harm: Draft) -> None:
     strict = configured({"approval.yes": "false"}, consent="yes")
 
-    assert strict.submit(harm).state == "proposed"
+    view = strict.submit(harm)
+
+    assert view.state == "proposed"
     assert strict.submit(HARMLESS).state == "pending"
+    for door in ("cli", "python"):
+        with pytest.raises(NotAPerson, match=r"approval\.yes is false"):
+            strict.approve(view.id, by="ada", door=door)
+    assert strict.approve(view.id, by="ada", door="web").state == "pending"
 
 
 @pytest.mark.spec("A9")

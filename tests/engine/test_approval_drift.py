@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from errands.bootstrap import open_engine
+from errands.engine import answering
 from errands.engine.engine import Engine
+from errands.engine.evidence import changes
 from errands.engine.home import Home
 from errands.model.draft import Draft
 from errands.model.errors import Drifted
@@ -108,6 +110,27 @@ def test_an_answer_to_what_has_changed_since_is_refused_and_asked_anew(
     assert asked.state == "proposed"
     assert [each.state for each in asking.approvals(view.id)] == ["void", "waiting"]
     assert asking.approve(view.id, **PERSON).state == "pending"
+
+
+@pytest.mark.spec("A10")
+def test_of_two_answers_to_what_has_changed_since_each_hears_so(
+    asking: Engine, home: Home, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view = asking.submit(script.draft)
+    script.write("second")
+
+    def read_while_another_answers(*evidence: Any) -> Any:
+        monkeypatch.undo()
+        other = open_engine(home)
+        with pytest.raises(Drifted, match=r"build\.sh has changed"):
+            other.approve(view.id, **PERSON)
+        other.close()
+        return changes(*evidence)
+
+    monkeypatch.setattr(answering, "changes", read_while_another_answers)
+    with pytest.raises(Drifted, match="that you saw is void"):
+        asking.approve(view.id, **PERSON)
+    assert [each.state for each in asking.approvals(view.id)] == ["void", "waiting"]
 
 
 @pytest.mark.spec("A10")

@@ -206,8 +206,7 @@ class _Witness:
 def denied(judgement: Judgement) -> Denied:
     forbidden = [reason.text for reason in judgement.reasons if reason.kind == "rule"]
     return Denied(
-        f"not allowed: {'; '.join(forbidden)}; "
-        "nothing was created: the rules are approval.deny in `errands config show`"
+        f"not allowed: {'; '.join(forbidden)}; the rules are approval.deny in `errands config show`"
     )
 
 

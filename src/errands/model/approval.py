@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 CONSENTS: tuple[Consent, ...] = ("none", "typed", "yes")
 # Who answers at one of these is a person: their own account on this machine, or a place that knows them.
 PERSONAL = ("terminal", "cli", "python", "chat", "web", "top", "discord")
+# Whoever answers at one of these may be a program, which answers for itself.
+UNATTENDED = ("cli", "python")
 
 
 @record
