@@ -74,18 +74,20 @@ def test_a_script_edited_between_yes_and_start_goes_back_to_waiting(
     asking: Engine, daemons: Daemons, script: Script
 ) -> None:
     view = asking.submit(script.draft)
-    asking.approve(view.id, **PERSON)
+    approved = asking.approve(view.id, **PERSON).approved_at
     script.write("second")
     daemons.start()
     eventually(lambda: asking.get(view.id).state == "proposed")
     asked = asking.get(view.id)
+    void, waiting = asking.approvals(view.id)
 
     assert (asked.latest.state, asked.approved_by, script.ran) == ("pending", None, [])
     assert asked.question is not None
     assert asked.question.reasons[-1].text == f"{script.place} has changed"
-    assert [each.state for each in asking.approvals(view.id)] == ["void", "waiting"]
+    # The yes counts no more, and stays on record.
+    assert (void.state, void.by, void.at, waiting.state) == ("void", "ada", approved, "waiting")
     assert [event.name for event in asking.events(view.id)] == [
-        "queued", "proposed", "drifted", "proposed",
+        "queued", "proposed", "approved", "drifted", "proposed",
     ]  # fmt: skip
     told = [notice.event for notice in asking.take_notices("user", reader="test")]
     assert told == ["proposed", f"proposed again {asked.question.id}"]

@@ -117,7 +117,7 @@ class ApprovalRows(Table):
         # A question that is still open, or an answer that was not used, was about what is no more.
         self.db.write(
             """
-            UPDATE approvals SET state = 'void', at = ?
+            UPDATE approvals SET state = 'void', at = coalesce(at, ?)
             WHERE task = ? AND run = ? AND state IN ('waiting', 'granted')
             """,
             (at, seq, run.number),

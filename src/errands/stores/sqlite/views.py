@@ -167,10 +167,10 @@ class ViewRows(Table):
                 SELECT run, 'proposed', asked_at, '', 0.2 FROM approvals
                 WHERE task = :task AND (at IS NULL OR at <> asked_at)
                 UNION ALL
-                SELECT run, CASE state WHEN 'granted' THEN 'approved' WHEN 'refused' THEN 'rejected'
-                                       ELSE state END,
-                       at, trim(coalesce('by ' || by || ' (' || door || ') ', '') || note), 0.2
-                FROM approvals WHERE task = :task AND state IN ('granted', 'refused', 'expired')
+                SELECT run, CASE state WHEN 'refused' THEN 'rejected' WHEN 'expired' THEN state
+                                       ELSE 'approved' END,
+                       at, trim('by ' || by || ' (' || door || ') ' || note), 0.2
+                FROM approvals WHERE task = :task AND by IS NOT NULL  -- what was granted may be void since
                 UNION ALL
                 SELECT number, 'started', started_at, '', 1 FROM runs
                 WHERE task = :task AND started_at IS NOT NULL
