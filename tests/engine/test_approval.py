@@ -324,6 +324,18 @@ def test_a_person_can_approve_exactly_this_for_all_times(asking: Engine, harm: D
 
 
 @pytest.mark.spec("A10")
+def test_what_was_approved_for_all_times_loads_nothing_that_nobody_saw(asking: Engine, harm: Draft) -> None:
+    asking.approve(asking.submit(harm).id, always=True, **PERSON)
+    preloaded = {**os.environ, "LD_PRELOAD": "/nowhere/x.so"}
+    view = asking.submit(Draft(command=harm.command, environ=preloaded))
+    task = asking.store.task(view.id)
+
+    assert view.approved_by == "ada (always)"
+    assert "LD_PRELOAD" not in asking.store.environment(task.action.environment)
+    assert "LD_PRELOAD" in task.removed.split()
+
+
+@pytest.mark.spec("A10")
 @pytest.mark.parametrize(
     "command", ["bash -c 'rm x'", ("env", "rm", "x"), ("python3", "-c", "1"), ("./x",), "rm $X"]
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from errands.bootstrap import open_engine
-from errands.engine.engine import Engine
+from errands.engine.engine import Engine, launcher
 from errands.engine.home import Home
 from errands.model.draft import Draft
 from errands.testing.engines import TestEngine
@@ -45,6 +45,23 @@ async def test_a_harmless_command_loses_what_would_make_it_load_something_else(
     assert {"LD_PRELOAD", "BASH_ENV"} <= set(removed)
     assert "COLOUR" not in removed
     assert names[0].detail.split() == removed
+
+
+@pytest.mark.spec("A7", "A10")
+def test_a_restart_is_recorded_for_whoever_consented_to_it(asking: Engine) -> None:
+    view = asking.submit(Draft(command=("rm", "/nowhere/x")))
+    asking.approve(view.id, by="ada", door="discord")
+    asking.cancel([view.id])
+    trusted = asking.restart(view.id)
+    asking.cancel([view.id])
+    consented = asking.restart(view.id, consent="yes", door="cli")
+
+    assert (trusted.approved_by, trusted.door) == ("ada", "discord")
+    assert (consented.approved_by, consented.door) == (f"{launcher()} (--yes)", "cli")
+    assert [(each.by, each.run) for each in asking.approvals(view.id)] == [
+        ("ada", 1),
+        (consented.approved_by, 3),
+    ]
 
 
 @pytest.mark.spec("A12", "A8")

@@ -72,12 +72,14 @@ class Launching:
             judgement = evolve(judgement, verdict="ask")
         way = self._way(judgement, consent)
         reasons: Sequence[Reason] = judgement.reasons
-        if task.verdict == "ask" and task.approved_by is not None and task.digest == ruling.digest:
+        by: str | None = None
+        at: datetime | None = now
+        if way is not None:
+            by = self._approver(way, launcher(), door)
+        elif task.verdict == "ask" and task.approved_by is not None and task.digest == ruling.digest:
             by, at, door = task.approved_by, task.approved_at, task.door
-        elif way is not None:
-            by, at = self._approver(way, launcher(), door), now
         else:
-            by, at = None, None
+            at = None
             reasons = (*reasons, Reason(text="is started again", kind="restart"))
         again = evolve(
             task,
@@ -166,6 +168,8 @@ class Launching:
         self._check_lane(draft.lane)
         environ = os.environ if draft.environ is None else draft.environ
         verdict = ruling.judgement.verdict
+        # Nobody looks at what was approved for all times, nor at what is harmless.
+        is_unseen = verdict == "auto" or kept is not None
         who = launcher(environ)
         if way is not None:
             by: str | None = self._approver(way, who, draft.door)
@@ -184,7 +188,7 @@ class Launching:
             action=Shell(
                 commands=commands,
                 cwd=ruling.cwd,
-                environment=self._environments.take(environ, ruling.project if verdict == "auto" else None),
+                environment=self._environments.take(environ, ruling.project if is_unseen else None),
                 env=draft.env,
                 before=draft.before,
                 lastly=draft.lastly,
