@@ -365,8 +365,17 @@ class Engine:
 def launcher(environ: Mapping[str, str] = os.environ) -> str:
     """Name whoever an environment belongs to: the run it was made for, or the person."""
     run = environ.get("ERRANDS_RUN_ID")
-    name = f"run {run}" if run else environ.get("USER") or environ.get("LOGNAME") or f"uid {os.getuid()}"
+    name = f"run {run}" if run else environ.get("USER") or environ.get("LOGNAME") or _account()
     return name.encode("utf-8", "replace").decode()
+
+
+def _account() -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"uid {os.getuid()}"
 
 
 def remove_tree(directory: str) -> None:

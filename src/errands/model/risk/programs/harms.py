@@ -28,8 +28,8 @@ FILES = {
     **_each("trash trash-put gio", Harm(text="moves {} to the trash", kind="delete", undo="yes")),
     **_each("truncate", Harm(text="cuts off the content of {}", kind="delete", undo="no")),
     **_each("dd", Harm(text="copies raw blocks: {}", kind="write", undo="no")),
-    **_each("mv gmv", Harm(text="moves or overwrites files: {}", kind="write", undo="no")),
-    **_each("cp gcp install ditto", Harm(text="copies and may overwrite files: {}", kind="write", undo="no")),
+    **_each("mv gmv", Harm(text="moves files, and may overwrite some: {}", kind="write")),
+    **_each("cp gcp install ditto", Harm(text="copies and may overwrite files: {}", kind="write")),
     **_each(
         "ln",
         Harm(text="replaces files by links: {}", kind="write", undo="no", when="-f --force"),
