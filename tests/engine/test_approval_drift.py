@@ -191,6 +191,37 @@ async def test_a_repository_whose_settings_change_is_asked_about(
 
 
 @pytest.mark.spec("A10")
+@pytest.mark.fault("F59")
+@pytest.mark.parametrize("is_new", [False, True])
+async def test_a_repository_within_a_repository_counts_as_well(
+    engine: TestEngine, asking: Engine, tmp_path: Path, is_new: bool
+) -> None:
+    def git(*words: str) -> None:
+        identity = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "advice.addEmbeddedRepo=false")
+        subprocess.run(["git", "-C", str(tmp_path), *identity, *words], check=True)
+
+    git("init", "-q")
+    git("init", "-q", "inner")
+    git("-C", "inner", "commit", "-q", "--allow-empty", "-m", "x")
+    if not is_new:
+        git("add", "inner")
+    gate = await engine.started("echo ready; read line", input="pipe")
+    view = asking.submit(Draft(command=("git", "status"), cwd=str(tmp_path), after=(gate.id,)))
+    assert (view.state, view.verdict) == ("pending", "auto")
+    git("-C", "inner", "config", "core.fsmonitor", "/nowhere/x")
+    if is_new:
+        git("add", "inner")
+    await engine.send(gate.id, b"\n")
+    await until(lambda: asking.get(view.id).state == "proposed")
+
+    assert [event.detail for event in await engine.events(view.id) if event.name == "drifted"] == [
+        f"{tmp_path}/.git/index names other repositories"
+        if is_new
+        else f"{tmp_path}/inner/.git/config has changed"
+    ]
+
+
+@pytest.mark.spec("A10")
 async def test_a_file_that_becomes_a_link_elsewhere_is_asked_about(
     engine: TestEngine, asking: Engine, tmp_path: Path
 ) -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 
 from errands.engine.enclosing import bubblewrap
-from errands.engine.evidence import DEFAULT_PATH, fingerprint, repository_files, resolved
-from errands.engine.surroundings import Here
+from errands.engine.evidence import DEFAULT_PATH, fingerprint, inner_print, resolved
+from errands.engine.surroundings import TEMPORARY, Here
 from errands.model.action import Shell
 from errands.model.approval import Evidence, digest, evidence_text
 from errands.model.draft import check
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from errands.config import Config
+    from errands.engine.repositories import Repositories
     from errands.model.draft import Draft
     from errands.model.risk.surroundings import Program
     from errands.model.risk.verdict import Judgement
     from errands.model.sandbox import Walls
 
 _MOST = 256  # judgements remembered
-_TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/private/var/tmp")
 
 
 @record
@@ -131,8 +131,10 @@ class Judging:
 
     def _evidence(self, judgement: Judgement, witness: _Witness, path: str) -> Evidence | None:
         names = [*judgement.scripts]
-        for directory in witness.repositories:
-            names += repository_files(directory)
+        indexes: dict[str, None] = {}
+        for repositories in witness.repositories:
+            names += repositories.files
+            indexes.update(repositories.indexes)
         programs = {name: resolved(name, path, witness.cwd) for name in witness.programs}
         links = witness.links
         if judgement.verdict == "auto":
@@ -150,6 +152,7 @@ class Judging:
             files={name: fingerprint(name) for name in dict.fromkeys(names)},
             programs=programs,
             links=links,
+            indexes={name: inner_print(name) for name in indexes},
             path=path if programs else "",
         )
 
@@ -179,7 +182,7 @@ class _Witness:
         self.cwd, self.project, self.home, self.shell = here.cwd, here.project, here.home, here.shell
         self.programs: dict[str, None] = {} if other is None else other.programs
         self.links: dict[str, str] = {} if other is None else other.links
-        self.repositories: dict[str, None] = {} if other is None else other.repositories
+        self.repositories: list[Repositories] = [] if other is None else other.repositories
 
     def at(self, directory: str) -> _Witness:
         return _Witness(self._here.at(directory), self)
@@ -199,7 +202,7 @@ class _Witness:
         return self._here.program(name)
 
     def git_dangers(self, directory: str) -> tuple[str, ...]:
-        self.repositories[os.path.join(self.cwd, directory)] = None
+        self.repositories.append(self._here.repositories(directory))
         return self._here.git_dangers(directory)
 
 
@@ -215,7 +218,7 @@ def _is_safe(entry: str, project: str) -> bool:
     if not entry.startswith("/"):
         return False
     for each in dict.fromkeys((entry, os.path.realpath(entry))):
-        if is_within(each, project) or any(is_within(each, directory) for directory in _TEMPORARY):
+        if is_within(each, project) or any(is_within(each, directory) for directory in TEMPORARY):
             return False
     try:
         found = os.stat(entry)

@@ -53,12 +53,14 @@ class Evidence:
     """What a verdict rests on besides the words.
 
     `files` are paths with a print of their content (empty: there is no such file), `programs` are bare names
-    with the file that `path` leads to, `links` are paths with what they really are.
+    with the file that `path` leads to, `links` are paths with what they really are, `indexes` are those of
+    git with a print of the repositories they name.
     """
 
     files: Mapping[str, str] = {}
     programs: Mapping[str, str] = {}
     links: Mapping[str, str] = {}
+    indexes: Mapping[str, str] = {}
     path: str = ""
 
 
@@ -113,5 +115,6 @@ def _plain(evidence: Evidence) -> dict[str, object]:
         "files": dict(sorted(evidence.files.items())),
         "programs": dict(sorted(evidence.programs.items())),
         "links": dict(sorted(evidence.links.items())),
+        "indexes": dict(sorted(evidence.indexes.items())),
         "path": evidence.path,
     }
