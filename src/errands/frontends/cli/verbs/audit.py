@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errands.frontends.cli.options import JSON, Operand, Option, Verb, whole_from_one
 from errands.frontends.cli.proposing import told
-from errands.frontends.cli.showing import local
+from errands.frontends.cli.showing import local, result
 from errands.model.errors import NotFound
 from errands.model.sanitise import line
 from errands.text import Cell, Column, facts, table
@@ -26,6 +26,7 @@ COLUMNS = (
     Column(title="ANSWER"),
     Column(title="BY", flex=2),
     Column(title="FROM"),
+    Column(title="THEN"),
     Column(title="COMMAND", flex=1, least=12),
 )
 COLOURS: dict[str, Colour] = {"waiting": "magenta", "granted": "green", "refused": "red"}
@@ -39,40 +40,54 @@ def audit(context: Context, arguments: Arguments) -> int:
         found = engine.approvals(engine.resolve(arguments.id))[::-1][: arguments.number]
     if arguments.json:
         for each in found:
-            context.tell_json(_plain(each))
+            context.tell_json(
+                {**_plain(each), "command": _command(context, each), "then": _then(context, each)}
+            )
     elif not found:
         context.say("nothing was asked about yet; what the judge finds harmless starts without a question")
     elif arguments.id is None:
         context.say(*table(COLUMNS, _rows(context, found), context.look))
     else:
         for number, each in enumerate(found):
-            context.say(*([""] if number else []), *facts(_facts(each), context.look, indent=0))
+            context.say(*([""] if number else []), *facts(_facts(context, each), context.look, indent=0))
     return 0
 
 
 def _rows(context: Context, found: list[Approval]) -> Iterator[tuple[str | Cell, ...]]:
-    commands: dict[str, str] = {}
     for each in found:
-        if each.task_id not in commands:
-            try:
-                commands[each.task_id] = context.engine.store.view(each.task_id).command
-            except NotFound:
-                commands[each.task_id] = ""  # cleared meanwhile
         yield (
             local(each.asked_at),
             Cell(text=each.task_id, colour="bold"),
             Cell(text=each.state, colour=COLOURS.get(each.state, "")),
             line(each.by or ""),
             line(each.door or ""),
-            told(commands[each.task_id]),
+            _then(context, each),
+            told(_command(context, each)),
         )
 
 
-def _facts(each: Approval) -> Iterator[tuple[str, str]]:
+def _command(context: Context, each: Approval) -> str:
+    try:
+        return context.engine.store.view(each.task_id).command
+    except NotFound:
+        return ""  # cleared meanwhile
+
+
+def _then(context: Context, each: Approval) -> str:
+    """Say what became of the run that was asked about."""
+    if each.state != "granted":
+        return ""
+    runs = [run for run in context.engine.store.history(each.task_id) if run.number == each.run]
+    return " ".join(filter(None, (runs[0].state, result(runs[0])))) if runs else "cleared"
+
+
+def _facts(context: Context, each: Approval) -> Iterator[tuple[str, str]]:
     yield "asked", f"{local(each.asked_at)} about run {each.run} of {each.task_id}"
+    yield "command", told(_command(context, each))
     yield "because", "\n".join(told(reason.text) for reason in each.reasons)
     yield "answer", each.state + (f" at {local(each.at)}" if each.at else "")
     yield "by", line(each.by or "") + (f" ({line(each.door)})" if each.door else "")
+    yield "then", _then(context, each)
     yield "note", told(each.note)
     yield "expires", local(each.expires_at) if each.state == "waiting" else ""
     yield "digest", each.digest
