@@ -29,7 +29,7 @@ def approve(context: Context, arguments: Arguments) -> int:
         question=before.question.id if before.question else None,
     )
     if person and not arguments.json and not arguments.quiet:
-        context.note(*question(facts_of(before), context.error_look))
+        context.note(*question(facts_of(context, before), context.error_look))
     context.ensure_daemon()
     return reply(context, arguments, view)
 
