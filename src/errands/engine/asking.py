@@ -9,6 +9,7 @@ from errands.engine.settle import notice_body, settle
 from errands.model.approval import digest, evidence_from, evidence_text
 from errands.model.notice import Address
 from errands.model.record import evolve
+from errands.model.view import plain_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def ask(
         more={
             "approval": question.id,
             "reasons": [each.text for each in reasons],
-            "expires_at": question.expires_at.isoformat().replace("+00:00", "Z"),
+            "expires_at": plain_value(question.expires_at),
         },
     )  # fmt: skip
     event = "proposed" if is_first else f"proposed again {question.id}"

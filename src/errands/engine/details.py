@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.model.record import fields
-from errands.model.view import plain_value
+from errands.model.view import approval_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
     from errands.engine.engine import Engine
     from errands.model.action import Command
-    from errands.model.approval import Approval
     from errands.model.limits import Limits
     from errands.model.sandbox import Sandbox
     from errands.model.task import Task
@@ -34,7 +33,7 @@ def details(engine: Engine, task: Task, view: View) -> dict[str, Any]:
         "digest": task.digest,
         "evidence": _evidence(task.evidence),
         "removed_variables": task.removed.split(),
-        "approvals": [_asked(each) for each in engine.store.approvals(task.id)],
+        "approvals": [approval_json(each) for each in engine.store.approvals(task.id)],
     }
 
 
@@ -60,8 +59,3 @@ def _evidence(text: str | None) -> Any:
     import json
 
     return json.loads(text)
-
-
-def _asked(approval: Approval) -> dict[str, Any]:
-    facts = {name: plain_value(getattr(approval, name)) for name in fields(approval) if name != "task_id"}
-    return {**facts, "reasons": [each.text for each in approval.reasons]}

@@ -77,8 +77,6 @@ class Dispatcher:
 
         Otherwise it is held, and a person is asked anew. Call it inside a transaction.
         """
-        if task.verdict == "auto" and task.evidence is None:
-            return True
         within = self._config.approval.expires
         evidence = evidence_of(task)
         fresh = None if evidence is None else refreshed(evidence, task.action.cwd)

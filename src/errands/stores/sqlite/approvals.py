@@ -127,12 +127,12 @@ class ApprovalRows(Table):
         self.db.write(
             """
             UPDATE tasks SET state = ?, approved_by = ?, approved_at = ?, door = ?, verdict = ?, digest = ?,
-                             evidence = ?, removed = ?, environment = ?, updated_at = ?
+                             evidence = ?, updated_at = ?
             WHERE id = ?
             """,
             (
                 task.state, task.approved_by, maybe_micros(task.approved_at), task.door, task.verdict,
-                task.digest, task.evidence, task.removed, task.action.environment, micros(now), task.id,
+                task.digest, task.evidence, micros(now), task.id,
             ),
         )  # fmt: skip
 

@@ -7,12 +7,12 @@ from errands.frontends.cli.proposing import told
 from errands.frontends.cli.showing import local, result
 from errands.model.errors import NotFound
 from errands.model.sanitise import line
+from errands.model.view import approval_json
 from errands.text import Cell, Column, facts, table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from errands.frontends.cli.context import Context
     from errands.frontends.cli.options import Arguments
@@ -41,7 +41,7 @@ def audit(context: Context, arguments: Arguments) -> int:
     if arguments.json:
         for each in found:
             context.tell_json(
-                {**_plain(each), "command": _command(context, each), "then": _then(context, each)}
+                {**approval_json(each), "command": _command(context, each), "then": _then(context, each)}
             )
     elif not found:
         context.say("nothing was asked about yet; what the judge finds harmless starts without a question")
@@ -91,27 +91,6 @@ def _facts(context: Context, each: Approval) -> Iterator[tuple[str, str]]:
     yield "note", told(each.note)
     yield "expires", local(each.expires_at) if each.state == "waiting" else ""
     yield "digest", each.digest
-
-
-def _plain(each: Approval) -> dict[str, Any]:
-    return {
-        "id": each.id,
-        "task": each.task_id,
-        "run": each.run,
-        "state": each.state,
-        "asked_at": _iso(each.asked_at),
-        "expires_at": _iso(each.expires_at),
-        "answered_at": _iso(each.at),
-        "by": each.by,
-        "door": each.door,
-        "note": each.note,
-        "digest": each.digest,
-        "reasons": [{"text": one.text, "undo": one.undo, "kind": one.kind} for one in each.reasons],
-    }
-
-
-def _iso(moment: Any) -> str | None:
-    return None if moment is None else moment.isoformat().replace("+00:00", "Z")
 
 
 VERBS = (
