@@ -337,7 +337,17 @@ def test_what_was_approved_for_all_times_loads_nothing_that_nobody_saw(asking: E
 
 @pytest.mark.spec("A10")
 @pytest.mark.parametrize(
-    "command", ["bash -c 'rm x'", ("env", "rm", "x"), ("python3", "-c", "1"), ("./x",), "rm $X"]
+    "command",
+    [
+        "bash -c 'rm x'",
+        ("env", "rm", "x"),
+        ("python3", "-c", "1"),
+        ("./x",),
+        "rm $X",
+        "uv run x",
+        "npx x",
+        "pip install .",
+    ],
 )
 def test_what_may_be_something_else_each_time_is_not_approved_for_all_times(
     asking: Engine, command: str | tuple[str, ...]

@@ -175,12 +175,12 @@ PACKAGES = {
     **_uses(
         "pip",
         "install download wheel",
-        Harm(text="installs packages, which runs their code: {}", kind="network"),
+        Harm(text="installs packages, which runs their code: {}", kind="script"),
     ),
     **_uses(
         "pip3",
         "install download wheel",
-        Harm(text="installs packages, which runs their code: {}", kind="network"),
+        Harm(text="installs packages, which runs their code: {}", kind="script"),
     ),
     **_uses("pip", "uninstall", Harm(text="removes packages: {}", kind="delete")),
     **_uses("pip3", "uninstall", Harm(text="removes packages: {}", kind="delete")),
@@ -188,7 +188,7 @@ PACKAGES = {
         f"{program} {use}": (
             Harm(
                 text="installs packages, which runs their scripts: {}",
-                kind="network",
+                kind="script",
                 nothing="those of the project",
             ),
         )
@@ -207,7 +207,7 @@ PACKAGES = {
         for program in ("npm", "pnpm", "yarn", "bun", "deno")
         for use in ("run", "test", "start", "exec", "run-script", "task")
     },
-    **_each("npx pnpx bunx uvx pipx", Harm(text="downloads and runs a package: {}", kind="network")),
+    **_each("npx pnpx bunx uvx pipx", Harm(text="downloads and runs a package: {}", kind="script")),
     **_each("yarn pnpm", Harm(text="runs the project's package manager", kind="script")),
     **_each(
         "apt apt-get aptitude yum dnf zypper pacman apk brew port snap flatpak emerge nix nix-env guix",
