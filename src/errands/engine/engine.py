@@ -158,6 +158,7 @@ class Engine:
 
     def cancel(self, task_ids: Iterable[str], *, by: str | None = None) -> list[View]:
         """End tasks: pending ones now, running ones by a request to the holder. Repeating is harmless."""
+        from errands.engine.launcher import launcher
         from errands.engine.settle import settle
 
         ids = [self.resolve(each) for each in task_ids]
@@ -175,6 +176,8 @@ class Engine:
 
     def stop(self, task_id: str, *, by: str | None = None) -> View:
         """End a task's running run; a pending one is not stopped but cancelled."""
+        from errands.engine.launcher import launcher
+
         view, who = self.get(task_id), by or launcher()
         if view.latest.state != "running":
             raise IllegalMove(f"task {view.id} is {view.state}; only a running one can be stopped")
@@ -360,22 +363,6 @@ class Engine:
     def list(self, query: Query) -> list[View]:
         """List tasks, newest first."""
         return [self._shown(each) for each in self.store.views(query)]
-
-
-def launcher(environ: Mapping[str, str] = os.environ) -> str:
-    """Name whoever an environment belongs to: the run it was made for, or the person."""
-    run = environ.get("ERRANDS_RUN_ID")
-    name = f"run {run}" if run else environ.get("USER") or environ.get("LOGNAME") or _account()
-    return name.encode("utf-8", "replace").decode()
-
-
-def _account() -> str:
-    import pwd
-
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return f"uid {os.getuid()}"
 
 
 def remove_tree(directory: str) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from errands.engine.asking import ask
-from errands.engine.engine import launcher
 from errands.engine.environments import Environments
+from errands.engine.launcher import launcher
 from errands.engine.settle import settle
 from errands.model.action import Shell, written
 from errands.model.approval import way_in

@@ -65,7 +65,7 @@ def ask(context: Context, view: View) -> View | None:
 
     The task was stored before, so what they see is what would run.
     """
-    from errands.engine.engine import launcher
+    from errands.engine.launcher import launcher
 
     by, number, yes = launcher(context.environ), view.question.id if view.question else None, False
     try:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def approve(context: Context, arguments: Arguments) -> int:
-    from errands.engine.engine import launcher
+    from errands.engine.launcher import launcher
     from errands.frontends.cli.asking import question
     from errands.frontends.cli.proposing import facts_of
 
@@ -35,7 +35,7 @@ def approve(context: Context, arguments: Arguments) -> int:
 
 
 def reject(context: Context, arguments: Arguments) -> int:
-    from errands.engine.engine import launcher
+    from errands.engine.launcher import launcher
 
     view = context.engine.reject(
         _waiting(context, arguments.id),
