@@ -20,7 +20,7 @@ from errands.config import load
 from errands.engine.engine import Engine
 from errands.engine.home import Home
 from errands.model.draft import Draft
-from errands.model.errors import AlreadyResolved, BadValue, Denied, IllegalMove, NotAPerson
+from errands.model.errors import AlreadyResolved, BadValue, Denied, Drifted, IllegalMove, NotAPerson
 from errands.model.view import as_json, exit_code
 from errands.ports.store import Query
 from errands.testing.engines import TestEngine, embedded, until
@@ -303,6 +303,23 @@ def test_an_answer_counts_for_the_question_that_was_seen(asking: Engine, harm: D
     assert asking.approve(view.id, question=view.question.id, **PERSON).state == "pending"
     with pytest.raises(IllegalMove, match="nothing is asked about it"):
         asking.approve(asking.submit(HARMLESS).id, **PERSON)
+
+
+@pytest.mark.spec("A10")
+async def test_a_program_can_say_which_question_a_person_saw(
+    engine: TestEngine, asking: Engine, harm: Draft
+) -> None:
+    view = asking.submit(harm)
+    assert view.question is not None
+    with pytest.raises(Drifted):
+        await engine.reject(view.id, by="ada", question=view.question.id + 1)
+    with pytest.raises(Drifted):
+        await engine.approve(view.id, by="ada", question=view.question.id + 1)
+
+    assert (await engine.approve(view.id, by="ada", question=view.question.id)).approved_by == "ada"
+    await engine.wait(view.id)
+    with pytest.raises(IllegalMove, match="is rejected, so it cannot be started again"):
+        asking.restart(asking.reject(asking.submit(harm).id, **PERSON).id)
 
 
 @pytest.mark.spec("D1")

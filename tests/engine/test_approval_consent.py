@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from errands.bootstrap import open_engine
-from errands.engine.engine import Engine, launcher
+from errands.engine.engine import Engine
+from errands.engine.environments import Environments
 from errands.engine.home import Home
+from errands.engine.launcher import launcher
 from errands.model.draft import Draft
 from errands.testing.engines import TestEngine
 
@@ -45,6 +47,14 @@ async def test_a_harmless_command_loses_what_would_make_it_load_something_else(
     assert {"LD_PRELOAD", "BASH_ENV"} <= set(removed)
     assert "COLOUR" not in removed
     assert names[0].detail.split() == removed
+
+
+def test_what_is_remembered_of_environments_has_a_bound() -> None:
+    environments = Environments()
+    for number in range(999):
+        environments.take({"A": "b"}, f"/project-{number}")
+
+    assert len(vars(environments)["_known"]) < 99
 
 
 @pytest.mark.spec("A7", "A10")

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+_MOST = 64  # projects remembered
+
+
 class Environments:
     """The environment that was taken last: its digest, its variables, and the names of those it lost."""
 
@@ -35,6 +38,8 @@ class Environments:
             self._known.clear()
         known = self._known.get(project)
         if known is None:
+            if len(self._known) >= _MOST:
+                self._known.clear()
             known = self._known[project] = _stored(environ, project)
         self.digest, self.variables, self.removed = known
         return self.digest

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from errands.model.risk.verdict import Judgement
     from errands.model.sandbox import Walls
 
-_MOST = 256  # judgements remembered
+_MOST = 256  # judgements, and search paths, remembered
 
 
 @record
@@ -160,6 +160,8 @@ class Judging:
         """Tell whether something that is not to be trusted could take the place of a program."""
         exposed = self._open.get((path, project))
         if exposed is None:
+            if len(self._open) >= _MOST:
+                self._open.clear()
             exposed = self._open[path, project] = frozenset(
                 entry for entry in path.split(":") if not _is_safe(entry, project)
             )
