@@ -115,6 +115,22 @@ def test_an_answer_to_what_has_changed_since_is_refused_and_asked_anew(
 
 
 @pytest.mark.spec("A10")
+async def test_a_script_whose_name_is_no_text_goes_back_to_waiting_too(
+    engine: TestEngine, asking: Engine, tmp_path: Path
+) -> None:
+    script = tmp_path / os.fsdecode(b"\xff.sh")
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    gate = await engine.started("echo ready; read line", input="pipe")
+    view = await engine.submit([str(script)], after=(gate.id,))
+    script.write_text("#!/bin/sh\nexit 1\n")
+    await engine.send(gate.id, b"\n")
+    await until(lambda: asking.get(view.id).state == "proposed")
+
+    assert (await engine.finished(("true",))).state == "completed"
+
+
+@pytest.mark.spec("A10")
 def test_of_two_answers_to_what_has_changed_since_each_hears_so(
     asking: Engine, home: Home, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:

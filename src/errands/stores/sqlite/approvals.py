@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from errands.model.plain import plain_text
+from errands.model.plain import plain_text, utf8
 from errands.stores.sqlite.rows import maybe_micros, maybe_moment, micros, moment
 from errands.stores.sqlite.table import Table
 
@@ -81,7 +81,7 @@ class ApprovalRows(Table):
                 UPDATE approvals SET state = ?, by = ?, door = ?, at = ?, note = ?
                 WHERE id = ? AND state = 'waiting'
                 """,
-                (state, by, door, micros(now), note, approval_id),
+                (state, utf8(by), door, micros(now), utf8(note), approval_id),
             ).rowcount
         )
 
@@ -92,7 +92,7 @@ class ApprovalRows(Table):
             UPDATE tasks SET state = 'active', approved_by = ?, approved_at = ?, door = ?, updated_at = ?
             WHERE id = ? AND state = 'proposed' RETURNING run
             """,
-            (by, at, door, at, task_id),
+            (utf8(by), at, door, at, task_id),
         ).fetchall()
         for (seq,) in rows:
             self.db.write("UPDATE runs SET held = 0 WHERE seq = ? AND state = 'pending'", (seq,))
@@ -149,7 +149,7 @@ class ApprovalRows(Table):
         )
 
     def keep_always(self, digest: str, *, by: str, now: datetime) -> None:
-        self.db.write("INSERT OR REPLACE INTO always VALUES (?, ?, ?)", (digest, by, micros(now)))
+        self.db.write("INSERT OR REPLACE INTO always VALUES (?, ?, ?)", (digest, utf8(by), micros(now)))
 
     def always(self, digest: str) -> str | None:
         rows = self.db.read("SELECT by FROM always WHERE digest = ?", (digest,))

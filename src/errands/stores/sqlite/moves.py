@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from errands.model.errors import StoreUnreadable
+from errands.model.plain import utf8
 from errands.model.run import task_of
 from errands.ports.store import any_run
 from errands.stores.sqlite.rows import (
@@ -229,7 +230,7 @@ class MoveRows(Table):
         (seq,) = self.one("SELECT seq FROM tasks WHERE id = ?", task_id)
         self.db.write(
             "INSERT INTO events (task, run, name, at, detail) VALUES (?, ?, ?, ?, ?)",
-            (seq, run, name, micros(now), detail),
+            (seq, run, name, micros(now), utf8(detail)),
         )
 
     def task(self, task_id: str) -> Task:
@@ -278,7 +279,7 @@ class MoveRows(Table):
         self, run_id: str, run_state: str, task_state: str, failure: str | None, error: str, now: datetime
     ) -> bool:
         task_id, number = task_of(run_id)
-        at = micros(now)
+        at, error = micros(now), utf8(error)
         rows = self.db.write(
             """
             UPDATE runs SET state = ?, completed_at = ?, failure = ?, error = ?

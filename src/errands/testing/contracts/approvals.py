@@ -122,6 +122,20 @@ class ApprovalContract:
         [(_, again)] = claim(store)
         assert (started.attempt, again.attempt) == (1, 2)
 
+    @pytest.mark.spec("A7")
+    def test_words_that_are_no_text_are_kept_as_well_as_can_be(self, store: Store) -> None:
+        run, question = propose(store)
+        with store:
+            store.add_event(run.task_id, "drifted", run=1, now=START, detail="\udcff.sh has changed")
+            store.answer(question.id, "refused", by="\udcff", door="cli", now=START, note="\udcff")
+            store.keep_always("digest", by="\udcff", now=START)
+            store.grant(run.task_id, by="\udcff", door="cli", now=START)
+            store.turn_down(run.id, why="rejected: \udcff", now=START)
+        [answered] = store.approvals()
+        assert (answered.by, answered.note, store.always("digest")) == ("\ufffd", "\ufffd", "\ufffd")
+        assert store.view(run.task_id).latest.error == "rejected: \ufffd"
+        assert "\ufffd.sh has changed" in [event.detail for event in store.events(run.task_id)]
+
     @pytest.mark.spec("A10")
     def test_questions_expire_in_their_order(self, store: Store) -> None:
         assert store.next_expiry() is None
