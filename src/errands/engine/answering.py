@@ -5,11 +5,11 @@ Task output, notices, schedules and agents are none; neither is whatever runs in
 
 from __future__ import annotations
 
-from errands.engine.asking import ask_again, evidence_of, expire, turn_down
+from errands.engine.asking import ask_again, expire, turn_down
 from errands.engine.evidence import changes, refreshed
 from errands.engine.inside import enclosing_run
 from errands.engine.judging import denied
-from errands.model.approval import PERSONAL, UNATTENDED
+from errands.model.approval import PERSONAL, UNATTENDED, evidence_of
 from errands.model.errors import AlreadyResolved, BadValue, Drifted, IllegalMove, NotAPerson
 
 TYPE_CHECKING = False

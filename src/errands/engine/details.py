@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from errands.model.approval import evidence_of
+from errands.model.errors import StoreUnreadable
 from errands.model.record import fields
 from errands.model.view import approval_json
 
@@ -31,7 +33,7 @@ def details(engine: Engine, task: Task, view: View) -> dict[str, Any]:
         "limits": _limits(task.limits),
         "files": engine.files(view.latest.id),
         "digest": task.digest,
-        "evidence": _evidence(task.evidence),
+        "evidence": _evidence(task),
         "removed_variables": task.removed.split(),
         "approvals": [approval_json(each) for each in engine.store.approvals(task.id)],
     }
@@ -53,9 +55,9 @@ def _limits(limits: Limits) -> dict[str, Any]:
     }
 
 
-def _evidence(text: str | None) -> Any:
-    if text is None:
-        return None
-    import json
-
-    return json.loads(text)
+def _evidence(task: Task) -> dict[str, Any] | None:
+    try:
+        found = evidence_of(task)
+    except StoreUnreadable:
+        return None  # all else can still be shown; `doctor` names it
+    return None if found is None else {name: getattr(found, name) for name in fields(found)}

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from errands.config import Config
-from errands.engine.asking import ask_again, evidence_of
+from errands.engine.asking import ask_again
 from errands.engine.evidence import changes, refreshed
 from errands.engine.home import Home
 from errands.model.action import written
+from errands.model.approval import evidence_of
 from errands.model.record import evolve
 from errands.model.run import Run
 from errands.model.task import Task

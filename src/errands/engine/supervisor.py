@@ -14,7 +14,7 @@ from errands.engine.dispatcher import Dispatcher
 from errands.engine.home import Home, last_output
 from errands.engine.settle import notice_body, pass_on
 from errands.model.ending import Ending
-from errands.model.errors import ErrandsError
+from errands.model.errors import ErrandsError, StoreUnreadable
 from errands.model.notice import Address
 from errands.model.record import evolve
 from errands.model.rollup import rollup
@@ -100,7 +100,12 @@ class Supervisor:
 
     def _next_attempt(self, task: Task, run: Run) -> tuple[Task, Run] | None:
         """Give a run to start anew because its last attempt provably never started, if it still may start."""
-        if not self._dispatcher.is_fit(task, run, self._clock.now()):
+        try:
+            is_fit = self._dispatcher.is_fit(task, run, self._clock.now())
+        except StoreUnreadable as error:
+            self._ended[run.id] = Ended(run_id=run.id, ending=Ending(error=str(error)))
+            return None
+        if not is_fit:
             self._dispatcher.free(run.id)
             self._live.pop(run.id, None)
             self._heard.pop(run.id, None)

@@ -6,6 +6,7 @@ asked makes it void, and is asked about anew.
 
 from __future__ import annotations
 
+from errands.model.errors import StoreUnreadable
 from errands.model.plain import plain_text
 from errands.model.record import record
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from errands.model.action import Shell
     from errands.model.risk.verdict import Judgement, Reason
+    from errands.model.task import Task
 
     Consent = Literal["none", "typed", "yes"]
     ApprovalState = Literal["waiting", "granted", "refused", "expired", "void"]
@@ -68,10 +70,20 @@ def evidence_text(evidence: Evidence) -> str:
     return plain_text(_plain(evidence))
 
 
-def evidence_from(text: str) -> Evidence:
+def evidence_of(task: Task) -> Evidence | None:
+    """Read what the verdict about a task rests on; what cannot be understood says whose it is."""
+    if task.evidence is None:
+        return None
     import json
 
-    return Evidence(**json.loads(text))
+    try:
+        evidence = Evidence(**json.loads(task.evidence))
+        _plain(evidence)
+    except (ValueError, TypeError, AttributeError) as error:
+        raise StoreUnreadable(
+            f"the evidence of task {task.id} is damaged ({error}); see `errands doctor`"
+        ) from error
+    return evidence
 
 
 def digest(action: Shell, evidence: Evidence | None = None) -> str:

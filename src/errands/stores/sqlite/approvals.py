@@ -184,4 +184,8 @@ def _reasons(text: str) -> tuple[Reason, ...]:
 
     from errands.model.risk.verdict import Reason
 
-    return tuple(Reason(text=said, undo=undo, kind=kind) for said, undo, kind in json.loads(text))
+    try:
+        return tuple(Reason(text=said, undo=undo, kind=kind) for said, undo, kind in json.loads(text))
+    except (ValueError, TypeError):
+        # One damaged question must not hide the others, and can still be answered.
+        return (Reason(text="the reasons are damaged; look at the command", kind="damage"),)

@@ -88,12 +88,12 @@ class MoveRows(Table):
         try:
             task = task_from(columns[:_WIDTH])
             run = run_from(task.id, (number, cause, "running", attempt + 1, *rest), started=now)
+            # What was judged by its words alone is still what it was.
+            if (task.verdict != "auto" or task.evidence is not None) and not fit(task, run):
+                return None
         except StoreUnreadable as error:
             # One damaged record must not keep the others from running.
             self._give_up(seq, task_seq, str(error), at)
-            return None
-        # What was judged by its words alone is still what it was.
-        if (task.verdict != "auto" or task.evidence is not None) and not fit(task, run):
             return None
         self.db.write(
             """

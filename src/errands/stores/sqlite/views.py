@@ -84,11 +84,13 @@ class ViewRows(Table):
 
     def damaged(self) -> list[str]:
         """Name the tasks whose records cannot be understood. It reads everything: for `doctor` alone."""
+        from errands.model.approval import evidence_of
+
         rows = self.db.read(f"SELECT {_TASK}, {_RUN} FROM tasks LEFT JOIN runs ON runs.seq = tasks.run")
         found = [str(row[0]) for row in rows if row[_WIDTH] is None or self._readable(row) is None]
         for row in self.db.read(f"SELECT {TASK_COLUMNS} FROM tasks"):
             try:
-                task_from(row)
+                evidence_of(task_from(row))
             except StoreUnreadable:
                 found.append(str(row[0]))
         return sorted(set(found))

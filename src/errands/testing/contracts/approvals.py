@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from errands.model.approval import Approval
+from errands.model.approval import Approval, evidence_of
 from errands.model.risk.verdict import Reason
 from errands.model.run import Run
 from errands.model.states import OPEN
@@ -121,6 +121,22 @@ class ApprovalContract:
             store.grant(run.task_id, by="ada", door="web", now=START)
         [(_, again)] = claim(store)
         assert (started.attempt, again.attempt) == (1, 2)
+
+    @pytest.mark.spec("A10")
+    def test_damaged_evidence_fails_alone(self, store: Store) -> None:
+        for name, evidence in (("a", "nonsense"), ("b", "[]"), ("c", '{"files": 3}')):
+            add(store, sample_task(f"{name}-222222", evidence=evidence))
+        add(store, sample_task("d-222222"))
+
+        def fit(task: Task, run: Run) -> bool:
+            return evidence_of(task) is not None
+
+        assert store.damaged() == ["a-222222", "b-222222", "c-222222"]
+        with store:
+            claimed = store.claim("shell", limit=10, now=START, fit=fit)
+        assert [task.id for task, _ in claimed] == ["d-222222"]
+        assert store.view("a-222222").latest.state == "failed"
+        assert "is damaged" in (store.view("c-222222").latest.error or "")
 
     @pytest.mark.spec("A7")
     def test_words_that_are_no_text_are_kept_as_well_as_can_be(self, store: Store) -> None:
