@@ -21,6 +21,7 @@ from errands.engine.engine import Engine
 from errands.engine.home import Home
 from errands.model.draft import Draft
 from errands.model.errors import AlreadyResolved, BadValue, Denied, Drifted, IllegalMove, NotAPerson
+from errands.model.record import evolve
 from errands.model.view import as_json, exit_code
 from errands.ports.store import Query
 from errands.testing.engines import TestEngine, embedded, until
@@ -200,6 +201,20 @@ def test_the_configuration_can_switch_yes_off(configured: Callable[..., Engine],
         with pytest.raises(NotAPerson, match=r"approval\.yes is false"):
             strict.approve(view.id, by="ada", door=door)
     assert strict.approve(view.id, by="ada", door="web").state == "pending"
+
+
+@pytest.mark.spec("A10", "A12")
+def test_a_yes_from_before_it_was_switched_off_starts_nothing_again(
+    asking: Engine, configured: Callable[..., Engine], harm: Draft
+) -> None:
+    view = asking.submit(evolve(harm, consent="yes"))
+    asking.cancel([view.id])
+    again = configured({"approval.yes": "false"}).restart(view.id)
+    asking.approve(view.id, **PERSON)
+    asking.cancel([view.id])
+
+    assert again.state == "proposed"
+    assert configured({"approval.yes": "false"}).restart(view.id).approved_by == "ada"
 
 
 @pytest.mark.spec("A9")

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from errands.ports.store import Store
 
 
+_SAID_YES = " (--yes)"
+
+
 class Launching:
     """Everything here happens inside the caller's transaction."""
 
@@ -76,7 +79,7 @@ class Launching:
         at: datetime | None = now
         if way is not None:
             by = self._approver(way, launcher(), door)
-        elif task.verdict == "ask" and task.approved_by is not None and task.digest == ruling.digest:
+        elif self._still_counts(task, ruling):
             by, at, door = task.approved_by, task.approved_at, task.door
         else:
             at = None
@@ -95,6 +98,12 @@ class Launching:
         run = self._store.add_run(task.id, cause="restart", now=now, not_before=_due(task, now))
         self._note(again, run.number, reasons, way, now)
         self._wait(again, run, now)
+
+    def _still_counts(self, task: Task, ruling: Ruling) -> bool:
+        """Tell whether exactly this was consented to, by somebody who may."""
+        if task.verdict != "ask" or task.approved_by is None or task.digest != ruling.digest:
+            return False
+        return self._config.approval.yes or not task.approved_by.endswith(_SAID_YES)
 
     def _wait(self, task: Task, run: Run, now: datetime) -> None:
         waiting: list[str] = []
@@ -143,7 +152,7 @@ class Launching:
     def _approver(self, way: Way, who: str, door: str) -> str:
         if way == "judge":
             return "judge"
-        return who if way == "typed" else f"{door if door == 'python' else who} (--yes)"
+        return who if way == "typed" else (door if door == "python" else who) + _SAID_YES
 
     def _note(
         self, task: Task, run: int, reasons: Sequence[Reason], way: Way | None, now: datetime
