@@ -208,6 +208,19 @@ async def test_a_repository_whose_settings_change_is_asked_about(
 
 @pytest.mark.spec("A10")
 @pytest.mark.fault("F59")
+def test_a_hook_that_git_would_run_is_part_of_what_was_approved(asking: Engine, tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    view = asking.submit(Draft(command=("git", "push"), cwd=str(tmp_path)))
+    hook = tmp_path / ".git" / "hooks" / "pre-push"
+    hook.write_text("#!/bin/sh\n")
+    with pytest.raises(Drifted, match=r"hooks/pre-push is new"):
+        asking.approve(view.id, **PERSON)
+
+    assert asking.approve(view.id, **PERSON).state == "pending"
+
+
+@pytest.mark.spec("A10")
+@pytest.mark.fault("F59")
 @pytest.mark.parametrize("is_new", [False, True])
 async def test_a_repository_within_a_repository_counts_as_well(
     engine: TestEngine, asking: Engine, tmp_path: Path, is_new: bool

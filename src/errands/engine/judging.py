@@ -132,12 +132,15 @@ class Judging:
     def _evidence(self, judgement: Judgement, witness: _Witness, path: str) -> Evidence | None:
         names = [*judgement.scripts]
         indexes: dict[str, None] = {}
+        is_auto = judgement.verdict == "auto"
+        if not is_auto and "git" in witness.programs:
+            witness.git_dangers(witness.cwd)
         for repositories in witness.repositories:
-            names += repositories.files
+            names += [*repositories.files, *(() if is_auto else repositories.hooks)]
             indexes.update(repositories.indexes)
         programs = {name: resolved(name, path, witness.cwd) for name in witness.programs}
         links = witness.links
-        if judgement.verdict == "auto":
+        if is_auto:
             # What stands where only trusted programs can be is trusted whichever it is.
             programs = {
                 name: found

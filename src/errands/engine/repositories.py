@@ -21,19 +21,27 @@ _LARGEST = 1_000_000
 _DEEPEST = 4
 # The hook that git runs when it refreshes its index, which even `git status` does.
 _READING_HOOK = "post-index-change"
+# Those that it runs when it does more than read.
+_HOOKS = tuple(
+    """applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg commit-msg
+    post-commit pre-rebase post-checkout post-merge pre-push post-rewrite pre-auto-gc push-to-checkout
+    reference-transaction sendemail-validate""".split()
+)
 
 
 class Repositories:
     """The repository that git finds from a directory, and those within it that git would enter.
 
     `dangers` say why git would run something besides itself; `files` are all that this rests on, whether they
-    are there or not, and `indexes` those of which only the repositories matter that they name.
+    are there or not, and `indexes` those of which only the repositories matter that they name. `hooks` are
+    the files that git runs besides when it does more than read.
     """
 
     def __init__(self, directory: str, foreign: Iterable[str] = ()) -> None:
         self.dangers: dict[str, None] = {}
         self.files: dict[str, None] = {}
         self.indexes: dict[str, None] = {}
+        self.hooks: dict[str, None] = {}
         for name in foreign:
             self._look_at_foreign(name)
         # Git finds a repository from where it really is, but a shell may have come through a link.
@@ -85,6 +93,7 @@ class Repositories:
                         short = setting.value == "sha1"
                     elif said := danger(setting):
                         self.dangers[said] = None
+            self.hooks.update((os.path.join(where, name), None) for where in hooks for name in _HOOKS)
             if any(self._is_there(os.path.join(where, _READING_HOOK)) for where in hooks):
                 said = f"the repository has a hook that git runs even when it only reads: {_READING_HOOK}"
                 self.dangers[said] = None
