@@ -10,13 +10,13 @@ from errands.engine.evidence import changes, refreshed
 from errands.engine.inside import enclosing_run
 from errands.engine.judging import denied
 from errands.model.approval import PERSONAL, UNATTENDED, evidence_of
-from errands.model.errors import AlreadyResolved, BadValue, Drifted, IllegalMove, NotAPerson
+from errands.model.errors import AlreadyResolved, BadValue, Drifted, IllegalMove, NotAPerson, NotFound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.engine.engine import Engine
     from errands.engine.judging import Judging, Ruling
-    from errands.model.approval import Approval
+    from errands.model.approval import Approval, Standing
     from errands.model.task import Task
 
 _ANSWERS = {"granted": "approved", "refused": "rejected", "expired": "rejected", "void": "withdrawn"}
@@ -51,7 +51,7 @@ def approve(
         else:
             store.grant(task_id, by=by, door=door, now=now)
             if always:
-                store.keep_always(task.digest, by=by, now=now)
+                store.keep_always(task, by=by, now=now)
     engine.bell.ring()
     if said:
         raise Drifted(
@@ -70,6 +70,20 @@ def reject(engine: Engine, task_id: str, *, by: str, door: str, note: str, shown
         why = f"rejected by {by}" + (f": {note}" if note else "")
         ended = turn_down(store, question, why, now=now)
     engine.bell.ring(ended)
+
+
+def take_back(engine: Engine, name: str, *, by: str, door: str) -> Standing:
+    """Have something asked about again that was approved for all times, by the beginning of its digest."""
+    _check_person(by, door)
+    found = [each for each in engine.store.standing() if name and each.digest.startswith(name)]
+    if len(found) != 1:
+        raise NotFound(
+            f"{len(found) or 'no'} approvals for all times begin with {name[:80]!r}; "
+            "`errands audit --always` lists them"
+        )
+    with engine.store:
+        engine.store.forget_always(found[0].digest)
+    return found[0]
 
 
 def ruling_on(engine: Engine, judging: Judging, task: Task) -> Ruling:

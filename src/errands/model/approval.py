@@ -51,6 +51,17 @@ class Approval:
 
 
 @record
+class Standing:
+    """A yes for all times, to exactly this."""
+
+    digest: str
+    command: str
+    cwd: str
+    by: str
+    at: datetime
+
+
+@record
 class Evidence:
     """What a verdict rests on besides the words.
 

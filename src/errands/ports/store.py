@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Protocol
 
-    from errands.model.approval import Approval, ApprovalState
+    from errands.model.approval import Approval, ApprovalState, Standing
     from errands.model.ending import Ending
     from errands.model.event import Event
     from errands.model.notice import Address, Notice
@@ -147,7 +147,15 @@ if TYPE_CHECKING:
             """Tell when the next question expires."""
 
         def overdue(self, *, now: datetime) -> list[Approval]: ...
-        def keep_always(self, digest: str, *, by: str, now: datetime) -> None: ...
+        def keep_always(self, task: Task, *, by: str, now: datetime) -> None:
+            """Remember that exactly what this task runs needs no question any more."""
+
+        def standing(self) -> list[Standing]:
+            """List what was approved for all times, the latest first."""
+
+        def forget_always(self, digest: str) -> bool:
+            """Have it asked about again; False when it was not approved for all times."""
+
         def always(self, digest: str) -> str | None:
             """Name who approved exactly this for all times."""
 

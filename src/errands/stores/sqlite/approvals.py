@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from errands.model.approval import Approval, ApprovalState
+    from errands.model.approval import Approval, ApprovalState, Standing
     from errands.model.risk.verdict import Reason
     from errands.model.run import Run
     from errands.model.task import Task
@@ -148,8 +148,23 @@ class ApprovalRows(Table):
             micros(now),
         )
 
-    def keep_always(self, digest: str, *, by: str, now: datetime) -> None:
-        self.db.write("INSERT OR REPLACE INTO always VALUES (?, ?, ?)", (digest, utf8(by), micros(now)))
+    def keep_always(self, task: Task, *, by: str, now: datetime) -> None:
+        self.db.write(
+            "INSERT OR REPLACE INTO always VALUES (?, ?, ?, ?, ?)",
+            (task.digest, utf8(task.action.line), utf8(task.action.cwd), utf8(by), micros(now)),
+        )
+
+    def standing(self) -> list[Standing]:
+        from errands.model.approval import Standing
+
+        rows = self.db.read("SELECT digest, command, cwd, by, at FROM always ORDER BY at DESC")
+        return [
+            Standing(digest=digest, command=command, cwd=cwd, by=by, at=moment(at))
+            for digest, command, cwd, by, at in rows
+        ]
+
+    def forget_always(self, digest: str) -> bool:
+        return bool(self.db.write("DELETE FROM always WHERE digest = ?", (digest,)).rowcount)
 
     def always(self, digest: str) -> str | None:
         rows = self.db.read("SELECT by FROM always WHERE digest = ?", (digest,))

@@ -144,7 +144,7 @@ class ApprovalContract:
         with store:
             store.add_event(run.task_id, "drifted", run=1, now=START, detail="\udcff.sh has changed")
             store.answer(question.id, "refused", by="\udcff", door="cli", now=START, note="\udcff")
-            store.keep_always("digest", by="\udcff", now=START)
+            store.keep_always(sample_task(digest="digest"), by="\udcff", now=START)
             store.grant(run.task_id, by="\udcff", door="cli", now=START)
             store.turn_down(run.id, why="rejected: \udcff", now=START)
         [answered] = store.approvals()
@@ -171,5 +171,10 @@ class ApprovalContract:
 
     def test_what_is_approved_for_all_times_is_kept(self, store: Store) -> None:
         with store:
-            store.keep_always("digest", by="ada", now=START)
+            store.keep_always(sample_task(digest="digest"), by="ada", now=START)
         assert (store.always("digest"), store.always("other")) == ("ada", None)
+        assert [(each.command, each.by, each.at) for each in store.standing()] == [("true", "ada", START)]
+        with store:
+            assert store.forget_always("digest")
+            assert not store.forget_always("digest")
+        assert store.always("digest") is None

@@ -37,6 +37,8 @@ def approve(context: Context, arguments: Arguments) -> int:
 def reject(context: Context, arguments: Arguments) -> int:
     from errands.engine.launcher import launcher
 
+    if arguments.always:
+        return _take_back(context, arguments)
     view = context.engine.reject(
         _waiting(context, arguments.id),
         by=launcher(context.environ),
@@ -47,6 +49,17 @@ def reject(context: Context, arguments: Arguments) -> int:
         context.tell_view(view)
     else:
         context.say(f"rejected {context.look.paint(view.id, 'bold')}; it will not start")
+    return 0
+
+
+def _take_back(context: Context, arguments: Arguments) -> int:
+    from errands.engine.answering import take_back
+    from errands.engine.launcher import launcher
+    from errands.frontends.cli.asking import visible
+
+    by, door = launcher(context.environ), door_of(person=is_person())
+    gone = take_back(context.engine, arguments.id, by=by, door=door)
+    context.say(f"asked about again from now on: {visible(gone.command)}")
     return 0
 
 
@@ -89,8 +102,18 @@ VERBS = (
         summary="say no to a task that waits for a yes; it never starts",
         run=reject,
         details="It is gone from the lists, and kept for a while: errands ls --state rejected.",
-        options=(Option(flags=("--note",), metavar="TEXT", help="why, for whoever asked"), JSON),
+        options=(
+            Option(flags=("--note",), metavar="TEXT", help="why, for whoever asked"),
+            Option(
+                flags=("--always",),
+                help="take back a yes for all times; ID is then its name in errands audit --always",
+            ),
+            JSON,
+        ),
         operands=(ID,),
-        examples=(("errands reject deploy-3f --note 'not on a Friday'", ""),),
+        examples=(
+            ("errands reject deploy-3f --note 'not on a Friday'", ""),
+            ("errands reject --always 9c41f0", "it is asked about again from now on"),
+        ),
     ),
 )

@@ -29,11 +29,20 @@ COLUMNS = (
     Column(title="THEN"),
     Column(title="COMMAND", flex=1, least=12),
 )
+STANDING = (
+    Column(title="NAME"),
+    Column(title="SINCE"),
+    Column(title="BY"),
+    Column(title="DIRECTORY", flex=2),
+    Column(title="COMMAND", flex=1, least=12),
+)
 COLOURS: dict[str, Colour] = {"waiting": "magenta", "granted": "green", "refused": "red"}
 
 
 def audit(context: Context, arguments: Arguments) -> int:
     engine = context.engine
+    if arguments.always:
+        return _standing(context, as_objects=arguments.json)
     if arguments.id is None:
         found = engine.audit(limit=arguments.number or USUAL)
     else:
@@ -50,6 +59,38 @@ def audit(context: Context, arguments: Arguments) -> int:
     else:
         for number, each in enumerate(found):
             context.say(*([""] if number else []), *facts(_facts(context, each), context.look, indent=0))
+    return 0
+
+
+def _standing(context: Context, *, as_objects: bool) -> int:
+    """List what was approved for all times."""
+    found = context.engine.store.standing()
+    if as_objects:
+        for each in found:
+            context.tell_json(
+                {
+                    "digest": each.digest,
+                    "command": each.command,
+                    "cwd": each.cwd,
+                    "by": each.by,
+                    "at": each.at.isoformat().replace("+00:00", "Z"),
+                }
+            )
+    elif not found:
+        context.say("nothing is approved for all times")
+    else:
+        rows = [
+            (
+                Cell(text=each.digest[:12], colour="bold"),
+                local(each.at),
+                line(each.by),
+                told(each.cwd),
+                told(each.command),
+            )
+            for each in found
+        ]
+        context.say(*table(STANDING, rows, context.look))
+        context.say(context.look.paint("to be asked again: errands reject --always NAME", "dim"))
     return 0
 
 
@@ -107,6 +148,7 @@ VERBS = (
                 convert=whole_from_one,
                 help=f"at most so many (default {USUAL}; for one task all)",
             ),
+            Option(flags=("--always",), help="instead, what was approved for all times"),
             JSON,
         ),
         operands=(Operand(metavar="ID", help="only this task, in full", optional=True, completes="tasks"),),
