@@ -79,6 +79,8 @@ def test_every_key_can_be_set_in_a_file_and_in_the_environment(places: Places) -
     samples = {"duration": "90s", "size": "1MiB", "count": "3", "flag": "false", "text": "/bin/dash"}
     samples["rules"] = "make *; npm test"
     for key in config.KEYS:
+        if key.path == "approval.allow":
+            continue  # no variable can allow anything
         value = key.choices[-1] if key.kind == "choice" else samples[key.kind]
         places.user.unlink(missing_ok=True)
         by_variable = load(str(places.cwd), {**places.environ, key.variable: value})
@@ -92,6 +94,16 @@ def test_every_key_can_be_set_in_a_file_and_in_the_environment(places: Places) -
             == getattr(by_variable, key.section)
             != getattr(Config(), key.section)
         )
+
+
+@pytest.mark.spec("A12")
+@pytest.mark.parametrize(("name", "value"), [("ALLOW", "rm *"), ("YES", "true"), ("YES", " Yes ")])
+def test_whoever_asks_cannot_allow_it_by_a_variable(places: Places, name: str, value: str) -> None:
+    places.user.write_text("[approval]\nyes = false\n")
+
+    with pytest.raises(config.BadConfig, match="a variable cannot allow more than you do"):
+        load(str(places.cwd), {**places.environ, f"ERRANDS_APPROVAL_{name}": value})
+    assert not load(str(places.cwd), {**places.environ, "ERRANDS_APPROVAL_YES": "false"}).approval.yes
 
 
 def test_every_field_of_every_section_has_a_key_and_every_key_a_field() -> None:

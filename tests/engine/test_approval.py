@@ -20,7 +20,8 @@ from errands.config import load
 from errands.engine.engine import Engine
 from errands.engine.home import Home
 from errands.model.draft import Draft
-from errands.model.errors import AlreadyResolved, BadValue, Denied, IllegalMove, NotAPerson
+from errands.model.errors import AlreadyResolved, BadValue, Denied, Drifted, IllegalMove, NotAPerson
+from errands.model.record import evolve
 from errands.model.view import as_json, exit_code
 from errands.ports.store import Query
 from errands.testing.engines import TestEngine, embedded, until
@@ -192,8 +193,28 @@ def test_a_caller_that_says_yes_is_recorded_as_such(asking: Engine, client: Engi
 def test_the_configuration_can_switch_yes_off(configured: Callable[..., Engine], harm: Draft) -> None:
     strict = configured({"approval.yes": "false"}, consent="yes")
 
-    assert strict.submit(harm).state == "proposed"
+    view = strict.submit(harm)
+
+    assert view.state == "proposed"
     assert strict.submit(HARMLESS).state == "pending"
+    for door in ("cli", "python"):
+        with pytest.raises(NotAPerson, match=r"approval\.yes is false"):
+            strict.approve(view.id, by="ada", door=door)
+    assert strict.approve(view.id, by="ada", door="web").state == "pending"
+
+
+@pytest.mark.spec("A10", "A12")
+def test_a_yes_from_before_it_was_switched_off_starts_nothing_again(
+    asking: Engine, configured: Callable[..., Engine], harm: Draft
+) -> None:
+    view = asking.submit(evolve(harm, consent="yes"))
+    asking.cancel([view.id])
+    again = configured({"approval.yes": "false"}).restart(view.id)
+    asking.approve(view.id, **PERSON)
+    asking.cancel([view.id])
+
+    assert again.state == "proposed"
+    assert configured({"approval.yes": "false"}).restart(view.id).approved_by == "ada"
 
 
 @pytest.mark.spec("A9")
@@ -299,6 +320,23 @@ def test_an_answer_counts_for_the_question_that_was_seen(asking: Engine, harm: D
         asking.approve(asking.submit(HARMLESS).id, **PERSON)
 
 
+@pytest.mark.spec("A10")
+async def test_a_program_can_say_which_question_a_person_saw(
+    engine: TestEngine, asking: Engine, harm: Draft
+) -> None:
+    view = asking.submit(harm)
+    assert view.question is not None
+    with pytest.raises(Drifted):
+        await engine.reject(view.id, by="ada", question=view.question.id + 1)
+    with pytest.raises(Drifted):
+        await engine.approve(view.id, by="ada", question=view.question.id + 1)
+
+    assert (await engine.approve(view.id, by="ada", question=view.question.id)).approved_by == "ada"
+    await engine.wait(view.id)
+    with pytest.raises(IllegalMove, match="is rejected, so it cannot be started again"):
+        asking.restart(asking.reject(asking.submit(harm).id, **PERSON).id)
+
+
 @pytest.mark.spec("D1")
 def test_what_is_proposed_waits_although_it_is_harmless(asking: Engine) -> None:
     view = asking.submit(Draft(command=("true",), propose=True, consent="yes"))
@@ -318,8 +356,30 @@ def test_a_person_can_approve_exactly_this_for_all_times(asking: Engine, harm: D
 
 
 @pytest.mark.spec("A10")
+def test_what_was_approved_for_all_times_loads_nothing_that_nobody_saw(asking: Engine, harm: Draft) -> None:
+    asking.approve(asking.submit(harm).id, always=True, **PERSON)
+    preloaded = {**os.environ, "LD_PRELOAD": "/nowhere/x.so"}
+    view = asking.submit(Draft(command=harm.command, environ=preloaded))
+    task = asking.store.task(view.id)
+
+    assert view.approved_by == "ada (always)"
+    assert "LD_PRELOAD" not in asking.store.environment(task.action.environment)
+    assert "LD_PRELOAD" in task.removed.split()
+
+
+@pytest.mark.spec("A10")
 @pytest.mark.parametrize(
-    "command", ["bash -c 'rm x'", ("env", "rm", "x"), ("python3", "-c", "1"), ("./x",), "rm $X"]
+    "command",
+    [
+        "bash -c 'rm x'",
+        ("env", "rm", "x"),
+        ("python3", "-c", "1"),
+        ("./x",),
+        "rm $X",
+        "uv run x",
+        "npx x",
+        "pip install .",
+    ],
 )
 def test_what_may_be_something_else_each_time_is_not_approved_for_all_times(
     asking: Engine, command: str | tuple[str, ...]

@@ -11,7 +11,9 @@ import pytest
 
 from errands.bootstrap import open_engine
 from errands.engine.engine import Engine
+from errands.engine.environments import Environments
 from errands.engine.home import Home
+from errands.engine.launcher import launcher
 from errands.model.draft import Draft
 from errands.testing.engines import TestEngine
 
@@ -45,6 +47,31 @@ async def test_a_harmless_command_loses_what_would_make_it_load_something_else(
     assert {"LD_PRELOAD", "BASH_ENV"} <= set(removed)
     assert "COLOUR" not in removed
     assert names[0].detail.split() == removed
+
+
+def test_what_is_remembered_of_environments_has_a_bound() -> None:
+    environments = Environments()
+    for number in range(999):
+        environments.take({"A": "b"}, f"/project-{number}")
+
+    assert len(vars(environments)["_known"]) < 99
+
+
+@pytest.mark.spec("A7", "A10")
+def test_a_restart_is_recorded_for_whoever_consented_to_it(asking: Engine) -> None:
+    view = asking.submit(Draft(command=("rm", "/nowhere/x")))
+    asking.approve(view.id, by="ada", door="discord")
+    asking.cancel([view.id])
+    trusted = asking.restart(view.id)
+    asking.cancel([view.id])
+    consented = asking.restart(view.id, consent="yes", door="cli")
+
+    assert (trusted.approved_by, trusted.door) == ("ada", "discord")
+    assert (consented.approved_by, consented.door) == (f"{launcher()} (--yes)", "cli")
+    assert [(each.by, each.run) for each in asking.approvals(view.id)] == [
+        ("ada", 1),
+        (consented.approved_by, 3),
+    ]
 
 
 @pytest.mark.spec("A12", "A8")

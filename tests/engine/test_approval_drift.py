@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from errands.bootstrap import open_engine
+from errands.engine import answering
 from errands.engine.engine import Engine
+from errands.engine.evidence import changes
 from errands.engine.home import Home
 from errands.model.draft import Draft
 from errands.model.errors import Drifted
@@ -72,18 +74,20 @@ def test_a_script_edited_between_yes_and_start_goes_back_to_waiting(
     asking: Engine, daemons: Daemons, script: Script
 ) -> None:
     view = asking.submit(script.draft)
-    asking.approve(view.id, **PERSON)
+    approved = asking.approve(view.id, **PERSON).approved_at
     script.write("second")
     daemons.start()
     eventually(lambda: asking.get(view.id).state == "proposed")
     asked = asking.get(view.id)
+    void, waiting = asking.approvals(view.id)
 
     assert (asked.latest.state, asked.approved_by, script.ran) == ("pending", None, [])
     assert asked.question is not None
     assert asked.question.reasons[-1].text == f"{script.place} has changed"
-    assert [each.state for each in asking.approvals(view.id)] == ["void", "waiting"]
+    # The yes counts no more, and stays on record.
+    assert (void.state, void.by, void.at, waiting.state) == ("void", "ada", approved, "waiting")
     assert [event.name for event in asking.events(view.id)] == [
-        "queued", "proposed", "drifted", "proposed",
+        "queued", "proposed", "approved", "drifted", "proposed",
     ]  # fmt: skip
     told = [notice.event for notice in asking.take_notices("user", reader="test")]
     assert told == ["proposed", f"proposed again {asked.question.id}"]
@@ -108,6 +112,43 @@ def test_an_answer_to_what_has_changed_since_is_refused_and_asked_anew(
     assert asked.state == "proposed"
     assert [each.state for each in asking.approvals(view.id)] == ["void", "waiting"]
     assert asking.approve(view.id, **PERSON).state == "pending"
+
+
+@pytest.mark.spec("A10")
+async def test_a_script_whose_name_is_no_text_goes_back_to_waiting_too(
+    engine: TestEngine, asking: Engine, tmp_path: Path
+) -> None:
+    script = tmp_path / os.fsdecode(b"\xff.sh")
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    gate = await engine.started("echo ready; read line", input="pipe")
+    view = await engine.submit([str(script)], after=(gate.id,))
+    script.write_text("#!/bin/sh\nexit 1\n")
+    await engine.send(gate.id, b"\n")
+    await until(lambda: asking.get(view.id).state == "proposed")
+
+    assert (await engine.finished(("true",))).state == "completed"
+
+
+@pytest.mark.spec("A10")
+def test_of_two_answers_to_what_has_changed_since_each_hears_so(
+    asking: Engine, home: Home, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view = asking.submit(script.draft)
+    script.write("second")
+
+    def read_while_another_answers(*evidence: Any) -> Any:
+        monkeypatch.undo()
+        other = open_engine(home)
+        with pytest.raises(Drifted, match=r"build\.sh has changed"):
+            other.approve(view.id, **PERSON)
+        other.close()
+        return changes(*evidence)
+
+    monkeypatch.setattr(answering, "changes", read_while_another_answers)
+    with pytest.raises(Drifted, match="that you saw is void"):
+        asking.approve(view.id, **PERSON)
+    assert [each.state for each in asking.approvals(view.id)] == ["void", "waiting"]
 
 
 @pytest.mark.spec("A10")
@@ -162,6 +203,50 @@ async def test_a_repository_whose_settings_change_is_asked_about(
 
     assert [event.detail for event in await engine.events(view.id) if event.name == "drifted"] == [
         f"{tmp_path}/.git/config has changed"
+    ]
+
+
+@pytest.mark.spec("A10")
+@pytest.mark.fault("F59")
+def test_a_hook_that_git_would_run_is_part_of_what_was_approved(asking: Engine, tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    view = asking.submit(Draft(command=("git", "push"), cwd=str(tmp_path)))
+    hook = tmp_path / ".git" / "hooks" / "pre-push"
+    hook.write_text("#!/bin/sh\n")
+    with pytest.raises(Drifted, match=r"hooks/pre-push is new"):
+        asking.approve(view.id, **PERSON)
+
+    assert asking.approve(view.id, **PERSON).state == "pending"
+
+
+@pytest.mark.spec("A10")
+@pytest.mark.fault("F59")
+@pytest.mark.parametrize("is_new", [False, True])
+async def test_a_repository_within_a_repository_counts_as_well(
+    engine: TestEngine, asking: Engine, tmp_path: Path, is_new: bool
+) -> None:
+    def git(*words: str) -> None:
+        identity = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "advice.addEmbeddedRepo=false")
+        subprocess.run(["git", "-C", str(tmp_path), *identity, *words], check=True)
+
+    git("init", "-q")
+    git("init", "-q", "inner")
+    git("-C", "inner", "commit", "-q", "--allow-empty", "-m", "x")
+    if not is_new:
+        git("add", "inner")
+    gate = await engine.started("echo ready; read line", input="pipe")
+    view = asking.submit(Draft(command=("git", "status"), cwd=str(tmp_path), after=(gate.id,)))
+    assert (view.state, view.verdict) == ("pending", "auto")
+    git("-C", "inner", "config", "core.fsmonitor", "/nowhere/x")
+    if is_new:
+        git("add", "inner")
+    await engine.send(gate.id, b"\n")
+    await until(lambda: asking.get(view.id).state == "proposed")
+
+    assert [event.detail for event in await engine.events(view.id) if event.name == "drifted"] == [
+        f"{tmp_path}/.git/index names other repositories"
+        if is_new
+        else f"{tmp_path}/inner/.git/config has changed"
     ]
 
 

@@ -16,6 +16,7 @@ from errands.engine.dispatcher import Dispatcher
 from errands.engine.engine import Engine
 from errands.engine.home import Home
 from errands.model.draft import Draft
+from errands.ports.store import Query
 from errands.testing.engines import TestEngine, until
 
 from .daemons import Daemons, finished
@@ -28,8 +29,9 @@ from .daemons import Daemons, finished
         "UPDATE runs SET created_at = 'x' WHERE seq = 1",
         "UPDATE runs SET created_at = 'x', state = 'running', stop_requested_at = 1 WHERE seq = 1",
         "UPDATE tasks SET action = 'x' WHERE seq = 1",
+        "UPDATE tasks SET evidence = 'x' WHERE seq = 1",
     ],
-    ids=["pending", "stopping", "unreadable"],
+    ids=["pending", "stopping", "unreadable", "evidence"],
 )
 def test_a_damaged_run_keeps_no_other_from_starting(daemons: Daemons, client: Engine, damage: str) -> None:
     _bad, *good = client.submit_all([Draft(command="true", name=f"n{i}") for i in range(8)])
@@ -50,6 +52,30 @@ def test_a_run_whose_environment_is_damaged_fails_alone(daemons: Daemons, client
 
     assert "damaged" in (finished(client, bad.id).latest.error or "")
     assert finished(client, good.id).state == "completed"
+
+
+@pytest.mark.fault("F11", "F18")
+def test_a_run_whose_evidence_is_damaged_fails_alone_after_a_crash(daemons: Daemons, client: Engine) -> None:
+    bad, good = client.submit_all([Draft(command="true", name=name) for name in ("bad", "good")])
+    with client.store as store:
+        store.claim("shell", limit=1, now=client.clock.now())  # by a holder that died before it started it
+        store.db.write("UPDATE tasks SET evidence = 'x' WHERE seq = 1")  # type: ignore[attr-defined]
+    daemons.start()
+
+    assert "damaged" in (finished(client, bad.id).latest.error or "")
+    assert finished(client, good.id).state == "completed"
+
+
+@pytest.mark.fault("F11", "F18")
+def test_a_damaged_question_hides_no_other_and_can_be_answered(client: Engine) -> None:
+    bad, good = client.submit_all(
+        [Draft(command=("rm", "/nowhere/x"), name=name, propose=True) for name in ("bad", "good")]
+    )
+    with client.store as store:
+        store.db.write("UPDATE approvals SET reasons = '[[1]]' WHERE id = 1")  # type: ignore[attr-defined]
+
+    assert [view.id for view in client.list(Query(states=("proposed",)))] == [good.id, bad.id]
+    assert client.reject(bad.id, by="ada", door="terminal").state == "rejected"
 
 
 @pytest.mark.fault("F11", "F18")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from errands.engine import evidence
-from errands.engine.evidence import changes, fingerprint, refreshed, repository_files, resolved
+from errands.engine.evidence import changes, fingerprint, refreshed, resolved
 from errands.model.approval import Evidence
 
 
@@ -87,22 +86,3 @@ def test_a_program_is_found_as_a_shell_finds_it(tmp_path: Path) -> None:
     assert resolved("tool", str(tmp_path), "/") == ""
     (tmp_path / "tool").chmod(0o755)
     assert resolved("tool", f"/nowhere:{tmp_path}", "/") == resolved("tool", ":/bin", str(tmp_path))
-
-
-@pytest.mark.spec("A10")
-def test_the_settings_of_a_repository_are_found_from_below_and_from_a_worktree(tmp_path: Path) -> None:
-    main, other = tmp_path / "main", tmp_path / "other"
-    identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
-    for words in (
-        ["init", "-q", str(main)],
-        ["-C", str(main), *identity, "commit", "-q", "--allow-empty", "-m", "x"],
-        ["-C", str(main), "worktree", "add", "-q", str(other)],
-    ):
-        subprocess.run(["git", *words], check=True)
-    (main / "deep").mkdir()
-
-    below = set(repository_files(str(main / "deep")))
-    beside = set(repository_files(str(other)))
-    assert f"{main}/.git/config" in below & beside
-    assert f"{main}/deep/.git" in below
-    assert {f"{other}/.git", f"{main}/.git/worktrees/other/config.worktree"} <= beside

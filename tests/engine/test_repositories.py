@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from errands.engine.repositories import Repositories
 from errands.engine.surroundings import Here
 from errands.model.risk.surroundings import Program
 
@@ -353,3 +354,22 @@ def test_the_project_is_the_whole_repository(repository: Repository) -> None:
     repository.write("packages/one/package.json", "{}")
 
     assert Here(str(repository.path / "packages/one"), {}).project == str(repository.path)
+
+
+@pytest.mark.spec("A10")
+def test_the_settings_of_a_repository_are_found_from_below_and_from_a_worktree(tmp_path: Path) -> None:
+    main, other = tmp_path / "main", tmp_path / "other"
+    identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    for words in (
+        ["init", "-q", str(main)],
+        ["-C", str(main), *identity, "commit", "-q", "--allow-empty", "-m", "x"],
+        ["-C", str(main), "worktree", "add", "-q", str(other)],
+    ):
+        subprocess.run(["git", *words], check=True)
+    (main / "deep").mkdir()
+
+    below = set(Repositories(str(main / "deep")).files)
+    beside = set(Repositories(str(other)).files)
+    assert f"{main}/.git/config" in below & beside
+    assert f"{main}/deep/.git" in below
+    assert {f"{other}/.git", f"{main}/.git/worktrees/other/config.worktree"} <= beside

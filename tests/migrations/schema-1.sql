@@ -2,9 +2,11 @@
 BEGIN TRANSACTION;
 PRAGMA user_version = 1;
 CREATE TABLE always (
-    digest TEXT PRIMARY KEY,
-    by     TEXT NOT NULL,
-    at     INTEGER NOT NULL
+    digest  TEXT PRIMARY KEY,
+    command TEXT NOT NULL,
+    cwd     TEXT NOT NULL,
+    by      TEXT NOT NULL,
+    at      INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE approvals (
     id         INTEGER PRIMARY KEY,

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from errands.model.action import Shell
-from errands.model.approval import Evidence, digest, evidence_from, evidence_text, way_in
+from errands.model.approval import Evidence, digest, evidence_of, evidence_text, way_in
 from errands.model.record import evolve
 from errands.model.risk.verdict import Judgement, Reason
+from errands.testing.samples import sample_task
 
 ACTION = Shell(commands=(("make", "test"),), cwd="/project", environment="e")
 EVIDENCE = Evidence(
@@ -63,9 +64,10 @@ def test_the_order_of_variables_and_the_whole_environment_do_not_matter() -> Non
 
 
 def test_evidence_is_read_back_as_it_was_written() -> None:
-    odd = evolve(EVIDENCE, files={"/\udcff/\n": "unreadable: Permission denied"})
+    odd = evolve(EVIDENCE, files={"/\udcff/\n": "unreadable: Permission denied"}, indexes={"/i": "2"})
 
-    assert evidence_from(evidence_text(odd)) == odd
+    assert evidence_of(sample_task(evidence=evidence_text(odd))) == odd
+    assert evidence_of(sample_task()) is None
 
 
 @pytest.mark.spec("A5", "A12")

@@ -101,7 +101,7 @@ def inspect(
         reading.file(path, project=is_project)
     for name, value in variables.items():
         section, _, key = name[len(PREFIX) :].lower().partition("_")
-        reading.value(f"environment {name}", section, key, value)
+        reading.variable(name, section, key, value)
     for path, value in overrides.items():
         section, _, key = path.partition(".")
         reading.value("flag", section, key, value)

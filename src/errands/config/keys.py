@@ -112,11 +112,15 @@ KEYS = (
     _key(
         "approval.allow",
         "rules",
-        "commands that need no question, such as `make *`; never a shell or the like",
+        "commands that need no question, such as `make *`; never a shell or the like, and never by variable",
     ),
     _key("approval.ask", "rules", "commands that need a question although they seem harmless", adds=True),
     _key("approval.deny", "rules", "commands that are never run, whoever asks; this wins", adds=True),
-    _key("approval.yes", "flag", "whether a caller may answer for itself, with `--yes` or `yes=True`"),
+    _key(
+        "approval.yes",
+        "flag",
+        "whether a caller may answer for itself (`--yes`, `yes=True`); a variable can only say no",
+    ),
     _key(
         "approval.expires",
         "duration",

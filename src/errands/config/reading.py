@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from errands.config.keys import Key
 
+_OFF = ("false", "no", "off", "0")
+
 
 @record
 class Problem:
@@ -90,6 +92,14 @@ class Reading:
                     read_rules(**{name: [rule]})
                 except BadValue as error:
                     self.problem(source, f"approval.{name}", str(error))
+
+    def variable(self, name: str, section: str, key: str, raw: str) -> None:
+        """Read a variable. Whoever asks for a task sets them, so none of them can make approval laxer."""
+        source, path = f"environment {name}", f"{section}.{key}"
+        if path == "approval.allow" or (path == "approval.yes" and raw.strip().lower() not in _OFF):
+            advice = f"a variable cannot allow more than you do; set it in your own file, {self.user}"
+            return self.problem(source, path, advice)
+        self.value(source, section, key, raw)
 
     def value(self, source: str, section: str, name: str, raw: Any, *, project: bool = False) -> None:
         path = f"{section}.{name}"
@@ -185,7 +195,7 @@ def _flag(raw: Any) -> bool:
     word = raw.strip().lower() if isinstance(raw, str) else ""
     if word in ("true", "yes", "on", "1"):
         return True
-    if word in ("false", "no", "off", "0"):
+    if word in _OFF:
         return False
     raise ValueError(f"{raw!r} is neither true nor false")
 

@@ -5,19 +5,19 @@ Task output, notices, schedules and agents are none; neither is whatever runs in
 
 from __future__ import annotations
 
-from errands.engine.asking import ask_again, evidence_of, expire, turn_down
+from errands.engine.asking import ask_again, expire, turn_down
 from errands.engine.evidence import changes, refreshed
 from errands.engine.inside import enclosing_run
 from errands.engine.judging import denied
 from errands.model.action import Prompt
-from errands.model.approval import PERSONAL
-from errands.model.errors import AlreadyResolved, BadValue, Drifted, IllegalMove, NotAPerson
+from errands.model.approval import PERSONAL, UNATTENDED, evidence_of
+from errands.model.errors import AlreadyResolved, BadValue, Drifted, IllegalMove, NotAPerson, NotFound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.engine.engine import Engine
     from errands.engine.judging import Judging, Ruling
-    from errands.model.approval import Approval, ApprovalState
+    from errands.model.approval import Approval, ApprovalState, Standing
     from errands.model.task import Task
 
 _ANSWERS = {"granted": "approved", "refused": "rejected", "expired": "rejected", "void": "withdrawn"}
@@ -28,6 +28,9 @@ def approve(
     engine: Engine, judging: Judging, task_id: str, *, by: str, door: str, always: bool, shown: int | None
 ) -> None:
     _check_person(by, door)
+    if door in UNATTENDED and not engine.config.approval.yes:
+        # Whoever may not pass --yes may not propose and approve either.
+        raise NotAPerson("nobody is at a terminal here, and approval.yes is false; approve it at a terminal")
     task_id, now, store = engine.resolve(task_id), engine.clock.now(), engine.store
     question = _question(engine, task_id, shown)
     task = store.task(task_id)
@@ -53,7 +56,7 @@ def approve(
         else:
             store.grant(task_id, by=by, door=door, now=now)
             if always:
-                store.keep_always(task.digest, by=by, now=now)
+                store.keep_always(task, by=by, now=now)
     engine.bell.ring()
     if said:
         raise Drifted(
@@ -88,6 +91,20 @@ def _answer_call(
         if not engine.store.answer(question.id, state, by=by, door=door, now=engine.clock.now(), note=note):
             raise _resolved(engine, question.task_id)
     engine.bell.ring([question.task_id])
+
+
+def take_back(engine: Engine, name: str, *, by: str, door: str) -> Standing:
+    """Have something asked about again that was approved for all times, by the beginning of its digest."""
+    _check_person(by, door)
+    found = [each for each in engine.store.standing() if name and each.digest.startswith(name)]
+    if len(found) != 1:
+        raise NotFound(
+            f"{len(found) or 'no'} approvals for all times begin with {name[:80]!r}; "
+            "`errands audit --always` lists them"
+        )
+    with engine.store:
+        engine.store.forget_always(found[0].digest)
+    return found[0]
 
 
 def ruling_on(engine: Engine, judging: Judging, task: Task) -> Ruling:
@@ -128,24 +145,28 @@ def _question(engine: Engine, task_id: str, shown: int | None) -> Approval:
     if question is None:
         raise _resolved(engine, task_id)
     if shown is not None and question.id != shown:
-        raise Drifted(
-            f"the question about task {task_id} that you saw is void: it has changed since; "
-            f"look at it with `errands show {task_id}`, then answer again"
-        )
+        raise _outdated(task_id)
     return question
 
 
-def _resolved(engine: Engine, task_id: str) -> AlreadyResolved | IllegalMove:
-    """Say who answered, and when."""
+def _outdated(task_id: str) -> Drifted:
+    return Drifted(
+        f"the question about task {task_id} that you saw is void: it has changed since; "
+        f"look at it with `errands show {task_id}`, then answer again"
+    )
+
+
+def _resolved(engine: Engine, task_id: str) -> AlreadyResolved | Drifted | IllegalMove:
+    """Say who answered, and when; or that somebody else's answer had it asked about anew."""
     asked = engine.store.approvals(task_id)
     if not asked:
         return IllegalMove(f"task {task_id} is {engine.store.view(task_id).state}; nothing is asked about it")
     last = asked[-1]
-    who = f"by {last.by}" if last.state in ("granted", "refused") else "because nobody answered"
-    if last.state == "void":
-        who = f"({last.note})" if last.note else "since"
+    if last.state == "waiting":
+        return _outdated(task_id)
+    who = {"expired": "because nobody answered", "void": f"({last.note})"}.get(last.state, f"by {last.by}")
     return AlreadyResolved(
-        f"task {task_id} was {_ANSWERS.get(last.state, last.state)} already {who}, {str(last.at)[:19]} UTC"
+        f"task {task_id} was {_ANSWERS[last.state]} already {who}, {str(last.at)[:19]} UTC"
     )
 
 

@@ -6,9 +6,10 @@ Everything here happens inside the caller's transaction.
 from __future__ import annotations
 
 from errands.engine.settle import notice_body, settle
-from errands.model.approval import digest, evidence_from, evidence_text
+from errands.model.approval import digest, evidence_text
 from errands.model.notice import Address
 from errands.model.record import evolve
+from errands.model.view import plain_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def ask(
         more={
             "approval": question.id,
             "reasons": [each.text for each in reasons],
-            "expires_at": question.expires_at.isoformat().replace("+00:00", "Z"),
+            "expires_at": plain_value(question.expires_at),
         },
     )  # fmt: skip
     event = "proposed" if is_first else f"proposed again {question.id}"
@@ -89,10 +90,6 @@ def turn_down(store: Store, question: Approval, why: str, *, now: datetime) -> l
     """Reject a task whose question was answered with no; give the ids of all tasks that end by it."""
     run_id = f"{question.task_id}.{question.run}"
     return settle(store, run_id, "rejected", now=now) if store.turn_down(run_id, why=why, now=now) else []
-
-
-def evidence_of(task: Task) -> Evidence | None:
-    return None if task.evidence is None else evidence_from(task.evidence)
 
 
 def told(reasons: Sequence[Reason]) -> str:

@@ -103,12 +103,17 @@ class AsyncEngine:
     async def restart(self, task_id: str) -> View:
         return self.engine.restart(task_id)
 
-    async def approve(self, task_id: str, *, by: str, always: bool = False) -> View:
-        """Let a proposed task start, in the name of a person whom the program knows."""
-        return self.engine.approve(task_id, by=by, door="python", always=always)
+    async def approve(
+        self, task_id: str, *, by: str, always: bool = False, question: int | None = None
+    ) -> View:
+        """Let a proposed task start, in the name of a person whom the program knows.
 
-    async def reject(self, task_id: str, *, by: str, note: str = "") -> View:
-        return self.engine.reject(task_id, by=by, door="python", note=note)
+        `question` is the one that person was shown; the answer counts for no other.
+        """
+        return self.engine.approve(task_id, by=by, door="python", always=always, question=question)
+
+    async def reject(self, task_id: str, *, by: str, note: str = "", question: int | None = None) -> View:
+        return self.engine.reject(task_id, by=by, door="python", note=note, question=question)
 
     async def clear(self, *task_ids: str) -> list[str]:
         return self.engine.clear(task_ids)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from errands.model.action import Prompt
+from errands.model.approval import evidence_of
+from errands.model.errors import StoreUnreadable
 from errands.model.record import fields
-from errands.model.view import plain_value
+from errands.model.view import approval_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,7 +14,6 @@ if TYPE_CHECKING:
 
     from errands.engine.engine import Engine
     from errands.model.action import Command
-    from errands.model.approval import Approval
     from errands.model.limits import Limits
     from errands.model.sandbox import Sandbox
     from errands.model.task import Task
@@ -29,9 +30,9 @@ def details(engine: Engine, task: Task, view: View) -> dict[str, Any]:
         "limits": _limits(task.limits),
         "files": engine.files(view.latest.id),
         "digest": task.digest,
-        "evidence": _evidence(task.evidence),
+        "evidence": _evidence(task),
         "removed_variables": task.removed.split(),
-        "approvals": [_asked(each) for each in engine.store.approvals(task.id)],
+        "approvals": [approval_json(each) for each in engine.store.approvals(task.id)],
     }
 
 
@@ -73,14 +74,9 @@ def _limits(limits: Limits) -> dict[str, Any]:
     }
 
 
-def _evidence(text: str | None) -> Any:
-    if text is None:
-        return None
-    import json
-
-    return json.loads(text)
-
-
-def _asked(approval: Approval) -> dict[str, Any]:
-    facts = {name: plain_value(getattr(approval, name)) for name in fields(approval) if name != "task_id"}
-    return {**facts, "reasons": [each.text for each in approval.reasons]}
+def _evidence(task: Task) -> dict[str, Any] | None:
+    try:
+        found = evidence_of(task)
+    except StoreUnreadable:
+        return None  # all else can still be shown; `doctor` names it
+    return None if found is None else {name: getattr(found, name) for name in fields(found)}

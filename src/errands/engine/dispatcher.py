@@ -11,11 +11,12 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from errands.config import Config
-from errands.engine.asking import ask_again, evidence_of
+from errands.engine.asking import ask_again
 from errands.engine.evidence import changes, refreshed
 from errands.engine.home import Home
 from errands.engine.prompting import DEPTH
 from errands.model.action import Prompt, Shell, written
+from errands.model.approval import evidence_of
 from errands.model.record import evolve
 from errands.model.run import Run
 from errands.model.span import caller, executing
@@ -107,8 +108,6 @@ class Dispatcher:
 
         Otherwise it is held, and a person is asked anew. Call it inside a transaction.
         """
-        if task.verdict == "auto" and task.evidence is None:
-            return True
         within = self._config.approval.expires
         evidence = evidence_of(task)
         fresh = None if evidence is None else refreshed(evidence, task.action.cwd)

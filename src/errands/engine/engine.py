@@ -6,8 +6,6 @@ is true and on disk. Whatever waits stands elsewhere; nothing here does.
 
 from __future__ import annotations
 
-import os
-
 from errands.engine.home import files_in, last_activity, reported
 from errands.model import progress
 from errands.model.errors import BadValue, ErrandsError, IllegalMove, NotFound, StillLive, StoreError
@@ -166,6 +164,7 @@ class Engine:
 
     def cancel(self, task_ids: Iterable[str], *, by: str | None = None) -> list[View]:
         """End tasks: pending ones now, running ones by a request to the holder. Repeating is harmless."""
+        from errands.engine.launcher import launcher
         from errands.engine.settle import settle
 
         ids = [self.resolve(each) for each in task_ids]
@@ -183,6 +182,8 @@ class Engine:
 
     def stop(self, task_id: str, *, by: str | None = None) -> View:
         """End a task's running run; a pending one is not stopped but cancelled."""
+        from errands.engine.launcher import launcher
+
         view, who = self.get(task_id), by or launcher()
         if view.latest.state != "running":
             raise IllegalMove(f"task {view.id} is {view.state}; only a running one can be stopped")
@@ -375,13 +376,6 @@ class Engine:
     def list(self, query: Query) -> list[View]:
         """List tasks, newest first."""
         return [self._shown(each) for each in self.store.views(query)]
-
-
-def launcher(environ: Mapping[str, str] = os.environ) -> str:
-    """Name whoever an environment belongs to: the run it was made for, or the person."""
-    run = environ.get("ERRANDS_RUN_ID")
-    name = f"run {run}" if run else environ.get("USER") or environ.get("LOGNAME") or f"uid {os.getuid()}"
-    return name.encode("utf-8", "replace").decode()
 
 
 def remove_tree(directory: str) -> None:

@@ -1,6 +1,6 @@
 """Environments: under which digest the environment of a launch is stored; most launches share one.
 
-What was judged harmless runs without the variables that would make it load or start something else.
+What nobody looks at runs without the variables that would make it load or start something else.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+_MOST = 64  # projects remembered
+
+
 class Environments:
     """The environment that was taken last: its digest, its variables, and the names of those it lost."""
 
@@ -27,7 +30,7 @@ class Environments:
         self.digest = self.variables = self.removed = ""
 
     def take(self, environ: Mapping[str, str], project: str | None) -> str:
-        """Give the digest of an environment; as a harmless command in a project gets it, if one is given."""
+        """Give the digest of an environment; as what nobody looks at gets it in a project, if given."""
         # The bytes behind os.environ: to compare them is fifty times faster than to decode them.
         raw = dict(getattr(environ, "_data", environ))
         if raw != self._raw:
@@ -35,6 +38,8 @@ class Environments:
             self._known.clear()
         known = self._known.get(project)
         if known is None:
+            if len(self._known) >= _MOST:
+                self._known.clear()
             known = self._known[project] = _stored(environ, project)
         self.digest, self.variables, self.removed = known
         return self.digest

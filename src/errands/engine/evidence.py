@@ -16,15 +16,12 @@ try:
 except ImportError:  # pragma: no cover
     from hashlib import blake2b
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 # Larger files are told apart by when they were last touched, which nobody can set back.
 _LARGEST = 16 << 20
 # Where programs are looked for when nobody says where.
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-_READING_HOOK = "post-index-change"
+# The mode of an entry of an index that is another repository.
+GITLINK = b"\x00\x00\xe0\x00"
 
 
 def fingerprint(path: str) -> str:
@@ -64,6 +61,7 @@ def refreshed(evidence: Evidence, cwd: str) -> Evidence:
         files={name: fingerprint(name) for name in evidence.files},
         programs={name: resolved(name, evidence.path, cwd) for name in evidence.programs},
         links={name: os.path.realpath(name) for name in evidence.links},
+        indexes={name: inner_print(name) for name in evidence.indexes},
     )
 
 
@@ -80,47 +78,38 @@ def changes(before: Evidence, after: Evidence) -> list[str]:
     for name, real in before.links.items():
         if after.links[name] != real:
             said.append(f"{name} now leads to {after.links[name]}")
+    for name, inner in before.indexes.items():
+        if after.indexes[name] != inner:
+            said.append(f"{name} names other repositories")
     return said
 
 
-def repository_files(directory: str) -> Iterator[str]:
-    """Name the files that decide what git runs besides itself when it is used in a directory."""
-    for start in dict.fromkeys((os.path.realpath(directory), os.path.abspath(directory))):
-        each = start
-        while True:
-            mark = os.path.join(each, ".git")
-            yield mark
-            yield os.path.join(each, "HEAD")  # the mark of a directory that is a repository itself
-            if os.path.lexists(mark):
-                yield from _settings(each, mark)
-                break
-            above = os.path.dirname(each)
-            if above == each:
-                break
-            each = above
+def inner_repositories(index: bytes) -> list[bytes]:
+    """Read the paths of other repositories out of the index of a repository (versions 2 and 3)."""
+    if GITLINK not in index:
+        return []
+    version, count = int.from_bytes(index[4:8], "big"), int.from_bytes(index[8:12], "big")
+    if index[:4] != b"DIRC" or version not in (2, 3):
+        raise ValueError(f"its index has version {version} and may hold other repositories")
+    found, at = [], 12
+    for _ in range(count):
+        flags = int.from_bytes(index[at + 60 : at + 62], "big")
+        start = at + (64 if version == 3 and flags & 0x4000 else 62)
+        end = index.find(b"\0", start)
+        if end < 0:
+            raise ValueError("its index is damaged")
+        if index[at + 24 : at + 28] == GITLINK:
+            found.append(index[start:end])
+        at += (end - at + 8) & ~7
+    return found
 
 
-def _settings(worktree: str, mark: str) -> Iterator[str]:
-    directory = os.path.realpath(mark)
-    if not os.path.isdir(directory):
-        yield mark
-        directory = os.path.realpath(os.path.join(worktree, _line(mark).removeprefix("gitdir: ")))
-    shared = os.path.join(directory, "commondir")
-    common = (
-        os.path.realpath(os.path.join(directory, _line(shared))) if os.path.lexists(shared) else directory
-    )
-    for each in dict.fromkeys((common, directory)):
-        yield os.path.join(each, "config")
-        yield os.path.join(each, "config.worktree")
-        yield os.path.join(each, "hooks", _READING_HOOK)
-    for inner, _, names in os.walk(os.path.join(common, "modules")):
-        if "config" in names:
-            yield os.path.join(inner, "config")
-
-
-def _line(name: str) -> str:
+def inner_print(index: str) -> str:
+    """Name the repositories that an index names; the empty text when there are none."""
     try:
-        with open(name, "rb") as file:
-            return os.fsdecode(file.read(4096)).partition("\n")[0].rstrip("\r")
-    except OSError:
-        return ""
+        # Nobody waits for a pipe that was put in its place.
+        with open(index, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+            inner = inner_repositories(file.read() or b"")
+    except (OSError, ValueError) as error:
+        return "" if isinstance(error, FileNotFoundError) else f"unreadable: {error}"
+    return blake2b(b"\0".join(inner), digest_size=16).hexdigest() if inner else ""

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 
 from errands.engine.enclosing import bubblewrap
-from errands.engine.evidence import DEFAULT_PATH, fingerprint, repository_files, resolved
-from errands.engine.surroundings import Here
+from errands.engine.evidence import DEFAULT_PATH, fingerprint, inner_print, resolved
+from errands.engine.surroundings import TEMPORARY, Here
 from errands.model.action import Prompt, Shell
 from errands.model.approval import Evidence, digest, evidence_text
 from errands.model.draft import check
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from errands.config import Config
+    from errands.engine.repositories import Repositories
     from errands.model.action import Action
     from errands.model.draft import Draft
     from errands.model.risk.surroundings import Program
     from errands.model.sandbox import Walls
 
-_MOST = 256  # judgements remembered
-_TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/private/var/tmp")
+_MOST = 256  # judgements, and search paths, remembered
 
 
 @record
@@ -136,11 +136,16 @@ class Judging:
 
     def _evidence(self, judgement: Judgement, witness: _Witness, path: str) -> Evidence | None:
         names = [*judgement.scripts]
-        for directory in witness.repositories:
-            names += repository_files(directory)
+        indexes: dict[str, None] = {}
+        is_auto = judgement.verdict == "auto"
+        if not is_auto and "git" in witness.programs:
+            witness.git_dangers(witness.cwd)
+        for repositories in witness.repositories:
+            names += [*repositories.files, *(() if is_auto else repositories.hooks)]
+            indexes.update(repositories.indexes)
         programs = {name: resolved(name, path, witness.cwd) for name in witness.programs}
         links = witness.links
-        if judgement.verdict == "auto":
+        if is_auto:
             # What stands where only trusted programs can be is trusted whichever it is.
             programs = {
                 name: found
@@ -155,6 +160,7 @@ class Judging:
             files={name: fingerprint(name) for name in dict.fromkeys(names)},
             programs=programs,
             links=links,
+            indexes={name: inner_print(name) for name in indexes},
             path=path if programs else "",
         )
 
@@ -162,6 +168,8 @@ class Judging:
         """Tell whether something that is not to be trusted could take the place of a program."""
         exposed = self._open.get((path, project))
         if exposed is None:
+            if len(self._open) >= _MOST:
+                self._open.clear()
             exposed = self._open[path, project] = frozenset(
                 entry for entry in path.split(":") if not _is_safe(entry, project)
             )
@@ -184,7 +192,7 @@ class _Witness:
         self.cwd, self.project, self.home, self.shell = here.cwd, here.project, here.home, here.shell
         self.programs: dict[str, None] = {} if other is None else other.programs
         self.links: dict[str, str] = {} if other is None else other.links
-        self.repositories: dict[str, None] = {} if other is None else other.repositories
+        self.repositories: list[Repositories] = [] if other is None else other.repositories
 
     def at(self, directory: str) -> _Witness:
         return _Witness(self._here.at(directory), self)
@@ -204,7 +212,7 @@ class _Witness:
         return self._here.program(name)
 
     def git_dangers(self, directory: str) -> tuple[str, ...]:
-        self.repositories[os.path.join(self.cwd, directory)] = None
+        self.repositories.append(self._here.repositories(directory))
         return self._here.git_dangers(directory)
 
 
@@ -223,8 +231,7 @@ def prompt_ruling(prompt: Prompt) -> Ruling:
 def denied(judgement: Judgement) -> Denied:
     forbidden = [reason.text for reason in judgement.reasons if reason.kind == "rule"]
     return Denied(
-        f"not allowed: {'; '.join(forbidden)}; "
-        "nothing was created: the rules are approval.deny in `errands config show`"
+        f"not allowed: {'; '.join(forbidden)}; the rules are approval.deny in `errands config show`"
     )
 
 
@@ -233,7 +240,7 @@ def _is_safe(entry: str, project: str) -> bool:
     if not entry.startswith("/"):
         return False
     for each in dict.fromkeys((entry, os.path.realpath(entry))):
-        if is_within(each, project) or any(is_within(each, directory) for directory in _TEMPORARY):
+        if is_within(each, project) or any(is_within(each, directory) for directory in TEMPORARY):
             return False
     try:
         found = os.stat(entry)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from errands.engine.asking import ask
-from errands.engine.engine import launcher
 from errands.engine.environments import Environments
+from errands.engine.launcher import launcher
 from errands.engine.settle import settle
 from errands.model.action import Prompt, Shell
 from errands.model.approval import way_in
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from errands.model.run import Run
     from errands.model.view import View
     from errands.ports.store import Store
+
+
+_SAID_YES = " (--yes)"
 
 
 class Launching:
@@ -73,12 +76,14 @@ class Launching:
             judgement = evolve(judgement, verdict="ask")
         way = self._way(judgement, consent)
         reasons: Sequence[Reason] = judgement.reasons
-        if task.verdict == "ask" and task.approved_by is not None and task.digest == ruling.digest:
+        by: str | None = None
+        at: datetime | None = now
+        if way is not None:
+            by = self._approver(way, launcher(), door)
+        elif self._still_counts(task, ruling):
             by, at, door = task.approved_by, task.approved_at, task.door
-        elif way is not None:
-            by, at = self._approver(way, launcher(), door), now
         else:
-            by, at = None, None
+            at = None
             reasons = (*reasons, Reason(text="is started again", kind="restart"))
         again = evolve(
             task,
@@ -94,6 +99,12 @@ class Launching:
         run = self._store.add_run(task.id, cause="restart", now=now, not_before=_due(task, now))
         self._note(again, run.number, reasons, way, now)
         self._wait(again, run, now)
+
+    def _still_counts(self, task: Task, ruling: Ruling) -> bool:
+        """Tell whether exactly this was consented to, by somebody who may."""
+        if task.verdict != "ask" or task.approved_by is None or task.digest != ruling.digest:
+            return False
+        return self._config.approval.yes or not task.approved_by.endswith(_SAID_YES)
 
     def _wait(self, task: Task, run: Run, now: datetime) -> None:
         waiting: list[str] = []
@@ -138,12 +149,11 @@ class Launching:
             return self._store.view(task.id)
         return first_view(task, run, f"{self._runs_dir}/{run.id}/output.log", question)
 
-    def _shell(self, draft: Draft, ruling: Ruling, environ: Mapping[str, str]) -> Shell:
-        is_harmless = ruling.judgement.verdict == "auto"
+    def _shell(self, draft: Draft, ruling: Ruling, environ: Mapping[str, str], *, is_unseen: bool) -> Shell:
         return Shell(
             commands=(draft.command, *draft.then),
             cwd=ruling.cwd,
-            environment=self._environments.take(environ, ruling.project if is_harmless else None),
+            environment=self._environments.take(environ, ruling.project if is_unseen else None),
             env=draft.env,
             before=draft.before,
             lastly=draft.lastly,
@@ -165,7 +175,7 @@ class Launching:
     def _approver(self, way: Way, who: str, door: str) -> str:
         if way == "judge":
             return "judge"
-        return who if way == "typed" else f"{door if door == 'python' else who} (--yes)"
+        return who if way == "typed" else (door if door == "python" else who) + _SAID_YES
 
     def _note(
         self, task: Task, run: int, reasons: Sequence[Reason], way: Way | None, now: datetime
@@ -189,6 +199,8 @@ class Launching:
     ) -> Task:
         environ = os.environ if draft.environ is None else draft.environ
         verdict = ruling.judgement.verdict
+        # Nobody looks at what was approved for all times, nor at what is harmless.
+        is_unseen = verdict == "auto" or kept is not None
         who = launcher(environ)
         if way is not None:
             by: str | None = self._approver(way, who, draft.door)
@@ -197,7 +209,7 @@ class Launching:
         runs, timeout = self._config.runs, self._config.runs.timeout
         action: Action
         if draft.prompt is None:
-            action = self._shell(draft, ruling, environ)
+            action = self._shell(draft, ruling, environ, is_unseen=is_unseen)
             label = slug(draft.name) if draft.name else command_slug(action.line)
             lane = "shell" if draft.lane is None else draft.lane
         else:

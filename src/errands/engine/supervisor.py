@@ -16,7 +16,7 @@ from errands.engine.home import Home, last_output
 from errands.engine.settle import first_words, notice_body, pass_on, settle, told_answer
 from errands.model.action import Prompt
 from errands.model.ending import Ending
-from errands.model.errors import ErrandsError
+from errands.model.errors import ErrandsError, StoreUnreadable
 from errands.model.notice import Address
 from errands.model.record import evolve
 from errands.model.rollup import rollup
@@ -108,7 +108,12 @@ class Supervisor:
 
     def _next_attempt(self, task: Task, run: Run) -> tuple[Task, Run] | None:
         """Give a run to start anew because its last attempt provably never started, if it still may start."""
-        if not self._dispatcher.is_fit(task, run, self._clock.now()):
+        try:
+            is_fit = self._dispatcher.is_fit(task, run, self._clock.now())
+        except StoreUnreadable as error:
+            self._ended[run.id] = Ended(run_id=run.id, ending=Ending(error=str(error)))
+            return None
+        if not is_fit:
             self._dispatcher.free(run.id)
             self._live.pop(run.id, None)
             self._heard.pop(run.id, None)

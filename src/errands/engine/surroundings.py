@@ -9,7 +9,8 @@ import os
 import pwd
 import stat
 
-from errands.model.risk.gitconfig import Unreadable, danger, read_settings
+from errands.engine.evidence import DEFAULT_PATH
+from errands.engine.repositories import Repositories, upwards
 from errands.model.risk.surroundings import Program, is_within
 
 TYPE_CHECKING = False
@@ -33,13 +34,7 @@ _SYSTEM = (
     "/System",
     "/Library",
 )
-_TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/private/var/tmp")
-_DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-_LARGEST = 1_000_000
-_DEEPEST = 4
-# The hook that git runs when it refreshes its index, which even `git status` does.
-_READING_HOOK = "post-index-change"
-_GITLINK = b"\x00\x00\xe0\x00"
+TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/private/var/tmp")
 
 
 class Here:
@@ -53,9 +48,9 @@ class Here:
         self.project = os.path.abspath(project) if project else _project(self.cwd, self.home)
         self.shell = shell
         self._settings = environment.get("XDG_CONFIG_HOME") or f"{self.home}/.config"
-        self._path = environment.get("PATH", _DEFAULT_PATH)
+        self._path = environment.get("PATH", DEFAULT_PATH)
         self._programs: dict[tuple[str, str], Program] = {}
-        self._dangers: dict[str, tuple[str, ...]] = {}
+        self._repositories: dict[str, Repositories] = {}
 
     def at(self, directory: str) -> Here:
         there = object.__new__(Here)
@@ -76,20 +71,23 @@ class Here:
         return known
 
     def git_dangers(self, directory: str) -> tuple[str, ...]:
-        known = self._dangers.get(directory)
+        return tuple(self.repositories(directory).dangers)
+
+    def repositories(self, directory: str) -> Repositories:
+        """Look at what git would use in a directory."""
+        path = os.path.join(self.cwd, directory)
+        known = self._repositories.get(path)
         if known is None:
-            found = (*self._foreign_dangers(), *_discovered(os.path.join(self.cwd, directory)))
-            known = self._dangers[directory] = tuple(dict.fromkeys(found))
+            known = self._repositories[path] = Repositories(path, self._foreign_settings())
         return known
 
-    def _foreign_dangers(self) -> Iterator[str]:
-        """Look at git's configuration in a home that is not this person's: somebody may have set HOME."""
+    def _foreign_settings(self) -> Iterator[str]:
+        """Name git's configuration in a home that is not this person's: somebody may have set HOME."""
         own = _own_home()
         for directory in (self.home, self._settings):
-            if own and is_within(self.real(directory), own):
-                continue
-            for name in (f"{directory}/.gitconfig", f"{directory}/git/config"):
-                yield from _dangers_of(name)
+            if not own or not is_within(self.real(directory), own):
+                yield f"{directory}/.gitconfig"
+                yield f"{directory}/git/config"
 
     def _find(self, name: str) -> Program:
         for entry in self._path.split(":"):
@@ -110,7 +108,7 @@ class Here:
                 continue
             if is_within(each, self.project) or is_within(each, os.path.realpath(self.project)):
                 return f"{path} stands in the project"
-            if any(is_within(each, directory) for directory in _TEMPORARY):
+            if any(is_within(each, directory) for directory in TEMPORARY):
                 return f"{path} stands in a temporary directory"
         return ""
 
@@ -143,8 +141,8 @@ def _project(cwd: str, home: str) -> str:
     """
     above = [
         directory
-        for directory in _upwards(cwd)
-        if directory == cwd or not (is_within(home, directory) or directory in _TEMPORARY)
+        for directory in upwards(cwd)
+        if directory == cwd or not (is_within(home, directory) or directory in TEMPORARY)
     ]
     for marks in _MARKS:
         for directory in above:
@@ -162,154 +160,5 @@ def _own_home() -> str:
     return "" if home == "/" else home
 
 
-def _upwards(directory: str) -> Iterator[str]:
-    while True:
-        yield directory
-        above = os.path.dirname(directory)
-        if above == directory:
-            return
-        directory = above
-
-
 def _is_system(path: str) -> bool:
     return any(is_within(path, directory) for directory in _SYSTEM)
-
-
-# Repositories
-
-
-def _discovered(directory: str) -> Iterator[str]:
-    """Name the dangers of the repository that git finds from a directory; none if there is no repository."""
-    # Git finds a repository from where it really is, but a shell may have come through a link.
-    for start in dict.fromkeys((os.path.realpath(directory), os.path.abspath(directory))):
-        for each in _upwards(start):
-            mark = os.path.join(each, ".git")
-            if os.path.lexists(mark):
-                yield from _repository(each, mark, depth=0)
-                break
-            if _is_bare(each):
-                yield f"{each} is itself a repository, which git would use"
-                break
-
-
-def _is_bare(directory: str) -> bool:
-    head = os.path.lexists(os.path.join(directory, "HEAD"))
-    return head and any(
-        os.path.lexists(os.path.join(directory, name)) for name in ("objects", "refs", "commondir")
-    )
-
-
-def _repository(worktree: str, mark: str, *, depth: int) -> Iterator[str]:
-    """Look at one repository and at those within it that git would enter."""
-    if depth > _DEEPEST:
-        yield f"{worktree} has repositories within repositories"
-        return
-    try:
-        directory = _git_directory(worktree, mark)
-        common = _common(directory)
-        short = True
-        hooks = [os.path.join(common, "hooks"), os.path.join(directory, "hooks")]
-        for name in dict.fromkeys(
-            (
-                f"{common}/config",
-                f"{directory}/config",
-                f"{common}/config.worktree",
-                f"{directory}/config.worktree",
-            )
-        ):
-            for setting in read_settings(_content(name)) if os.path.lexists(name) else ():
-                if setting.name == "core.hookspath":
-                    value = os.path.expanduser(setting.value)
-                    hooks += [os.path.join(worktree, value), os.path.join(directory, value)]
-                elif setting.name == "core.worktree":
-                    if os.path.realpath(os.path.join(directory, setting.value)) != os.path.realpath(worktree):
-                        yield f"the repository's files are elsewhere: {setting.value}"
-                elif setting.name == "extensions.objectformat":
-                    short = setting.value == "sha1"
-                elif said := danger(setting):
-                    yield said
-        if any(os.path.lexists(os.path.join(where, _READING_HOOK)) for where in hooks):
-            yield f"the repository has a hook that git runs even when it only reads: {_READING_HOOK}"
-        for link in _links(directory, short=short):
-            inner = os.path.join(worktree, link)
-            if os.path.lexists(os.path.join(inner, ".git")):
-                yield from _repository(inner, os.path.join(inner, ".git"), depth=depth + 1)
-    except (OSError, UnicodeError, Unreadable) as error:
-        yield f"the repository in {worktree} cannot be read: {error}"
-
-
-def _dangers_of(name: str) -> Iterator[str]:
-    """Name the dangers of one file of git's configuration, if it is there."""
-    try:
-        settings = read_settings(_content(name)) if os.path.lexists(name) else ()
-    except (OSError, Unreadable) as error:
-        yield f"{name} cannot be read: {error}"
-        return
-    yield from (said for setting in settings if (said := danger(setting)))
-
-
-def _git_directory(worktree: str, mark: str) -> str:
-    if os.path.isdir(mark):
-        return os.path.realpath(mark)
-    text = _content(mark)
-    if not text.startswith("gitdir: "):
-        raise Unreadable(f"{mark} leads nowhere")
-    directory = os.path.realpath(os.path.join(worktree, text[len("gitdir: ") :].rstrip("\r\n")))
-    if not os.path.isdir(directory):
-        raise Unreadable(f"{mark} leads nowhere")
-    return directory
-
-
-def _common(directory: str) -> str:
-    """Give the directory that a worktree shares with its repository."""
-    name = os.path.join(directory, "commondir")
-    if not os.path.lexists(name):
-        return directory
-    return os.path.realpath(os.path.join(directory, _content(name).rstrip("\r\n")))
-
-
-def _content(name: str) -> str:
-    content = _bytes(name, _LARGEST + 1)
-    if len(content) > _LARGEST or b"\0" in content:
-        raise Unreadable(f"{name} is no text of a sensible size")
-    return content.decode("utf-8", "surrogateescape")
-
-
-def _bytes(name: str, most: int = -1) -> bytes:
-    # Anything but a plain file, a pipe for instance, could make a reader wait.
-    descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    with open(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise Unreadable(f"{name} is no file")
-        return file.read(most)
-
-
-def _links(directory: str, *, short: bool) -> Iterator[str]:
-    """Name the repositories within a repository that git knows of, by its index (with short hashes)."""
-    index = os.path.join(directory, "index")
-    if os.path.lexists(index):
-        content = _bytes(index)
-        if _GITLINK in content:
-            if not short:
-                raise Unreadable("its index has long hashes and may hold other repositories")
-            yield from _entries(content)
-    for name in os.listdir(directory):
-        if name.startswith("sharedindex.") and _GITLINK in _bytes(os.path.join(directory, name)):
-            raise Unreadable("its index is split and may hold other repositories")
-
-
-def _entries(index: bytes) -> Iterator[str]:
-    """Read the paths of other repositories out of an index (versions 2 and 3)."""
-    version, count = int.from_bytes(index[4:8], "big"), int.from_bytes(index[8:12], "big")
-    if index[:4] != b"DIRC" or version not in (2, 3):
-        raise Unreadable(f"its index has version {version} and may hold other repositories")
-    at = 12
-    for _ in range(count):
-        flags = int.from_bytes(index[at + 60 : at + 62], "big")
-        start = at + (64 if version == 3 and flags & 0x4000 else 62)
-        end = index.find(b"\0", start)
-        if end < 0:
-            raise Unreadable("its index is damaged")
-        if index[at + 24 : at + 28] == _GITLINK:
-            yield os.fsdecode(index[start:end])
-        at += (end - at + 8) & ~7

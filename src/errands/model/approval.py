@@ -7,6 +7,7 @@ asked makes it void, and is asked about anew.
 from __future__ import annotations
 
 from errands.model.action import Prompt
+from errands.model.errors import StoreUnreadable
 from errands.model.plain import plain_text
 from errands.model.record import fields, record
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from errands.model.action import Action
     from errands.model.risk.verdict import Judgement, Reason
+    from errands.model.task import Task
 
     Consent = Literal["none", "typed", "yes"]
     ApprovalState = Literal["waiting", "granted", "refused", "expired", "void"]
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 CONSENTS: tuple[Consent, ...] = ("none", "typed", "yes")
 # Who answers at one of these is a person: their own account on this machine, or a place that knows them.
 PERSONAL = ("terminal", "cli", "python", "chat", "web", "top", "discord")
+# Whoever answers at one of these may be a program, which answers for itself.
+UNATTENDED = ("cli", "python")
 
 
 @record
@@ -48,16 +52,29 @@ class Approval:
 
 
 @record
+class Standing:
+    """A yes for all times, to exactly this."""
+
+    digest: str
+    command: str
+    cwd: str
+    by: str
+    at: datetime
+
+
+@record
 class Evidence:
     """What a verdict rests on besides the words.
 
     `files` are paths with a print of their content (empty: there is no such file), `programs` are bare names
-    with the file that `path` leads to, `links` are paths with what they really are.
+    with the file that `path` leads to, `links` are paths with what they really are, `indexes` are those of
+    git with a print of the repositories they name.
     """
 
     files: Mapping[str, str] = {}
     programs: Mapping[str, str] = {}
     links: Mapping[str, str] = {}
+    indexes: Mapping[str, str] = {}
     path: str = ""
 
 
@@ -65,10 +82,20 @@ def evidence_text(evidence: Evidence) -> str:
     return plain_text(_plain(evidence))
 
 
-def evidence_from(text: str) -> Evidence:
+def evidence_of(task: Task) -> Evidence | None:
+    """Read what the verdict about a task rests on; what cannot be understood says whose it is."""
+    if task.evidence is None:
+        return None
     import json
 
-    return Evidence(**json.loads(text))
+    try:
+        evidence = Evidence(**json.loads(task.evidence))
+        _plain(evidence)
+    except (ValueError, TypeError, AttributeError) as error:
+        raise StoreUnreadable(
+            f"the evidence of task {task.id} is damaged ({error}); see `errands doctor`"
+        ) from error
+    return evidence
 
 
 def digest(action: Action, evidence: Evidence | None = None) -> str:
@@ -116,6 +143,7 @@ def _plain(evidence: Evidence) -> dict[str, object]:
         "files": dict(sorted(evidence.files.items())),
         "programs": dict(sorted(evidence.programs.items())),
         "links": dict(sorted(evidence.links.items())),
+        "indexes": dict(sorted(evidence.indexes.items())),
         "path": evidence.path,
     }
 

@@ -39,7 +39,7 @@ class IllegalMove(ErrandsError):
 
 
 class Denied(ErrandsError):
-    """A rule of the configuration forbids it, whoever asks; nothing was created."""
+    """A rule of the configuration forbids it, whoever asks; nothing was changed."""
 
     exit_code = 4
 

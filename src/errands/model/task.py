@@ -29,7 +29,7 @@ PRIORITIES: tuple[Priority, ...] = ("high", "normal", "low")
 @record
 class Task:
     """`evidence` is what the verdict rests on besides the words, as JSON; `removed` names the variables that
-    its environment lost because it was judged harmless.
+    its environment lost because it started unseen: it is harmless, or was approved for all times.
     """
 
     id: str

@@ -287,6 +287,24 @@ def as_json(view: View) -> dict[str, Any]:
     return {key: plain_value(value) for key, value in flat.items()}
 
 
+def approval_json(approval: Approval) -> dict[str, Any]:
+    """Flatten a question and its answer."""
+    return {
+        "id": approval.id,
+        "task": approval.task_id,
+        "run": approval.run,
+        "state": approval.state,
+        "asked_at": plain_value(approval.asked_at),
+        "expires_at": plain_value(approval.expires_at),
+        "answered_at": plain_value(approval.at),
+        "by": approval.by,
+        "door": approval.door,
+        "note": approval.note,
+        "digest": approval.digest,
+        "reasons": [_plain(each) for each in approval.reasons],
+    }
+
+
 def _plain(thing: Any) -> dict[str, Any]:
     return {name: plain_value(getattr(thing, name)) for name in fields(thing)}
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Protocol
 
-    from errands.model.approval import Approval, ApprovalState
+    from errands.model.approval import Approval, ApprovalState, Standing
     from errands.model.ending import Ending
     from errands.model.event import Event
     from errands.model.notice import Address, Notice
@@ -66,8 +66,7 @@ if TYPE_CHECKING:
         def claim(self, lane: str, *, limit: int, now: datetime, fit: Fit = ...) -> list[tuple[Task, Run]]:
             """Take the next ready runs of a lane, best priority and oldest first, and make them running.
 
-            `fit` is asked about each whose verdict rests on more than its words; one that is not fit is left
-            to whoever said so.
+            `fit` is asked about each whose verdict rests on more than its words; whoever says no holds it.
             """
 
         def add_waits(self, run_id: str, on: Sequence[str]) -> None:
@@ -150,7 +149,15 @@ if TYPE_CHECKING:
             """Tell when the next question expires."""
 
         def overdue(self, *, now: datetime) -> list[Approval]: ...
-        def keep_always(self, digest: str, *, by: str, now: datetime) -> None: ...
+        def keep_always(self, task: Task, *, by: str, now: datetime) -> None:
+            """Remember that exactly what this task runs needs no question any more."""
+
+        def standing(self) -> list[Standing]:
+            """List what was approved for all times, the latest first."""
+
+        def forget_always(self, digest: str) -> bool:
+            """Have it asked about again; False when it was not approved for all times."""
+
         def always(self, digest: str) -> str | None:
             """Name who approved exactly this for all times."""
 
@@ -289,6 +296,6 @@ class Query:
     before: str | None = None
 
 
-def always(task: Task, run: Run) -> bool:
+def any_run(task: Task, run: Run) -> bool:
     """Take every run for fit."""
     return True

@@ -67,6 +67,7 @@ class Run:
         self._rss = 0
         self._feed: Feed | None = None
         self._stdin = -1
+        self._end = -1
 
     def cancel(self, grace: float | None) -> None:
         """Ask for the end of the run; asking again can only make it faster."""
@@ -172,6 +173,7 @@ class Run:
             self.was_started = True
             self._tell_at = time.monotonic() + WORTH_TELLING
         self._wait()
+        self._let_go()
         if self._outlet.files:
             self._outlet.drain()
         if os.WIFSIGNALED(self._status):
@@ -191,12 +193,11 @@ class Run:
         except OSError as error:
             raise OSError(error.errno, explain_directory(order["cwd"], error)) from None
         path = resolve(name, self._env)
-        ends: tuple[int, ...]
         if order["input"] == "pty":
             theirs, into = self._outlet.open_terminal()
             assert self._feed is not None
             self._feed.connect(into)
-            ends = (theirs,)
+            self._end = theirs
             actions = [
                 # Opened by name, so that it becomes the terminal of the new session.
                 (os.POSIX_SPAWN_OPEN, 0, os.ttyname(theirs), os.O_RDWR, 0),
@@ -204,8 +205,7 @@ class Run:
                 (os.POSIX_SPAWN_DUP2, 0, 2),
             ]
         else:
-            out = self._outlet.open_pipe()
-            ends = (out,)
+            self._end = out = self._outlet.open_pipe()
             actions = [
                 (os.POSIX_SPAWN_DUP2, self._stdin, 0)
                 if self._stdin >= 0
@@ -226,13 +226,24 @@ class Run:
             self._shim.is_alone = False
             self._shim.groups.append(self._leader)
         except OSError as error:
+            self._let_go()
             raise OSError(error.errno, explain_start(name, path, error)) from None
         except ValueError as error:
+            self._let_go()
             raise OSError(0, f"cannot start {name!r}: {error}") from None
         finally:
             os.chdir("/")
-            for end in ends:
-                os.close(end)
+        if order["input"] == "pty":
+            self._let_go()  # only when nobody has it any more does a terminal say that it is over
+
+    def _let_go(self) -> None:
+        """Close our hand on the commands' end of the pipe.
+
+        While it is held, the pipe does not end, so the shim is woken once when a command exits, not twice.
+        """
+        if self._end >= 0:
+            os.close(self._end)
+            self._end = -1
 
     def _open_feed(self, kind: str) -> None:
         self._feed = Feed(self.directory, self._shim.poll, is_terminal=kind == "pty")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from typing import Any
 
 from errands.model.run import Run
 from errands.model.task import Task
@@ -19,5 +19,5 @@ def break_engine() -> None:
     exchange(SqliteStore, "claim", _claim)
 
 
-def _claim(store: SqliteStore, lane: str, *, limit: int, now: datetime) -> list[tuple[Task, Run]]:
-    return claim(store, lane, limit=100, now=now)
+def _claim(store: SqliteStore, lane: str, *, limit: int, **named: Any) -> list[tuple[Task, Run]]:
+    return claim(store, lane, limit=100, **named)

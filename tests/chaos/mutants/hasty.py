@@ -1,24 +1,29 @@
-"""A clock decides when a fresh notice may be told."""
+"""A clock decides when a notice may be told: one written by a clock ahead of the reader's has to wait."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Any
 
+from errands.model.notice import Notice
 from errands.stores.sqlite.store import SqliteStore
 from tests.chaos.surgery import exchange
 
 SCENARIO = "clock_set_back"
 CAUGHT_BY = "I5"
 
-add_notice = SqliteStore.add_notice
+take = SqliteStore.take_inbox
 
 
 def break_engine() -> None:
-    exchange(SqliteStore, "add_notice", _add_notice)
+    exchange(SqliteStore, "take_inbox", _take)
 
 
-def _add_notice(store: SqliteStore, *words: Any, now: datetime, **named: Any) -> None:
-    add_notice(store, *words, now=now, **named)
-    at = int(now.timestamp() * 1_000_000)
-    store.db.write("UPDATE outbox SET next_at = ? WHERE state = 'waiting' AND next_at < ?", (at, at))
+def _take(store: SqliteStore, owner: str, *, now: datetime, **named: Any) -> list[Notice]:
+    early = [each for each in store.unread(owner) if each.created_at > now]
+    for notice in early:
+        store.db.write("UPDATE outbox SET channel = 'later' WHERE id = ?", (notice.id,))
+    taken = take(store, owner, now=now, **named)
+    for notice in early:
+        store.db.write("UPDATE outbox SET channel = 'inbox' WHERE id = ?", (notice.id,))
+    return taken

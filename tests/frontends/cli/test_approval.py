@@ -307,6 +307,23 @@ def test_always_means_exactly_this_and_never_a_script(person: Person, tmp_path: 
     assert person.sees(script.out.strip())["state"] == "proposed"
 
 
+@pytest.mark.spec("A9")
+def test_a_yes_for_all_times_is_listed_and_taken_back(newcomer: Person, precious: Path) -> None:
+    assert "nothing is approved for all times" in newcomer.types("audit", "--always").out
+    first = newcomer.types("run", "-q", f"rm -rf {precious}/x", yes=False, code=4).out.strip()
+    newcomer.types("approve", "--always", "--wait", first)
+    newcomer.types("run", "-q", "--wait", f"rm -rf {precious}/x", yes=False)
+    listed = newcomer.types("audit", "--always")
+    standing = newcomer.types("audit", "--always", "--json").object
+
+    assert standing["command"] == f"rm -rf {precious}/x"
+    assert standing["digest"][:12] in listed.out
+    assert "ada" in listed.out
+    assert newcomer.types("reject", "--always", "zz", code=3).err.startswith("errands: no approvals")
+    assert "asked about again" in newcomer.types("reject", "--always", standing["digest"][:12]).out
+    newcomer.types("run", "-q", f"rm -rf {precious}/x", yes=False, code=4)
+
+
 @pytest.mark.spec("A12")
 @pytest.mark.parametrize("missing", ["stdin", "stderr"])
 def test_half_a_terminal_is_no_person(person: Person, precious: Path, missing: str) -> None:

@@ -21,6 +21,8 @@ def test_the_audit_tells_of_every_answer_newest_first(newcomer: Person, precious
 
     assert [line.split()[2:4] for line in listed[1:]] == [[no, "refused"], [yes, "granted"]]
     assert "ada (--yes)" in listed[2]
+    assert "completed" in listed[2]
+    assert [each["then"] for each in objects] == ["", "completed"]
     assert [(each["task"], each["state"], each["door"]) for each in objects] == [
         (no, "refused", "cli"),
         (yes, "granted", "cli"),

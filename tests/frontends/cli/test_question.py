@@ -303,6 +303,27 @@ def test_whoever_answers_a_proposal_at_a_terminal_sees_what_would_run(
     assert person.sees(waiting)["door"] == "terminal"
 
 
+@pytest.mark.spec("A4")
+def test_the_question_shows_what_was_inherited_that_whoever_is_asked_does_not_have(
+    person: Person, terminal: Terminal, precious: Path
+) -> None:
+    waiting = person.types(
+        "run",
+        "-q",
+        f"rm -rf {precious}",
+        yes=False,
+        code=4,
+        GIT_SSH_COMMAND="/nowhere/evil",
+        PAGER="less",
+        COLOUR="blue",
+    ).out.strip()
+    said, _ = ended(terminal.types("show", waiting, PAGER="less"))
+
+    assert re.search(r"inherited +│ GIT_SSH_COMMAND=/nowhere/evil\r\n", plain(said))
+    assert "PAGER" not in said
+    assert "COLOUR" not in said
+
+
 def test_the_object_of_a_refused_start_tells_that_it_was_rejected(terminal: Terminal, precious: Path) -> None:
     child = terminal.types("run", "--json", f"rm -rf {precious}")
     child.expect_exact(QUESTION)

@@ -241,6 +241,13 @@ def test_no_pile_of_wrappers_takes_long(word: str) -> None:
 
 
 @pytest.mark.spec("A10")
+@pytest.mark.parametrize("line", ["sh < x", "timeout 5 bash <x", "python3 < ./x", "true; sh < x"])
+def test_what_a_shell_or_interpreter_reads_is_its_script(line: str) -> None:
+    assert judge([line], CLEAN).scripts == ("/project/x",)
+    assert judge(["grep sh < x"], CLEAN).scripts == ()
+
+
+@pytest.mark.spec("A10")
 def test_scripts_and_programs_are_told() -> None:
     judgement = judge(["bash build.sh && ./x.sh", "nice make", "sudo python y.py"], CLEAN)
 

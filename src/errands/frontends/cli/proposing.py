@@ -65,7 +65,7 @@ def ask(context: Context, view: View) -> View | None:
 
     The task was stored before, so what they see is what would run.
     """
-    from errands.engine.engine import launcher
+    from errands.engine.launcher import launcher
 
     by, number, yes = launcher(context.environ), view.question.id if view.question else None, False
     try:
@@ -80,7 +80,7 @@ def ask(context: Context, view: View) -> View | None:
 
 def _prompt(context: Context, view: View) -> str:
     look = context.error_look
-    lines = ["", look.paint(_headline(view), "bold"), "", *question(facts_of(view), look), ""]
+    lines = ["", look.paint(_headline(view), "bold"), "", *question(facts_of(context, view), look), ""]
     try:
         seen = os.get_terminal_size(2).lines
     except OSError:
@@ -94,7 +94,7 @@ def _headline(view: View) -> str:
     return "This cannot be undone. It needs your yes:" if lasting else "This needs your yes:"
 
 
-def facts_of(view: View) -> Iterator[tuple[str, str]]:
+def facts_of(context: Context, view: View) -> Iterator[tuple[str, str]]:
     """All that would run, where and why it is asked about; whoever says yes must see it, secrets included.
 
     Each command and variable is a fact of its own, so that none of them can pass for two.
@@ -114,12 +114,25 @@ def facts_of(view: View) -> Iterator[tuple[str, str]]:
         yield "sandbox", visible(walls(details["sandbox"]))
     for name, value in details["env"].items():
         yield "variable", f"{visible(name)}={value}"
+    for name, value in _inherited(context, view):
+        yield "inherited", f"{visible(name)}={value}"
     for path, mark in (details["evidence"] or {}).get("files", {}).items():
         if mark and mark != "directory":
             yield "content of", visible(path)
             yield "", _content(path, mark)
     for reason in view.question.reasons if view.question else ():
         yield "because", visible(reason.text)
+
+
+def _inherited(context: Context, view: View) -> Iterator[tuple[str, str]]:
+    """What would have its programs load or start something else, unless whoever is asked has it as well."""
+    from errands.model.risk.variables import removed
+
+    store = context.engine.store
+    variables = store.environment(store.task(view.id).action.environment)
+    for name in removed(variables):
+        if context.environ.get(name) != variables[name]:
+            yield name, variables[name]
 
 
 def walls(sandbox: dict[str, Any]) -> str:

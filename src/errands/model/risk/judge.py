@@ -15,11 +15,11 @@ from errands.model.risk.grammar import LONGEST, WIDEST_GAP, Redirection, Step, W
 from errands.model.risk.programs import reasons_for, reasons_for_reading
 from errands.model.risk.programs.words import Glob
 from errands.model.risk.rules import NO_RULES
-from errands.model.risk.scripts import scripts
+from errands.model.risk.scripts import is_interpreter, scripts
 from errands.model.risk.surroundings import is_within
 from errands.model.risk.variables import is_harmless
 from errands.model.risk.verdict import Judgement, Reason
-from errands.model.risk.wrappers import SHELLS, follow
+from errands.model.risk.wrappers import SHELLS, follow, is_wrapper
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -164,6 +164,7 @@ class _Case:
         depth: int = 0,
     ) -> None:
         self._judge_around(step, place, shell=shell)
+        self._keep_input(step, place)
         words = step.words
         if shell and _is_word(words[:1], "!") and source is None:
             words = words[1:]
@@ -272,6 +273,15 @@ class _Case:
 
     def _keep_scripts(self, texts: tuple[str, ...], place: Surroundings) -> None:
         self._scripts.update(dict.fromkeys(scripts(texts, place.cwd)))
+
+    def _keep_input(self, step: Step, place: Surroundings) -> None:
+        """Take the file that a shell, an interpreter or a wrapper of one reads for what it runs."""
+        name = step.words[0].text if step.words else ""
+        if name in SHELLS or is_interpreter(name) or is_wrapper(name):
+            for each in step.redirections:
+                if each.operator == "<" and not each.target.text.startswith("/dev/"):
+                    path = posixpath.join(place.cwd, _expanded(each.target, place))
+                    self._scripts[posixpath.normpath(path)] = None
 
     # What cannot be followed
 

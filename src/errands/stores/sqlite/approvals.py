@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from errands.model.plain import plain_text
+from errands.model.plain import plain_text, utf8
 from errands.stores.sqlite.rows import maybe_micros, maybe_moment, micros, moment
 from errands.stores.sqlite.table import Table
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from errands.model.approval import Approval, ApprovalState
+    from errands.model.approval import Approval, ApprovalState, Standing
     from errands.model.risk.verdict import Reason
     from errands.model.run import Run
     from errands.model.task import Task
@@ -81,7 +81,7 @@ class ApprovalRows(Table):
                 UPDATE approvals SET state = ?, by = ?, door = ?, at = ?, note = ?
                 WHERE id = ? AND state = 'waiting'
                 """,
-                (state, by, door, micros(now), note, approval_id),
+                (state, utf8(by), door, micros(now), utf8(note), approval_id),
             ).rowcount
         )
 
@@ -92,7 +92,7 @@ class ApprovalRows(Table):
             UPDATE tasks SET state = 'active', approved_by = ?, approved_at = ?, door = ?, updated_at = ?
             WHERE id = ? AND state = 'proposed' RETURNING run
             """,
-            (by, at, door, at, task_id),
+            (utf8(by), at, door, at, task_id),
         ).fetchall()
         for (seq,) in rows:
             self.db.write("UPDATE runs SET held = 0 WHERE seq = ? AND state = 'pending'", (seq,))
@@ -117,7 +117,7 @@ class ApprovalRows(Table):
         # A question that is still open, or an answer that was not used, was about what is no more.
         self.db.write(
             """
-            UPDATE approvals SET state = 'void', at = ?
+            UPDATE approvals SET state = 'void', at = coalesce(at, ?)
             WHERE task = ? AND run = ? AND state IN ('waiting', 'granted')
             """,
             (at, seq, run.number),
@@ -127,12 +127,12 @@ class ApprovalRows(Table):
         self.db.write(
             """
             UPDATE tasks SET state = ?, approved_by = ?, approved_at = ?, door = ?, verdict = ?, digest = ?,
-                             evidence = ?, removed = ?, environment = ?, updated_at = ?
+                             evidence = ?, updated_at = ?
             WHERE id = ?
             """,
             (
                 task.state, task.approved_by, maybe_micros(task.approved_at), task.door, task.verdict,
-                task.digest, task.evidence, task.removed, task.action.environment, micros(now), task.id,
+                task.digest, task.evidence, micros(now), task.id,
             ),
         )  # fmt: skip
 
@@ -148,8 +148,23 @@ class ApprovalRows(Table):
             micros(now),
         )
 
-    def keep_always(self, digest: str, *, by: str, now: datetime) -> None:
-        self.db.write("INSERT OR REPLACE INTO always VALUES (?, ?, ?)", (digest, by, micros(now)))
+    def keep_always(self, task: Task, *, by: str, now: datetime) -> None:
+        self.db.write(
+            "INSERT OR REPLACE INTO always VALUES (?, ?, ?, ?, ?)",
+            (task.digest, utf8(task.action.line), utf8(task.action.cwd), utf8(by), micros(now)),
+        )
+
+    def standing(self) -> list[Standing]:
+        from errands.model.approval import Standing
+
+        rows = self.db.read("SELECT digest, command, cwd, by, at FROM always ORDER BY at DESC")
+        return [
+            Standing(digest=digest, command=command, cwd=cwd, by=by, at=moment(at))
+            for digest, command, cwd, by, at in rows
+        ]
+
+    def forget_always(self, digest: str) -> bool:
+        return bool(self.db.write("DELETE FROM always WHERE digest = ?", (digest,)).rowcount)
 
     def always(self, digest: str) -> str | None:
         rows = self.db.read("SELECT by FROM always WHERE digest = ?", (digest,))
@@ -184,4 +199,8 @@ def _reasons(text: str) -> tuple[Reason, ...]:
 
     from errands.model.risk.verdict import Reason
 
-    return tuple(Reason(text=said, undo=undo, kind=kind) for said, undo, kind in json.loads(text))
+    try:
+        return tuple(Reason(text=said, undo=undo, kind=kind) for said, undo, kind in json.loads(text))
+    except (ValueError, TypeError):
+        # One damaged question must not hide the others, and can still be answered.
+        return (Reason(text="the reasons are damaged; look at the command", kind="damage"),)

@@ -126,9 +126,11 @@ CREATE INDEX approvals_waiting ON approvals (expires_at) WHERE state = 'waiting'
 
 -- What a person approved once for all times, to the letter.
 CREATE TABLE always (
-    digest TEXT PRIMARY KEY,
-    by     TEXT NOT NULL,
-    at     INTEGER NOT NULL
+    digest  TEXT PRIMARY KEY,
+    command TEXT NOT NULL,
+    cwd     TEXT NOT NULL,
+    by      TEXT NOT NULL,
+    at      INTEGER NOT NULL
 ) WITHOUT ROWID;
 
 CREATE TABLE environments (

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from errands.model.errors import StoreUnreadable
+from errands.model.plain import utf8
 from errands.model.run import task_of
-from errands.ports.store import always
+from errands.ports.store import any_run
 from errands.stores.sqlite.rows import (
     RUN_COLUMNS,
     TASK_COLUMNS,
@@ -19,6 +20,7 @@ from errands.stores.sqlite.table import Table
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
+    from typing import Any
 
     from errands.model.ending import Ending
     from errands.model.rollup import Outcome
@@ -55,42 +57,53 @@ class MoveRows(Table):
         )
         return [row[0] for row in rows]
 
-    def claim(self, lane: str, *, limit: int, now: datetime, fit: Fit = always) -> list[tuple[Task, Run]]:
-        rows = self.db.read(
-            f"""
-            SELECT runs.seq, tasks.seq, {_TASK}, {_RUN}
-            FROM runs JOIN tasks ON tasks.seq = runs.task
-            WHERE runs.lane = ? AND runs.state = 'pending' AND runs.waits = 0 AND runs.held = 0
-              AND runs.not_before IS NULL
-            ORDER BY runs.priority, runs.seq LIMIT ?
-            """,
-            (lane, limit),
-        )
-        at, claimed = micros(now), []
-        for seq, task_seq, *columns in rows:
-            number, cause, _, attempt, *rest = columns[_WIDTH:]
-            try:
-                task = task_from(columns[:_WIDTH])
-                run = run_from(task.id, (number, cause, "running", attempt + 1, *rest), started=now)
-            except StoreUnreadable as error:
-                # One damaged record must not keep the others from running.
-                self._give_up(seq, task_seq, str(error), at)
-                continue
+    def claim(self, lane: str, *, limit: int, now: datetime, fit: Fit = any_run) -> list[tuple[Task, Run]]:
+        claimed: list[tuple[Task, Run]] = []
+        while len(claimed) < limit:
+            wanted = limit - len(claimed)
+            rows = self.db.read(
+                f"""
+                SELECT runs.seq, tasks.seq, {_TASK}, {_RUN}
+                FROM runs JOIN tasks ON tasks.seq = runs.task
+                WHERE runs.lane = ? AND runs.state = 'pending' AND runs.waits = 0 AND runs.held = 0
+                  AND runs.not_before IS NULL
+                ORDER BY runs.priority, runs.seq LIMIT ?
+                """,
+                (lane, wanted),
+            )
+            for seq, task_seq, *columns in rows:
+                found = self._claimed(seq, task_seq, tuple(columns), now, fit)
+                if found is not None:
+                    claimed.append(found)
+            if len(rows) < wanted:
+                break  # those were all that are ready
+        return claimed
+
+    def _claimed(
+        self, seq: int, task_seq: int, columns: tuple[Any, ...], now: datetime, fit: Fit
+    ) -> tuple[Task, Run] | None:
+        """Make a ready run running; None if it is damaged or no longer what was approved."""
+        at = micros(now)
+        number, cause, _, attempt, *rest = columns[_WIDTH:]
+        try:
+            task = task_from(columns[:_WIDTH])
+            run = run_from(task.id, (number, cause, "running", attempt + 1, *rest), started=now)
             # What was judged by its words alone is still what it was.
             if (task.verdict != "auto" or task.evidence is not None) and not fit(task, run):
-                continue
-            self.db.write(
-                """
-                UPDATE runs SET state = 'running', attempt = attempt + 1, started_at = ?
-                WHERE seq = ? AND state = 'pending'
-                """,
-                (at, seq),
-            )
-            claimed.append((task, run))
-            self._places[run.id] = (seq, task_seq)
-        if len(claimed) < len(rows):  # fewer than asked for would mean that no more are ready
-            claimed += self.claim(lane, limit=limit - len(claimed), now=now, fit=fit)
-        return claimed
+                return None
+        except StoreUnreadable as error:
+            # One damaged record must not keep the others from running.
+            self._give_up(seq, task_seq, str(error), at)
+            return None
+        self.db.write(
+            """
+            UPDATE runs SET state = 'running', attempt = attempt + 1, started_at = ?
+            WHERE seq = ? AND state = 'pending'
+            """,
+            (at, seq),
+        )
+        self._places[run.id] = (seq, task_seq)
+        return task, run
 
     def again(self, run_id: str, *, attempt: int, spent: float = 0.0) -> None:
         self.db.write(
@@ -219,7 +232,7 @@ class MoveRows(Table):
         (seq,) = self.one("SELECT seq FROM tasks WHERE id = ?", task_id)
         self.db.write(
             "INSERT INTO events (task, run, name, at, detail) VALUES (?, ?, ?, ?, ?)",
-            (seq, run, name, micros(now), detail),
+            (seq, run, name, micros(now), utf8(detail)),
         )
 
     def task(self, task_id: str) -> Task:
@@ -268,7 +281,7 @@ class MoveRows(Table):
         self, run_id: str, run_state: str, task_state: str, failure: str | None, error: str, now: datetime
     ) -> bool:
         task_id, number = task_of(run_id)
-        at = micros(now)
+        at, error = micros(now), utf8(error)
         rows = self.db.write(
             """
             UPDATE runs SET state = ?, completed_at = ?, failure = ?, error = ?

@@ -146,7 +146,7 @@ class SqliteStore(MoveRows, ApprovalRows, ViewRows, NoticeRows, SessionRows, Spa
         ).rowcount
         if not changed:
             state = self.one("SELECT state FROM tasks WHERE id = ?", task_id)[0]
-            raise IllegalMove(f"task {task_id} is {state}; only an ended task can be started again")
+            raise IllegalMove(f"task {task_id} is {state}, so it cannot be started again; submit it anew")
 
     def remove(self, task_ids: Sequence[str]) -> list[str]:
         removed: list[str] = []

@@ -102,13 +102,15 @@ class ViewRows(Table):
 
     def damaged(self) -> list[str]:
         """Name the tasks whose records cannot be understood. It reads everything: for `doctor` alone."""
+        from errands.model.approval import evidence_of
+
         rows = self.db.read(
             f"SELECT {_TASK}, {_RUN}, {_AGENT} FROM tasks LEFT JOIN runs ON runs.seq = tasks.run{_SPOKEN}"
         )
         found = [str(row[0]) for row in rows if row[_WIDTH] is None or self._readable(row) is None]
         for row in self.db.read(f"SELECT {TASK_COLUMNS} FROM tasks"):
             try:
-                task_from(row)
+                evidence_of(task_from(row))
             except StoreUnreadable:
                 found.append(str(row[0]))
         return sorted(set(found))
@@ -187,10 +189,10 @@ class ViewRows(Table):
                 SELECT run, 'proposed', asked_at, '', 0.2 FROM approvals
                 WHERE task = :task AND (at IS NULL OR at <> asked_at)
                 UNION ALL
-                SELECT run, CASE state WHEN 'granted' THEN 'approved' WHEN 'refused' THEN 'rejected'
-                                       ELSE state END,
-                       at, trim(coalesce('by ' || by || ' (' || door || ') ', '') || note), 0.2
-                FROM approvals WHERE task = :task AND state IN ('granted', 'refused', 'expired')
+                SELECT run, CASE state WHEN 'refused' THEN 'rejected' WHEN 'expired' THEN state
+                                       ELSE 'approved' END,
+                       at, trim('by ' || by || ' (' || door || ') ' || note), 0.2
+                FROM approvals WHERE task = :task AND by IS NOT NULL  -- what was granted may be void since
                 UNION ALL
                 SELECT number, 'started', started_at, '', 1 FROM runs
                 WHERE task = :task AND started_at IS NOT NULL

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from errands.model.approval import Approval
+from errands.model.approval import Approval, evidence_of
 from errands.model.risk.verdict import Reason
 from errands.model.run import Run
 from errands.model.states import OPEN
@@ -93,6 +93,20 @@ class ApprovalContract:
         assert {view.state for view in store.views(Query(states=("proposed",)))} == {"proposed"}
 
     @pytest.mark.spec("A10")
+    def test_however_many_runs_are_not_fit_the_next_one_that_is_gets_its_turn(self, store: Store) -> None:
+        for number in range(1200):
+            add(store, sample_task(f"a{number}-222222", verdict="ask"))
+        add(store, sample_task("b-222222"))
+
+        def fit(task: Task, run: Run) -> bool:
+            store.hold(run, now=START)
+            return False
+
+        with store:
+            [(task, _)] = store.claim("shell", limit=1, now=START, fit=fit)
+        assert task.id == "b-222222"
+
+    @pytest.mark.spec("A10")
     def test_holding_a_run_makes_answers_void_and_the_next_claim_another_attempt(self, store: Store) -> None:
         run, question = propose(store)
         with store:
@@ -107,6 +121,36 @@ class ApprovalContract:
             store.grant(run.task_id, by="ada", door="web", now=START)
         [(_, again)] = claim(store)
         assert (started.attempt, again.attempt) == (1, 2)
+
+    @pytest.mark.spec("A10")
+    def test_damaged_evidence_fails_alone(self, store: Store) -> None:
+        for name, evidence in (("a", "nonsense"), ("b", "[]"), ("c", '{"files": 3}')):
+            add(store, sample_task(f"{name}-222222", evidence=evidence))
+        add(store, sample_task("d-222222"))
+
+        def fit(task: Task, run: Run) -> bool:
+            return evidence_of(task) is not None
+
+        assert store.damaged() == ["a-222222", "b-222222", "c-222222"]
+        with store:
+            claimed = store.claim("shell", limit=10, now=START, fit=fit)
+        assert [task.id for task, _ in claimed] == ["d-222222"]
+        assert store.view("a-222222").latest.state == "failed"
+        assert "is damaged" in (store.view("c-222222").latest.error or "")
+
+    @pytest.mark.spec("A7")
+    def test_words_that_are_no_text_are_kept_as_well_as_can_be(self, store: Store) -> None:
+        run, question = propose(store)
+        with store:
+            store.add_event(run.task_id, "drifted", run=1, now=START, detail="\udcff.sh has changed")
+            store.answer(question.id, "refused", by="\udcff", door="cli", now=START, note="\udcff")
+            store.keep_always(sample_task(digest="digest"), by="\udcff", now=START)
+            store.grant(run.task_id, by="\udcff", door="cli", now=START)
+            store.turn_down(run.id, why="rejected: \udcff", now=START)
+        [answered] = store.approvals()
+        assert (answered.by, answered.note, store.always("digest")) == ("\ufffd", "\ufffd", "\ufffd")
+        assert store.view(run.task_id).latest.error == "rejected: \ufffd"
+        assert "\ufffd.sh has changed" in [event.detail for event in store.events(run.task_id)]
 
     @pytest.mark.spec("A10")
     def test_questions_expire_in_their_order(self, store: Store) -> None:
@@ -127,5 +171,10 @@ class ApprovalContract:
 
     def test_what_is_approved_for_all_times_is_kept(self, store: Store) -> None:
         with store:
-            store.keep_always("digest", by="ada", now=START)
+            store.keep_always(sample_task(digest="digest"), by="ada", now=START)
         assert (store.always("digest"), store.always("other")) == ("ada", None)
+        assert [(each.command, each.by, each.at) for each in store.standing()] == [("true", "ada", START)]
+        with store:
+            assert store.forget_always("digest")
+            assert not store.forget_always("digest")
+        assert store.always("digest") is None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from errands.frontends.cli.door import door_of, is_person
 from errands.frontends.cli.options import JSON, Operand, Option, Verb
 from errands.frontends.cli.starting import REPLY, check_reply, reply
-from errands.model.errors import NotAPerson
 from errands.ports.store import Query
 
 TYPE_CHECKING = False
@@ -15,15 +14,12 @@ if TYPE_CHECKING:
 
 
 def approve(context: Context, arguments: Arguments) -> int:
-    from errands.engine.engine import launcher
+    from errands.engine.launcher import launcher
     from errands.frontends.cli.asking import question
     from errands.frontends.cli.proposing import facts_of
 
     check_reply(arguments)
     person = is_person()
-    if not person and not context.config.approval.yes:
-        # Whoever may not pass --yes may not propose and approve either.
-        raise NotAPerson("nobody is at a terminal here, and approval.yes is false; approve it at a terminal")
     before = context.engine.get(_waiting(context, arguments.id))
     view = context.engine.approve(
         before.id,
@@ -33,7 +29,7 @@ def approve(context: Context, arguments: Arguments) -> int:
         question=before.question.id if before.question else None,
     )
     if person and not arguments.json and not arguments.quiet:
-        context.note(*question(facts_of(before), context.error_look))
+        context.note(*question(facts_of(context, before), context.error_look))
     context.ensure_daemon()
     if before.state != "proposed" and not arguments.wait and not arguments.json and not arguments.quiet:
         context.say(f"allowed; {context.look.paint(view.id, 'bold')} goes on")
@@ -42,8 +38,10 @@ def approve(context: Context, arguments: Arguments) -> int:
 
 
 def reject(context: Context, arguments: Arguments) -> int:
-    from errands.engine.engine import launcher
+    from errands.engine.launcher import launcher
 
+    if arguments.always:
+        return _take_back(context, arguments)
     view = context.engine.reject(
         _waiting(context, arguments.id),
         by=launcher(context.environ),
@@ -56,6 +54,17 @@ def reject(context: Context, arguments: Arguments) -> int:
         context.say(f"refused; {context.look.paint(view.id, 'bold')} is told and goes on")
     else:
         context.say(f"rejected {context.look.paint(view.id, 'bold')}; it will not start")
+    return 0
+
+
+def _take_back(context: Context, arguments: Arguments) -> int:
+    from errands.engine.answering import take_back
+    from errands.engine.launcher import launcher
+    from errands.frontends.cli.asking import visible
+
+    by, door = launcher(context.environ), door_of(person=is_person())
+    gone = take_back(context.engine, arguments.id, by=by, door=door)
+    context.say(f"asked about again from now on: {visible(gone.command)}")
     return 0
 
 
@@ -98,8 +107,18 @@ VERBS = (
         summary="say no to a task that waits for a yes; it never starts",
         run=reject,
         details="It is gone from the lists, and kept for a while: errands ls --state rejected.",
-        options=(Option(flags=("--note",), metavar="TEXT", help="why, for whoever asked"), JSON),
+        options=(
+            Option(flags=("--note",), metavar="TEXT", help="why, for whoever asked"),
+            Option(
+                flags=("--always",),
+                help="take back a yes for all times; ID is then its name in errands audit --always",
+            ),
+            JSON,
+        ),
         operands=(ID,),
-        examples=(("errands reject deploy-3f --note 'not on a Friday'", ""),),
+        examples=(
+            ("errands reject deploy-3f --note 'not on a Friday'", ""),
+            ("errands reject --always 9c41f0", "it is asked about again from now on"),
+        ),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from errands.frontends.cli.options import JSON, Operand, Option, Usage, Verb
-from errands.frontends.cli.starting import command_of, variable
+from errands.frontends.cli.starting import NOT_APPROVED, command_of, variable
 from errands.model.errors import BadValue
 
 TYPE_CHECKING = False
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from errands.model.risk.verdict import Judgement
     from errands.text import Colour
 
-NOT_APPROVED = 4
 MEANINGS = {
     "auto": "it would start at once: nothing in it needs the yes of a person",
     "ask": "a person must say yes first, because:",

@@ -56,9 +56,17 @@ def _lines(context: Context, arguments: Arguments) -> list[str]:
     proposed = [view.id for view in views if view.state == "proposed" or view.question is not None]
     if proposed:
         lines.append(context.look.paint(how_to_answer(proposed), "magenta"))
+    if any(_is_stuck(view) for view in views) and not context.engine.bell.is_answered():
+        lines.append(context.look.paint("nobody starts what waits: errands daemon start", "yellow"))
     if more:
         lines.append(context.look.paint("there are older ones: errands ls --all", "dim"))
     return lines
+
+
+def _is_stuck(view: View) -> bool:
+    """Tell whether nothing but room in its lane keeps a task from starting."""
+    waits = view.waits or (view.due_at is not None and view.due_at > now())
+    return view.state == "pending" and not waits
 
 
 def _selection(context: Context, arguments: Arguments) -> tuple[list[View], bool]:

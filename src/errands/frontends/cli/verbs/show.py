@@ -74,7 +74,7 @@ def _answerable(
     from errands.frontends.cli.proposing import facts_of, told
 
     if is_person():
-        context.say(*question(facts_of(view), context.look))
+        context.say(*question(facts_of(context, view), context.look))
     elif view.question is not None:
         yield "because", "\n".join(told(reason.text) for reason in view.question.reasons)
     left_out = EXACT if is_person() else OBVIOUS

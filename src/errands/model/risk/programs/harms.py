@@ -28,8 +28,8 @@ FILES = {
     **_each("trash trash-put gio", Harm(text="moves {} to the trash", kind="delete", undo="yes")),
     **_each("truncate", Harm(text="cuts off the content of {}", kind="delete", undo="no")),
     **_each("dd", Harm(text="copies raw blocks: {}", kind="write", undo="no")),
-    **_each("mv gmv", Harm(text="moves or overwrites files: {}", kind="write", undo="no")),
-    **_each("cp gcp install ditto", Harm(text="copies and may overwrite files: {}", kind="write", undo="no")),
+    **_each("mv gmv", Harm(text="moves files, and may overwrite some: {}", kind="write")),
+    **_each("cp gcp install ditto", Harm(text="copies and may overwrite files: {}", kind="write")),
     **_each(
         "ln",
         Harm(text="replaces files by links: {}", kind="write", undo="no", when="-f --force"),
@@ -175,12 +175,12 @@ PACKAGES = {
     **_uses(
         "pip",
         "install download wheel",
-        Harm(text="installs packages, which runs their code: {}", kind="network"),
+        Harm(text="installs packages, which runs their code: {}", kind="script"),
     ),
     **_uses(
         "pip3",
         "install download wheel",
-        Harm(text="installs packages, which runs their code: {}", kind="network"),
+        Harm(text="installs packages, which runs their code: {}", kind="script"),
     ),
     **_uses("pip", "uninstall", Harm(text="removes packages: {}", kind="delete")),
     **_uses("pip3", "uninstall", Harm(text="removes packages: {}", kind="delete")),
@@ -188,7 +188,7 @@ PACKAGES = {
         f"{program} {use}": (
             Harm(
                 text="installs packages, which runs their scripts: {}",
-                kind="network",
+                kind="script",
                 nothing="those of the project",
             ),
         )
@@ -207,7 +207,7 @@ PACKAGES = {
         for program in ("npm", "pnpm", "yarn", "bun", "deno")
         for use in ("run", "test", "start", "exec", "run-script", "task")
     },
-    **_each("npx pnpx bunx uvx pipx", Harm(text="downloads and runs a package: {}", kind="network")),
+    **_each("npx pnpx bunx uvx pipx", Harm(text="downloads and runs a package: {}", kind="script")),
     **_each("yarn pnpm", Harm(text="runs the project's package manager", kind="script")),
     **_each(
         "apt apt-get aptitude yum dnf zypper pacman apk brew port snap flatpak emerge nix nix-env guix",

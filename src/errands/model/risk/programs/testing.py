@@ -215,7 +215,7 @@ def _uv(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...
         return _pytest_itself(rest, surroundings)
     if rest and _PYTHON_NAME.fullmatch(rest[0]):
         return _python(rest, surroundings)
-    return (Reason(text=f"`uv run` runs {rest[0] if rest else 'something'}", kind="program"),)
+    return (Reason(text=f"`uv run` runs {rest[0] if rest else 'something'}", kind="script"),)
 
 
 PROGRAMS: dict[str, Entry] = {
