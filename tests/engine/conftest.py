@@ -10,6 +10,7 @@ import pytest
 from errands.bootstrap import open_engine
 from errands.engine.engine import Engine
 from errands.engine.home import Home
+from errands.model.draft import Draft
 from errands.testing.engines import TestEngine, embedded
 
 from .agents import Project
@@ -45,3 +46,19 @@ def daemons(home: Home) -> Iterator[Daemons]:
 @pytest.fixture
 def project(tmp_path: Path, own_home: Path) -> Project:
     return Project(tmp_path / "project", Path(f"{own_home}-config"))
+
+
+@pytest.fixture
+def asking(home: Home) -> Iterator[Engine]:
+    """The engine of a caller who consents to nothing."""
+    engine = open_engine(home)
+    yield engine
+    engine.close()
+
+
+@pytest.fixture
+def harm(tmp_path: Path) -> Draft:
+    """What cannot be undone, on a file of our own."""
+    victim = tmp_path / "victim"
+    victim.touch()
+    return Draft(command=("rm", str(victim)))

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +17,7 @@ from errands.config import load
 from errands.engine.engine import Engine
 from errands.engine.home import Home
 from errands.model.draft import Draft
-from errands.model.errors import AlreadyResolved, BadValue, Denied, Drifted, IllegalMove, NotAPerson
+from errands.model.errors import AlreadyResolved, BadValue, Denied, IllegalMove, NotAPerson
 from errands.model.record import evolve
 from errands.model.view import as_json, exit_code
 from errands.ports.store import Query
@@ -31,14 +28,6 @@ HARMLESS = Draft(command=("true",))
 
 if TYPE_CHECKING:
     from errands.model.approval import Consent
-
-
-@pytest.fixture
-def asking(home: Home) -> Iterator[Engine]:
-    """The engine of a caller who consents to nothing."""
-    engine = open_engine(home)
-    yield engine
-    engine.close()
 
 
 @pytest.fixture
@@ -53,14 +42,6 @@ def configured(home: Home) -> Iterator[Callable[..., Engine]]:
     yield open_with
     for engine in opened:
         engine.close()
-
-
-@pytest.fixture
-def harm(tmp_path: Path) -> Draft:
-    """What cannot be undone, on a file of our own."""
-    victim = tmp_path / "victim"
-    victim.touch()
-    return Draft(command=("rm", str(victim)))
 
 
 @pytest.mark.spec("A1", "A5", "A7")
@@ -244,97 +225,6 @@ def test_rules_can_allow_and_ask(configured: Callable[..., Engine]) -> None:
 
     assert engine.submit(Draft(command=("touch", "x"))).approved_by == "judge"
     assert engine.submit(HARMLESS).state == "proposed"
-
-
-@pytest.mark.spec("A10")
-@pytest.mark.trap(67)
-def test_of_two_people_who_answer_at_once_one_is_heard(home: Home, asking: Engine, harm: Draft) -> None:
-    view = asking.submit(harm)
-
-    def answer(number: int) -> str:
-        engine = open_engine(home)
-        try:
-            if number % 2:
-                engine.approve(view.id, by=f"p{number}", door="terminal")
-            else:
-                engine.reject(view.id, by=f"p{number}", door="web")
-        except AlreadyResolved as error:
-            return str(error)
-        finally:
-            engine.close()
-        return f"p{number}"
-
-    with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(answer, range(8)))
-    [winner] = [each for each in answers if each.startswith("p")]
-    [approval] = asking.approvals(view.id)
-
-    assert approval.by == winner
-    assert all(f"already by {winner}, " in each for each in answers if each != winner)
-    assert asking.get(view.id).state == ("pending" if int(winner[1:]) % 2 else "rejected")
-
-
-ANSWER = """
-import sys
-from errands.bootstrap import open_engine
-from errands.model.errors import AlreadyResolved
-engine = open_engine()
-sys.stdin.read(1)
-try:
-    engine.approve(sys.argv[1], by=sys.argv[2], door="cli")
-except AlreadyResolved as error:
-    print(error)
-else:
-    print("won")
-"""
-
-
-@pytest.mark.spec("A10")
-@pytest.mark.trap(67)
-def test_of_several_processes_that_answer_at_once_one_is_heard(asking: Engine, harm: Draft) -> None:
-    view = asking.submit(harm)
-    people = [
-        subprocess.Popen(
-            [sys.executable, "-c", ANSWER, view.id, f"p{number}"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for number in range(4)
-    ]
-    answers = [each.communicate("y", timeout=20)[0].strip() for each in people]
-
-    assert answers.count("won") == 1
-    assert sum("was approved already by p" in each for each in answers) == 3
-    assert [each.state for each in asking.approvals(view.id)] == ["granted"]
-
-
-@pytest.mark.spec("A10")
-def test_an_answer_counts_for_the_question_that_was_seen(asking: Engine, harm: Draft) -> None:
-    view = asking.submit(harm)
-    assert view.question is not None
-    with pytest.raises(Exception, match="that you saw is void"):
-        asking.approve(view.id, question=view.question.id + 1, **PERSON)
-    assert asking.approve(view.id, question=view.question.id, **PERSON).state == "pending"
-    with pytest.raises(IllegalMove, match="nothing is asked about it"):
-        asking.approve(asking.submit(HARMLESS).id, **PERSON)
-
-
-@pytest.mark.spec("A10")
-async def test_a_program_can_say_which_question_a_person_saw(
-    engine: TestEngine, asking: Engine, harm: Draft
-) -> None:
-    view = asking.submit(harm)
-    assert view.question is not None
-    with pytest.raises(Drifted):
-        await engine.reject(view.id, by="ada", question=view.question.id + 1)
-    with pytest.raises(Drifted):
-        await engine.approve(view.id, by="ada", question=view.question.id + 1)
-
-    assert (await engine.approve(view.id, by="ada", question=view.question.id)).approved_by == "ada"
-    await engine.wait(view.id)
-    with pytest.raises(IllegalMove, match="is rejected, so it cannot be started again"):
-        asking.restart(asking.reject(asking.submit(harm).id, **PERSON).id)
 
 
 @pytest.mark.spec("D1")

@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from errands.bootstrap import open_engine
 from errands.engine.engine import Engine
 from errands.engine.environments import Environments
-from errands.engine.home import Home
 from errands.engine.launcher import launcher
 from errands.model.draft import Draft
 from errands.testing.engines import TestEngine
-
-
-@pytest.fixture
-def asking(home: Home) -> Iterator[Engine]:
-    """The engine of a caller who consents to nothing."""
-    engine = open_engine(home)
-    yield engine
-    engine.close()
 
 
 @pytest.mark.spec("A1")

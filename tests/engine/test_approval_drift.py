@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +30,6 @@ make_loops(open_home(), Config(), is_after_reboot=False)
 print(*sys.modules)
 """
 PERSON: dict[str, Any] = {"by": "ada", "door": "terminal"}
-
-
-@pytest.fixture
-def asking(home: Home) -> Iterator[Engine]:
-    """The engine of a caller who consents to nothing."""
-    engine = open_engine(home)
-    yield engine
-    engine.close()
 
 
 class Script:
