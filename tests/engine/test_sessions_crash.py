@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from functools import partial
 
 import pytest
 
+from errands.agents.offline import Offline
 from errands.engine.engine import Engine
+from errands.engine.gate import Gate
 from errands.engine.home import Home
+from errands.engine.replying import answer
 from errands.model.draft import Draft
+from errands.ports.agent import Answer
+from errands.ports.store import Query
 from errands.runners import linux
 from errands.testing.engines import WITHIN, TestEngine, until
 
 from .agents import Project
 from .daemons import Daemons, eventually, finished
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.agent import Desk
 
 THREE = "`./deed a` `./deed b 1` `./deed c`"
 
@@ -24,6 +34,11 @@ def process(engine: Engine, task_id: str) -> int:
     """Wait for the process of a task's run and name it."""
     eventually(lambda: engine.store.view(task_id).latest.pid is not None)
     return engine.store.view(task_id).latest.pid or 0
+
+
+def waiting(engine: Engine, task_id: str) -> str | None:
+    agent = engine.store.view(task_id).agent
+    return None if agent is None else agent.waiting
 
 
 @pytest.mark.spec("S14")
@@ -38,6 +53,48 @@ async def test_a_killed_agent_goes_on_and_repeats_nothing(engine: TestEngine, pr
     assert done.agent is not None
     assert [f"did {each}" in (done.agent.answer or "") for each in "abc"] == [True] * 3
     assert "output.1.log" in engine.engine.files(done.latest.id)
+
+
+@pytest.mark.spec("S14", "L10")
+async def test_whoever_dies_while_it_waits_for_a_person_has_lost_no_time(
+    engine: TestEngine, project: Project
+) -> None:
+    task = await engine.ask("`touch x`", cwd=project.path, timeout=3)
+    await until(lambda: waiting(engine.engine, task.id) == "approval")
+    await asyncio.sleep(3)
+    os.kill(engine.engine.store.view(task.id).latest.pid or 0, signal.SIGKILL)
+    await until(lambda: engine.engine.store.view(task.id).latest.attempt == 2)
+    (child,) = engine.engine.list(Query(states=("proposed",)))
+    engine.engine.approve(child.id, by="ada", door="cli")
+    assert (await engine.wait(task.id, timeout=WITHIN)).state == "completed"
+
+
+class Leaving(Offline):
+    """An agent that looks, when it leaves, whether its answer is kept."""
+
+    def __init__(self, engine: Engine, run_id: str) -> None:
+        super().__init__({})
+        self._engine = engine
+        self._run_id = run_id
+        self.kept: str | None = None
+
+    async def prompt(self, session: str, text: str, desk: Desk) -> Answer:
+        return Answer(text="done")
+
+    async def close(self) -> None:
+        exchange = self._engine.store.exchange(self._run_id)
+        self.kept = exchange and exchange.answer
+
+
+@pytest.mark.spec("S14")
+async def test_an_answer_is_kept_before_the_agent_leaves(engine: TestEngine, project: Project) -> None:
+    task = await engine.ask("`./deed a 60`", cwd=project.path)
+    await until(lambda: waiting(engine.engine, task.id) == "task")
+    agent = Leaving(engine.engine, task.latest.id)
+    with engine.engine.store:
+        engine.engine.store.set_waiting(task.latest.id, None)
+    assert await answer(engine.engine, task.latest.id, lambda _: agent, unheld=lambda: None) == 0
+    assert agent.kept == "done"
 
 
 @pytest.mark.spec("S14")
@@ -121,3 +178,24 @@ def test_a_killed_shim_takes_its_agent_along_and_the_next_goes_on(
     done = finished(client, task.id)
     assert done.state == "completed"
     assert project.deeds() == ["a", "b", "c"]
+
+
+@pytest.mark.spec("L5", "L20")
+def test_a_new_daemon_gives_no_slot_that_another_agent_has(
+    client: Engine, daemons: Daemons, project: Project, home: Home
+) -> None:
+    project.configure("[lanes]\nlocal = 1")
+    daemons.start()
+    one = client.submit(Draft(prompt="`./deed a 2`", cwd=project.path, lane="local"))
+    eventually(lambda: waiting(client, one.id) == "task")
+    with Gate(home.path):
+        other = client.submit(Draft(prompt="`./deed b`", cwd=project.path, lane="local"))
+        eventually(lambda: waiting(client, other.id) == "turn")
+        eventually(lambda: waiting(client, one.id) == "slot")
+        os.kill(daemons.pid, signal.SIGKILL)
+        daemons.start()
+        marker = client.submit(Draft(command="true"))
+        assert finished(client, marker.id).state == "completed"
+        assert waiting(client, one.id) == "slot"
+    assert finished(client, one.id).state == "completed"
+    assert finished(client, other.id).state == "completed"

@@ -117,6 +117,17 @@ async def test_a_slot_is_given_back_only_when_there_is_room(narrow: TestEngine, 
     await narrow.cancel(other.id)
 
 
+@pytest.mark.spec("O11")
+async def test_what_is_over_waits_for_nothing(engine: TestEngine, project: Project) -> None:
+    task = await engine.ask("`touch x`", cwd=project.path)
+    (child,) = await until(lambda: proposed(engine))
+    await until(lambda: waiting(engine, task.id) == "approval")
+    await engine.cancel(task.id)
+    assert (await engine.wait(task.id, timeout=WITHIN)).state == "cancelled"
+    assert waiting(engine, task.id) is None
+    assert engine.engine.store.view(child.id).state == "cancelled"
+
+
 @pytest.mark.spec("L5")
 async def test_agents_below_agents_do_not_wait_for_each_other_for_ever(
     narrow: TestEngine, project: Project

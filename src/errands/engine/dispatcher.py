@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 # The width of a lane that only the launcher's configuration knows: its runs must not wait for ever.
 UNKNOWN_LANE = 1
+LENDING = ("approval", "task")  # what an agent's run waits for without its slot
 _CACHED_ENVIRONMENTS = 16
 # The process of an agent asks the store for all the rest. `-P`: the project's own modules are not ours.
 _AGENT_STEP = Step(role="main", argv=(sys.executable, "-P", "-m", "errands.agents"), label="agent")
@@ -56,9 +57,11 @@ class Dispatcher:
         self._backlog = set(self._store.ready_lanes())
         waiting = self._store.waiting_runs()
         for run_id, what in waiting.items():
-            if what in ("approval", "task") and run_id in self._lanes:
+            lane = self._lanes.get(run_id)
+            # A new holder counts every run it finds: where they are too many, whoever wants a slot has none.
+            if lane is not None and (what in LENDING or (what == "slot" and self._room(lane) < 0)):
                 self._lent[run_id] = self._lanes.pop(run_id)
-                self._used[self._lent[run_id]] -= 1
+                self._used[lane] -= 1
         self._returning = [each for each, what in waiting.items() if what == "slot"]
 
     def expect(self, lanes: Iterable[str]) -> None:

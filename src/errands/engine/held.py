@@ -44,10 +44,14 @@ class Held:
         os.replace(f"{self._path}.new", self._path)
 
 
-def held_for(directory: str) -> float:
-    """Tell how many seconds a run waited before it ended."""
+def held_for(directory: str, *, now: float) -> float:
+    """Tell how many seconds a run waited before it died; `now` is of the clock that nobody can set.
+
+    Whoever died while it waited left no end of that: it waited until now, rather than not at all.
+    """
     try:
         with open(f"{directory}/held") as file:
-            return float(file.read(200).split()[0])
-    except (OSError, ValueError, IndexError):
+            total, since, _ = map(float, file.read(200).split())
+    except (OSError, ValueError):
         return 0.0
+    return total + max(0.0, now - since) if since else total

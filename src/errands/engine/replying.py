@@ -40,6 +40,9 @@ async def answer(
         loop.add_signal_handler(number, speaking.cancel)
     try:
         said = await speaking
+        # At once: an agent may take its time to leave, and what is stored needs no second asking.
+        with engine.store:
+            engine.store.note_answer(run_id, said.text)
     except asyncio.CancelledError:
         await _say_goodbye(agent, desk)
         return STOPPED
@@ -53,8 +56,6 @@ async def answer(
         with suppress(Exception):
             async with asyncio.timeout(_FAREWELL):
                 await agent.close()
-    with engine.store:
-        engine.store.note_answer(run_id, said.text)
     print(said.text, flush=True)
     return 0
 

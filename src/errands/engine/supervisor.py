@@ -145,7 +145,8 @@ class Supervisor:
         for run_id in filter(self._is_cut_off, self._ended):
             task, run = self._live[run_id]
             elapsed = self._ended[run_id].ending.elapsed or 0.0
-            spent = run.spent + max(0.0, elapsed - held_for(self._home.run(run_id)))
+            held = held_for(self._home.run(run_id), now=self._clock.monotonic())
+            spent = run.spent + max(0.0, elapsed - held)
             _LOG.warning("the agent of run %s died; attempt %d goes on", run_id, run.attempt + 1)
             again = evolve(run, attempt=run.attempt + 1, spent=spent)
             self._store.again(run_id, attempt=again.attempt, spent=spent)
@@ -274,6 +275,8 @@ class Supervisor:
             later = now + AWAITED if said is not None and self._store.is_awaited(run_id) else None
             self._store.add_notice(run_id, outcome.run_state, address, body=body, now=now, not_before=later)
         ended, released = pass_on(self._store, run_id, outcome.run_state, now=now)
+        if said is not None and said.waiting is not None:
+            self._store.set_waiting(run_id, None)
         if said is not None and (question := self._store.question(task.id)) is not None:
             # A call that waited for a person went with its run.
             note = f"run {run.number} is {outcome.run_state}"

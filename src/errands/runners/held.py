@@ -1,6 +1,6 @@
 """Held: how long a run has waited for others, which counts for none of its time-outs.
 
-An agent that waits for a person, for its turn on a shared model or for a task of its own says so in the
+An agent that waits for a person, for its turn on a shared model or for a slot of its lane says so in the
 file `held` of its run's directory: the seconds it waited before, since when it waits now (0: it does not),
 and when it last stopped waiting, on the clock that nobody can set.
 """
