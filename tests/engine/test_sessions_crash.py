@@ -83,7 +83,7 @@ class Leaving(Offline):
 
     async def close(self) -> None:
         exchange = self._engine.store.exchange(self._run_id)
-        self.kept = exchange and exchange.answer
+        self.kept = None if exchange is None else exchange.answer
 
 
 @pytest.mark.spec("S14")

@@ -56,7 +56,10 @@ class Span:
 
 def caller(environ: Mapping[str, str]) -> Place | None:
     """Read the place that an environment hands on; nonsense is no place."""
-    parts = environ.get("TRACEPARENT", "").split("-")
+    given = environ.get("TRACEPARENT")
+    if not given:  # as nearly always
+        return None
+    parts = given.split("-")
     if len(parts) < 4 or parts[0] == "ff" or [len(each) for each in parts[:4]] != [2, 32, 16, 2]:
         return None
     _, trace_id, span_id, _ = parts[:4]
@@ -245,9 +248,10 @@ def _told(event: Event) -> Mapping[str, Any]:
 
 def _place(run: Run | RunView, name: str, launched_in: Place | None) -> Place:
     # Later runs may come days after whoever launched the task is gone: they are traces of their own.
+    which = f"{run.id} {run.created_at}"
     inherits = launched_in is not None and run.number == 1
-    trace = launched_in.trace_id if inherits and launched_in else _digest(f"{run.id} {run.created_at}", 16)
-    return Place(trace_id=trace, span_id=span_id(run.id, run.created_at, name))
+    trace = launched_in.trace_id if inherits and launched_in else _digest(which, 16)
+    return Place(trace_id=trace, span_id=_digest(f"{name} {which}", 8))
 
 
 def _below(place: Place, name: str) -> Place:
