@@ -28,7 +28,7 @@ def collector() -> Iterator[Collector]:
 
 @pytest.fixture
 def client(home: Home) -> Iterator[Engine]:
-    engine = open_engine(home)
+    engine = open_engine(home, consent="yes")
     yield engine
     engine.close()
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from errands.engine.engine import Engine
 from errands.model.draft import Draft
 from errands.model.span import executing
+from tests.engine.agents import Project
 from tests.engine.daemons import Daemons, finished
 
 
 @pytest.mark.spec("X10")
 def test_a_shell_task_that_an_agent_started_stands_below_the_tool_call(
-    client: Engine, daemons: Daemons
+    client: Engine, daemons: Daemons, own_home: Path, tmp_path: Path
 ) -> None:
+    project = Project(tmp_path / "project", Path(f"{own_home}-config"))
+    Path(project.path, "deed").write_text("#!/bin/sh\necho $TRACEPARENT\n")
     daemons.start()
-    asked = client.submit(Draft(prompt="Please run `echo $TRACEPARENT`", agent="offline"))
+    asked = client.submit(Draft(prompt="Please run `./deed a`", agent="offline", cwd=project.path))
     view = finished(client, asked.id)
     assert view.state == "completed", view.latest.error
     spans = client.tracing.tree(asked.id)

@@ -61,7 +61,7 @@ def test_the_spans_of_a_run_arrive_with_all_their_facts(
     assert facts["task.command"] == "sh -c 'exit 3'"
     assert (facts["task.status"], facts["task.exit_code"]) == ("failed", 3)
     assert facts["task.pid"] > 1
-    assert facts["task.approved_by"] == client.get(task.id).created_by
+    assert facts["task.approved_by"] == client.get(task.id).approved_by == "judge"
     assert span["status"]["code"] == 2
     assert span["spanId"] == span_id(f"{task.id}.1", task.latest.created_at)
     assert span["parentSpanId"] == start["spanId"]

@@ -36,7 +36,7 @@ def view(*runs: RunView, **facts: Any) -> View:
         "description": "the tests", "command": "pytest -q", "cwd": "/", "lane": "shell", "priority": "normal",
         "batch": None, "key": None, "template": None, "owner": "user", "notify": "always", "parent": None,
         "created_at": NOON, "created_by": "ada", "updated_at": NOON, "runs": len(runs), "due_at": None,
-        "waits": 0, "latest": runs[-1], "history": runs,
+        "waits": 0, "approved_by": "ada", "approved_at": NOON, "latest": runs[-1], "history": runs,
     }  # fmt: skip
     return View(**{**usual, **facts})
 

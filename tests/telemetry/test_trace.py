@@ -15,6 +15,11 @@ CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 @pytest.fixture(scope="module")
 def person(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
     place = tmp_path_factory.mktemp("person")
+    config = place / "home-config" / "errands" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text('[approval]\nallow = ["./inner"]\n')
+    (place / "inner").write_text("#!/bin/sh\necho $TRACEPARENT\nexit 3\n")
+    (place / "inner").chmod(0o700)
     somebody = Person(place / "home", place)
     yield somebody
     somebody.leaves()
@@ -23,7 +28,7 @@ def person(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
 @pytest.fixture(scope="module")
 def outer(person: Person) -> str:
     """A task that launches another one."""
-    inner = f"{sys.executable} -m errands run --name inner --wait -- sh -c 'echo $TRACEPARENT; exit 3'"
+    inner = f"{sys.executable} -m errands run --name inner --wait -- ./inner"
     answer = person.types("run", "-q", "--name", "outer", inner, TRACEPARENT=CALLER)
     person.types("wait", "-q", answer.out.strip(), code=None)
     return answer.out.strip()
