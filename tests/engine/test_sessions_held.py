@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 import sys
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from errands.engine.home import Home
 from errands.model.view import View, as_json
 from errands.ports.agent import Activity, Call, Decision
 from errands.ports.store import Query
+from errands.stores.sqlite import connection
 from errands.testing.engines import WITHIN, TestEngine, embedded, until
 
 from .agents import Project
@@ -180,6 +183,22 @@ async def test_what_an_agent_uses_is_added_up(engine: TestEngine, project: Proje
     shown = as_json(await engine.get(desk.run.rpartition(".")[0]))
     assert shown["usage"] == {"input_tokens": 200, "output_tokens": 14, "requests": 2, "tool_calls": 2}
     assert shown["recent_tools"] == ["command", "read_file"]
+
+
+@pytest.mark.spec("S15")
+async def test_what_could_not_be_written_is_not_forgotten(
+    engine: TestEngine, project: Project, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = await held(engine, project)
+    monkeypatch.setattr(connection, "PATIENCE", 0.05)
+    desk.note(Activity(kind="usage", usage={"input_tokens": 100}))
+    with closing(sqlite3.connect(home.store, isolation_level=None)) as somebody:
+        somebody.execute("BEGIN IMMEDIATE")
+        desk.write_notes()
+        somebody.execute("ROLLBACK")
+    desk.write_notes()
+    shown = as_json(await engine.get(desk.run.rpartition(".")[0]))
+    assert shown["usage"]["input_tokens"] == 100
 
 
 @pytest.mark.spec("R1")

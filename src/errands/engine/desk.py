@@ -156,10 +156,10 @@ class RunDesk:
             asyncio.get_running_loop().call_later(GATHER, self.write_notes)
 
     def write_notes(self) -> None:
-        """Write what was noted; what cannot be written now is written with the next note."""
-        if self._is_noted:
-            return
+        """Write what was noted; what cannot be written now is written the next time."""
         self._is_noted = True
+        if not self._usage and not self._events:
+            return
         now, usage = self._engine.clock.now(), self._usage
         try:
             with self._store:
