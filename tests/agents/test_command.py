@@ -46,6 +46,22 @@ async def test_the_prompt_and_the_model_can_stand_among_the_words(tmp_path: Path
     assert (await agent.prompt(session, "it's; $HOME", desk)).text == "tiny|it's; $HOME"
 
 
+async def test_a_program_that_is_told_the_model_alone_reads_the_prompt(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path, model="tiny")
+    agent = Command({"command": ["sh", "-c", 'echo "$0|$(cat)"', "{model}"]})
+    session = await agent.open(desk)
+
+    assert (await agent.prompt(session, "hello", desk)).text == "tiny|hello"
+
+
+async def test_what_a_prompt_says_is_not_filled_in(tmp_path: Path) -> None:
+    desk = desk_in(tmp_path, model="tiny")
+    agent = Command({"command": ["printf", "%s", "{prompt}"]})
+    session = await agent.open(desk)
+
+    assert (await agent.prompt(session, "what is {model}?", desk)).text == "what is {model}?"
+
+
 async def test_it_runs_in_the_directory_of_the_task_with_its_environment(tmp_path: Path) -> None:
     desk = desk_in(tmp_path)
     agent = Command({"command": ["sh", "-c", 'cat >prompt; echo "$COLOUR $PWD"'], "env": {"COLOUR": "blue"}})

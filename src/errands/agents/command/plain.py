@@ -35,14 +35,14 @@ class Plain:
         await desk.turn()
         prompt = _script(ledger, desk.spec.system)
         argv = [
-            word.replace("{prompt}", prompt).replace("{model}", desk.spec.model or self._model)
+            word.replace("{model}", desk.spec.model or self._model).replace("{prompt}", prompt)
             for word in self._command
         ]
         process = await Process.start(argv, cwd=desk.spec.cwd, env=self._env)
         self._talking[ledger.session] = process
         try:
             desk.note(Activity(kind="usage", usage={"requests": 1}))
-            if argv == list(self._command):
+            if not any("{prompt}" in word for word in self._command):
                 await process.tell(prompt)
             process.hush()
             said = (await process.everything()).decode(errors="replace").strip()
