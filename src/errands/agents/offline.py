@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 
-from errands.model.agent_errors import SessionGone
+from errands.model.agent_errors import BudgetExceeded, SessionGone
 from errands.model.fork import clipped, newest, tokens
 from errands.ports.agent import Activity, Answer
 
@@ -84,8 +84,12 @@ class Offline:
             for each in _messages(session, desk)
             if each["role"] == "tool" and each["run"] == desk.run
         }
+        most = desk.spec.budget.get("tool_calls")
         for number, line in enumerate(commands(text), start=1):
             call = f"call-{number}"
+            if most is not None and number > most:
+                said = _report(list(done.values())) if done else ""
+                raise BudgetExceeded(f"it may use {most} tool calls, and the prompt has more", partial=said)
             if call not in done:
                 done[call] = await self._run(session, call, line, desk)
         reply = _report(list(done.values())) if done else _remember(_messages(session, desk))

@@ -38,6 +38,8 @@ def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]
             f"there is no agent {agent!r}{did_you_mean(agent, known)}. There are: {', '.join(known)}; "
             f'a new one is a table in your configuration: [agents.{agent}] backend = "builtin"'
         )
+    if draft.fork is not None and parent is None and _keeps_here(agent, config):
+        raise NotFound(f"there is no conversation {draft.fork!r}; `errands sessions` shows those there are")
     depth = _depth(environ)
     if depth > config.agents.depth:
         raise BadValue(
@@ -57,6 +59,11 @@ def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]
         budget={**config.backends.get(agent, {}).get("budget", {}), **draft.budget},
         fork=draft.fork if parent is None else parent.name,
     )
+
+
+def _keeps_here(agent: str, config: Config) -> bool:
+    """Tell whether all conversations of an agent are in our store, none on a server of its own."""
+    return config.backends.get(agent, {}).get("backend", agent) in ("offline", "builtin")
 
 
 def check_fan_out(store: Store, config: Config, parent: str) -> None:

@@ -11,12 +11,13 @@ import time
 
 from errands.engine.doorbell import Bell
 from errands.engine.waiting import LOOK, wait
+from errands.frontends.cli.showing import how_to_answer
 from errands.model.run import task_of
 from errands.ports.store import Query
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from errands.frontends.cli.context import Context
     from errands.frontends.cli.lens import Lens
@@ -64,22 +65,37 @@ def wait_for(
 ) -> list[View]:
     """Wait until all tasks have ended or the time has passed; `glance` sees them now and then.
 
-    Nobody waits for the answer of a person: a task that needs one counts as if it had ended.
+    Nobody waits for the answer of a person: a task that needs one counts as if it had ended. What an agent
+    waits for is said, once.
     """
     gc.enable()  # whoever waits is no short command
     engine = context.engine
     deadline = None if timeout is None else time.monotonic() + timeout
+    told: set[str] = set()
     while True:
         # A script that changes before the start sends a task back to a person, and no bell tells of that.
         left = LOOK if deadline is None else min(LOOK, deadline - time.monotonic())
         if glance is not None:
             glance(engine.light(task_ids))
             left = min(every, left)
-        held = {view.id for view in engine.list(Query(states=("proposed",)))}
+        held = {view.id: view for view in engine.list(Query(states=("proposed",)))}
         waited = [each for each in task_ids if each not in held]
+        for each in _awaited(engine.light(waited), list(held.values())):
+            if each not in told:
+                told.add(each)
+                context.note(how_to_answer([each]))
         live = wait(engine, waited, timeout=left, unheld=context.ensure_daemon)
         if not live or (deadline is not None and time.monotonic() >= deadline):
             return engine.light(task_ids)
+
+
+def _awaited(waited: list[View], proposed: list[View]) -> Iterator[str]:
+    """Name the tasks that a person must answer before agents can go on."""
+    for view in waited:
+        if view.agent is not None and view.agent.waiting == "approval":
+            # A command that it wants to run is a task of its own, any other call is asked about with the agent.
+            children = [each.id for each in proposed if each.created_by == f"run {view.latest.id}"]
+            yield from children or (view.id,)
 
 
 def follow(
