@@ -93,7 +93,7 @@ def _awaited(waited: list[View], proposed: list[View]) -> Iterator[str]:
     """Name the tasks that a person must answer before agents can go on."""
     for view in waited:
         if view.agent is not None and view.agent.waiting == "approval":
-            # A command that it wants to run is a task of its own, any other call is asked about with the agent.
+            # A command that it wants to run is a task of its own; other calls are asked about with the agent.
             children = [each.id for each in proposed if each.created_by == f"run {view.latest.id}"]
             yield from children or (view.id,)
 
