@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -194,13 +193,13 @@ async def test_recovery_gives_an_answer_that_was_kept_and_sends_what_was_not_sen
 @pytest.mark.parametrize("how", ["cancel", "abort"])
 async def test_all_that_the_program_started_ends_with_the_prompt(tmp_path: Path, how: str) -> None:
     desk = desk_in(tmp_path)
-    others = set(descendants(os.getpid()))  # what other tests keep running
-    line = "trap '' TERM; setsid sleep 61 & echo $! >pid; sleep 62"
+    line = "trap '' TERM; echo $$ >leader; setsid sleep 61 & echo $! >pid; sleep 62"
     agent = Command({"command": ["sh", "-c", line]})
     session = await agent.open(desk)
     asking = asyncio.create_task(agent.prompt(session, "hello", desk))
     await until(lambda: _number(tmp_path / "pid"), asking)
-    tree = set(descendants(os.getpid())) - others
+    leader = _number(tmp_path / "leader")
+    tree = [leader, *descendants(leader)]
     assert _number(tmp_path / "pid") in tree
 
     if how == "cancel":

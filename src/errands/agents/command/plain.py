@@ -29,7 +29,7 @@ class Plain:
         self._command: Sequence[str] = settings["command"]
         self._model: str = settings.get("model") or ""
         self._env: Mapping[str, str] = settings.get("env", {})
-        self._talking: dict[str, Process] = {}
+        self._talking: dict[str, asyncio.Future[Process]] = {}
 
     async def ask(self, ledger: Ledger, text: str, desk: Desk) -> Answer:
         await desk.turn()
@@ -38,8 +38,18 @@ class Plain:
             word.replace("{model}", desk.spec.model or self._model).replace("{prompt}", prompt)
             for word in self._command
         ]
-        process = await Process.start(argv, cwd=desk.spec.cwd, env=self._env)
-        self._talking[ledger.session] = process
+        starting = asyncio.ensure_future(Process.start(argv, cwd=desk.spec.cwd, env=self._env))
+        self._talking[ledger.session] = starting
+        try:
+            process = await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            # Whoever gives up while it starts must not leave it behind.
+            await (await starting).end()
+            self._talking.pop(ledger.session, None)
+            raise
+        finally:
+            if starting.done() and (starting.cancelled() or starting.exception()):
+                self._talking.pop(ledger.session, None)
         try:
             desk.note(Activity(kind="usage", usage={"requests": 1}))
             if not any("{prompt}" in word for word in self._command):
@@ -71,8 +81,8 @@ class Plain:
         """Keep nothing: the ledger is all there is."""
 
     async def abort(self, session: str) -> None:
-        if process := self._talking.get(session):
-            await process.end()
+        if starting := self._talking.get(session):
+            await (await asyncio.shield(starting)).end()
 
 
 def _script(ledger: Ledger, system: str) -> str:
