@@ -212,6 +212,40 @@ async def test_all_that_the_program_started_ends_with_the_prompt(tmp_path: Path,
     assert [pid for pid in tree if _is_alive(pid)] == []
 
 
+@pytest.mark.trap(64)
+@pytest.mark.parametrize("how", ["cancel", "abort"])
+async def test_a_program_that_is_given_up_while_it_starts_is_not_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    start, is_there = asyncio.create_subprocess_exec, asyncio.Event()
+
+    async def slowly(*words: Any, **named: Any) -> asyncio.subprocess.Process:
+        process = await start(*words, **named)
+        while not _number(tmp_path / "pid"):
+            await asyncio.sleep(0.01)
+        is_there.set()
+        await asyncio.sleep(0.1)
+        return process
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", slowly)
+    desk = desk_in(tmp_path)
+    agent = Command({"command": ["sh", "-c", "echo $$ >leader; setsid sleep 64 & echo $! >pid; sleep 65"]})
+    session = await agent.open(desk)
+    asking = asyncio.create_task(agent.prompt(session, "hello", desk))
+    await is_there.wait()
+    leader = _number(tmp_path / "leader")
+    tree = [leader, *descendants(leader)]
+
+    if how == "cancel":
+        asking.cancel()
+    else:
+        await agent.abort(session)
+    done, _ = await asyncio.wait([asking], timeout=20)
+
+    assert done == {asking}
+    assert [pid for pid in tree if _is_alive(pid)] == []
+
+
 async def test_the_program_ends_when_whoever_asked_is_killed(tmp_path: Path) -> None:
     desk = desk_in(tmp_path)
     session = await Command({"command": "cat"}).open(desk)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from errands.agents.command.process import Process, end_strays
+from errands.agents.command.process import Process, Processes, end_strays
 from errands.agents.command.transcript import Transcripts, after, final_text, prompt_id
 from errands.agents.command.turn import Turn
 from errands.model.agent_errors import SessionGone
@@ -40,7 +40,7 @@ class Claude:
         retries = str(settings.get("retries", 3))
         self._env = {"CLAUDE_CODE_MAX_RETRIES": retries, **settings.get("env", {})}
         self._transcripts = Transcripts(self._env, settings.get("home"))
-        self._talking: dict[str, Process] = {}
+        self._processes = Processes()
 
     async def ask(self, ledger: Ledger, text: str, desk: Desk) -> Answer:
         """Send the prompt of a run, with what was posted since the one before."""
@@ -72,8 +72,7 @@ class Claude:
         self._transcripts.drop(session)
 
     async def abort(self, session: str) -> None:
-        if process := self._talking.get(session):
-            await process.end()
+        await self._processes.end(session)
 
     def _pending(self, ledger: Ledger) -> list[str]:
         """Give the posts that no prompt has brought to the session yet."""
@@ -100,24 +99,25 @@ class Claude:
         else:
             place = ["--session-id", session]
         argv = [*self._program, *_flags(desk.spec, self._model), *place, *self._arguments]
-        process = await Process.start(argv, cwd=desk.spec.cwd, env=self._env)
-        self._talking[session] = process
-        turn = Turn(process, desk, spent=self._transcripts.cost(session))
         try:
-            await process.tell(json.dumps(_message(text, prompt)) + "\n")
-            async for line in process.lines():
-                with suppress(ValueError):  # what is no JSON is no message to us
-                    turn.hear(json.loads(line))
-                turn.check()
-                if turn.over:
-                    process.hush()
-            code = await process.ended()
-            return turn.answer(code)
+            async with self._processes.start(session, argv, cwd=desk.spec.cwd, env=self._env) as process:
+                turn = Turn(process, desk, spent=self._transcripts.cost(session))
+                try:
+                    return await self._answer(process, turn, _message(text, prompt))
+                finally:
+                    await asyncio.shield(turn.close())
         finally:
-            await asyncio.shield(turn.close())
-            await asyncio.shield(process.end())
-            self._talking.pop(session, None)
             self._transcripts.keep(session)
+
+    async def _answer(self, process: Process, turn: Turn, message: Mapping[str, Any]) -> Answer:
+        await process.tell(json.dumps(message) + "\n")
+        async for line in process.lines():
+            with suppress(ValueError):  # what is no JSON is no message to us
+                turn.hear(json.loads(line))
+            turn.check()
+            if turn.over:
+                process.hush()
+        return turn.answer(await process.ended())
 
 
 def _message(text: str, prompt: str | None) -> dict[str, Any]:

@@ -7,11 +7,10 @@ to trust it.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from errands.agents.command.process import Process
+from errands.agents.command.process import Processes
 from errands.model.agent_errors import AgentError
 from errands.model.fork import newest, tokens
 from errands.ports.agent import Activity, Answer
@@ -29,7 +28,7 @@ class Plain:
         self._command: Sequence[str] = settings["command"]
         self._model: str = settings.get("model") or ""
         self._env: Mapping[str, str] = settings.get("env", {})
-        self._talking: dict[str, asyncio.Future[Process]] = {}
+        self._processes = Processes()
 
     async def ask(self, ledger: Ledger, text: str, desk: Desk) -> Answer:
         await desk.turn()
@@ -38,28 +37,14 @@ class Plain:
             word.replace("{model}", desk.spec.model or self._model).replace("{prompt}", prompt)
             for word in self._command
         ]
-        starting = asyncio.ensure_future(Process.start(argv, cwd=desk.spec.cwd, env=self._env))
-        self._talking[ledger.session] = starting
-        try:
-            process = await asyncio.shield(starting)
-        except asyncio.CancelledError:
-            # Whoever gives up while it starts must not leave it behind.
-            await (await starting).end()
-            self._talking.pop(ledger.session, None)
-            raise
-        finally:
-            if starting.done() and (starting.cancelled() or starting.exception()):
-                self._talking.pop(ledger.session, None)
-        try:
+        start = self._processes.start(ledger.session, argv, cwd=desk.spec.cwd, env=self._env)
+        async with start as process:
             desk.note(Activity(kind="usage", usage={"requests": 1}))
             if not any("{prompt}" in word for word in self._command):
                 await process.tell(prompt)
             process.hush()
             said = (await process.everything()).decode(errors="replace").strip()
             code = await process.ended()
-        finally:
-            await asyncio.shield(process.end())
-            self._talking.pop(ledger.session, None)
         if process.was_ended:
             raise AgentError("the prompt was aborted", partial=said)
         if code:
@@ -81,8 +66,7 @@ class Plain:
         """Keep nothing: the ledger is all there is."""
 
     async def abort(self, session: str) -> None:
-        if starting := self._talking.get(session):
-            await (await asyncio.shield(starting)).end()
+        await self._processes.end(session)
 
 
 def _script(ledger: Ledger, system: str) -> str:

@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 
 from errands.model.agent_errors import AgentUnavailable
 
@@ -101,6 +101,36 @@ class Process:
         assert self._process.stderr is not None
         while piece := await self._process.stderr.read(TAIL):
             self._complaints = (self._complaints + piece)[-TAIL:]
+
+
+class Processes:
+    """Those that answer now, one per session; none is left behind, not even while it is starting."""
+
+    def __init__(self) -> None:
+        self._starting: dict[str, asyncio.Future[Process]] = {}
+
+    @asynccontextmanager
+    async def start(
+        self, session: str, argv: Sequence[str], *, cwd: str, env: Mapping[str, str]
+    ) -> AsyncIterator[Process]:
+        """Start a process; whatever happens, it has ended afterwards, with all that it started."""
+        starting = asyncio.ensure_future(Process.start(argv, cwd=cwd, env=env))
+        self._starting[session] = starting
+        try:
+            yield await asyncio.shield(starting)
+        finally:
+            await asyncio.shield(_end(starting))
+            self._starting.pop(session, None)
+
+    async def end(self, session: str) -> None:
+        """End the process of a session, if there is one."""
+        if starting := self._starting.get(session):
+            await asyncio.shield(_end(starting))
+
+
+async def _end(starting: asyncio.Future[Process]) -> None:
+    with suppress(AgentUnavailable):  # then there is none, and whoever started it was told
+        await (await starting).end()
 
 
 def descendants(pid: int) -> list[int]:
