@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from errands.agents.command import Command
-from errands.agents.command.process import descendants
+from errands.agents.command.process import descendants, is_alive
 from errands.model.agent_errors import AgentError, AgentUnavailable, SessionGone
 from errands.model.errors import BadValue
 from errands.model.record import evolve
@@ -209,7 +209,7 @@ async def test_all_that_the_program_started_ends_with_the_prompt(tmp_path: Path,
     await asyncio.wait([asking])
 
     assert asking.cancelled() if how == "cancel" else "aborted" in str(asking.exception())
-    assert [pid for pid in tree if _is_alive(pid)] == []
+    assert [pid for pid in tree if is_alive(pid)] == []
 
 
 @pytest.mark.trap(64)
@@ -243,7 +243,7 @@ async def test_a_program_that_is_given_up_while_it_starts_is_not_left_behind(
     done, _ = await asyncio.wait([asking], timeout=20)
 
     assert done == {asking}
-    assert [pid for pid in tree if _is_alive(pid)] == []
+    assert [pid for pid in tree if is_alive(pid)] == []
 
 
 async def test_the_program_ends_when_whoever_asked_is_killed(tmp_path: Path) -> None:
@@ -257,7 +257,7 @@ async def test_the_program_ends_when_whoever_asked_is_killed(tmp_path: Path) -> 
 
     pid = _number(tmp_path / "pid")
     deadline = asyncio.get_running_loop().time() + 30
-    while _is_alive(pid):
+    while is_alive(pid):
         assert asyncio.get_running_loop().time() < deadline, "it outlived whoever asked it"
         await asyncio.sleep(0.01)
 
@@ -272,10 +272,3 @@ def _asker(desk: RecordingDesk, session: str, text: str, command: list[str]) -> 
 
 def _number(path: Path) -> int:
     return int(path.read_text() or 0) if path.exists() else 0
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False

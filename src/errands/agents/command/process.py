@@ -93,6 +93,7 @@ class Process:
             for pid in (self._process.pid, *tree):
                 _send(pid, signal.SIGKILL)
             await self._process.wait()
+            await _gone(tree)
         self.hush()
         self._listening.cancel()
         await asyncio.wait([self._listening])
@@ -131,6 +132,20 @@ class Processes:
 async def _end(starting: asyncio.Future[Process]) -> None:
     with suppress(AgentUnavailable):  # then there is none, and whoever started it was told
         await (await starting).end()
+
+
+async def _gone(pids: Sequence[int]) -> None:
+    """Wait until killed processes are no more: a signal is sent before it has had its effect."""
+    deadline = asyncio.get_running_loop().time() + GRACE
+    while any(is_alive(pid) for pid in pids) and asyncio.get_running_loop().time() < deadline:
+        await asyncio.sleep(0.005)
+
+
+def is_alive(pid: int) -> bool:
+    """Tell whether a process runs; one that nobody has buried yet does not."""
+    with suppress(OSError), open(f"/proc/{pid}/stat") as facts:
+        return facts.read().rpartition(")")[2].split()[0] != "Z"
+    return False
 
 
 def descendants(pid: int) -> list[int]:
