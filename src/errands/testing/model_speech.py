@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -23,17 +24,17 @@ class Reply:
     fault: str | None = None
 
 
-class Speech:
+class Speech(ABC):
     """A protocol: the same reply, whole or in pieces."""
 
     def __init__(self, model: str) -> None:
         self.model = model
 
-    def whole(self, reply: Reply) -> object:
-        raise NotImplementedError
+    @abstractmethod
+    def whole(self, reply: Reply) -> object: ...
 
-    def pieces(self, reply: Reply) -> Iterator[bytes]:
-        raise NotImplementedError
+    @abstractmethod
+    def pieces(self, reply: Reply) -> Iterator[bytes]: ...
 
 
 class OpenAI(Speech):

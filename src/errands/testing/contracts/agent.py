@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 WITHIN = 30.0  # seconds after which a fact is not going to come true any more
 
 
-class AgentContract:
+class AgentContract(ABC):
     """`factory` names the class, `recall` is a prompt that is answered with all that was said before."""
 
     factory: str
@@ -40,13 +41,13 @@ class AgentContract:
     soon = 5.0  # seconds within which an aborted prompt ends
     counts_tokens = True
 
+    @abstractmethod
     def settings(self) -> Mapping[str, Any]:
         """Give the settings of the backend; plain values, because another process gets them, too."""
-        raise NotImplementedError
 
+    @abstractmethod
     def running(self, line: str) -> str:
         """Write a prompt that makes the agent run a shell line with one tool call, and report its output."""
-        raise NotImplementedError
 
     def requests(self) -> int | None:
         """Count the requests that the model has got so far; None where there is no model."""
