@@ -77,7 +77,7 @@ def test_each_value_knows_where_it_came_from(places: Places) -> None:
 
 def test_every_key_can_be_set_in_a_file_and_in_the_environment(places: Places) -> None:
     samples = {"duration": "90s", "size": "1MiB", "count": "3", "flag": "false", "text": "/bin/dash"}
-    samples["rules"] = "make *; npm test"
+    samples |= {"rules": "make *; npm test", "addresses": "terminal; discord:1234"}
     for key in config.KEYS:
         if key.path == "approval.allow":
             continue  # no variable can allow anything

@@ -6,19 +6,13 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
 
 import pytest
 
 from errands.bootstrap import open_engine
-from errands.engine.engine import Engine
 from errands.engine.home import Home
-from errands.engine.notifier import GIVE_UP, Notifier
 from errands.model.draft import Draft
-from errands.model.notice import Address, Notice
-from errands.testing.clock import START, HandClock
 from errands.testing.engines import TestEngine, embedded
 
 
@@ -125,56 +119,3 @@ async def test_a_notice_is_bounded_whatever_the_task_is_called(engine: TestEngin
     assert len(notice.body) < 1500
     assert told["command"].endswith("…")
     assert told["description"].endswith("…")
-
-
-class Channel:
-    """A channel that fails until it is told to work, and remembers what it took."""
-
-    def __init__(self, name: str, *, works: bool) -> None:
-        self.name = name
-        self.works = works
-        self.taken: list[int] = []
-
-    async def deliver(self, notices: Sequence[Notice]) -> None:
-        if not self.works:
-            raise ConnectionError(f"{self.name} is down")
-        self.taken += [notice.id for notice in notices]
-
-
-def add_notice(client: Engine, channel: str) -> None:
-    with client.store as store:
-        store.add_notice(
-            "x-222222.1", "completed", Address(channel=channel, target="me"), body="{}", now=START
-        )
-
-
-@pytest.mark.trap(13)
-async def test_a_channel_that_is_down_delays_its_own_notices_alone(client: Engine) -> None:
-    clock, good, bad = HandClock(), Channel("good", works=True), Channel("bad", works=False)
-    notifier = Notifier(client.store, {"good": good, "bad": bad}, clock)
-    for name in ("good", "bad"):
-        add_notice(client, name)
-        await notifier.drain(name)
-
-    assert len(good.taken) == 1
-    [waiting] = client.store.undelivered()
-    assert (waiting.address.channel, waiting.state, waiting.error) == ("bad", "waiting", "bad is down")
-    assert client.store.due_notices("bad", now=clock.now(), limit=9) == []
-
-    bad.works = True
-    clock.turn(timedelta(minutes=1))
-    await notifier.drain("bad")
-    assert bad.taken == [waiting.id]
-    assert client.store.undelivered() == []
-
-
-async def test_giving_up_is_visible(client: Engine) -> None:
-    clock, bad = HandClock(), Channel("bad", works=False)
-    notifier = Notifier(client.store, {"bad": bad}, clock)
-    add_notice(client, "bad")
-    for _ in range(GIVE_UP + 3):
-        await notifier.drain("bad")
-        clock.turn(timedelta(hours=1))
-
-    [dead] = client.store.undelivered()
-    assert (dead.state, dead.attempts) == ("dead", GIVE_UP)

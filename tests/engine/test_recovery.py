@@ -49,7 +49,7 @@ PLACES = [
         f"{STORE}.moves.MoveRows.end", "after", id="recorded-and-not-committed", marks=pytest.mark.fault("F5")
     ),
     pytest.param(
-        "errands.engine.notifier.Notifier.ring",
+        "errands.engine.sending.Sending.ring",
         "before",
         id="ended-and-not-told",
         marks=pytest.mark.fault("F6"),

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from errands.config.sections import Config
 
-    Kind = Literal["duration", "size", "count", "flag", "choice", "text", "rules"]
+    Kind = Literal["duration", "size", "count", "flag", "choice", "text", "rules", "addresses"]
 
 
 @record
@@ -47,7 +47,7 @@ class Key:
 
 _PERSONAL = (
     "runs.shell", "approval.allow", "approval.yes", "approval.expires", "agents.depth", "agents.fan_out",
-    "agents.unattended",
+    "agents.unattended", "notices.channels",
 )  # fmt: skip
 
 
@@ -110,6 +110,11 @@ KEYS = (
         choices=("always", "on_failure", "never"),
     ),
     _key(
+        "notices.channels",
+        "addresses",
+        "where tasks report beside the inbox, unless they say otherwise, such as `terminal` or `discord:1234`",
+    ),
+    _key(
         "approval.allow",
         "rules",
         "commands that need no question, such as `make *`; never a shell or the like, and never by variable",
@@ -141,6 +146,8 @@ VARIABLES = {
     "ERRANDS_HOME": "where the state lives; "
     "without it `$XDG_STATE_HOME/errands`, usually `~/.local/state/errands`",
     "ERRANDS_SESSION": "whose tasks and notices are meant; without it those of `user`",
+    "ERRANDS_CHANNEL": "where tasks report that are started here, such as `discord:1234`; several are parted "
+    "by semicolons",
     "ERRANDS_PLATFORM": "`posix` uses the portable supervision instead of that of the system",
     "ERRANDS_TASK_ID": "in a task: its id",
     "ERRANDS_RUN_ID": "in a task: the id of its run",

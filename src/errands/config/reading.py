@@ -8,6 +8,7 @@ from errands.config.keys import KEYS, VARIABLES, key_of
 from errands.config.sections import LANES, SECTIONS, Config
 from errands.model.duration import parse_duration, parse_size
 from errands.model.errors import BadValue
+from errands.model.notice import parse_address
 from errands.model.record import record
 from errands.text import did_you_mean, size
 
@@ -49,13 +50,20 @@ class Reading:
         self.user = user
         self.values: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
         self.values["lanes"] = dict(LANES)
+        self.values["channels"] = {}
         self.backends: dict[str, Mapping[str, Any]] = {}
         self.origin: dict[str, str] = {}
         self.problems: list[Problem] = []
 
     def config(self) -> Config:
         sections = {name: kind(**self.values[name]) for name, kind in SECTIONS.items()}
-        return Config(lanes=self.values["lanes"], backends=self.backends, origin=self.origin, **sections)
+        return Config(
+            lanes=self.values["lanes"],
+            backends=self.backends,
+            channels=self.values["channels"],
+            origin=self.origin,
+            **sections,
+        )
 
     def problem(self, source: str, key: str, advice: str) -> None:
         self.problems.append(Problem(source=source, key=key, advice=advice))
@@ -105,6 +113,8 @@ class Reading:
         path = f"{section}.{name}"
         if section == "agents" and isinstance(raw, dict):
             return self.backend(source, name, raw, project=project)
+        if section == "channels":
+            return self.channel(source, name, raw, project=project)
         key = key_of(section, name)
         if key is None:
             known = [k.name for k in KEYS if k.section == section]
@@ -134,6 +144,24 @@ class Reading:
         self.origin[path] = source
 
 
+    def channel(self, source: str, name: str, settings: Any, *, project: bool) -> None:
+        """Take the settings of a channel, if those of its kind are well."""
+        from errands.config.channels import complaints
+
+        path = f"channels.{name}"
+        if project:
+            # They name places to which the output of tasks is sent.
+            return self.problem(
+                source, path, f"a project cannot decide this; set it in your file, {self.user}"
+            )
+        found = list(complaints(name, settings))
+        for key, advice in found:
+            self.problem(source, f"{path}.{key}" if key else path, advice)
+        if not found:
+            self.values["channels"][name] = settings
+            self.origin[path] = source
+
+
 def strangers(environ: Mapping[str, str]) -> Iterator[Problem]:
     """Find `ERRANDS_*` variables that mean nothing; they may be another program's, so this is a warning."""
     known = [*VARIABLES, *(key.variable for key in KEYS)]
@@ -160,6 +188,8 @@ def _value(key: Key, raw: Any) -> Any:
             return _flag(raw)
         case "rules":
             return _rules(raw)
+        case "addresses":
+            return _addresses(raw)
         case "choice":
             if raw not in key.choices:
                 near = did_you_mean(raw, key.choices) if isinstance(raw, str) else ""
@@ -187,6 +217,13 @@ def _rules(raw: Any) -> tuple[str, ...]:
     if not isinstance(rules, list | tuple) or not all(isinstance(each, str) for each in rules):
         raise ValueError(f'{raw!r} is no list of commands; write ["make *", "npm test"]')
     return tuple(each.strip() for each in rules if each.strip() and each.strip() != "none")
+
+
+def _addresses(raw: Any) -> tuple[str, ...]:
+    words = raw.split(";") if isinstance(raw, str) else raw
+    if not isinstance(words, list | tuple) or not all(isinstance(each, str) for each in words):
+        raise ValueError(f'{raw!r} is no list of channels; write ["terminal", "discord:1234"]')
+    return tuple(str(parse_address(each)) for each in words if each.strip() and each.strip() != "none")
 
 
 def _flag(raw: Any) -> bool:

@@ -66,6 +66,7 @@ class Store:
 @record
 class Notices:
     policy: Policy = "always"
+    channels: tuple[str, ...] = ()
 
 
 @record
@@ -89,7 +90,8 @@ LANES = {"shell": 5, "agent": 4, "local": 1}
 class Config:
     """The whole configuration; `origin` says where each value that is no default came from.
 
-    `backends` has the settings of each agent by its name, as they stand below `[agents.NAME]`.
+    `backends` has the settings of each agent by its name, as they stand below `[agents.NAME]`; `channels`
+    those of each channel, below `[channels.NAME]`.
     """
 
     daemon: Daemon = Daemon()
@@ -97,6 +99,7 @@ class Config:
     runs: Runs = Runs()
     agents: Agents = Agents()
     backends: Mapping[str, Mapping[str, Any]] = {}
+    channels: Mapping[str, Mapping[str, Any]] = {}
     retention: Retention = Retention()
     store: Store = Store()
     notices: Notices = Notices()

@@ -6,8 +6,8 @@ Everything here happens inside the caller's transaction.
 from __future__ import annotations
 
 from errands.engine.settle import notice_body, settle
+from errands.engine.telling import tell
 from errands.model.approval import digest, evidence_text
-from errands.model.notice import Address
 from errands.model.record import evolve
 from errands.model.view import plain_value
 
@@ -39,8 +39,7 @@ def ask(
         },
     )  # fmt: skip
     event = "proposed" if is_first else f"proposed again {question.id}"
-    address = Address(channel="inbox", target=task.owner)
-    store.add_notice(f"{task.id}.{run}", event, address, body=body, now=now)
+    tell(store, task, f"{task.id}.{run}", event, body=body, now=now)
     return question
 
 

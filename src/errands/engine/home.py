@@ -45,6 +45,11 @@ class Home:
         """The cursor of the exporter: which runs have been handed on."""
         return f"{self.path}/spans"
 
+    @property
+    def sender(self) -> str:
+        """The lock of the process that delivers notices: there is one at a time."""
+        return f"{self.path}/sender.lock"
+
     def run(self, run_id: str) -> str:
         return f"{self.path}/runs/{run_id}"
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from errands.model.action import Action
     from errands.model.approval import Approval, Consent, Way
     from errands.model.draft import Draft
+    from errands.model.notice import Address
     from errands.model.risk.verdict import Judgement
     from errands.model.run import Run
     from errands.model.view import View
@@ -206,6 +207,7 @@ class Launching:
             by: str | None = self._approver(way, who, draft.door)
         else:
             by = None if kept is None else f"{kept} (always)"
+        owner = draft.owner or environ.get("ERRANDS_SESSION") or "user"
         runs, timeout = self._config.runs, self._config.runs.timeout
         action: Action
         if draft.prompt is None:
@@ -239,7 +241,7 @@ class Launching:
             lane=lane,
             priority=draft.priority,
             notify=draft.notify or self._config.notices.policy,
-            owner=draft.owner or environ.get("ERRANDS_SESSION") or "user",
+            owner=owner,
             parent=draft.parent,
             message=draft.message,
             batch=draft.batch,
@@ -255,7 +257,15 @@ class Launching:
             digest=ruling.digest,
             evidence=ruling.evidence,
             removed=self._environments.removed,
+            channels=self._channels(draft, environ, owner),
         )
+
+    def _channels(self, draft: Draft, environ: Mapping[str, str], owner: str) -> tuple[Address, ...]:
+        if draft.channels is None and "ERRANDS_CHANNEL" not in environ and not self._config.notices.channels:
+            return ()
+        from errands.engine.addressing import addresses
+
+        return addresses(draft, environ, self._config, owner)
 
     def _resolved(self, task_id: str) -> str:
         # The empty text, which a script's unset variable gives, begins every id.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable
 from datetime import datetime
 
 from errands.config import Config
@@ -19,14 +19,15 @@ from errands.engine.belfry import Belfry
 from errands.engine.dispatcher import Dispatcher
 from errands.engine.home import Home
 from errands.engine.janitor import Janitor
-from errands.engine.notifier import Notifier
+from errands.engine.sending import Sending
 from errands.engine.supervisor import Supervisor
 from errands.model.errors import HomeError, StoreError
 from errands.model.run import task_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.channel import Channel
+    import socket
+
     from errands.ports.clock import Clock
     from errands.ports.output import OutputPort
     from errands.ports.runner import Runner
@@ -51,7 +52,7 @@ class Loops:
         config: Config,
         clock: Clock,
         output: OutputPort,
-        channels: Mapping[str, Channel],
+        start_sender: Callable[[socket.socket], int],
         is_after_reboot: bool = False,
     ) -> None:
         self._store = store
@@ -71,7 +72,7 @@ class Loops:
             wake=self.wake,
             wake_later=self._wake_later,
         )
-        self._notifier = Notifier(store, channels, clock)
+        self._sending = Sending(store, clock, start_sender)
         self._janitor = Janitor(store, home, config, clock)
         self._belfry = Belfry(home.bell, self.look, self._expect)
         self._background: list[asyncio.Task[None]] = []
@@ -100,10 +101,10 @@ class Loops:
         self._recover()
         self._belfry.open()
         self._background = [
-            loop.create_task(self._notifier.run()),
             loop.create_task(self._tick()),
             loop.create_task(self._sweep()),
         ]
+        self._sending.open()
         self._turn()
 
     async def close(self) -> None:
@@ -116,6 +117,7 @@ class Loops:
             each.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
         self._background = []
+        self._sending.close()
         self._belfry.close()
         await self._runner.close()
         self._store.close()
@@ -175,11 +177,12 @@ class Loops:
             with self._store:
                 expired = expire(self._store, now=now)
             self._belfry.tell(expired, ended=expired)
-            self._notifier.ring()
+            self._sending.ring()
             expiry = self._store.next_expiry()
         due = min(filter(None, (due, expiry)), default=None)
         self._dispatcher.look()
         self._supervisor.stop_requested()
+        self._sending.ring()
         self._sleep_until(due, now)
         self._is_worth_a_look = False
 
@@ -207,7 +210,7 @@ class Loops:
         ]
         self._belfry.tell(changed, ended=ended)
         if ended or asked:
-            self._notifier.ring()
+            self._sending.ring()
         self._watch_for_silence()
 
     def _sleep_until(self, due: datetime | None, now: datetime) -> None:
@@ -246,7 +249,7 @@ class Loops:
                 silent = self._supervisor.report_silence(now=now, monotonic=monotonic)
             self._belfry.tell(silent, ended=())
             if silent:
-                self._notifier.ring()
+                self._sending.ring()
         except StoreError as error:
             _LOG.error("silence could not be reported yet: %s", error)
         self._watch_for_silence()

@@ -6,8 +6,9 @@ on down the line; owners are told.
 
 from __future__ import annotations
 
+from errands.engine.telling import tell
 from errands.model.errors import StoreUnreadable
-from errands.model.notice import Address, should_notify
+from errands.model.notice import should_notify
 from errands.model.plain import plain_text
 from errands.model.run import task_of
 
@@ -63,7 +64,7 @@ def announce(store: Store, run_id: str, *, now: datetime) -> None:
             task=view.id, run=run_id, state=view.state, description=view.description, command=view.command,
             error=run.error,
         )  # fmt: skip
-        store.add_notice(run_id, view.state, Address(channel="inbox", target=view.owner), body=body, now=now)
+        tell(store, view, run_id, view.state, body=body, now=now)
 
 
 def notice_body(

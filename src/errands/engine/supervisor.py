@@ -14,10 +14,10 @@ from errands.engine.dispatcher import Dispatcher
 from errands.engine.held import held_for
 from errands.engine.home import Home, last_output
 from errands.engine.settle import first_words, notice_body, pass_on, settle, told_answer
+from errands.engine.telling import tell
 from errands.model.action import Prompt
 from errands.model.ending import Ending
 from errands.model.errors import ErrandsError, StoreUnreadable
-from errands.model.notice import Address
 from errands.model.record import evolve
 from errands.model.rollup import rollup
 from errands.model.run import Run, task_of
@@ -216,8 +216,7 @@ class Supervisor:
             command=task.action.line,
             error=f"no output for {task.limits.idle.total_seconds():g} s; it goes on",
         )  # fmt: skip
-        address = Address(channel="inbox", target=task.owner)
-        self._store.add_notice(run.id, "silent", address, body=body, now=now)
+        tell(self._store, task, run.id, "silent", body=body, now=now)
 
     @property
     def watched_for_silence(self) -> bool:
@@ -270,10 +269,9 @@ class Supervisor:
                 command=task.action.line, error=outcome.error, exit_code=ending.code, signal=ending.signal,
                 summary=summary, elapsed=ending.elapsed, more=_answer(task, said),
             )  # fmt: skip
-            address = Address(channel="inbox", target=task.owner)
             # Whoever blocks until the answer is there has a moment to say that it has arrived.
             later = now + AWAITED if said is not None and self._store.is_awaited(run_id) else None
-            self._store.add_notice(run_id, outcome.run_state, address, body=body, now=now, not_before=later)
+            tell(self._store, task, run_id, outcome.run_state, body=body, now=now, not_before=later)
         ended, released = pass_on(self._store, run_id, outcome.run_state, now=now)
         if said is not None and said.waiting is not None:
             self._store.set_waiting(run_id, None)

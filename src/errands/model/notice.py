@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from errands.model.errors import BadValue
 from errands.model.record import record
 
 TYPE_CHECKING = False
@@ -20,8 +21,11 @@ if TYPE_CHECKING:
 
 LONGEST_BACKOFF = timedelta(minutes=15)
 
-# The policies a one-shot task can have; `on_change` compares runs, which needs a standing task.
-POLICIES: tuple[Policy, ...] = ("always", "on_failure", "never")
+POLICIES: tuple[Policy, ...] = ("always", "on_change", "on_failure", "never")
+
+
+# A channel's name is a word: it stands before the colon of an address, and in the configuration.
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
 
 
 @record
@@ -30,6 +34,9 @@ class Address:
 
     channel: str
     target: str
+
+    def __str__(self) -> str:
+        return f"{self.channel}:{self.target}" if self.target else self.channel
 
 
 @record
@@ -43,13 +50,36 @@ class Notice:
     attempts: int = 0
     state: NoticeState = "waiting"
     error: str | None = None
+    letter: int | None = None
+
+    @property
+    def task_id(self) -> str:
+        return self.run_id.rpartition(".")[0]
 
 
-def should_notify(policy: Policy, *, failed: bool) -> bool:
-    """Tell whether a run's end is worth a notice."""
+def parse_address(text: str) -> Address:
+    """Read `NAME` or `NAME:TARGET`; what the target means, the channel knows."""
+    name, _, target = text.strip().partition(":")
+    if not name or not name[0].isalpha() or not _LETTERS.issuperset(name):
+        raise BadValue(f"{text!r} names no channel; write NAME or NAME:TARGET, such as discord:1234")
+    if not target.isprintable():
+        raise BadValue(f"the target of channel {name} cannot be {target!r}; leave out what cannot be printed")
+    return Address(channel=name, target=target.strip())
+
+
+def should_notify(
+    policy: Policy, *, failed: bool, is_empty: bool = False, has_changed: bool = True
+) -> bool:
+    """Tell whether a run's end is worth a notice.
+
+    One that failed has its error to report; one that completed without a result has nothing, which only
+    `always` tells. Of a task that runs once every end is a change.
+    """
     match policy:
-        case "always" | "on_change":
+        case "always":
             return True
+        case "on_change":
+            return has_changed and (failed or not is_empty)
         case "on_failure":
             return failed
         case "never":

@@ -90,8 +90,9 @@ def from_text(text: str) -> Draft:
     for name in _COMMANDS:
         if name in values:
             values[name] = tuple(_command(each) for each in values[name])
-    if "after" in values:
-        values["after"] = tuple(values["after"])
+    for name in ("after", "channels"):
+        if name in values:
+            values[name] = tuple(values[name])
     values["command"] = _command(values["command"])
     return Draft(**values)
 

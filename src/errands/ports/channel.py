@@ -1,20 +1,31 @@
-"""A channel: a way to deliver notices.
+"""A channel: a way to deliver letters to the targets it knows.
 
-`deliver` returns once the notice is safely with the receiver and may be called again with the same
-notice after a crash: the notice's id lets the receiver drop the second one.
+`deliver` returns once the letter is safely with its receiver, and may be called again with the same letter
+after a crash: the letter's key lets the receiver drop the second one. It raises `Unacknowledged` when the
+letter has left and nobody knows whether it arrived, `NotNow` when the receiver is busy, `Refused` when it
+makes no sense to try again, and anything else when it does.
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Protocol
 
-    from errands.model.notice import Notice
+    from errands.model.letter import Letter
 
     class Channel(Protocol):
-        name: str
+        """`budget` is the most bytes that one letter should have.
 
-        async def deliver(self, notices: Sequence[Notice]) -> None:
-            """Deliver all of them or raise; the notifier tries again later."""
+        `is_deduplicating` tells whether a letter that arrives twice is seen once: then one of which nobody
+        knows whether it arrived is sent again, otherwise a person decides.
+        """
+
+        budget: int
+        is_deduplicating: bool
+
+        async def deliver(self, letter: Letter) -> None:
+            """Deliver it or raise."""
+
+        async def close(self) -> None:
+            """Let go of connections; nothing is delivered afterwards."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from errands.model.approval import Approval, ApprovalState, Standing
     from errands.model.ending import Ending
     from errands.model.event import Event
-    from errands.model.notice import Address, Notice
+    from errands.model.notice import Address, Notice, NoticeState
     from errands.model.risk.verdict import Reason
     from errands.model.rollup import Outcome
     from errands.model.run import Cause, Run
@@ -25,12 +25,13 @@ if TYPE_CHECKING:
     from errands.model.states import Skip
     from errands.model.task import Task
     from errands.model.view import RunView, View
+    from errands.ports.hearings import HearingStore, WatchStore
     from errands.ports.spans import SpanStore
 
     # Whether what a run was approved for is still what would run.
     Fit = Callable[[Task, Run], bool]
 
-    class Store(SpanStore, Protocol):
+    class Store(SpanStore, HearingStore, WatchStore, Protocol):
         def __enter__(self) -> Store: ...
         def __exit__(self, kind: object, error: object, trace: object) -> None: ...
         def close(self) -> None: ...
@@ -201,14 +202,28 @@ if TYPE_CHECKING:
             now: datetime,
             not_before: datetime | None = None,
         ) -> None: ...
-        def due_notices(self, channel: str, *, now: datetime, limit: int) -> list[Notice]:
-            """Give what is to be sent now; the inbox is never sent, its owner takes it."""
+        def queues(self) -> list[tuple[Address, datetime]]:
+            """Name the addresses for which something waits to be sent, and when the first of it is due.
 
-        def next_notice_at(self, channel: str) -> datetime | None: ...
+            The inbox is never sent: its owner takes it.
+            """
+
+        def queued(self, address: Address, *, limit: int) -> list[Notice]:
+            """Give what waits to be sent to an address, oldest first."""
+
+        def seal(self, notice_ids: Sequence[int]) -> None:
+            """Make one letter of notices, named after the first; it stays that when it is sent again."""
+
         def delivered(self, notice_ids: Sequence[int], *, now: datetime) -> None: ...
         def deferred(
-            self, notice_ids: Sequence[int], *, error: str, next_at: datetime, dead_after: int
+            self, notice_ids: Sequence[int], *, error: str, next_at: datetime, is_attempt: bool = True
         ) -> None: ...
+        def give_up(self, notice_ids: Sequence[int], state: NoticeState, *, error: str) -> None:
+            """Send them no more by ourselves: they are dead, or nobody knows whether they have arrived."""
+
+        def send_again(self, notice_ids: Sequence[int] | None) -> list[int]:
+            """Queue what was given up once more, with the letters it was part of; all of it if None."""
+
         def take_inbox(self, owner: str, *, reader: str, now: datetime, limit: int) -> list[Notice]:
             """Hand over what an owner was not told yet; each notice is handed over once."""
 
@@ -216,8 +231,8 @@ if TYPE_CHECKING:
             """Note that a reader knows how a run ended without being told."""
 
         def unread(self, owner: str | None) -> list[Notice]: ...
-        def undelivered(self) -> list[Notice]:
-            """List what could not be sent yet, or was given up."""
+        def undelivered(self, *, given_up: bool = False) -> list[Notice]:
+            """List what could not be sent yet or was given up, or only the latter."""
 
         def forget_notices(self, *, before: datetime) -> int: ...
 

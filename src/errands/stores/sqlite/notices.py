@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from errands.model.notice import LONGEST_BACKOFF, Address, Notice
 from errands.stores.sqlite.rows import maybe_micros, micros, moment
-from errands.stores.sqlite.table import Table
+from errands.stores.sqlite.table import Table, marks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-_OUTBOX = "id, run_id, event, channel, target, body, created_at, attempts, state, error"
+    from errands.model.notice import NoticeState
+
+_OUTBOX = "id, run_id, event, channel, target, body, created_at, attempts, state, error, letter"
 _UNREAD = "WHERE state = 'waiting' AND channel = 'inbox'"
 _SENT = "state = 'waiting' AND channel <> 'inbox'"
 
@@ -40,45 +42,81 @@ class NoticeRows(Table):
             (run_id, event, address.channel, address.target, body, at, maybe_micros(not_before) or 0),
         )
 
-    def due_notices(self, channel: str, *, now: datetime, limit: int) -> list[Notice]:
-        # A time further off than any back-off was set by a clock that has been put back since.
+    def queues(self) -> list[tuple[Address, datetime]]:
+        # A column beside min() is that of the row with the least value: the head of the queue.
+        rows = self.db.read(
+            f"SELECT channel, target, min(id), next_at FROM outbox WHERE {_SENT} GROUP BY channel, target"
+        )
+        return [
+            (Address(channel=channel, target=target), moment(next_at)) for channel, target, _, next_at in rows
+        ]
+
+    def queued(self, address: Address, *, limit: int) -> list[Notice]:
         return self._outbox(
-            f"WHERE {_SENT} AND channel = ? AND (next_at <= ? OR next_at > ?) ORDER BY id LIMIT ?",
-            channel,
-            micros(now),
-            micros(now + 2 * LONGEST_BACKOFF),
+            f"WHERE {_SENT} AND channel = ? AND target = ? ORDER BY id LIMIT ?",
+            address.channel,
+            address.target,
             limit,
         )
 
-    def next_notice_at(self, channel: str) -> datetime | None:
-        """Tell when the next waiting notice of a channel is due."""
-        rows = self.db.read(
-            f"SELECT next_at FROM outbox WHERE {_SENT} AND channel = ? ORDER BY next_at LIMIT 1",
-            (channel,),
+    def seal(self, notice_ids: Sequence[int]) -> None:
+        self.db.write_all(
+            "UPDATE outbox SET letter = ? WHERE id = ? AND state = 'waiting' AND letter IS NULL",
+            [(notice_ids[0], each) for each in notice_ids],
         )
-        return moment(rows[0][0]) if rows else None
 
     def delivered(self, notice_ids: Sequence[int], *, now: datetime) -> None:
         self.db.write_all(
-            "UPDATE outbox SET state = 'delivered', delivered_at = ? WHERE id = ? AND state = 'waiting'",
+            """
+            UPDATE outbox SET state = 'delivered', delivered_at = ?, error = NULL
+            WHERE id = ? AND state = 'waiting'
+            """,
             [(micros(now), each) for each in notice_ids],
         )
 
-    def deferred(self, notice_ids: Sequence[int], *, error: str, next_at: datetime, dead_after: int) -> None:
+    def deferred(
+        self, notice_ids: Sequence[int], *, error: str, next_at: datetime, is_attempt: bool = True
+    ) -> None:
         self.db.write_all(
             """
-            UPDATE outbox SET attempts = attempts + 1, next_at = ?, error = ?,
-                              state = CASE WHEN attempts + 1 >= ? THEN 'dead' ELSE 'waiting' END
+            UPDATE outbox SET attempts = attempts + ?, next_at = ?, error = ?
             WHERE id = ? AND state = 'waiting'
             """,
-            [(micros(next_at), error, dead_after, each) for each in notice_ids],
+            [(is_attempt, micros(next_at), error, each) for each in notice_ids],
         )
 
-    def undelivered(self) -> list[Notice]:
+    def give_up(self, notice_ids: Sequence[int], state: NoticeState, *, error: str) -> None:
+        self.db.write_all(
+            """
+            UPDATE outbox SET attempts = attempts + 1, state = ?, error = ?
+            WHERE id = ? AND state = 'waiting'
+            """,
+            [(state, error, each) for each in notice_ids],
+        )
+
+    def send_again(self, notice_ids: Sequence[int] | None) -> list[int]:
+        # A letter is sent again as it was, so that whoever got it after all knows it.
+        given_up = "state IN ('unknown', 'dead')"
+        if notice_ids is not None:
+            given_up += (
+                f" AND (id IN ({marks(notice_ids)}) OR letter IN "
+                f"(SELECT letter FROM outbox WHERE id IN ({marks(notice_ids)}) AND {given_up}))"
+            )
+        rows = self.db.write(
+            f"""
+            UPDATE outbox SET state = 'waiting', attempts = 0, next_at = 0 WHERE {given_up} RETURNING id
+            """,
+            (*(notice_ids or ()), *(notice_ids or ())),
+        ).fetchall()
+        return sorted(row[0] for row in rows)
+
+    def undelivered(self, *, given_up: bool = False) -> list[Notice]:
+        if given_up:
+            return self._outbox("WHERE state IN ('unknown', 'dead') ORDER BY id LIMIT 1000")
         return self._outbox("WHERE state <> 'delivered' AND channel <> 'inbox' ORDER BY id LIMIT 1000")
 
     def take_inbox(self, owner: str, *, reader: str, now: datetime, limit: int) -> list[Notice]:
-        # As above: a time far off is a clock that has been put back.
+        # A time further off than any back-off was set by a clock that has been put back since.
         found = self._outbox(
             f"{_UNREAD} AND target = ? AND (next_at <= ? OR next_at > ?) ORDER BY id LIMIT ?",
             owner,
@@ -131,8 +169,9 @@ class NoticeRows(Table):
                 attempts=attempts,
                 state=state,
                 error=error,
+                letter=letter,
             )
-            for id_, run_id, event, channel, target, body, created_at, attempts, state, error in self.db.read(
-                f"SELECT {_OUTBOX} FROM outbox {where}", values
-            )
+            for (
+                id_, run_id, event, channel, target, body, created_at, attempts, state, error, letter,
+            ) in self.db.read(f"SELECT {_OUTBOX} FROM outbox {where}", values)
         ]

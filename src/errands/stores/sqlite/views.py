@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from errands.model.action import Prompt
-from errands.model.errors import Ambiguous, NotFound, StoreUnreadable
+from errands.model.errors import Ambiguous, BadValue, NotFound, StoreUnreadable
 from errands.model.event import Event
 from errands.model.record import evolve
 from errands.model.states import OPEN
 from errands.model.task import PRIORITIES
 from errands.model.view import AgentView, RunView, View
-from errands.stores.sqlite.rows import TASK_COLUMNS, action_from, maybe_moment, micros, moment, task_from
+from errands.stores.sqlite.rows import (
+    TASK_COLUMNS,
+    action_from,
+    channels_from,
+    maybe_moment,
+    micros,
+    moment,
+    task_from,
+)
 from errands.stores.sqlite.sessions import EXCHANGE, exchange_from
 from errands.stores.sqlite.table import Table, marks
 
@@ -25,7 +33,7 @@ _TASK = (
     "tasks.id, tasks.kind, tasks.state, tasks.name, tasks.description, tasks.command, tasks.cwd, tasks.lane, "
     "tasks.priority, tasks.batch, tasks.key, tasks.template, tasks.owner, tasks.notify, tasks.parent, "
     "tasks.created_at, tasks.created_by, tasks.updated_at, tasks.due_at, runs.waits, tasks.approved_by, "
-    "tasks.approved_at, tasks.door, tasks.verdict"
+    "tasks.approved_at, tasks.door, tasks.verdict, tasks.channels"
 )
 _RUN = (
     "runs.number, runs.cause, runs.state, runs.attempt, runs.created_at, runs.started_at, runs.completed_at, "
@@ -267,14 +275,14 @@ class ViewRows(Table):
         """A damaged row is left out, so that it cannot hide the others; `doctor` names it."""
         try:
             return self._view(row)
-        except (TypeError, ValueError, IndexError, OverflowError):
+        except (BadValue, TypeError, ValueError, IndexError, OverflowError):
             return None
 
     def _view(self, row: tuple[Any, ...]) -> View:
         (
             id_, kind, state, name, description, command, cwd, lane, priority, batch, key, template,
             owner, notify, parent, created_at, created_by, updated_at, due_at, waits, approved_by,
-            approved_at, door, verdict,
+            approved_at, door, verdict, channels,
         ) = row[:_WIDTH]  # fmt: skip
         latest = self._run_view(id_, row[_WIDTH:_WHOLE])
         return View(
@@ -305,6 +313,7 @@ class ViewRows(Table):
             approved_at=maybe_moment(approved_at),
             door=door,
             verdict=verdict,
+            channels=channels_from(channels),
             agent=None if row[_WHOLE] is None else _agent_view(*row[_WHOLE:]),
         )
 

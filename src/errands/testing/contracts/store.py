@@ -7,7 +7,6 @@ from datetime import timedelta
 import pytest
 
 from errands.model.errors import AlreadyActive, Ambiguous, IllegalMove, NotFound, StoreUnreadable
-from errands.model.notice import Address
 from errands.model.rollup import rollup
 from errands.model.run import Run
 from errands.model.task import Task
@@ -244,54 +243,6 @@ class StoreContract:
         with store:
             store.remove_runs(old)
         assert [run.number for run in store.history("true-222222")] == [3]
-
-    @pytest.mark.trap(3)
-    def test_a_notice_is_unique_per_run_event_and_address(self, store: Store) -> None:
-        for _ in range(2):
-            with store:
-                store.add_notice(
-                    "x-222222.1", "completed", Address(channel="inbox", target="me"), body="1", now=START
-                )
-        assert len(store.unread("me")) == 1
-
-    @pytest.mark.fault("F7")
-    def test_a_notice_of_the_inbox_is_taken_once_and_never_sent(self, store: Store) -> None:
-        with store:
-            store.add_notice(
-                "x-222222.1", "completed", Address(channel="inbox", target="me"), body="1", now=START
-            )
-        assert store.due_notices("inbox", now=START, limit=9) == []
-        assert store.next_notice_at("inbox") is None
-        assert store.undelivered() == []
-        with store:
-            assert [each.body for each in store.take_inbox("me", reader="r", now=START, limit=9)] == ["1"]
-        with store:
-            assert store.take_inbox("me", reader="r", now=START, limit=9) == []
-
-    @pytest.mark.trap(5)
-    def test_a_notice_is_told_to_its_owner_alone(self, store: Store) -> None:
-        with store:
-            store.add_notice(
-                "x-222222.1", "completed", Address(channel="inbox", target="me"), body="1", now=START
-            )
-            assert store.take_inbox("you", reader="r", now=START, limit=9) == []
-            assert len(store.unread("me")) == 1
-
-    def test_a_deferred_notice_waits_and_is_given_up_visibly(self, store: Store) -> None:
-        with store:
-            store.add_notice(
-                "x-222222.1", "completed", Address(channel="mail", target="me"), body="1", now=START
-            )
-        [notice] = store.due_notices("mail", now=START, limit=9)
-        with store:
-            store.deferred([notice.id], error="down", next_at=START + SECOND, dead_after=2)
-        assert store.due_notices("mail", now=START, limit=9) == []
-        assert store.next_notice_at("mail") == START + SECOND
-        with store:
-            store.deferred([notice.id], error="still down", next_at=START + SECOND, dead_after=2)
-        assert store.due_notices("mail", now=START + SECOND, limit=9) == []
-        [dead] = store.undelivered()
-        assert (dead.state, dead.attempts, dead.error) == ("dead", 2, "still down")
 
     def test_environments_are_kept_while_a_task_needs_them(self, store: Store) -> None:
         task = sample_task()

@@ -1,0 +1,63 @@
+"""Channels: the ways in which notices leave, each a stranger to the others.
+
+A channel is a class that takes one mapping of settings. Those that come with Errands are registered the same
+way as anybody else's: as entry points of the group `errands.channels`. They are made in the sender alone.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+
+from errands.model.channel_errors import Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from errands.ports.channel import Channel
+
+GROUP = "errands.channels"
+# They are found without metadata, too, so that a copy of the source is enough.
+BUILT_IN = {
+    "session": "errands.channels.session:Session",
+    "terminal": "errands.channels.terminal:Terminal",
+    "desktop": "errands.channels.desktop:Desktop",
+    "webhook": "errands.channels.webhook:Webhook",
+    "discord": "errands.channels.discord:Discord",
+    "apprise": "errands.channels.apprise:AppriseChannel",
+}
+# What a channel needs that the base install has not.
+EXTRAS = {"discord": "discord", "apprise": "apprise"}
+# Those that need no settings are there without a section in the configuration.
+READY = ("session", "terminal", "desktop")
+
+
+def make(name: str, settings: Mapping[str, Any]) -> Channel:
+    """Make the channel that the configuration knows by a name."""
+    kind = str(settings.get("kind", name))
+    if not settings and kind not in READY:
+        raise Refused(f"the configuration has no channel {name!r}; write [channels.{name}] or cancel it")
+    try:
+        channel: Channel = _find(kind)({**settings, "name": name})
+    except ModuleNotFoundError as error:
+        extra = EXTRAS.get(kind)
+        advice = f"install it with: pip install 'errands[{extra}]'" if extra else "install what it needs"
+        raise Refused(
+            f"the channel {name!r} needs {error.name}, which is not installed; {advice}"
+        ) from error
+    return channel
+
+
+def _find(kind: str) -> Any:
+    where = BUILT_IN.get(kind)
+    if where is None:
+        for each in entry_points(group=GROUP):
+            if each.name == kind:
+                return each.load()
+        raise Refused(
+            f"there is no channel of kind {kind!r}; there are: {', '.join(BUILT_IN)}, "
+            f"and whatever is installed as an entry point of {GROUP}"
+        )
+    module, _, name = where.partition(":")
+    return getattr(__import__(module, fromlist=[name]), name)

@@ -1,0 +1,174 @@
+"""A letter: what goes to one address in one message, a single notice or a digest of many.
+
+It is bounded: a digest has a line for each notice, whatever their number, and says where the rest is. What
+came from outside is put on one line or behind a margin, so that nothing in it can pass for our own words.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import timedelta
+
+from errands.model.duration import spoken
+from errands.model.record import record
+from errands.model.sanitise import line, visible
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from errands.model.notice import Address, Notice
+
+FEW = 3  # notices up to which each is a letter of its own
+SHORTEST = 64  # bytes of a digest's line: an id, a state, and a sign
+HEAD = 200  # bytes of a digest beside its lines
+NO_CONSENT = "An automatic report. What it quotes is output and no instruction; it approves nothing."
+_SIGNS = {"completed": "✓", "failed": "✗", "cancelled": "⊘", "skipped": "»", "proposed": "?", "rejected": "✗"}
+
+
+@record
+class Letter:
+    """`key` is the same whenever this letter is sent, so that a receiver can drop what it has got already."""
+
+    key: str
+    address: Address
+    notices: tuple[Notice, ...]
+
+    @property
+    def is_digest(self) -> bool:
+        return len(self.notices) > 1
+
+    @property
+    def is_repeat(self) -> bool:
+        """Tell whether it was sent before, and perhaps arrived."""
+        return any(each.attempts for each in self.notices)
+
+    @property
+    def question(self) -> tuple[str, int] | None:
+        """The task that waits for a yes, and the number of the question; of a letter that asks one."""
+        return None if self.is_digest else question_of(self.notices[0])
+
+
+def letter_of(notices: Sequence[Notice]) -> Letter:
+    first = notices[0]
+    words = f"{first.letter or first.id} {first.run_id} {first.event} {first.address}"
+    return Letter(
+        key=hashlib.sha256(words.encode()).hexdigest()[:24], address=first.address, notices=tuple(notices)
+    )
+
+
+def share(notices: Sequence[Notice], budget: int) -> int:
+    """Tell how many of the waiting notices the next letter takes: one, or as many as a digest has room for.
+
+    A question stands alone, so that it can be answered.
+    """
+    taken = 0
+    for notice in notices[: max(1, (budget - HEAD) // SHORTEST)]:
+        if question_of(notice) is not None:
+            break
+        taken += 1
+    return taken if taken > FEW else 1
+
+
+def facts_of(notice: Notice) -> dict[str, Any]:
+    """Read what a notice says; one that is no object is taken for words."""
+    try:
+        facts = json.loads(notice.body)
+    except ValueError:
+        facts = notice.body
+    if not isinstance(facts, dict):
+        facts = {"summary": str(facts)}
+    return {"task": notice.task_id, "run": notice.run_id, "state": notice.event, **facts}
+
+
+def question_of(notice: Notice) -> tuple[str, int] | None:
+    if not notice.event.startswith("proposed"):
+        return None
+    facts = facts_of(notice)
+    number = facts.get("approval")
+    return (str(facts["task"]), number) if isinstance(number, int) else None
+
+
+def title(letter: Letter) -> str:
+    """Say in a few words what a letter is about."""
+    if letter.is_digest:
+        states: dict[str, int] = {}
+        for notice in letter.notices:
+            state = str(facts_of(notice)["state"])
+            states[state] = states.get(state, 0) + 1
+        return f"{len(letter.notices)} reports: " + ", ".join(f"{n} {line(s)}" for s, n in states.items())
+    facts = facts_of(letter.notices[0])
+    if letter.question is not None:
+        return f"Proposed task: {line(str(facts['task']))}"
+    return _headline(facts)
+
+
+def text(letter: Letter, budget: int) -> str:
+    """Write a letter, its title aside, within so many bytes."""
+    if letter.is_digest:
+        room = max(SHORTEST, (budget - HEAD) // len(letter.notices)) - 1
+        lines = [clipped(_digest_line(each), room) for each in letter.notices]
+        return "\n".join([*lines, "More: errands show ID"])
+    facts = facts_of(letter.notices[0])
+    said = [f"{name}{line(str(facts[key]))}" for name, key in _FACTS if _is_worth(facts, key)]
+    ending = [_where(facts)]
+    room = budget - sum(len(each.encode()) + 1 for each in (*said, *ending))
+    for key in ("result", "answer"):
+        if facts.get(key):
+            said.append(quoted(str(facts[key]), max(SHORTEST, room)))
+            break
+    return clipped("\n".join([*said, *ending]), budget)
+
+
+# What a letter says of a task beside how it ended; the words before each are ours.
+_FACTS = (("", "description"), ("$ ", "command"), ("error: ", "error"), ("", "summary"))
+
+
+def _is_worth(facts: dict[str, Any], key: str) -> bool:
+    value = facts.get(key)
+    if not value or (key == "description" and value in (facts.get("command"), facts["task"])):
+        return False
+    # The first line of what is quoted below in full.
+    return not (key == "summary" and (facts.get("answer") or facts.get("result")))
+
+
+def _where(facts: dict[str, Any]) -> str:
+    task = line(str(facts["task"]))
+    if isinstance(facts.get("approval"), int):
+        return f"To answer: errands approve {task} or errands reject {task}"
+    return f"More: errands show {task}"
+
+
+def _headline(facts: dict[str, Any]) -> str:
+    words = f"{line(str(facts['task']))} {line(str(facts['state']))}"
+    elapsed = facts.get("elapsed")
+    return f"{words} in {spoken(timedelta(seconds=elapsed))}" if isinstance(elapsed, int | float) else words
+
+
+def _digest_line(notice: Notice) -> str:
+    facts = facts_of(notice)
+    more = facts.get("summary") or facts.get("error") or ""
+    words = f"{_SIGNS.get(str(facts['state']), '·')} {_headline(facts)}"
+    return f"{words}: {line(str(more))}" if more else words
+
+
+def quoted(words: str, budget: int) -> str:
+    """Put words from outside behind a margin, which they cannot leave; the middle of long ones is left out."""
+    lines = [f"> {each}" for each in visible(words).strip("\n").split("\n")]
+    whole = "\n".join(lines)
+    if len(whole.encode()) <= budget:
+        return whole
+    half = max(1, (budget - 24) // 2)
+    head = clipped(whole, half, mark="")
+    tail = whole.encode()[-half:].decode("utf-8", "ignore")
+    return f"{head}\n> [...]\n> {tail.removeprefix('> ')}"
+
+
+def clipped(words: str, size: int, *, mark: str = "…") -> str:
+    """Cut words to so many bytes, never within a character."""
+    content = words.encode()
+    if len(content) <= size:
+        return words
+    return content[: max(0, size - len(mark.encode()))].decode("utf-8", "ignore") + mark

@@ -1,0 +1,119 @@
+"""What every store must do with notices; the inbox is the part of the outbox that its owner takes."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from errands.model.notice import Address, Notice
+from errands.testing.clock import START
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.store import Store
+
+SECOND = timedelta(seconds=1)
+INBOX = Address(channel="inbox", target="me")
+MAIL = Address(channel="mail", target="me")
+
+
+def add(store: Store, number: int, address: Address = MAIL) -> None:
+    with store:
+        store.add_notice(f"x-222222.{number}", "completed", address, body=str(number), now=START)
+
+
+def waiting(store: Store, address: Address = MAIL) -> list[Notice]:
+    return store.queued(address, limit=99)
+
+
+class OutboxContract:
+    @pytest.mark.trap(3)
+    def test_a_notice_is_unique_per_run_event_and_address(self, store: Store) -> None:
+        for _ in range(2):
+            add(store, 1, INBOX)
+        assert len(store.unread("me")) == 1
+
+    @pytest.mark.fault("F7")
+    def test_a_notice_of_the_inbox_is_taken_once_and_never_sent(self, store: Store) -> None:
+        add(store, 1, INBOX)
+        assert store.queues() == []
+        assert store.queued(INBOX, limit=9) == []
+        assert store.undelivered() == []
+        with store:
+            assert [each.body for each in store.take_inbox("me", reader="r", now=START, limit=9)] == ["1"]
+        with store:
+            assert store.take_inbox("me", reader="r", now=START, limit=9) == []
+
+    @pytest.mark.trap(5)
+    def test_a_notice_is_told_to_its_owner_alone(self, store: Store) -> None:
+        add(store, 1, INBOX)
+        with store:
+            assert store.take_inbox("you", reader="r", now=START, limit=9) == []
+            assert len(store.unread("me")) == 1
+
+    def test_the_queue_of_an_address_is_as_late_as_its_head(self, store: Store) -> None:
+        other = Address(channel="mail", target="you")
+        for address in (MAIL, other):
+            add(store, 1, address)
+        [head] = waiting(store)
+        with store:
+            store.deferred([head.id], error="down", next_at=START + SECOND)
+        add(store, 2)
+
+        queues = dict(store.queues())
+        assert queues[MAIL] == START + SECOND
+        assert queues[other] < START
+        assert [each.body for each in waiting(store)] == ["1", "2"]
+        assert [(each.attempts, each.error) for each in waiting(store)] == [(1, "down"), (0, None)]
+
+    def test_to_wait_for_somebody_busy_is_no_attempt(self, store: Store) -> None:
+        add(store, 1)
+        [notice] = waiting(store)
+        with store:
+            store.deferred([notice.id], error="busy", next_at=START + SECOND, is_attempt=False)
+        [notice] = waiting(store)
+        assert (notice.attempts, notice.error) == (0, "busy")
+
+    def test_a_letter_stays_what_it_was_when_more_comes(self, store: Store) -> None:
+        for number in (1, 2):
+            add(store, number)
+        first, second = waiting(store)
+        with store:
+            store.seal([first.id, second.id])
+        add(store, 3)
+        assert [each.letter for each in waiting(store)] == [first.id, first.id, None]
+
+    def test_what_was_delivered_is_no_longer_waiting(self, store: Store) -> None:
+        for number in (1, 2):
+            add(store, number)
+        first, second = waiting(store)
+        with store:
+            store.delivered([first.id], now=START)
+        assert [each.id for each in waiting(store)] == [second.id]
+
+    @pytest.mark.trap(15)
+    def test_what_was_given_up_is_listed_and_can_be_sent_again(self, store: Store) -> None:
+        for number in (1, 2, 3):
+            add(store, number)
+        first, second, third = (each.id for each in waiting(store))
+        with store:
+            store.seal([first, second])
+            store.give_up([first, second], "dead", error="down")
+            store.give_up([third], "unknown", error="no answer")
+        assert store.queues() == []
+        found = store.undelivered(given_up=True)
+        assert [(each.state, each.error) for each in found] == [
+            ("dead", "down"),
+            ("dead", "down"),
+            ("unknown", "no answer"),
+        ]
+        with store:
+            assert store.send_again([second]) == [first, second]
+        assert [(each.id, each.attempts, each.letter) for each in waiting(store)] == [
+            (first, 0, first),
+            (second, 0, first),
+        ]
+        with store:
+            assert store.send_again(None) == [third]
+            assert store.send_again([first]) == []
