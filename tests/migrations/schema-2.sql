@@ -164,6 +164,7 @@ CREATE TABLE tasks (
     command     TEXT NOT NULL,
     action      TEXT NOT NULL,
     due_at      INTEGER,
+    standing    TEXT,
     limits      TEXT NOT NULL,
     cwd         TEXT NOT NULL,
     environment TEXT NOT NULL,
@@ -189,13 +190,13 @@ CREATE TABLE tasks (
     evidence    TEXT,
     removed     TEXT NOT NULL DEFAULT ''
 , channels TEXT NOT NULL DEFAULT '');
-INSERT INTO "tasks" VALUES(1,'failing-gcgwpe','shell','failed','failing','says hello','echo hello; exit 3','{"commands": ["echo hello; exit 3"], "cwd": "/tmp", "env": {"COLOUR": "blue"}}',NULL,'{"timeout": 60.0, "grace": 5.0}','/tmp','084ab0b3b50db9cd1230430b987975a8','shell',0,'always','user',NULL,NULL,'release','once',NULL,'',1794724667990757,'ada',1794724668100203,3,'ada (--yes)',1794724667990757,'cli','ask','414f81130ab11f651c78d825301b6b8d',NULL,'','');
-INSERT INTO "tasks" VALUES(2,'fine-9dsbdx','shell','done','fine','fine','true && true','{"commands": [["true"], "true"], "cwd": "/", "before": ["true"], "lastly": ["true"]}',NULL,'{"grace": 5.0}','/','084ab0b3b50db9cd1230430b987975a8','shell',1,'always','chat-1','chat-1','m-1',NULL,NULL,NULL,'',1794724668070560,'ada',1794724668086985,2,'judge',1794724668070560,'python','auto','ec4e633a21f2cf42dabb1f987f709cff',NULL,'','');
-INSERT INTO "tasks" VALUES(3,'stopped-mpvq5t','shell','cancelled','stopped','stopped','sleep 1000','{"commands": ["sleep 1000"], "cwd": "/"}',NULL,'{"grace": 5.0}','/','084ab0b3b50db9cd1230430b987975a8','shell',1,'always','user',NULL,NULL,NULL,NULL,NULL,'',1794724668101371,'ada',1794724668309255,4,'ada (--yes)',1794724668101371,'cli','ask','5652e2dd312b66e30d3cfb367758f46b',NULL,'','');
-INSERT INTO "tasks" VALUES(4,'skipped-737ecv','shell','failed','skipped','skipped','true','{"commands": ["true"], "cwd": "/"}',NULL,'{"grace": 5.0}','/','084ab0b3b50db9cd1230430b987975a8','shell',1,'always','user',NULL,NULL,NULL,NULL,NULL,'failing-gcgwpe',1794724668310231,'ada',1794724668310231,5,'judge',1794724668310231,'python','auto','4d08ca3522bcf95f42536a8ea5b8685c',NULL,'','');
-INSERT INTO "tasks" VALUES(5,'delayed-k9yf5b','shell','active','delayed','delayed','true','{"commands": ["true"], "cwd": "/"}',4102444800000000,'{"grace": 5.0}','/','084ab0b3b50db9cd1230430b987975a8','shell',1,'always','user',NULL,NULL,NULL,NULL,NULL,'',1794724668311112,'ada',1794724668311112,6,'judge',1794724668311112,'python','auto','4d08ca3522bcf95f42536a8ea5b8685c',NULL,'','');
-INSERT INTO "tasks" VALUES(6,'waiting-kckd3a','shell','active','waiting','waiting','true','{"commands": ["true"], "cwd": "/"}',NULL,'{"grace": 5.0}','/','084ab0b3b50db9cd1230430b987975a8','shell',1,'always','user',NULL,NULL,NULL,NULL,NULL,'delayed-k9yf5b fine-9dsbdx',1794724668311472,'ada',1794724668311472,7,'judge',1794724668311472,'python','auto','4d08ca3522bcf95f42536a8ea5b8685c',NULL,'','');
-INSERT INTO "tasks" VALUES(7,'proposed-4w8k2n','shell','proposed','proposed','proposed','rm -r /tmp/cache','{"commands": [["rm", "-r", "/tmp/cache"]], "cwd": "/"}',NULL,'{"grace": 5.0}','/','084ab0b3b50db9cd1230430b987975a8','shell',1,'always','user',NULL,NULL,NULL,NULL,NULL,'',1794724668311112,'ada',1794724668311112,8,NULL,NULL,'cli','ask','a289bad961bcaf89c6cf0d6558780d37',NULL,'','');
+INSERT INTO "tasks" VALUES(1,'failing-gcgwpe','shell','failed','failing','says hello','echo hello; exit 3','{"commands": ["echo hello; exit 3"], "cwd": "/tmp", "env": {"COLOUR": "blue"}}',NULL,NULL,'{"timeout": 60.0, "grace": 5.0}','/tmp','084ab0b3b50db9cd1230430b987975a8','shell',0,'always','user',NULL,NULL,'release','once',NULL,'',1794724667990757,'ada',1794724668100203,3,'ada (--yes)',1794724667990757,'cli','ask','414f81130ab11f651c78d825301b6b8d',NULL,'','');
+INSERT INTO "tasks" VALUES(2,'fine-9dsbdx','shell','done','fine','fine','true && true','{"commands": [["true"], "true"], "cwd": "/", "before": ["true"], "lastly": ["true"]}',NULL,NULL,'{"grace": 5.0}','/','084ab0b3b50db9cd1230430b987975a8','shell',1,'always','chat-1','chat-1','m-1',NULL,NULL,NULL,'',1794724668070560,'ada',1794724668086985,2,'judge',1794724668070560,'python','auto','ec4e633a21f2cf42dabb1f987f709cff',NULL,'','');
+INSERT INTO "tasks" VALUES(3,'stopped-mpvq5t','shell','cancelled','stopped','stopped','sleep 1000','{"commands": ["sleep 1000"], "cwd": "/"}',NULL,NULL,'{"grace": 5.0}','/','084ab0b3b50db9cd1230430b987975a8','shell',1,'always','user',NULL,NULL,NULL,NULL,NULL,'',1794724668101371,'ada',1794724668309255,4,'ada (--yes)',1794724668101371,'cli','ask','5652e2dd312b66e30d3cfb367758f46b',NULL,'','');
+INSERT INTO "tasks" VALUES(4,'skipped-737ecv','shell','failed','skipped','skipped','true','{"commands": ["true"], "cwd": "/"}',NULL,NULL,'{"grace": 5.0}','/','084ab0b3b50db9cd1230430b987975a8','shell',1,'always','user',NULL,NULL,NULL,NULL,NULL,'failing-gcgwpe',1794724668310231,'ada',1794724668310231,5,'judge',1794724668310231,'python','auto','4d08ca3522bcf95f42536a8ea5b8685c',NULL,'','');
+INSERT INTO "tasks" VALUES(5,'delayed-k9yf5b','shell','active','delayed','delayed','true','{"commands": ["true"], "cwd": "/"}',4102444800000000,NULL,'{"grace": 5.0}','/','084ab0b3b50db9cd1230430b987975a8','shell',1,'always','user',NULL,NULL,NULL,NULL,NULL,'',1794724668311112,'ada',1794724668311112,6,'judge',1794724668311112,'python','auto','4d08ca3522bcf95f42536a8ea5b8685c',NULL,'','');
+INSERT INTO "tasks" VALUES(6,'waiting-kckd3a','shell','active','waiting','waiting','true','{"commands": ["true"], "cwd": "/"}',NULL,NULL,'{"grace": 5.0}','/','084ab0b3b50db9cd1230430b987975a8','shell',1,'always','user',NULL,NULL,NULL,NULL,NULL,'delayed-k9yf5b fine-9dsbdx',1794724668311472,'ada',1794724668311472,7,'judge',1794724668311472,'python','auto','4d08ca3522bcf95f42536a8ea5b8685c',NULL,'','');
+INSERT INTO "tasks" VALUES(7,'proposed-4w8k2n','shell','proposed','proposed','proposed','rm -r /tmp/cache','{"commands": [["rm", "-r", "/tmp/cache"]], "cwd": "/"}',NULL,NULL,'{"grace": 5.0}','/','084ab0b3b50db9cd1230430b987975a8','shell',1,'always','user',NULL,NULL,NULL,NULL,NULL,'',1794724668311112,'ada',1794724668311112,8,NULL,NULL,'cli','ask','a289bad961bcaf89c6cf0d6558780d37',NULL,'','');
 CREATE TABLE templates (
     name       TEXT PRIMARY KEY,
     draft      TEXT NOT NULL,
@@ -239,5 +240,47 @@ CREATE INDEX messages_by_session ON messages (session, seq);
 CREATE INDEX exchanges_waiting ON exchanges (run) WHERE waiting IS NOT NULL;
 CREATE INDEX outbox_queues ON outbox (channel, target, id) WHERE state = 'waiting' AND channel <> 'inbox';
 CREATE INDEX outbox_given_up ON outbox (id) WHERE state IN ('unknown', 'dead');
+CREATE TABLE hearings (
+    task     INTEGER PRIMARY KEY REFERENCES tasks (seq) ON DELETE CASCADE,
+    heard    INTEGER NOT NULL,
+    next_at  INTEGER,
+    runs     INTEGER NOT NULL DEFAULT 0,
+    failures INTEGER NOT NULL DEFAULT 0,
+    result   TEXT
+);
+CREATE INDEX hearings_next ON hearings (next_at) WHERE next_at IS NOT NULL;
+CREATE TABLE slots (
+    task    INTEGER NOT NULL REFERENCES tasks (seq) ON DELETE CASCADE,
+    slot    INTEGER NOT NULL,
+    until   INTEGER NOT NULL,
+    count   INTEGER NOT NULL,
+    outcome TEXT NOT NULL CHECK (outcome IN ('waiting', 'ran', 'late', 'coalesced', 'skipped', 'missed')),
+    reason  TEXT NOT NULL DEFAULT '',
+    run     INTEGER,
+    at      INTEGER NOT NULL,
+    PRIMARY KEY (task, slot),
+    CHECK (until >= slot AND count >= 1)
+) WITHOUT ROWID;
+CREATE INDEX slots_waiting ON slots (task, slot) WHERE outcome = 'waiting';
+CREATE TABLE watches (
+    task         INTEGER PRIMARY KEY REFERENCES tasks (seq) ON DELETE CASCADE,
+    baseline     TEXT,
+    checked_at   INTEGER,
+    health       TEXT NOT NULL DEFAULT 'new' CHECK (health IN ('new', 'well', 'failing', 'broken')),
+    failures     INTEGER NOT NULL DEFAULT 0,
+    error        TEXT,
+    broken_until INTEGER
+);
+CREATE TABLE signals (
+    seq  INTEGER PRIMARY KEY,
+    task INTEGER NOT NULL REFERENCES tasks (seq) ON DELETE CASCADE,
+    key  TEXT,
+    at   INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    run  INTEGER,
+    UNIQUE (task, key)
+);
+CREATE INDEX signals_unheard ON signals (task, seq) WHERE run IS NULL;
+CREATE INDEX tasks_standing ON tasks (state, seq) WHERE standing IS NOT NULL;
 COMMIT;
 PRAGMA user_version = 2;

@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from errands.model.approval import CONSENTS
 from errands.model.errors import BadValue
-from errands.model.notice import POLICIES
+from errands.model.notice import POLICIES, parse_address
 from errands.model.record import record
 from errands.model.sandbox import WALLS
 from errands.model.task import PRIORITIES
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from errands.model.notice import Policy
     from errands.model.sandbox import Walls
     from errands.model.task import Priority
+    from errands.model.trigger import Misfire
 
 UNLIMITED = timedelta.max
+STANDING = ("every", "cron", "zone", "hours", "jitter", "misfire", "max_age", "max_runs")
 BUDGETS = ("input_tokens", "output_tokens", "total_tokens", "requests", "tool_calls", "cost_microdollars")
 
 
@@ -35,8 +37,10 @@ BUDGETS = ("input_tokens", "output_tokens", "total_tokens", "requests", "tool_ca
 class Draft:
     """None means the default: of the configuration, or, for `environ` and `cwd`, of the launching process.
 
-    `UNLIMITED` (for memory and processes: 0) means no limit although the configuration has one. `consent`
-    says whether a person typed it, or the caller answers for it; `propose` has it wait for a person anyway.
+    With `every` or `cron` it is a standing task, which runs again and again; the fields from `zone` to
+    `max_runs` are about that. `UNLIMITED` (for memory and processes: 0) means no limit although the
+    configuration has one. `consent` says whether a person typed it, or the caller answers for it; `propose`
+    has it wait for a person anyway.
     """
 
     command: Command = ()
@@ -53,6 +57,14 @@ class Draft:
     priority: Priority = "normal"
     after: tuple[str, ...] = ()
     at: datetime | None = None
+    every: timedelta | None = None
+    cron: str | None = None
+    zone: str | None = None
+    hours: str | None = None
+    jitter: timedelta | None = None
+    misfire: Misfire | None = None
+    max_age: timedelta | None = None
+    max_runs: int | None = None
     batch: str | None = None
     key: str | None = None
     owner: str | None = None
@@ -61,6 +73,7 @@ class Draft:
     created_by: str | None = None
     template: str | None = None
     notify: Policy | None = None
+    channels: tuple[str, ...] | None = None
     timeout: timedelta | None = None
     idle: timedelta | None = None
     on_idle: OnIdle | None = None
@@ -98,6 +111,8 @@ def check(draft: Draft) -> None:
         _check_label(label, getattr(draft, label))
     _one_of("priority", draft.priority, PRIORITIES)
     _one_of("notify", draft.notify or "always", POLICIES)
+    for each in draft.channels or ():
+        parse_address(each)
     _one_of("input", draft.input, ("none", "pipe", "pty"))
     _one_of("sandbox", draft.sandbox, WALLS)
     _one_of("consent", draft.consent, CONSENTS)
@@ -114,6 +129,12 @@ def check(draft: Draft) -> None:
         raise BadValue(f"an output cap of {draft.output} bytes is too small; the least is 4096")
     if draft.at is not None and draft.at.tzinfo is None:
         raise BadValue(f"the start time {draft.at} has no time zone; give it one, such as datetime.now(UTC)")
+    for label in STANDING:
+        if getattr(draft, label) is not None:
+            from errands.model.standing import check_standing
+
+            check_standing(draft)
+            break
 
 
 def _check_commands(draft: Draft) -> None:

@@ -67,9 +67,7 @@ def parse_address(text: str) -> Address:
     return Address(channel=name, target=target.strip())
 
 
-def should_notify(
-    policy: Policy, *, failed: bool, is_empty: bool = False, has_changed: bool = True
-) -> bool:
+def should_notify(policy: Policy, *, failed: bool, is_empty: bool = False, has_changed: bool = True) -> bool:
     """Tell whether a run's end is worth a notice.
 
     One that failed has its error to report; one that completed without a result has nothing, which only

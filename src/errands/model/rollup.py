@@ -6,13 +6,16 @@ Pure: it decides, the supervisor writes.
 from __future__ import annotations
 
 from errands.model.action import Shell
+from errands.model.hearing import MOST_FAILURES
 from errands.model.notice import should_notify
 from errands.model.record import record
 from errands.model.states import run_after, task_after
+from errands.model.trigger import standing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.model.ending import Ending
+    from errands.model.hearing import Hearing
     from errands.model.run import Run
     from errands.model.states import Failure, RunState, TaskState
     from errands.model.task import Task
@@ -26,15 +29,24 @@ SIGNALS = {
 
 @record
 class Outcome:
+    """`retry` says that a standing task tries again, `failures` how often it has failed in a row."""
+
     run_state: RunState
     task_state: TaskState
     failure: Failure | None
     error: str | None
     notify: bool
+    retry: bool = False
+    failures: int = 0
 
 
-def rollup(task: Task, run: Run, ending: Ending) -> Outcome:
-    """Say what an ending means. The run's own result wins over a stop that came too late to matter."""
+def rollup(
+    task: Task, run: Run, ending: Ending, hearing: Hearing | None = None, result: str = "something"
+) -> Outcome:
+    """Say what an ending means. The run's own result wins over a stop that came too late to matter.
+
+    `hearing` is that of a standing task, `result` a print of what the run reports, empty for nothing.
+    """
     failure, error = _failure(task, ending)
     if ending.stop == "cancel":
         move = "cancel"
@@ -42,16 +54,46 @@ def rollup(task: Task, run: Run, ending: Ending) -> Outcome:
     else:
         move = "fail" if failure else "complete"
     run_state = run_after(run.state, move)
+    failed = run_state == "failed"
+    failures = _failures(run, run_state, hearing)
     return Outcome(
         run_state=run_state,
-        task_state=_task_state(task, run, run_state),
-        failure=failure if run_state == "failed" else None,
+        task_state=_task_state(task, run_state)
+        if hearing is None
+        else _standing_state(task, run, run_state, hearing, failures),
+        failure=failure if failed else None,
         error=error,
-        notify=should_notify(task.notify, failed=run_state == "failed"),
+        notify=should_notify(
+            task.notify,
+            failed=failed,
+            is_empty=not result,
+            has_changed=hearing is None or result != hearing.result,
+        ),
+        retry=failed and task.state == "active" and run.cause != "resume" and 0 < failures < MOST_FAILURES,
+        failures=failures,
     )
 
 
-def _task_state(task: Task, run: Run, run_state: RunState) -> TaskState:
+def _failures(run: Run, run_state: RunState, hearing: Hearing | None) -> int:
+    if hearing is None or run_state == "completed":
+        return 0
+    return hearing.failures + int(run_state == "failed" and run.cause != "resume")
+
+
+def _standing_state(task: Task, run: Run, run_state: RunState, hearing: Hearing, failures: int) -> TaskState:
+    """Leave a standing task active, unless it has failed too often in a row or run as often as it should."""
+    if task.state != "active" or run.cause == "resume":
+        return task.state
+    trigger = standing(task.trigger)
+    is_last = trigger is not None and trigger.max_runs is not None and hearing.runs >= trigger.max_runs
+    if run_state == "failed" and failures >= MOST_FAILURES:
+        return task_after(task.state, "give up" if is_last else "pause")
+    if is_last and run_state != "failed":
+        return task_after(task.state, "finish")
+    return task.state
+
+
+def _task_state(task: Task, run_state: RunState) -> TaskState:
     if task.state != "active":
         return task.state
     match run_state:

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from errands.model.action import Action
     from errands.model.limits import Limits
-    from errands.model.notice import Policy
+    from errands.model.notice import Address, Policy
     from errands.model.risk.verdict import Verdict
     from errands.model.states import TaskState
-    from errands.model.trigger import Now
+    from errands.model.trigger import Trigger
 
     Kind = Literal["shell", "agent"]
     Priority = Literal["high", "normal", "low"]
@@ -38,7 +38,7 @@ class Task:
     name: str
     description: str
     action: Action
-    trigger: Now | At
+    trigger: Trigger
     limits: Limits
     lane: str
     priority: Priority
@@ -59,6 +59,7 @@ class Task:
     digest: str = ""
     evidence: str | None = None
     removed: str = ""
+    channels: tuple[Address, ...] = ()
 
     @property
     def due_at(self) -> datetime | None:

@@ -1,12 +1,27 @@
-"""A trigger: when a task runs."""
+"""A trigger: when a task runs.
+
+A task with `Now` or `At` runs once. One with `Every`, `Cron` or `On` is a standing task: it has a state of
+its own, its trigger hears or is deaf (paused), and each time it is heard is one more run.
+"""
 
 from __future__ import annotations
 
-from errands.model.record import record
+from datetime import timedelta
+
+from errands.model.duration import spoken
+from errands.model.record import fields, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
+    from typing import Any, Literal
+
+    # What becomes of the times that passed while nobody was there: the newest runs, none, or all in turn.
+    Misfire = Literal["once", "skip", "all"]
+
+MISFIRES: tuple[Misfire, ...] = ("once", "skip", "all")
+NOTHING = timedelta()
 
 
 @record
@@ -19,3 +34,131 @@ class At:
     """Once, not before this time."""
 
     time: datetime
+
+
+@record
+class Every:
+    """Again and again, at the times of a grid: whole multiples of `span` after `anchor`.
+
+    The grid depends on nothing that happens later, so it never drifts, whoever restarts or is late.
+    """
+
+    span: timedelta
+    anchor: datetime
+    zone: str = "UTC"  # of the active hours
+    hours: str = ""
+    jitter: timedelta = NOTHING
+    misfire: Misfire = "once"
+    max_age: timedelta | None = None
+    max_runs: int | None = None
+
+
+@record
+class Cron:
+    """Again and again, when the clock on the wall of a zone shows what the line says."""
+
+    line: str
+    zone: str = "UTC"
+    hours: str = ""
+    jitter: timedelta = NOTHING
+    misfire: Misfire = "once"
+    max_age: timedelta | None = None
+    max_runs: int | None = None
+
+
+@record
+class On:
+    """Whenever something happens outside.
+
+    A burst of signals is one run: it starts when `debounce` has passed without another, and `max_wait` after
+    the first at the latest. No more than `rate` runs are started in an hour.
+    """
+
+    source: str
+    options: Mapping[str, str] = {}
+    debounce: timedelta = timedelta(seconds=2)
+    max_wait: timedelta = timedelta(seconds=30)
+    rate: int = 60
+    max_runs: int | None = None
+
+
+if TYPE_CHECKING:
+    Schedule = Every | Cron
+    Standing = Every | Cron | On
+    Trigger = Now | At | Every | Cron | On
+
+KINDS = {"every": Every, "cron": Cron, "on": On}
+_SPANS = ("span", "jitter", "max_age", "debounce", "max_wait")
+
+
+def standing(trigger: Trigger) -> Standing | None:
+    """Give the trigger of a standing task; None for a task that runs once."""
+    return trigger if isinstance(trigger, (Every, Cron, On)) else None
+
+
+def described(trigger: Trigger) -> str:
+    """Say when a task runs, in a few words."""
+    match trigger:
+        case Now():
+            return "now"
+        case At(time=time):
+            return f"at {str(time)[:19]} UTC"
+        case Every(span=span):
+            words = [f"every {spoken(span)}"]
+        case Cron(line=line, zone=zone):
+            words = [f"cron {line} ({zone})"]
+        case On(source=source, options=options):
+            return " ".join([f"on {source}", *(f"{name}={value}" for name, value in options.items())])
+    if trigger.hours:
+        zone = "" if isinstance(trigger, Cron) else f" ({trigger.zone})"
+        words.append(f"within {trigger.hours}{zone}")
+    if trigger.jitter:
+        words.append(f"up to {spoken(trigger.jitter)} later")
+    return ", ".join(words)
+
+
+def as_plain(trigger: Standing) -> dict[str, Any]:
+    """Flatten the trigger of a standing task: durations in seconds, only what is no default."""
+    kind = type(trigger)
+    flat: dict[str, Any] = {"kind": kind.__name__.lower()}
+    usual = _usual(kind)
+    for name in fields(kind):
+        value = getattr(trigger, name)
+        if name not in usual or usual[name] != value:
+            flat[name] = _plain(value)
+    return flat
+
+
+def from_plain(flat: Mapping[str, Any]) -> Standing:
+    """Read what `as_plain` wrote."""
+    from datetime import datetime
+
+    values = dict(flat)
+    kind = KINDS[values.pop("kind")]
+    for name in _SPANS:
+        if values.get(name) is not None:
+            values[name] = timedelta(seconds=values[name])
+    if "anchor" in values:
+        values["anchor"] = datetime.fromisoformat(values["anchor"])
+    return kind(**values)
+
+
+def _usual(kind: type) -> dict[str, Any]:
+    """Give the defaults of a kind of trigger."""
+    from datetime import UTC, datetime
+
+    needed: dict[type, dict[str, Any]] = {
+        Every: {"span": NOTHING, "anchor": datetime(1970, 1, 1, tzinfo=UTC)},
+        Cron: {"line": ""},
+        On: {"source": ""},
+    }
+    blank = kind(**needed[kind])
+    return {name: getattr(blank, name) for name in fields(kind) if name not in needed[kind]}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    return dict(value) if hasattr(value, "items") else value

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from errands.model.approval import Approval
-    from errands.model.notice import Policy
+    from errands.model.notice import Address, Policy
     from errands.model.progress import Progress
     from errands.model.run import Run
     from errands.model.states import RunState, TaskState
@@ -70,10 +70,23 @@ class AgentView:
 
 
 @record
+class StandingView:
+    """What there is to tell of a task that runs again and again: when, since when, how often."""
+
+    rule: str
+    next_at: datetime | None
+    last_at: datetime | None
+    runs: int
+    failures: int = 0
+    max_runs: int | None = None
+
+
+@record
 class View:
     """A task with its latest run; `details` and `history` are there when one task was asked for.
 
-    `question` is what a person has to answer before a proposed task may start.
+    `question` is what a person has to answer before a proposed task may start. A standing task that has not run
+    yet has a `latest` run with the number 0.
     """
 
     id: str
@@ -105,8 +118,10 @@ class View:
     approved_at: datetime | None = None
     door: str = ""
     verdict: str = "auto"
+    channels: tuple[Address, ...] = ()
     question: Approval | None = None
     agent: AgentView | None = None
+    standing: StandingView | None = None
     details: Mapping[str, Any] | None = None
     history: tuple[RunView, ...] = ()
 
@@ -115,11 +130,13 @@ class View:
         """How the end of the task will be told, honestly."""
         if self.notify == "never":
             return f"none; ask with `errands wait {self.id}`"
-        return f"inbox of {self.owner}: `errands notices`"
+        ways = [_way(each) for each in self.channels]
+        when = {"on_failure": "if it fails: ", "on_change": "if its result changes: "}.get(self.notify, "")
+        return when + "; ".join([*ways, f"inbox of {self.owner}: `errands notices`"])
 
     @property
     def is_live(self) -> bool:
-        return self.latest.state in ("pending", "running")
+        return self.latest.state in ("pending", "running") and self.latest.number > 0
 
     @property
     def is_cancelling(self) -> bool:
@@ -137,6 +154,19 @@ class View:
             return ""
         words = ["(resumed)"] if self.agent.resume_count else []
         return " ".join([*words, "(forked)"] if self.agent.forked else words)
+
+
+def _way(address: Address) -> str:
+    if address.channel == "inbox":
+        return f"inbox of {address.target}"
+    return f"channel {address.channel} {address.target}".rstrip()
+
+
+def unrun(task_id: str, created_at: datetime) -> RunView:
+    """Stand in for the latest run of a task that has none."""
+    return RunView(
+        id=f"{task_id}.0", number=0, cause="schedule", state="pending", attempt=0, created_at=created_at
+    )
 
 
 def first_view(task: Task, run: Run, output_file: str, question: Approval | None = None) -> View:
@@ -177,6 +207,7 @@ def first_view(task: Task, run: Run, output_file: str, question: Approval | None
         approved_at=task.approved_at,
         door=task.door,
         verdict=task.verdict,
+        channels=task.channels,
         question=question,
         agent=_first_agent_view(task),
     )
@@ -194,6 +225,8 @@ def exit_code(view: View) -> int:
     run = view.latest
     if view.state in ("proposed", "rejected"):
         return 4
+    if view.standing is not None:
+        return {"done": 0, "cancelled": 143, "active": 124}.get(view.state, 1)
     match run.state:
         case "completed":
             return 0
@@ -215,13 +248,13 @@ def as_json(view: View) -> dict[str, Any]:
     """Flatten a view into plain values, times as ISO 8601 in UTC; the keys scripts may rely on."""
     from errands.model.span import span_id
 
-    run, agent = view.latest, view.agent
+    run, agent, standing = view.latest, view.agent, view.standing
     flat: dict[str, Any] = {
         "id": view.id,
         "kind": view.kind,
         "state": view.state,
         "task_state": view.task_state,
-        "run_state": run.state,
+        "run_state": run.state if run.number else None,
         "cancelling": view.is_cancelling,
         "name": view.name,
         "description": view.description,
@@ -240,9 +273,16 @@ def as_json(view: View) -> dict[str, Any]:
         "created_by": view.created_by,
         "updated_at": view.updated_at,
         "due_at": view.due_at,
+        "schedule": None if standing is None else standing.rule,
+        "next_run_at": (view.due_at if run.state == "pending" else None)
+        if standing is None
+        else standing.next_at,
+        "last_run_at": run.started_at if standing is None else standing.last_at,
+        "run_count": view.runs if standing is None else standing.runs,
+        "max_runs": None if standing is None else standing.max_runs,
         "waits": view.waits,
-        "run_id": run.id,
-        "span_id": span_id(run.id, run.created_at),
+        "run_id": run.id if run.number else None,
+        "span_id": span_id(run.id, run.created_at) if run.number else None,
         "started_at": run.started_at,
         "completed_at": run.completed_at,
         "exit_code": run.exit_code,
@@ -278,6 +318,7 @@ def as_json(view: View) -> dict[str, Any]:
         "recent_tools": [] if agent is None else list(agent.tools),
         "usage": {} if agent is None else dict(agent.usage),
         "answer": None if agent is None else agent.answer,
+        "channels": [str(each) for each in view.channels],
         "wake": view.wake,
         "runs": view.runs,
     }

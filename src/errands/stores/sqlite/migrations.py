@@ -21,6 +21,7 @@ CREATE TABLE tasks (
     command     TEXT NOT NULL,
     action      TEXT NOT NULL,
     due_at      INTEGER,
+    standing    TEXT,
     limits      TEXT NOT NULL,
     cwd         TEXT NOT NULL,
     environment TEXT NOT NULL,
@@ -50,6 +51,7 @@ CREATE UNIQUE INDEX tasks_by_key ON tasks (key) WHERE key IS NOT NULL;
 CREATE INDEX tasks_by_batch ON tasks (batch, seq) WHERE batch IS NOT NULL;
 CREATE INDEX tasks_by_owner ON tasks (owner, seq);
 CREATE INDEX tasks_by_parent ON tasks (parent, seq) WHERE parent IS NOT NULL;
+CREATE INDEX tasks_standing ON tasks (state, seq) WHERE standing IS NOT NULL;
 
 CREATE TABLE runs (
     seq               INTEGER PRIMARY KEY,
@@ -225,6 +227,56 @@ CREATE TABLE ended_sessions (
     at   INTEGER NOT NULL
 ) WITHOUT ROWID;
 
+-- How far the trigger of a standing task has heard, and what its runs came to. While it is deaf, there is no
+-- time at which it listens again.
+CREATE TABLE hearings (
+    task     INTEGER PRIMARY KEY REFERENCES tasks (seq) ON DELETE CASCADE,
+    heard    INTEGER NOT NULL,
+    next_at  INTEGER,
+    runs     INTEGER NOT NULL DEFAULT 0,
+    failures INTEGER NOT NULL DEFAULT 0,
+    result   TEXT
+);
+CREATE INDEX hearings_next ON hearings (next_at) WHERE next_at IS NOT NULL;
+
+-- What became of every slot of a schedule, alone or with its neighbours; none has two records.
+CREATE TABLE slots (
+    task    INTEGER NOT NULL REFERENCES tasks (seq) ON DELETE CASCADE,
+    slot    INTEGER NOT NULL,
+    until   INTEGER NOT NULL,
+    count   INTEGER NOT NULL,
+    outcome TEXT NOT NULL CHECK (outcome IN ('waiting', 'ran', 'late', 'coalesced', 'skipped', 'missed')),
+    reason  TEXT NOT NULL DEFAULT '',
+    run     INTEGER,
+    at      INTEGER NOT NULL,
+    PRIMARY KEY (task, slot),
+    CHECK (until >= slot AND count >= 1)
+) WITHOUT ROWID;
+CREATE INDEX slots_waiting ON slots (task, slot) WHERE outcome = 'waiting';
+
+-- What a task that waits for events has seen of its source; `broken_until` is the breaker.
+CREATE TABLE watches (
+    task         INTEGER PRIMARY KEY REFERENCES tasks (seq) ON DELETE CASCADE,
+    baseline     TEXT,
+    checked_at   INTEGER,
+    health       TEXT NOT NULL DEFAULT 'new' CHECK (health IN ('new', 'well', 'failing', 'broken')),
+    failures     INTEGER NOT NULL DEFAULT 0,
+    error        TEXT,
+    broken_until INTEGER
+);
+
+-- What happened outside, until a run has come of it and after; a source may tell the same thing twice.
+CREATE TABLE signals (
+    seq  INTEGER PRIMARY KEY,
+    task INTEGER NOT NULL REFERENCES tasks (seq) ON DELETE CASCADE,
+    key  TEXT,
+    at   INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    run  INTEGER,
+    UNIQUE (task, key)
+);
+CREATE INDEX signals_unheard ON signals (task, seq) WHERE run IS NULL;
+
 -- Counting a million rows takes half a second, reading a counter takes a microsecond. Live runs have no
 -- counter: they are few, and their index counts them.
 CREATE TABLE counts (
@@ -243,7 +295,16 @@ CREATE TRIGGER count_removed AFTER DELETE ON runs WHEN old.completed_at IS NOT N
 END;
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST,)
+# Channels: where a task reports, a line each. A letter is what goes to one target in one message; it is named
+# after the first notice in it, and stays the same when it is sent again.
+_CHANNELS = """
+ALTER TABLE tasks ADD COLUMN channels TEXT NOT NULL DEFAULT '';
+ALTER TABLE outbox ADD COLUMN letter INTEGER;
+CREATE INDEX outbox_queues ON outbox (channel, target, id) WHERE state = 'waiting' AND channel <> 'inbox';
+CREATE INDEX outbox_given_up ON outbox (id) WHERE state IN ('unknown', 'dead');
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _CHANNELS)
 
 
 def migrate(connection: Connection) -> None:

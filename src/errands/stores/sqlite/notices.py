@@ -172,6 +172,16 @@ class NoticeRows(Table):
                 letter=letter,
             )
             for (
-                id_, run_id, event, channel, target, body, created_at, attempts, state, error, letter,
+                id_,
+                run_id,
+                event,
+                channel,
+                target,
+                body,
+                created_at,
+                attempts,
+                state,
+                error,
+                letter,
             ) in self.db.read(f"SELECT {_OUTBOX} FROM outbox {where}", values)
         ]

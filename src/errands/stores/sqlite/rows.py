@@ -8,24 +8,27 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from errands.model.action import Prompt, Shell
-from errands.model.errors import StoreUnreadable
+from errands.model.errors import BadValue, StoreUnreadable
 from errands.model.limits import Limits
+from errands.model.notice import parse_address
 from errands.model.plain import plain_text
 from errands.model.record import fields
 from errands.model.run import Run
 from errands.model.sandbox import Sandbox
 from errands.model.task import PRIORITIES, Task
-from errands.model.trigger import At, Now
+from errands.model.trigger import At, Now, as_plain, from_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from errands.model.action import Action
+    from errands.model.notice import Address
+    from errands.model.trigger import Standing, Trigger
 
 
 # What reading a damaged row can raise.
-_DAMAGE = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError)
+_DAMAGE = (BadValue, ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 _NOW = Now()
@@ -90,18 +93,18 @@ def limits_text(limits: Limits) -> str:
 
 
 TASK_COLUMNS = (
-    "id, kind, state, name, description, action, due_at, limits, environment, lane, priority, notify, "
-    "owner, parent, message, batch, key, template, after, created_at, created_by, approved_by, approved_at, "
-    "door, verdict, digest, evidence, removed"
+    "id, kind, state, name, description, action, due_at, standing, limits, environment, lane, priority, "
+    "notify, owner, parent, message, batch, key, template, after, created_at, created_by, approved_by, "
+    "approved_at, door, verdict, digest, evidence, removed, channels"
 )
 
 
 def task_from(row: tuple[Any, ...]) -> Task:
     """Read a task; a row that cannot be understood says which one it is."""
     (
-        id_, kind, state, name, description, action, due_at, limits, environment, lane, priority, notify,
-        owner, parent, message, batch, key, template, after, created_at, created_by, approved_by,
-        approved_at, door, verdict, digest, evidence, removed,
+        id_, kind, state, name, description, action, due_at, standing, limits, environment, lane, priority,
+        notify, owner, parent, message, batch, key, template, after, created_at, created_by, approved_by,
+        approved_at, door, verdict, digest, evidence, removed, channels,
     ) = row  # fmt: skip
     try:
         created = moment(created_at)
@@ -112,7 +115,7 @@ def task_from(row: tuple[Any, ...]) -> Task:
             name=name,
             description=description,
             action=action_from(action, environment),
-            trigger=_NOW if due_at is None else At(time=moment(due_at)),
+            trigger=_trigger(due_at, standing),
             limits=_limits(limits),
             lane=lane,
             priority=PRIORITIES[priority],
@@ -133,11 +136,39 @@ def task_from(row: tuple[Any, ...]) -> Task:
             digest=digest,
             evidence=evidence,
             removed=removed,
+            channels=channels_from(channels) if channels else (),
         )
     except _DAMAGE as error:
         raise StoreUnreadable(
             f"the record of task {id_} is damaged ({error}); see `errands doctor`"
         ) from error
+
+
+def channels_text(channels: tuple[Address, ...]) -> str:
+    return "\n".join(map(str, channels)) if channels else ""
+
+
+def channels_from(text: str) -> tuple[Address, ...]:
+    return tuple(parse_address(line) for line in text.split("\n")) if text else ()
+
+
+def standing_text(trigger: Trigger) -> str | None:
+    """Write the trigger of a standing task; a task that runs once has a time at most."""
+    if isinstance(trigger, (Now, At)):
+        return None
+    return plain_text(as_plain(trigger))
+
+
+def standing_from(text: str) -> Standing:
+    import json
+
+    return from_plain(json.loads(text))
+
+
+def _trigger(due_at: int | None, standing: str | None) -> Trigger:
+    if standing is not None:
+        return standing_from(standing)
+    return _NOW if due_at is None else At(time=moment(due_at))
 
 
 RUN_COLUMNS = (

@@ -11,7 +11,14 @@ from errands.model.states import TASK_MOVES
 from errands.model.task import PRIORITIES
 from errands.stores.sqlite.moves import MoveRows
 from errands.stores.sqlite.notices import NoticeRows
-from errands.stores.sqlite.rows import action_text, limits_text, maybe_micros, micros
+from errands.stores.sqlite.rows import (
+    action_text,
+    channels_text,
+    limits_text,
+    maybe_micros,
+    micros,
+    standing_text,
+)
 from errands.stores.sqlite.sessions import SessionRows
 from errands.stores.sqlite.spans import SpanRows
 from errands.stores.sqlite.table import Table, marks
@@ -23,23 +30,38 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
+    from errands.model.hearing import Hearing
     from errands.model.run import Cause
     from errands.model.task import Task
     from errands.stores.sqlite.approvals import ApprovalRows
-else:
+    from errands.stores.sqlite.hearings import HearingRows
+    from errands.stores.sqlite.retention import RetentionRows
+    from errands.stores.sqlite.watches import WatchRows
 
-    class ApprovalRows(Table):
-        """Approvals, loaded when they are first asked for: most commands never do."""
+    class LaterRows(ApprovalRows, HearingRows, RetentionRows, WatchRows): ...
+
+else:
+    LATER = {
+        "approvals": "ApprovalRows",
+        "hearings": "HearingRows",
+        "retention": "RetentionRows",
+        "watches": "WatchRows",
+    }
+
+    class LaterRows(Table):
+        """What most commands never ask for, loaded when they do."""
 
         def __getattr__(self, name):
-            from errands.stores.sqlite import approvals
+            for module, rows in LATER.items():
+                loaded = __import__(f"errands.stores.sqlite.{module}", fromlist=[rows])
+                method = getattr(getattr(loaded, rows), name, None)
+                if method is not None:
+                    setattr(type(self), name, method)
+                    return method.__get__(self)
+            raise AttributeError(name)
 
-            method = getattr(approvals.ApprovalRows, name)
-            setattr(type(self), name, method)
-            return method.__get__(self)
 
-
-class SqliteStore(MoveRows, ApprovalRows, ViewRows, NoticeRows, SessionRows, SpanRows, TemplateRows):
+class SqliteStore(MoveRows, LaterRows, ViewRows, NoticeRows, SessionRows, SpanRows, TemplateRows):
     """What comes and goes; moves, approvals, views, notices, sessions ... stand in files beside this one."""
 
     def __enter__(self) -> SqliteStore:
@@ -53,34 +75,9 @@ class SqliteStore(MoveRows, ApprovalRows, ViewRows, NoticeRows, SessionRows, Spa
         self.db.close()
 
     def add_task(self, task: Task, *, not_before: datetime | None = None) -> Run | None:
-        created = micros(task.created_at)
-        try:
-            # Within a transaction the number of the next run is known, so the task need not be told later.
-            seq = self.db.write(
-                """
-                INSERT INTO tasks (id, kind, state, name, description, command, action, due_at, limits, cwd,
-                                   environment, lane, priority, notify, owner, parent, message, batch, key,
-                                   template, after, created_at, created_by, updated_at, approved_by,
-                                   approved_at, door, verdict, digest, evidence, removed, run)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-                        ?, ?, ?, (SELECT coalesce(max(seq), 0) + 1 FROM runs))
-                """,
-                (
-                    task.id, task.kind, task.state, utf8(task.name), utf8(task.description),
-                    utf8(task.action.line),
-                    action_text(task.action),
-                    maybe_micros(task.due_at),
-                    limits_text(task.limits), utf8(task.action.cwd), task.action.environment,
-                    task.lane, PRIORITIES.index(task.priority), task.notify, task.owner, task.parent,
-                    task.message, task.batch, task.key, task.template, " ".join(task.after),
-                    created, task.created_by, created, task.approved_by, maybe_micros(task.approved_at),
-                    task.door, task.verdict, task.digest, task.evidence, task.removed,
-                ),
-            ).lastrowid  # fmt: skip
-        except sqlite3.IntegrityError as error:
-            if "tasks.id" in str(error):
-                return None
-            raise
+        seq = self._add(task, has_run=True)
+        if seq is None:
+            return None
         self.db.write(
             """
             INSERT INTO runs (task, number, cause, state, lane, priority, not_before, created_at, held)
@@ -91,13 +88,57 @@ class SqliteStore(MoveRows, ApprovalRows, ViewRows, NoticeRows, SessionRows, Spa
                 task.lane,
                 PRIORITIES.index(task.priority),
                 maybe_micros(not_before),
-                created,
+                micros(task.created_at),
                 task.state == "proposed",
             ),
         )
         return Run(
             task_id=task.id, number=1, cause="submit", state="pending", attempt=0, created_at=task.created_at
         )
+
+    def add_standing(self, task: Task, hearing: Hearing) -> bool:
+        seq = self._add(task, has_run=False)
+        if seq is None:
+            return False
+        self.db.write(
+            "INSERT INTO hearings (task, heard, next_at) VALUES (?, ?, ?)",
+            (seq, micros(hearing.heard), maybe_micros(hearing.next_at)),
+        )
+        return True
+
+    def _add(self, task: Task, *, has_run: bool) -> int | None:
+        """Write a task, and which run will be its first; None when its id is taken."""
+        created = micros(task.created_at)
+        try:
+            # Within a transaction the number of the next run is known, so the task need not be told later.
+            return self.db.write(
+                """
+                INSERT INTO tasks (id, kind, state, name, description, command, action, due_at, standing,
+                                   limits, cwd, environment, lane, priority, notify, owner, parent, message,
+                                   batch, key, template, after, created_at, created_by, updated_at,
+                                   approved_by, approved_at, door, verdict, digest, evidence, removed,
+                                   channels, run)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+                        ?, ?, ?, ?, CASE WHEN ? THEN (SELECT coalesce(max(seq), 0) + 1 FROM runs) END)
+                """,
+                (
+                    task.id, task.kind, task.state, utf8(task.name), utf8(task.description),
+                    utf8(task.action.line),
+                    action_text(task.action),
+                    maybe_micros(task.due_at),
+                    standing_text(task.trigger),
+                    limits_text(task.limits), utf8(task.action.cwd), task.action.environment,
+                    task.lane, PRIORITIES.index(task.priority), task.notify, task.owner, task.parent,
+                    task.message, task.batch, task.key, task.template, " ".join(task.after),
+                    created, task.created_by, created, task.approved_by, maybe_micros(task.approved_at),
+                    task.door, task.verdict, task.digest, task.evidence, task.removed,
+                    channels_text(task.channels), has_run,
+                ),
+            ).lastrowid  # fmt: skip
+        except sqlite3.IntegrityError as error:
+            if "tasks.id" in str(error):
+                return None
+            raise
 
     def add_run(
         self, task_id: str, *, cause: Cause, now: datetime, not_before: datetime | None = None

@@ -8,13 +8,12 @@ from errands.model.event import Event
 from errands.model.record import evolve
 from errands.model.states import OPEN
 from errands.model.task import PRIORITIES
-from errands.model.view import AgentView, RunView, View
+from errands.model.view import AgentView, RunView, StandingView, View, unrun
 from errands.stores.sqlite.rows import (
     TASK_COLUMNS,
     action_from,
     channels_from,
     maybe_moment,
-    micros,
     moment,
     task_from,
 )
@@ -24,7 +23,6 @@ from errands.stores.sqlite.table import Table, marks
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
     from typing import Any
 
     from errands.ports.store import Query
@@ -43,7 +41,26 @@ _RUN = (
 )
 MANY = 5000  # ids in one question: SQLite takes a limited number of values
 _SPOKEN = " LEFT JOIN exchanges ON exchanges.run = runs.seq"
-_LATEST = f"FROM tasks JOIN runs ON runs.seq = tasks.run{_SPOKEN}"
+# A standing task has no run until it is first due, and no other task has a hearing.
+_ALL = "tasks LEFT JOIN runs ON runs.seq = tasks.run"
+_HEARD = " LEFT JOIN hearings ON tasks.standing IS NOT NULL AND hearings.task = tasks.seq"
+_LATEST = f"FROM {_ALL}{_SPOKEN}{_HEARD}"
+_STANDING = """
+    tasks.standing, hearings.next_at, hearings.runs, hearings.failures,
+    CASE WHEN tasks.standing IS NOT NULL THEN
+        (SELECT started_at FROM runs AS past WHERE past.task = tasks.seq AND past.started_at IS NOT NULL
+         ORDER BY past.number DESC LIMIT 1)
+    END
+"""
+# What a person calls the state of a task: that of its run, or its own.
+_STATE = (
+    "CASE WHEN tasks.standing IS NOT NULL OR tasks.state IN ('proposed', 'rejected') "
+    "THEN tasks.state ELSE runs.state END"
+)
+_LIVE = (
+    "(runs.seq IS NOT NULL AND runs.completed_at IS NULL) "
+    "OR (tasks.standing IS NOT NULL AND tasks.state IN ('proposed', 'active', 'paused'))"
+)
 # What only agents have; of everybody else it is NULL, and costs nothing.
 _AGENT = f"""
     CASE tasks.kind WHEN 'agent' THEN tasks.action END,
@@ -52,14 +69,16 @@ _AGENT = f"""
     END, {EXCHANGE}
 """
 _WIDTH = _TASK.count(",") + 1
-_WHOLE = _WIDTH + _RUN.count(",") + 1
+_RUN_END = _WIDTH + _RUN.count(",") + 1
+_WHOLE = _RUN_END + 5
+_COLUMNS = f"{_TASK}, {_RUN}, {_STANDING}, {_AGENT}"
 
 
 class ViewRows(Table):
     def views(self, query: Query) -> list[View]:
         where: list[str] = []
         values: list[Any] = []
-        source = "tasks JOIN runs ON runs.seq = tasks.run"
+        source = _ALL
         if query.ids is not None:
             where.append(f"tasks.id IN ({marks(query.ids)})")
             values += query.ids
@@ -73,18 +92,20 @@ class ViewRows(Table):
             where.append("tasks.owner = ?")
             values.append(query.owner)
         if query.states:
-            where.append(
-                f"(tasks.state IN ({marks(query.states)}) OR "
-                f"(runs.state IN ({marks(query.states)}) AND tasks.state NOT IN ('proposed', 'rejected')))"
-            )
-            values += [*query.states, *query.states]
+            where.append(f"{_STATE} IN ({marks(query.states)})")
+            values += query.states
             if all(state in OPEN for state in query.states):
                 # Live runs are few: start from their partial index instead of walking every task.
+                where.append("runs.state IN ('pending', 'running')")
                 source = (
                     "runs INDEXED BY one_live_run "
                     "CROSS JOIN tasks ON tasks.seq = runs.task AND tasks.run = runs.seq"
                 )
-                where.append("runs.state IN ('pending', 'running')")
+                if "proposed" in query.states and self._has_unrun_proposals():
+                    where[-1] = "(runs.completed_at IS NULL OR runs.seq IS NULL)"
+                    source = _ALL
+            elif all(state in ("active", "paused") for state in query.states):
+                where.append("tasks.standing IS NOT NULL AND tasks.state IN ('active', 'paused')")
         elif query.ids is None:
             where.append("tasks.state <> 'rejected'")
         if query.before is not None:
@@ -92,7 +113,7 @@ class ViewRows(Table):
             values.append(query.before)
         rows = self.db.read(
             f"""
-            SELECT {_TASK}, {_RUN}, {_AGENT} FROM {source}{_SPOKEN}
+            SELECT {_COLUMNS} FROM {source}{_SPOKEN}{_HEARD}
             {"WHERE " + " AND ".join(where) if where else ""}
             ORDER BY tasks.seq DESC LIMIT ?
             """,
@@ -100,10 +121,16 @@ class ViewRows(Table):
         )
         return [view for row in rows if (view := self._readable(row)) is not None]
 
-    def view(self, task_id: str) -> View:
-        view = self._readable(
-            self.one(f"SELECT {_TASK}, {_RUN}, {_AGENT} {_LATEST} WHERE tasks.id = ?", task_id)
+    def _has_unrun_proposals(self) -> bool:
+        """Tell whether standing tasks that never ran wait for a yes: no live run leads to them."""
+        return bool(
+            self.db.read(
+                "SELECT 1 FROM tasks WHERE standing IS NOT NULL AND state = 'proposed' AND run IS NULL LIMIT 1"
+            )
         )
+
+    def view(self, task_id: str) -> View:
+        view = self._readable(self.one(f"SELECT {_COLUMNS} {_LATEST} WHERE tasks.id = ?", task_id))
         if view is None:
             raise StoreUnreadable(f"the record of task {task_id} is damaged; see `errands doctor`")
         return view
@@ -112,10 +139,8 @@ class ViewRows(Table):
         """Name the tasks whose records cannot be understood. It reads everything: for `doctor` alone."""
         from errands.model.approval import evidence_of
 
-        rows = self.db.read(
-            f"SELECT {_TASK}, {_RUN}, {_AGENT} FROM tasks LEFT JOIN runs ON runs.seq = tasks.run{_SPOKEN}"
-        )
-        found = [str(row[0]) for row in rows if row[_WIDTH] is None or self._readable(row) is None]
+        rows = self.db.read(f"SELECT {_COLUMNS} {_LATEST}")
+        found = [str(row[0]) for row in rows if self._readable(row) is None]
         for row in self.db.read(f"SELECT {TASK_COLUMNS} FROM tasks"):
             try:
                 evidence_of(task_from(row))
@@ -167,20 +192,19 @@ class ViewRows(Table):
 
     def ended(self, task_id: str) -> bool:
         rows = self.db.read(
-            "SELECT runs.completed_at FROM tasks JOIN runs ON runs.seq = tasks.run WHERE tasks.id = ?",
+            f"SELECT {_LIVE} FROM {_ALL} WHERE tasks.id = ?",
             (task_id,),
         )
         if not rows:
             raise NotFound(f"task {task_id!r} is gone; it was cleared")
-        return rows[0][0] is not None
+        return not rows[0][0]
 
     def liveness(self, task_ids: Sequence[str]) -> dict[str, bool]:
         found: dict[str, bool] = {}
         for start in range(0, len(task_ids), MANY):
             some = task_ids[start : start + MANY]
             sql = f"""
-                SELECT tasks.id, runs.completed_at IS NULL
-                FROM tasks JOIN runs ON runs.seq = tasks.run WHERE tasks.id IN ({marks(some)})
+                SELECT tasks.id, {_LIVE} FROM {_ALL} WHERE tasks.id IN ({marks(some)})
             """
             found.update(self.db.read(sql, some))
         return found
@@ -242,35 +266,6 @@ class ViewRows(Table):
         )
         return [row[0] for row in rows]
 
-    def expired(self, *, before: datetime, limit: int) -> list[str]:
-        rows = self.db.read(
-            """
-            SELECT tasks.id
-            FROM runs INDEXED BY runs_ended
-            CROSS JOIN tasks ON tasks.seq = runs.task AND tasks.run = runs.seq
-            WHERE runs.completed_at < ?
-              AND (tasks.parent IN (SELECT name FROM ended_sessions)
-                   OR (tasks.parent IS NULL AND tasks.kind <> 'agent'))
-              AND NOT EXISTS (SELECT 1 FROM waits WHERE waits.on_task = tasks.seq)
-            ORDER BY runs.completed_at LIMIT ?
-            """,
-            (micros(before), limit),
-        )
-        return [row[0] for row in rows]
-
-    def superseded(self, *, before: datetime, limit: int) -> list[str]:
-        rows = self.db.read(
-            """
-            SELECT tasks.id || '.' || runs.number FROM runs JOIN tasks ON tasks.seq = runs.task
-            WHERE runs.completed_at < ? AND tasks.run <> runs.seq
-              AND runs.number < coalesce(
-                  (SELECT max(sessions.run) FROM sessions WHERE sessions.task = tasks.seq), runs.number + 1)
-            ORDER BY runs.completed_at LIMIT ?
-            """,
-            (micros(before), limit),
-        )
-        return [row[0] for row in rows]
-
     def _readable(self, row: tuple[Any, ...]) -> View | None:
         """A damaged row is left out, so that it cannot hide the others; `doctor` names it."""
         try:
@@ -284,11 +279,18 @@ class ViewRows(Table):
             owner, notify, parent, created_at, created_by, updated_at, due_at, waits, approved_by,
             approved_at, door, verdict, channels,
         ) = row[:_WIDTH]  # fmt: skip
-        latest = self._run_view(id_, row[_WIDTH:_WHOLE])
+        standing = row[_RUN_END]
+        if row[_WIDTH] is None and standing is None:
+            raise ValueError(f"task {id_} has no run")
+        latest = (
+            unrun(id_, moment(created_at))
+            if row[_WIDTH] is None
+            else self._run_view(id_, row[_WIDTH:_RUN_END])
+        )
         return View(
             id=id_,
             kind=kind,
-            state=state if state in ("proposed", "rejected") else latest.state,
+            state=state if standing is not None or state in ("proposed", "rejected") else latest.state,
             task_state=state,
             name=name,
             description=description,
@@ -307,7 +309,7 @@ class ViewRows(Table):
             updated_at=moment(updated_at),
             runs=latest.number,
             due_at=maybe_moment(due_at),
-            waits=waits,
+            waits=waits or 0,
             latest=latest,
             approved_by=approved_by,
             approved_at=maybe_moment(approved_at),
@@ -315,6 +317,7 @@ class ViewRows(Table):
             verdict=verdict,
             channels=channels_from(channels),
             agent=None if row[_WHOLE] is None else _agent_view(*row[_WHOLE:]),
+            standing=None if standing is None else _standing_view(state, *row[_RUN_END:_WHOLE]),
         )
 
     def _run_view(self, task_id: str, row: tuple[Any, ...]) -> RunView:
@@ -349,6 +352,22 @@ class ViewRows(Table):
             retrieved_at=maybe_moment(retrieved_at),
             output_file=f"{self.runs_dir}/{task_id}.{number}/output.log",
         )
+
+
+def _standing_view(state: str, *columns: Any) -> StandingView:
+    from errands.model.trigger import described
+    from errands.stores.sqlite.rows import standing_from
+
+    text, next_at, runs, failures, last_at = columns
+    trigger = standing_from(text)
+    return StandingView(
+        rule=described(trigger),
+        next_at=maybe_moment(next_at) if state == "active" else None,
+        last_at=maybe_moment(last_at),
+        runs=runs,
+        failures=failures,
+        max_runs=trigger.max_runs,
+    )
 
 
 def _agent_view(action: str, resumed: int, *exchange: Any) -> AgentView:

@@ -1,0 +1,85 @@
+"""What schedules and events ask of the store."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+    from typing import Protocol
+
+    from errands.model.hearing import Hearing
+    from errands.model.slot import Slot, SlotOutcome
+    from errands.model.states import TaskState
+    from errands.model.task import Task
+    from errands.model.watch import Signal, Watch
+
+    class HearingStore(Protocol):
+        """The part of the store that knows of standing tasks."""
+
+        def add_standing(self, task: Task, hearing: Hearing) -> bool:
+            """Add a standing task, which has no run yet; False when its id is taken."""
+
+        def hearing(self, task_id: str) -> Hearing | None: ...
+        def next_hearing(self) -> datetime | None:
+            """Tell when the first trigger wants to listen again."""
+
+        def due_hearings(self, *, now: datetime, limit: int) -> list[tuple[Task, Hearing, bool]]:
+            """Give the standing tasks whose triggers want to listen, and whether each has a live run."""
+
+        def ahead(self, now: datetime) -> list[tuple[Task, Hearing]]:
+            """Give those that have heard more than has happened: the clock was put back."""
+
+        def hear(
+            self, task_id: str, *, since: datetime, until: datetime, next_at: datetime | None, runs: int = 0
+        ) -> bool:
+            """Note how far was heard; False when somebody else has heard it meanwhile."""
+
+        def listen_at(self, task_id: str, next_at: datetime | None) -> None:
+            """Say when a trigger listens again; None makes it deaf."""
+
+        def count_run(self, task_id: str) -> None: ...
+        def note_result(self, task_id: str, *, failures: int, result: str | None) -> None: ...
+        def move_task(self, task_id: str, move: str, *, now: datetime) -> TaskState | None:
+            """Move a standing task itself; None when its state knows no such move."""
+
+        def count_standing(self, states: Sequence[str]) -> int: ...
+        def advance(self, run_id: str) -> bool:
+            """Let a delayed run into its lane before its time; False when it waits for no time."""
+
+        def add_slots(self, task_id: str, slots: Sequence[Slot]) -> None:
+            """Write what became of slots; one that waited for its turn gets its end."""
+
+        def slots(self, task_id: str, *, limit: int = -1, after: datetime | None = None) -> list[Slot]:
+            """Give the records of slots, newest first; with `after` those that reach beyond a time."""
+
+        def waiting_slots(self, task_id: str) -> list[datetime]: ...
+        def reword_slot(self, task_id: str, run: int, outcome: SlotOutcome, reason: str) -> None:
+            """Say anew what became of the slot of a run that never started."""
+
+        def drop_waiting(self, task_id: str, reason: str) -> None:
+            """Give up the slots that wait for their turn."""
+
+        def take_back(self, task_id: str, slot: Slot, kept: Slot | None) -> None:
+            """Take back a record of times that are still to come, or the part of it that is."""
+
+        def forget_slots(self, *, before: datetime) -> None: ...
+
+    class WatchStore(Protocol):
+        """The part of the store that knows of events."""
+
+        def keep_watch(self, watch: Watch) -> None: ...
+        def watch(self, task_id: str) -> Watch | None: ...
+        def watches(self) -> list[Watch]:
+            """List the watches of active tasks."""
+
+        def add_signal(self, task_id: str, body: str, *, now: datetime, key: str | None = None) -> bool:
+            """Keep a signal until a run comes of it; False when one with this key was told before."""
+
+        def signals(self, task_id: str, *, run: int | None = None) -> list[Signal]:
+            """Give the signals of a run, or those that wait for one, oldest first."""
+
+        def take_signals(self, task_id: str, *, run: int) -> int:
+            """Give all waiting signals to a run; give their number."""
+
+        def forget_signals(self, *, before: datetime) -> None: ...

@@ -1,0 +1,89 @@
+"""Watches: what tasks have seen of their sources, and the signals that wait for a run."""
+
+from __future__ import annotations
+
+from errands.model.plain import utf8
+from errands.model.watch import Signal, Watch
+from errands.stores.sqlite.rows import maybe_micros, maybe_moment, micros, moment
+from errands.stores.sqlite.table import Table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Any
+
+_WATCH = "tasks.id, baseline, checked_at, health, failures, error, broken_until"
+_SIGNAL = "signals.seq, tasks.id, signals.at, signals.body, signals.key, signals.run"
+_SEQ = "(SELECT seq FROM tasks WHERE id = ?)"
+
+
+class WatchRows(Table):
+    def keep_watch(self, watch: Watch) -> None:
+        (seq,) = self.one("SELECT seq FROM tasks WHERE id = ?", watch.task_id)
+        self.db.write(
+            """
+            INSERT INTO watches (task, baseline, checked_at, health, failures, error, broken_until)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (task) DO UPDATE SET baseline = excluded.baseline, checked_at = excluded.checked_at,
+                health = excluded.health, failures = excluded.failures, error = excluded.error,
+                broken_until = excluded.broken_until
+            """,
+            (
+                seq, watch.baseline, maybe_micros(watch.checked_at), watch.health, watch.failures,
+                None if watch.error is None else utf8(watch.error), maybe_micros(watch.broken_until),
+            ),
+        )  # fmt: skip
+
+    def watch(self, task_id: str) -> Watch | None:
+        found = self._watches("WHERE tasks.id = ?", task_id)
+        return found[0] if found else None
+
+    def watches(self) -> list[Watch]:
+        return self._watches("WHERE tasks.state = 'active' ORDER BY watches.task")
+
+    def add_signal(self, task_id: str, body: str, *, now: datetime, key: str | None = None) -> bool:
+        (seq,) = self.one("SELECT seq FROM tasks WHERE id = ?", task_id)
+        return bool(
+            self.db.write(
+                "INSERT OR IGNORE INTO signals (task, key, at, body) VALUES (?, ?, ?, ?)",
+                (seq, key, micros(now), utf8(body)),
+            ).rowcount
+        )
+
+    def signals(self, task_id: str, *, run: int | None = None) -> list[Signal]:
+        rows = self.db.read(
+            f"""
+            SELECT {_SIGNAL} FROM tasks JOIN signals ON signals.task = tasks.seq
+            WHERE tasks.id = ? AND signals.run IS ? ORDER BY signals.seq
+            """,
+            (task_id, run),
+        )
+        return [
+            Signal(id=seq, task_id=task, at=moment(at), body=body, key=key, run=number)
+            for seq, task, at, body, key, number in rows
+        ]
+
+    def take_signals(self, task_id: str, *, run: int) -> int:
+        return self.db.write(
+            f"UPDATE signals SET run = ? WHERE task = {_SEQ} AND run IS NULL", (run, task_id)
+        ).rowcount
+
+    def forget_signals(self, *, before: datetime) -> None:
+        self.db.write("DELETE FROM signals WHERE run IS NOT NULL AND at < ?", (micros(before),))
+
+    def _watches(self, where: str, *values: Any) -> list[Watch]:
+        rows = self.db.read(
+            f"SELECT {_WATCH} FROM watches JOIN tasks ON tasks.seq = watches.task {where}", values
+        )
+        return [
+            Watch(
+                task_id=task_id,
+                baseline=baseline,
+                checked_at=maybe_moment(checked_at),
+                health=health,
+                failures=failures,
+                error=error,
+                broken_until=maybe_moment(broken_until),
+            )
+            for task_id, baseline, checked_at, health, failures, error, broken_until in rows
+        ]
