@@ -85,8 +85,8 @@ class StandingView:
 class View:
     """A task with its latest run; `details` and `history` are there when one task was asked for.
 
-    `question` is what a person has to answer before a proposed task may start. A standing task that has not run
-    yet has a `latest` run with the number 0.
+    `question` is what a person has to answer before a proposed task may start. A standing task that has not
+    run yet has a `latest` run with the number 0.
     """
 
     id: str
@@ -274,9 +274,7 @@ def as_json(view: View) -> dict[str, Any]:
         "updated_at": view.updated_at,
         "due_at": view.due_at,
         "schedule": None if standing is None else standing.rule,
-        "next_run_at": (view.due_at if run.state == "pending" else None)
-        if standing is None
-        else standing.next_at,
+        "next_run_at": _next_run(view),
         "last_run_at": run.started_at if standing is None else standing.last_at,
         "run_count": view.runs if standing is None else standing.runs,
         "max_runs": None if standing is None else standing.max_runs,
@@ -326,6 +324,12 @@ def as_json(view: View) -> dict[str, Any]:
         flat.update(view.details)
         flat["history"] = [_plain(each) for each in view.history]
     return {key: plain_value(value) for key, value in flat.items()}
+
+
+def _next_run(view: View) -> datetime | None:
+    if view.standing is not None:
+        return view.standing.next_at
+    return view.due_at if view.latest.state == "pending" else None
 
 
 def approval_json(approval: Approval) -> dict[str, Any]:

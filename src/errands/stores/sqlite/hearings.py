@@ -107,7 +107,10 @@ class HearingRows(Table):
     def advance(self, run_id: str) -> bool:
         return bool(
             self.db.write(
-                "UPDATE runs SET not_before = NULL WHERE seq = ? AND state = 'pending' AND not_before IS NOT NULL",
+                """
+                UPDATE runs SET not_before = NULL
+                WHERE seq = ? AND state = 'pending' AND not_before IS NOT NULL
+                """,
                 (self.run_seq(run_id),),
             ).rowcount
         )
@@ -118,8 +121,10 @@ class HearingRows(Table):
         (seq,) = self.one("SELECT seq FROM tasks WHERE id = ?", task_id)
         self.db.write_all(
             """
-            INSERT INTO slots (task, slot, until, count, outcome, reason, run, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-            ON CONFLICT (task, slot) DO UPDATE SET outcome = excluded.outcome, run = excluded.run, at = excluded.at
+            INSERT INTO slots (task, slot, until, count, outcome, reason, run, at)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (task, slot)
+            DO UPDATE SET outcome = excluded.outcome, run = excluded.run, at = excluded.at
             WHERE slots.outcome = 'waiting'
             """,
             [
@@ -146,7 +151,10 @@ class HearingRows(Table):
 
     def reword_slot(self, task_id: str, run: int, outcome: SlotOutcome, reason: str) -> None:
         self.db.write(
-            f"UPDATE slots SET outcome = ?, reason = ? WHERE task = {_SEQ} AND run = ? AND outcome IN ('ran', 'late')",
+            f"""
+            UPDATE slots SET outcome = ?, reason = ?
+            WHERE task = {_SEQ} AND run = ? AND outcome IN ('ran', 'late')
+            """,
             (outcome, reason, task_id, run),
         )
 

@@ -123,11 +123,8 @@ class ViewRows(Table):
 
     def _has_unrun_proposals(self) -> bool:
         """Tell whether standing tasks that never ran wait for a yes: no live run leads to them."""
-        return bool(
-            self.db.read(
-                "SELECT 1 FROM tasks WHERE standing IS NOT NULL AND state = 'proposed' AND run IS NULL LIMIT 1"
-            )
-        )
+        unrun = "standing IS NOT NULL AND state = 'proposed' AND run IS NULL"
+        return bool(self.db.read(f"SELECT 1 FROM tasks WHERE {unrun} LIMIT 1"))
 
     def view(self, task_id: str) -> View:
         view = self._readable(self.one(f"SELECT {_COLUMNS} {_LATEST} WHERE tasks.id = ?", task_id))
