@@ -48,6 +48,7 @@ class Key:
 _PERSONAL = (
     "runs.shell", "approval.allow", "approval.yes", "approval.expires", "agents.depth", "agents.fan_out",
     "agents.unattended", "notices.channels",
+    "schedules.most", "schedules.backoff",
 )  # fmt: skip
 
 
@@ -94,6 +95,13 @@ KEYS = (
         "what becomes of an agent's call that a person must allow; a refused one is told to the agent",
         choices=("wait", "refuse"),
     ),
+    _key("schedules.most", "count", "how many standing tasks may be active at a time"),
+    _key("schedules.backoff", "duration", "how long a failed run of a standing task waits for its one retry"),
+    _key(
+        "schedules.zone",
+        "text",
+        "the time zone of schedules that name none, such as `Europe/Vienna`; `local` is that of the machine",
+    ),
     _key("retention.enabled", "flag", "whether finished tasks are removed by themselves"),
     _key("retention.keep", "duration", "how long a finished task is kept"),
     _key("retention.history", "duration", "how long the earlier runs of a task are kept"),
@@ -107,7 +115,7 @@ KEYS = (
         "notices.policy",
         "choice",
         "which endings are told, unless the task says otherwise",
-        choices=("always", "on_failure", "never"),
+        choices=("always", "on_change", "on_failure", "never"),
     ),
     _key(
         "notices.channels",

@@ -52,6 +52,13 @@ class Agents:
 
 
 @record
+class Schedules:
+    most: int = 20
+    backoff: timedelta = timedelta(minutes=1)
+    zone: str = "local"
+
+
+@record
 class Retention:
     enabled: bool = True
     keep: timedelta = timedelta(days=7)
@@ -100,6 +107,7 @@ class Config:
     agents: Agents = Agents()
     backends: Mapping[str, Mapping[str, Any]] = {}
     channels: Mapping[str, Mapping[str, Any]] = {}
+    schedules: Schedules = Schedules()
     retention: Retention = Retention()
     store: Store = Store()
     notices: Notices = Notices()
@@ -112,6 +120,7 @@ SECTIONS = {
     "daemon": Daemon,
     "runs": Runs,
     "agents": Agents,
+    "schedules": Schedules,
     "retention": Retention,
     "store": Store,
     "notices": Notices,

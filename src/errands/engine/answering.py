@@ -12,6 +12,8 @@ from errands.engine.judging import denied
 from errands.model.action import Prompt
 from errands.model.approval import PERSONAL, UNATTENDED, evidence_of
 from errands.model.errors import AlreadyResolved, BadValue, Drifted, IllegalMove, NotAPerson, NotFound
+from errands.model.run import Run
+from errands.model.trigger import standing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ def approve(
     ruling = ruling_on(engine, judging, task)
     if always:
         _check_always(task, ruling)
+    is_deaf = _is_deaf(engine, task)
     evidence = evidence_of(task)
     fresh = None if evidence is None else refreshed(evidence, task.action.cwd)
     said = [] if evidence is None or fresh is None else changes(evidence, fresh)
@@ -48,13 +51,17 @@ def approve(
         if said:
             if store.question(task_id) != question:
                 raise _resolved(engine, task_id)
-            run = store.run(f"{task_id}.{question.run}")
+            run = _asked_run(engine, task, question)
             within = engine.config.approval.expires
             ask_again(store, task, run, fresh, said, now=now, within=within)
         elif not store.answer(question.id, "granted", by=by, door=door, now=now):
             raise _resolved(engine, task_id)
         else:
             store.grant(task_id, by=by, door=door, now=now)
+            if is_deaf:
+                from errands.engine.scheduling import begin
+
+                begin(store, task, now=now)
             if always:
                 store.keep_always(task, by=by, now=now)
     engine.bell.ring()
@@ -63,6 +70,33 @@ def approve(
             f"not approved: since task {task_id} was asked about, {'; '.join(said)}; "
             f"it is asked about anew: look at it with `errands show {task_id}`, then answer again"
         )
+
+
+def _is_deaf(engine: Engine, task: Task) -> bool:
+    """Tell whether a standing task begins to listen with the yes; one more must be allowed then."""
+    if standing(task.trigger) is None:
+        return False
+    from errands.engine.scheduling import check_room
+
+    hearing = engine.store.hearing(task.id)
+    is_deaf = hearing is not None and hearing.next_at is None
+    if is_deaf:
+        check_room(engine.store, engine.config)
+    return is_deaf
+
+
+def _asked_run(engine: Engine, task: Task, question: Approval) -> Run:
+    """Give the run that a question is about; that of a standing task may be still to come."""
+    if standing(task.trigger) is not None and not engine.store.view(task.id).latest.number:
+        return Run(
+            task_id=task.id,
+            number=1,
+            cause="schedule",
+            state="pending",
+            attempt=0,
+            created_at=task.created_at,
+        )
+    return engine.store.run(f"{task.id}.{question.run}")
 
 
 def reject(engine: Engine, task_id: str, *, by: str, door: str, note: str, shown: int | None) -> None:

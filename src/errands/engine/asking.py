@@ -88,7 +88,11 @@ def expire(store: Store, *, now: datetime) -> list[str]:
 def turn_down(store: Store, question: Approval, why: str, *, now: datetime) -> list[str]:
     """Reject a task whose question was answered with no; give the ids of all tasks that end by it."""
     run_id = f"{question.task_id}.{question.run}"
-    return settle(store, run_id, "rejected", now=now) if store.turn_down(run_id, why=why, now=now) else []
+    is_over = store.turn_down(run_id, why=why, now=now)
+    if not is_over and not store.view(question.task_id).latest.number:
+        # A standing task is asked about before it has a run.
+        is_over = store.move_task(question.task_id, "reject", now=now) is not None
+    return settle(store, run_id, "rejected", now=now) if is_over else []
 
 
 def told(reasons: Sequence[Reason]) -> str:

@@ -16,7 +16,7 @@ from errands.model.errors import BadValue, ErrandsError
 from errands.model.event import Event
 from errands.model.notice import Notice
 from errands.model.record import fields
-from errands.model.states import OPEN
+from errands.model.states import ENDED, OPEN
 from errands.model.view import View
 from errands.ports.output import Piece
 from errands.ports.store import Query
@@ -102,6 +102,17 @@ class AsyncEngine:
 
     async def restart(self, task_id: str) -> View:
         return self.engine.restart(task_id)
+
+    async def pause(self, task_id: str) -> View:
+        """Make the trigger of a standing task deaf."""
+        return self.engine.schedules.pause(task_id)
+
+    async def unpause(self, task_id: str) -> View:
+        return self.engine.schedules.unpause(task_id)
+
+    async def fire(self, task_id: str) -> View:
+        """Run a task now, whatever its trigger says."""
+        return self.engine.schedules.fire(task_id)
 
     async def approve(
         self, task_id: str, *, by: str, always: bool = False, question: int | None = None
@@ -191,13 +202,19 @@ class AsyncEngine:
         run_id, offset = view.latest.id, 0
         async with Line(self.engine, [view.id], self._unheld) as line:
             while True:
-                over = self.engine.store.ended(view.id)
+                over = self._is_over(view, run_id)
                 while (piece := self.engine.output(run_id, offset=offset, limit=_CHUNK)).content:
                     offset = piece.next_offset
                     yield piece.content
                 if over:
                     return
                 await line.news(0.1)
+
+    def _is_over(self, view: View, run_id: str) -> bool:
+        """Tell whether a run has ended; a standing task outlives its runs."""
+        if view.standing is None:
+            return self.engine.store.ended(view.id)
+        return not view.latest.number or self.engine.store.run(run_id).state in ENDED
 
     async def list(
         self, *, states: Iterable[str] = (), batch: str | None = None, limit: int | None = None
@@ -220,7 +237,9 @@ def drafted(command: Command | Sequence[str] | Draft, options: dict[str, Any]) -
 
 def _meant(name: str, value: Any) -> Any:
     """Take seconds where a timedelta is meant, and any sequence where a tuple is."""
-    if name in ("timeout", "idle", "cpu", "grace") and isinstance(value, int | float):
+    if name in ("timeout", "idle", "cpu", "grace", "every", "jitter", "max_age") and isinstance(
+        value, int | float
+    ):
         return timedelta(seconds=value)
     if name in ("then", "before", "lastly", "after"):
         if isinstance(value, str):

@@ -58,9 +58,14 @@ class Connected:
                 self._lock.release()
             try:
                 counts = self._engine.store.counts()
+                awaited = self._engine.store.next_hearing() is not None
             finally:
                 self._engine.close()
-            if self._lock is not None and not self._failure() and (counts["pending"] or counts["running"]):
+            if (
+                self._lock is not None
+                and not self._failure()
+                and (counts["pending"] or counts["running"] or awaited)
+            ):
                 self._start_daemon()
 
     def _failure(self) -> BaseException | None:

@@ -50,8 +50,10 @@ class Conversing:
         except NotFound:
             raise NotFound(f"Task not found: {task_id}") from None
         with self._store:
-            check_resumable(self._store.view(task_id), self._store.session(task_id))
-            self._store.reopen(task_id, now=now)
+            view = self._store.view(task_id)
+            check_resumable(view, self._store.session(task_id))
+            if view.task_state not in ("active", "paused"):  # as a standing task may be
+                self._store.reopen(task_id, now=now)
             run = self._store.add_run(task_id, cause="resume", now=now)
             self._store.add_exchange(run.id, text, is_awaited=is_awaited)
         engine.bell.ring()

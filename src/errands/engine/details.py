@@ -6,7 +6,8 @@ from errands.model.action import Prompt
 from errands.model.approval import evidence_of
 from errands.model.errors import StoreUnreadable
 from errands.model.record import fields
-from errands.model.view import approval_json
+from errands.model.trigger import as_plain, standing
+from errands.model.view import approval_json, plain_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +34,22 @@ def details(engine: Engine, task: Task, view: View) -> dict[str, Any]:
         "evidence": _evidence(task),
         "removed_variables": task.removed.split(),
         "approvals": [approval_json(each) for each in engine.store.approvals(task.id)],
+        **_standing(engine, task),
+    }
+
+
+def _standing(engine: Engine, task: Task) -> dict[str, Any]:
+    """Say when a standing task runs, and what became of its latest slots."""
+    trigger = standing(task.trigger)
+    if trigger is None:
+        return {}
+    return {
+        "trigger": as_plain(trigger),
+        "next_runs": [plain_value(each) for each in engine.schedules.coming(task.id)],
+        "slots": [
+            {name: plain_value(getattr(each, name)) for name in fields(each)}
+            for each in engine.schedules.ledger(task.id)
+        ],
     }
 
 

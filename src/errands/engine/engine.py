@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from errands.engine.home import Home
     from errands.engine.judging import Judging, Ruling
     from errands.engine.launching import Launching
+    from errands.engine.scheduling import Scheduling
     from errands.engine.tracing import Tracing
     from errands.model.approval import Approval, Consent
     from errands.model.draft import Draft
@@ -65,13 +66,6 @@ class Engine:
     def close(self) -> None:
         self.bell.close()
         self.store.close()
-
-    @property
-    def tracing(self) -> Tracing:
-        """What traces ask."""
-        from errands.engine.tracing import Tracing
-
-        return Tracing(self)
 
     # Verbs.
 
@@ -157,7 +151,9 @@ class Engine:
         return self.light([self.resolve(task_id)])[0]
 
     def _ring_for(self, views: Sequence[View]) -> None:
-        if any(view.due_at or view.question for view in views):  # the holder has to note a time
+        if any(
+            view.due_at or view.question or view.standing for view in views
+        ):  # the holder has to note a time
             self.bell.ring()
         else:
             self.bell.ring_for({view.lane for view in views})
@@ -172,8 +168,11 @@ class Engine:
         ended: list[str] = []
         with self.store:
             for task_id in ids:
-                run = self.store.view(task_id).latest
-                if run.state == "pending" and self.store.withdraw(run.id, by=who, now=now):
+                view = self.store.view(task_id)
+                run = view.latest
+                if view.standing is not None:
+                    ended += self.schedules.cancel(view, by=who, now=now)
+                elif run.state == "pending" and self.store.withdraw(run.id, by=who, now=now):
                     ended += settle(self.store, run.id, "cancelled", now=now)
                 elif run.state == "running":
                     self.store.request_stop(run.id, by=who, now=now)
@@ -201,7 +200,10 @@ class Engine:
         task_id, now = self.resolve(task_id), self.clock.now()
         ruling = ruling_on(self, self._judge(), self.store.task(task_id))
         with self.store:
-            if self.store.view(task_id).is_live:
+            view = self.store.view(task_id)
+            if view.standing is not None:
+                raise IllegalMove(f"task {task_id} runs again and again; errands fire {task_id} runs it now")
+            if view.is_live:
                 raise IllegalMove(f"task {task_id} is still live; cancel it first, or wait for it")
             self.store.reopen(task_id, now=now)
             self._launcher().again(self.store.task(task_id), ruling, consent, door, now=now)
@@ -232,7 +234,7 @@ class Engine:
 
     def mark_retrieved(self, view: View) -> None:
         """Note that a result was read for the first time; reading is not telling, so no notice changes."""
-        if not view.is_live and view.latest.retrieved_at is None:
+        if not view.is_live and view.latest.number and view.latest.retrieved_at is None:
             with self.store:
                 self.store.mark_retrieved(view.latest.id, now=self.clock.now())
 
@@ -262,6 +264,19 @@ class Engine:
 
         draft = filled(from_text(self.store.template(name)), values)
         return self.submit(evolve(draft, template=name, **changes))
+
+    @property
+    def tracing(self) -> Tracing:
+        from errands.engine.tracing import Tracing
+
+        return Tracing(self)
+
+    @property
+    def schedules(self) -> Scheduling:
+        """What is said and asked about standing tasks: pause, unpause, fire, coming ..."""
+        from errands.engine.scheduling import Scheduling
+
+        return Scheduling(self)
 
     @property
     def sessions(self) -> Conversing:

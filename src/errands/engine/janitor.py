@@ -45,6 +45,8 @@ class Janitor:
             if not ids:
                 self._store.forget_notices(before=now - retention.keep)
                 self._store.forget_environments()
+                self._store.forget_slots(before=now - retention.history)
+                self._store.forget_signals(before=now - retention.history)
                 self._store.forget_ended_sessions()
         for run_id in (*runs, *past):
             remove_tree(self._home.run(run_id))

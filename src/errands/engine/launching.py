@@ -18,7 +18,7 @@ from errands.model.order import ordered
 from errands.model.record import evolve
 from errands.model.risk.verdict import Reason
 from errands.model.task import Task
-from errands.model.trigger import At, Now
+from errands.model.trigger import Cron, Every, standing
 from errands.model.view import first_view
 from errands.text import did_you_mean
 
@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     from errands.model.action import Action
     from errands.model.approval import Approval, Consent, Way
     from errands.model.draft import Draft
-    from errands.model.notice import Address
+    from errands.model.notice import Address, Policy
     from errands.model.risk.verdict import Judgement
     from errands.model.run import Run
+    from errands.model.trigger import Trigger
     from errands.model.view import View
     from errands.ports.store import Store
 
@@ -114,6 +115,8 @@ class Launching:
                 view = self._store.view(other)
             except NotFound:
                 continue  # cleared since the first run: there is nothing left to wait for
+            if view.standing is not None:
+                raise BadValue(f"task {other} runs again and again, so nothing can wait for its end")
             if view.is_live:
                 waiting.append(other)
             elif view.state != "completed":
@@ -137,18 +140,38 @@ class Launching:
         way = None if draft.propose else self._way(judgement, draft.consent)
         kept = self._store.always(ruling.digest) if way is None and not draft.propose else None
         run = None
-        while run is None:
+        is_standing = False
+        while run is None and not is_standing:
             task = self._task(draft, ruling, way, kept, ids, now)
-            run = self._store.add_task(task, not_before=_due(task, now))
+            if standing(task.trigger) is None:
+                run = self._store.add_task(task, not_before=_due(task, now))
+            else:
+                is_standing = self._stand(task, now)
         self._store.add_environment(self._environments.digest, self._environments.variables)
         reasons: Sequence[Reason] = judgement.reasons
         if draft.propose and not reasons:
             reasons = (Reason(text="is proposed; it seems harmless", kind="proposal", undo="yes"),)
-        question = self._note(task, run.number, reasons, way, now)
+        # A standing task is asked about before it has a run: its first is meant.
+        question = self._note(task, 1 if run is None else run.number, reasons, way, now)
+        if run is None:
+            return evolve(self._store.view(task.id), question=question)
         if task.after:
             self._wait(task, run, now)
             return self._store.view(task.id)
         return first_view(task, run, f"{self._runs_dir}/{run.id}/output.log", question)
+
+    def _stand(self, task: Task, now: datetime) -> bool:
+        """Add a standing task, which listens from now on if it may; False when its id is taken."""
+        from errands.engine.scheduler import first_hearing
+        from errands.engine.scheduling import check_room
+        from errands.model.hearing import Hearing
+
+        next_at = None
+        if task.state == "active":
+            check_room(self._store, self._config)
+            if isinstance(task.trigger, (Every, Cron)):
+                next_at = first_hearing(task.trigger, task.id, after=now)
+        return self._store.add_standing(task, Hearing(heard=now, next_at=next_at))
 
     def _shell(self, draft: Draft, ruling: Ruling, environ: Mapping[str, str], *, is_unseen: bool) -> Shell:
         return Shell(
@@ -220,6 +243,7 @@ class Launching:
             lane = draft.lane or self._config.backends.get(action.agent, {}).get("lane", "agent")
             timeout = self._config.agents.timeout
         self._check_lane(lane)
+        trigger = drafted_trigger(draft, self._config, now=now)
         return Task(
             id=new_id(label, os.urandom(8)),
             kind="shell" if draft.prompt is None else "agent",
@@ -227,7 +251,7 @@ class Launching:
             name=draft.name or label,
             description=draft.description or draft.name or action.line,
             action=action,
-            trigger=Now() if draft.at is None else At(time=draft.at),
+            trigger=trigger,
             limits=Limits(
                 timeout=_span(draft.timeout, timeout),
                 idle=_span(draft.idle, runs.idle),
@@ -240,7 +264,7 @@ class Launching:
             ),
             lane=lane,
             priority=draft.priority,
-            notify=draft.notify or self._config.notices.policy,
+            notify=draft.notify or self._policy(trigger),
             owner=owner,
             parent=draft.parent,
             message=draft.message,
@@ -267,6 +291,11 @@ class Launching:
 
         return addresses(draft, environ, self._config, owner)
 
+    def _policy(self, trigger: Trigger) -> Policy:
+        """What is told of a task that says nothing about it: of a standing one, what is new."""
+        policy = self._config.notices.policy
+        return "on_change" if policy == "always" and standing(trigger) is not None else policy
+
     def _resolved(self, task_id: str) -> str:
         # The empty text, which a script's unset variable gives, begins every id.
         if not is_id(task_id):
@@ -283,6 +312,18 @@ class Launching:
                 f"there is no lane {lane!r}{did_you_mean(lane, lanes)}. There are: {known}; "
                 f"a new one is a line in the configuration: [lanes] {lane} = 2"
             )
+
+
+def drafted_trigger(draft: Draft, config: Config, *, now: datetime) -> Trigger:
+    """Make the trigger that a draft asks for, in the zone it names, or that of whoever asks."""
+    from errands.model.standing import trigger_of
+
+    zone = config.schedules.zone
+    if zone == "local" and (draft.every is not None or draft.cron is not None):
+        from errands.engine.zones import local_zone
+
+        zone = local_zone(os.environ if draft.environ is None else draft.environ)
+    return trigger_of(draft, now=now, zone=zone)
 
 
 def _due(task: Task, now: datetime) -> datetime | None:

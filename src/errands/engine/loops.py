@@ -19,6 +19,7 @@ from errands.engine.belfry import Belfry
 from errands.engine.dispatcher import Dispatcher
 from errands.engine.home import Home
 from errands.engine.janitor import Janitor
+from errands.engine.scheduler import Scheduler
 from errands.engine.sending import Sending
 from errands.engine.supervisor import Supervisor
 from errands.model.errors import HomeError, StoreError
@@ -71,7 +72,9 @@ class Loops:
             clock=clock,
             wake=self.wake,
             wake_later=self._wake_later,
+            backoff=config.schedules.backoff,
         )
+        self._scheduler = Scheduler(store)
         self._sending = Sending(store, clock, start_sender)
         self._janitor = Janitor(store, home, config, clock)
         self._belfry = Belfry(home.bell, self.look, self._expect)
@@ -179,12 +182,25 @@ class Loops:
             self._belfry.tell(expired, ended=expired)
             self._sending.ring()
             expiry = self._store.next_expiry()
-        due = min(filter(None, (due, expiry)), default=None)
+        due = min(filter(None, (due, expiry, self._hear(now))), default=None)
         self._dispatcher.look()
         self._supervisor.stop_requested()
         self._sending.ring()
         self._sleep_until(due, now)
         self._is_worth_a_look = False
+
+    def _hear(self, now: datetime) -> datetime | None:
+        """Have the schedules heard that are due; tell when the next one is."""
+        if self._scheduler.has_gone_back(now, self._clock.monotonic()):
+            with self._store:
+                self._scheduler.rewind(now)
+        due = self._store.next_hearing()
+        if due is not None and due <= now:
+            with self._store:
+                changed = self._scheduler.turn(now)
+            self._belfry.tell(changed, ended=())
+            due = self._store.next_hearing()
+        return due
 
     def _write(self, now: datetime) -> None:
         with self._store:

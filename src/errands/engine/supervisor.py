@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from errands.engine.dispatcher import Dispatcher
 from errands.engine.held import held_for
 from errands.engine.home import Home, last_output
+from errands.engine.repeating import go_on, result_print
 from errands.engine.settle import first_words, notice_body, pass_on, settle, told_answer
 from errands.engine.telling import tell
 from errands.model.action import Prompt
@@ -24,6 +25,7 @@ from errands.model.run import Run, task_of
 from errands.model.session import Exchange, session_name
 from errands.model.summary import summarise
 from errands.model.task import Task
+from errands.model.trigger import standing
 from errands.ports.runner import Alive, Ended, NotStarted, Refused, Started
 
 TYPE_CHECKING = False
@@ -54,6 +56,7 @@ class Supervisor:
         clock: Clock,
         wake: Callable[[], None],
         wake_later: Callable[[], None],
+        backoff: timedelta,
     ) -> None:
         self._store = store
         self._runner = runner
@@ -64,6 +67,7 @@ class Supervisor:
         self._clock = clock
         self._wake = wake
         self._wake_later = wake_later
+        self._backoff = backoff
         self._live: dict[str, tuple[Task, Run]] = {}
         self._started: dict[str, Started] = {}
         self._ended: dict[str, Ended] = {}
@@ -258,7 +262,15 @@ class Supervisor:
         said: Exchange | None = None
         if isinstance(task.action, Prompt):
             said, ending = self._said(run, ending)
-        outcome = rollup(task, run, ending)
+        hearing = None
+        if standing(task.trigger) is not None:
+            task = self._store.task(task.id)  # it may have been paused or cancelled meanwhile
+            hearing = self._store.hearing(task.id)
+        result = "something"
+        if hearing is not None or task.notify == "on_change":
+            answer = None if said is None else said.answer or ""
+            result = result_print(self._output, self._home.run(run_id), ending.bytes, answer)
+        outcome = rollup(task, run, ending, hearing, result)
         summary = self._summary(task, run_id, ending) if said is None else first_words(said.answer)
         if not self._store.end(run, outcome, ending, summary=summary, now=now):
             _LOG.warning("run %s ended, but the store does not call it running", run_id)
@@ -272,6 +284,9 @@ class Supervisor:
             # Whoever blocks until the answer is there has a moment to say that it has arrived.
             later = now + AWAITED if said is not None and self._store.is_awaited(run_id) else None
             tell(self._store, task, run_id, outcome.run_state, body=body, now=now, not_before=later)
+        if hearing is not None:
+            go_on(self._store, task, run, outcome, now=now, backoff=self._backoff)
+            self._look()
         ended, released = pass_on(self._store, run_id, outcome.run_state, now=now)
         if said is not None and said.waiting is not None:
             self._store.set_waiting(run_id, None)

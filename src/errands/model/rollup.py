@@ -29,7 +29,10 @@ SIGNALS = {
 
 @record
 class Outcome:
-    """`retry` says that a standing task tries again, `failures` how often it has failed in a row."""
+    """`retry` says that a standing task tries again, `failures` how often it has failed in a row.
+
+    `result` is a print of what was found, to see whether the next run finds something else.
+    """
 
     run_state: RunState
     task_state: TaskState
@@ -38,6 +41,7 @@ class Outcome:
     notify: bool
     retry: bool = False
     failures: int = 0
+    result: str = ""
 
 
 def rollup(
@@ -55,6 +59,7 @@ def rollup(
         move = "fail" if failure else "complete"
     run_state = run_after(run.state, move)
     failed = run_state == "failed"
+    told = result if run_state == "completed" else f"{run_state} {error} {result}"
     failures = _failures(run, run_state, hearing)
     return Outcome(
         run_state=run_state,
@@ -66,11 +71,12 @@ def rollup(
         notify=should_notify(
             task.notify,
             failed=failed,
-            is_empty=not result,
-            has_changed=hearing is None or result != hearing.result,
+            is_empty=not told,
+            has_changed=hearing is None or told != hearing.result,
         ),
         retry=failed and task.state == "active" and run.cause != "resume" and 0 < failures < MOST_FAILURES,
         failures=failures,
+        result=told,
     )
 
 

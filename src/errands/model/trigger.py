@@ -87,7 +87,7 @@ if TYPE_CHECKING:
     Standing = Every | Cron | On
     Trigger = Now | At | Every | Cron | On
 
-KINDS = {"every": Every, "cron": Cron, "on": On}
+KINDS: dict[str, type[Standing]] = {"every": Every, "cron": Cron, "on": On}
 _SPANS = ("span", "jitter", "max_age", "debounce", "max_wait")
 
 
@@ -134,7 +134,7 @@ def from_plain(flat: Mapping[str, Any]) -> Standing:
     from datetime import datetime
 
     values = dict(flat)
-    kind = KINDS[values.pop("kind")]
+    kind: type[Standing] = KINDS[values.pop("kind")]
     for name in _SPANS:
         if values.get(name) is not None:
             values[name] = timedelta(seconds=values[name])

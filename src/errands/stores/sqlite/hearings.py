@@ -137,9 +137,18 @@ class HearingRows(Table):
         )  # fmt: skip
 
     def slots(self, task_id: str, *, limit: int = -1, after: datetime | None = None) -> list[Slot]:
+        (seq,) = self.one("SELECT seq FROM tasks WHERE id = ?", task_id)
+        least = -(1 << 62) if after is None else micros(after)
+        # Records follow each other: of those that begin before a time only the last can reach beyond it.
         rows = self.db.read(
-            f"SELECT {_SLOT} FROM slots WHERE task = {_SEQ} AND until > ? ORDER BY slot DESC LIMIT ?",
-            (task_id, -(1 << 62) if after is None else micros(after), limit),
+            f"""
+            SELECT {_SLOT} FROM slots
+            WHERE task = :task AND until > :least
+              AND slot >= coalesce(
+                  (SELECT max(slot) FROM slots WHERE task = :task AND slot <= :least), :least)
+            ORDER BY slot DESC LIMIT :limit
+            """,
+            {"task": seq, "least": least, "limit": limit},
         )
         return [_slot(row) for row in rows]
 
