@@ -1,0 +1,402 @@
+"""Schedules in simulated time: every zone and every clock change, jumps, sleep and absence.
+
+No slot runs twice and none is without a record. What a slot is, is found out here in another way than the
+engine does: by walking through the minutes of a zone and looking at its clock.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta, tzinfo
+from pathlib import Path
+from zoneinfo import ZoneInfo, available_timezones
+
+import pytest
+
+from errands.engine.scheduler import Scheduler, first_hearing
+from errands.model.cron import times
+from errands.model.grid import heard_at, slots
+from errands.model.hearing import Hearing
+from errands.model.record import evolve
+from errands.model.slot import hear
+from errands.model.trigger import Cron, Every
+from errands.stores.sqlite.connection import Connection
+from errands.stores.sqlite.store import SqliteStore
+from errands.testing.clock import START, HandClock
+from errands.testing.samples import sample_ending, sample_task
+
+Schedule = Every | Cron
+
+SECOND, MINUTE, HOUR, DAY = (timedelta(**{unit: 1}) for unit in ("seconds", "minutes", "hours", "days"))
+FIRST, LAST = datetime(2020, 1, 1, tzinfo=UTC), datetime(2036, 1, 1, tzinfo=UTC)
+AROUND = 13 * HOUR
+STEPS = [SECOND, 10 * SECOND, MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY, 3 * DAY, 7 * DAY]
+
+
+def changes(zone: tzinfo) -> Iterator[tuple[datetime, timedelta, timedelta]]:
+    """Find the clock changes of a zone: when, and how far it is ahead of UTC before and after."""
+    at, before = FIRST, FIRST.astimezone(zone).utcoffset()
+    while at < LAST:
+        later = at + 5 * DAY
+        after = later.astimezone(zone).utcoffset()
+        assert before is not None
+        assert after is not None
+        if before != after:
+            low, high = at, later
+            while high - low > MINUTE:
+                middle = low + (high - low) // MINUTE // 2 * MINUTE
+                low, high = (low, middle) if middle.astimezone(zone).utcoffset() == after else (middle, high)
+            yield high, before, after
+        at, before = later, after
+
+
+@pytest.fixture(scope="module")
+def changing() -> dict[str, list[tuple[datetime, timedelta, timedelta]]]:
+    """The zones whose clocks are changed; of those that are changed alike, one."""
+    found = {}
+    for name in sorted(available_timezones()):
+        its = list(changes(ZoneInfo(name)))
+        if its:
+            found.setdefault(tuple(its), name)
+    return {name: list(its) for its, name in found.items()}
+
+
+class Wall:
+    """What the clock of a zone shows in each minute around a moment."""
+
+    def __init__(self, zone: tzinfo, moment: datetime) -> None:
+        self.start, self.end = moment - AROUND, moment + AROUND
+        minutes = [self.start + number * MINUTE for number in range(2 * AROUND // MINUTE + 1)]
+        self.shown = [(each, each.astimezone(zone).replace(tzinfo=None, fold=0)) for each in minutes]
+        self.first: dict[datetime, datetime] = {}
+        for each, wall in self.shown:
+            self.first.setdefault(wall, each)
+
+    def of_hours(self, minutes: Sequence[int], hours: Sequence[int]) -> list[datetime]:
+        """When times of day come: the first time they are shown, or right after the gap they fall into."""
+        found = set()
+        first, last = self.shown[0][1], self.shown[-1][1]
+        for days in range((last.date() - first.date()).days + 1):
+            midnight = first.replace(hour=0, minute=0) + days * DAY
+            for wall in (midnight + hour * HOUR + minute * MINUTE for hour in hours for minute in minutes):
+                if first <= wall <= last:
+                    found.add(self.first.get(wall) or next(at for at, shown in self.shown if shown > wall))
+        return sorted(each for each in found if each > self.start)
+
+    def of_minutes(self, minutes: Sequence[int]) -> list[datetime]:
+        """When the clock shows these minutes of an hour, whatever the hour, as often as it does."""
+        return [each for each, wall in self.shown if wall.minute in minutes and each > self.start]
+
+
+def lines_at(
+    change: datetime, before: timedelta, after: timedelta
+) -> Iterator[tuple[str, list[int], list[int]]]:
+    """Cron lines that fall into what a clock change skips or repeats, with their minutes and hours."""
+    middle = (change + (before + after) / 2).replace(tzinfo=None)
+    hour, minute = middle.hour, middle.minute
+    yield f"{minute} {hour} * * *", [minute], [hour]
+    yield f"*/20 {hour} * * *", [0, 20, 40], [hour]
+    yield "15 */2 * * *", [15], list(range(0, 24, 2))
+
+
+@pytest.mark.spec("T1", "T3")
+@pytest.mark.trap(48)
+@pytest.mark.fault("F23")
+def test_a_cron_line_follows_the_clock_of_every_zone_through_every_change(
+    changing: dict[str, list[tuple[datetime, timedelta, timedelta]]],
+) -> None:
+    seen = 0
+    for name, its in changing.items():
+        zone = ZoneInfo(name)
+        for change, before, after in its:
+            wall = Wall(zone, change)
+            for line, minutes, hours in lines_at(change, before, after):
+                found = []
+                for time in times(line, name, after=wall.start):
+                    if time > wall.end:
+                        break
+                    found.append(time)
+                assert found == wall.of_hours(minutes, hours), (name, line, change)
+            found = [
+                each
+                for each, _ in zip(times("*/30 * * * *", name, after=wall.start), range(20), strict=False)
+            ]
+            assert found == wall.of_minutes([0, 30])[:20], (name, change)
+            seen += 1
+    assert len(changing) > 40
+    assert seen > 1000
+
+
+@pytest.mark.spec("T3", "T10")
+@pytest.mark.trap(42, 43)
+@pytest.mark.fault("F23")
+def test_every_slot_around_every_change_has_one_record(
+    changing: dict[str, list[tuple[datetime, timedelta, timedelta]]],
+) -> None:
+    rng = random.Random(1)
+    for name, its in changing.items():
+        for change, before, after in its:
+            wall = Wall(ZoneInfo(name), change)
+            line, minutes, hours = next(lines_at(change, before, after))
+            schedule = Cron(line=line.replace(" * * *", f",{(change.hour + 7) % 24} * * *"), zone=name)
+            hours = [*hours, (change.hour + 7) % 24]
+            heard = now = wall.start
+            told: list[datetime] = []
+            while now < wall.end:
+                now += rng.choice((7 * MINUTE, 50 * MINUTE, 4 * HOUR))
+                now = min(now, wall.end)
+                listened = hear(schedule, "t", heard=heard, now=now, is_busy=rng.random() < 0.3)
+                for record in (*listened.records, *([listened.run] if listened.run else ())):
+                    told += expanded(schedule, record.slot, record.until)
+                heard = listened.until
+            assert sorted(told) == wall.of_hours(minutes, hours), (name, schedule.line, change)
+
+
+def expanded(schedule: Schedule, first: datetime, last: datetime) -> list[datetime]:
+    """Name every slot that a record is about."""
+    found = []
+    for slot in slots(schedule, after=first - timedelta.resolution):
+        if slot > last:
+            return found
+        found.append(slot)
+    return found
+
+
+class World:
+    """A store, its schedules, and holders that look at them; runs are started and ended by hand."""
+
+    def __init__(self, place: Path, schedule: Schedule, *, holders: int = 1) -> None:
+        self.clock = HandClock()
+        self.schedule = schedule
+        self.stores = [
+            SqliteStore(Connection(str(place / "home" / "errands.db")), "/runs") for _ in range(holders)
+        ]
+        self.holders = [Scheduler(store) for store in self.stores]
+        self.store = self.stores[0]
+        self.task = sample_task(trigger=schedule)
+        self.started: list[datetime] = []
+        self.latest = START
+        with self.store:
+            first = first_hearing(schedule, self.task.id, after=START)
+            assert self.store.add_standing(self.task, Hearing(heard=START, next_at=first))
+
+    def close(self) -> None:
+        for store in self.stores:
+            store.close()
+
+    def look(self, holder: int = 0) -> None:
+        """Do what the loops do at a look, as often as there is something due."""
+        now, store, scheduler = self.clock.now(), self.stores[holder], self.holders[holder]
+        self.latest = max(self.latest, now)
+        if scheduler.has_gone_back(now, self.clock.monotonic()):
+            with store:
+                scheduler.rewind(now)
+        while (due := store.next_hearing()) is not None and due <= now:
+            with store:
+                changed = scheduler.turn(now)
+            for task_id in changed:
+                run = store.view(task_id).latest
+                records = [each for each in store.slots(task_id, limit=2000) if each.run == run.number]
+                begun = [each.slot for each in records if each.outcome in ("ran", "late")]
+                if run.state == "pending" and begun and begun[0] not in self.started:
+                    self.started.append(begun[0])
+                elif run.state == "pending" and begun:
+                    pytest.fail(f"slot {begun[0]} has run twice")
+                self.end_run()
+
+    def end_run(self) -> None:
+        """Let the queued run begin and end."""
+        from errands.engine.repeating import go_on
+        from errands.model.rollup import rollup
+
+        with self.store:
+            for task, run in self.store.claim("shell", limit=1, now=self.clock.now()):
+                hearing = self.store.hearing(task.id)
+                outcome = rollup(task, run, sample_ending(), hearing)
+                self.store.end(run, outcome, sample_ending(), summary=None, now=self.clock.now())
+                go_on(self.store, task, run, outcome, now=self.clock.now(), backoff=MINUTE)
+
+    def check(self) -> None:
+        """See that every slot so far has exactly one record, and every run a slot of its own."""
+        told = [
+            slot
+            for record in self.store.slots(self.task.id)
+            for slot in expanded(self.schedule, record.slot, record.until)
+        ]
+        assert len(told) == len(set(told)), "a slot has two records"
+        counted = sum(record.count for record in self.store.slots(self.task.id))
+        assert counted == len(told), "a record counts its slots wrong"
+        hearing = self.store.hearing(self.task.id)
+        assert hearing is not None
+        now = self.clock.now()
+        due = [
+            each
+            for each in expanded(self.schedule, START, now)
+            if each > START and heard_at(self.schedule, self.task.id, each) <= now
+        ]
+        assert set(due) - set(told) == set(), "a slot has no record"
+        ran = [each for each in self.store.slots(self.task.id) if each.outcome in ("ran", "late")]
+        assert sorted(self.started) == sorted(each.slot for each in ran)
+        assert len({each.run for each in ran}) == len(ran) == hearing.runs
+
+
+SCHEDULES = {
+    "every 10m": Every(span=10 * MINUTE, anchor=START),
+    "every 7m, all": Every(span=7 * MINUTE, anchor=START, misfire="all", max_age=2 * HOUR),
+    "every 10m, skip": Every(span=10 * MINUTE, anchor=START, misfire="skip"),
+    "every 10m, jitter": Every(span=10 * MINUTE, anchor=START, jitter=4 * MINUTE),
+    "hourly at night": Cron(line="*/10 * * * *", zone="Europe/Vienna", hours="22-6"),
+    "twice a day": Cron(line="30 2,14 * * *", zone="America/New_York", max_age=DAY),
+}
+
+
+@pytest.fixture(params=SCHEDULES)
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+    world = World(tmp_path, SCHEDULES[request.param])
+    yield world
+    world.close()
+
+
+@pytest.mark.spec("T3", "T10")
+@pytest.mark.trap(42, 43, 50)
+@pytest.mark.fault("F22")
+@pytest.mark.parametrize("step", STEPS, ids=str)
+@pytest.mark.parametrize("direction", [1, -1], ids=["on", "back"])
+def test_a_clock_that_jumps_makes_nothing_run_twice_and_forgets_nothing(
+    world: World, step: timedelta, direction: int
+) -> None:
+    rng = random.Random(int(step.total_seconds()) * direction)
+    for _ in range(40):
+        world.clock.turn(rng.choice((SECOND, 30 * SECOND, 5 * MINUTE)))
+        world.look()
+    world.clock.turn(direction * step)
+    world.look()
+    for _ in range(20):
+        world.clock.turn(rng.choice((SECOND, 30 * SECOND, 11 * MINUTE)))
+        world.look()
+    if direction < 0:  # and when all that was heard before comes again
+        while world.clock.now() < world.latest:
+            world.clock.turn(step / 7)
+            world.look()
+    world.clock.turn(DAY)
+    world.look()
+    world.check()
+
+
+@pytest.mark.spec("T3", "T10")
+@pytest.mark.fault("F22")
+def test_a_glitch_of_a_week_and_back_leaves_what_did_not_run_to_run_in_its_time(tmp_path: Path) -> None:
+    world = World(tmp_path, SCHEDULES["every 10m"])
+    world.clock.turn(7 * DAY)
+    world.look()
+    assert len(world.started) == 1
+    world.clock.turn(-7 * DAY)
+    for _ in range(12):
+        world.look()
+        world.clock.turn(5 * MINUTE)
+    assert len(world.started) == 6
+    world.clock.turn(7 * DAY)
+    world.look()
+    world.check()
+    world.close()
+
+
+@pytest.mark.spec("T3", "T10")
+@pytest.mark.fault("F22")
+def test_a_clock_that_was_wrong_by_more_than_a_week_is_not_believed_afterwards(tmp_path: Path) -> None:
+    world = World(tmp_path, SCHEDULES["every 10m"])
+    world.clock.turn(100 * DAY)
+    world.look()
+    world.clock.turn(-100 * DAY)
+    world.started.clear()
+    for _ in range(4):
+        world.look()
+        world.clock.turn(10 * MINUTE)
+    assert len(world.started) == 3
+    told = [each.outcome for each in world.store.slots(world.task.id)]
+    assert told == ["ran"] * 3
+    world.close()
+
+
+@pytest.mark.spec("T3", "T10")
+@pytest.mark.trap(44)
+@pytest.mark.fault("F24")
+def test_a_sleep_of_eight_hours_runs_once_not_once_per_slot(tmp_path: Path) -> None:
+    world = World(tmp_path, SCHEDULES["every 10m"])
+    world.clock.turn(8 * HOUR)
+    world.look()
+    world.look()
+
+    assert len(world.started) == 1
+    newest, missed = world.store.slots(world.task.id)
+    assert (newest.outcome, missed.outcome, missed.count, missed.run) == ("ran", "coalesced", 47, newest.run)
+    world.check()
+    world.close()
+
+
+@pytest.mark.spec("T3", "T10")
+@pytest.mark.trap(44)
+@pytest.mark.fault("F24")
+@pytest.mark.parametrize(
+    ("misfire", "outcomes", "runs"),
+    [
+        ("once", [("late", 1), ("coalesced", 4)], 1),
+        ("skip", [("missed", 5)], 0),
+        ("all", [("late", 1)] * 5, 5),
+    ],
+)
+def test_five_slots_while_nobody_was_there_end_as_the_policy_says(
+    tmp_path: Path, misfire: str, outcomes: list[tuple[str, int]], runs: int
+) -> None:
+    world = World(tmp_path, evolve(SCHEDULES["every 10m"], misfire=misfire))
+    world.clock.turn(55 * MINUTE)
+    world.holders = [Scheduler(world.store)]  # the next daemon
+    world.look()
+
+    assert [(each.outcome, each.count) for each in world.store.slots(world.task.id)] == outcomes
+    assert len(world.started) == runs
+    world.check()
+    world.close()
+
+
+@pytest.mark.spec("T10")
+@pytest.mark.trap(43)
+@pytest.mark.fault("F37")
+def test_two_holders_hear_every_slot_once(tmp_path: Path) -> None:
+    world = World(tmp_path, SCHEDULES["every 10m"], holders=2)
+    rng = random.Random(7)
+    for _ in range(300):
+        world.clock.turn(rng.choice((SECOND, 3 * MINUTE, 25 * MINUTE, -2 * MINUTE)))
+        world.look(rng.randrange(2))
+    world.clock.turn(HOUR)
+    world.look(1)
+    world.check()
+    world.close()
+
+
+@pytest.mark.spec("T10")
+@pytest.mark.trap(42)
+def test_what_was_heard_meanwhile_by_another_is_not_written_again(tmp_path: Path) -> None:
+    world = World(tmp_path, SCHEDULES["every 10m"], holders=2)
+    world.clock.turn(10 * MINUTE)
+    with world.store:
+        stale = world.store.due_hearings(now=world.clock.now(), limit=1)[0][1]
+    world.look(1)
+    with world.store:
+        until = world.clock.now()
+        assert not world.store.hear(world.task.id, since=stale.heard, until=until, next_at=None)
+    world.check()
+    world.close()
+
+
+@pytest.mark.spec("T4", "T10")
+@pytest.mark.trap(44)
+def test_a_second_a_slot_for_a_week_is_caught_up_with_in_bounded_steps(tmp_path: Path) -> None:
+    world = World(tmp_path, Every(span=10 * SECOND, anchor=START))
+    world.clock.turn(7 * DAY)
+    world.look()
+
+    assert len(world.started) == 1
+    assert sum(each.count for each in world.store.slots(world.task.id)) == 7 * DAY // (10 * SECOND)
+    world.close()
