@@ -1,0 +1,54 @@
+"""Everything Apprise reaches, from Slack and Telegram to e-mail, as one channel.
+
+Its targets are names in the configuration, each with a URL as Apprise writes them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import apprise
+
+from errands.channels.post import Threads
+from errands.channels.secret import read_secret
+from errands.model.channel_errors import ChannelError, Refused
+from errands.model.letter import NO_CONSENT, Letter, text, title
+
+
+class AppriseChannel:
+    budget = 4000
+    is_deduplicating = False
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._name = str(settings["name"])
+        self._targets: Mapping[str, str] = settings["targets"]
+        self._threads = Threads()
+
+    async def deliver(self, letter: Letter) -> None:
+        target = letter.address.target
+        if target not in self._targets:
+            raise Refused(f"[channels.{self._name}.targets] has no {target!r} any more")
+        await self._threads.run(lambda: self._deliver(letter, url_of(self._targets[target])))
+
+    def _deliver(self, letter: Letter, url: str) -> None:
+        service = apprise.Apprise()
+        if not service.add(url):
+            raise Refused(f"the URL of target {letter.address.target!r} is none that Apprise understands")
+        with apprise.LogCapture(level=logging.WARNING) as log:
+            is_taken = service.notify(
+                title=title(letter),
+                body=f"{text(letter, self.budget)}\n{NO_CONSENT}",
+                body_format=apprise.NotifyFormat.TEXT,
+            )
+            said = log.getvalue().strip()
+        if not is_taken:
+            raise ChannelError(f"the service did not take it: {said[-300:] or 'it does not say why'}")
+
+    async def close(self) -> None:
+        self._threads.close()
+
+
+def url_of(words: str) -> str:
+    return read_secret(words) if words.startswith(("file:", "env:")) else words

@@ -1,0 +1,128 @@
+"""Discord: letters to a channel or a user, by the bot whose token the configuration names.
+
+Sending needs no connection that stays; who answers is heard by the bot itself, `errands channel discord`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import aiohttp
+import discord
+from discord.http import Route
+
+from errands.channels.discord.splitting import split
+from errands.channels.secret import read_secret
+from errands.model.ballot import SIGNS, Ballot
+from errands.model.channel_errors import ChannelError, NotNow, Refused, Unacknowledged
+from errands.model.letter import NO_CONSENT, Letter, text, title
+
+USER = "user/"
+PATIENCE = 20.0  # seconds of a rate limit that are sat out; a longer one is waited for elsewhere
+# It warns of all that we do not ask for: voices, members, what is typed.
+logging.getLogger("discord").setLevel(logging.ERROR)
+_STYLES = {"approve": discord.ButtonStyle.success, "reject": discord.ButtonStyle.danger}
+
+
+class Discord:
+    budget = 6000
+    is_deduplicating = True  # Discord drops a message whose nonce it has seen a few minutes ago
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._token = read_secret(str(settings["token"]))
+        point_at(settings.get("api"))
+        self._client: discord.Client | None = None
+        self._places: dict[str, discord.abc.Messageable] = {}
+
+    async def deliver(self, letter: Letter) -> None:
+        try:
+            place = await self._place(letter.address.target)
+            await self._send(place, letter)
+        except discord.LoginFailure as error:
+            raise ChannelError(f"Discord does not know the token of the bot: {error}") from error
+        except discord.RateLimited as error:
+            raise NotNow("Discord wants us to slow down", after=error.retry_after) from error
+        except discord.HTTPException as error:
+            if error.status == 429 or error.status >= 500:
+                raise ChannelError(f"Discord answers {error.status}: {error.text[:200]}") from error
+            raise Refused(f"Discord refuses it, {error.status}: {error.text[:200]}") from error
+        except aiohttp.ClientConnectorError as error:
+            raise ChannelError(f"Discord cannot be reached: {error}") from error
+        except aiohttp.ClientError as error:
+            raise Unacknowledged(f"sent, but there is no answer: {error}") from error
+
+    async def close(self) -> None:
+        if self._client is not None:
+            await self._client.close()
+
+    async def _place(self, target: str) -> discord.abc.Messageable:
+        if self._client is None:
+            client = discord.Client(intents=discord.Intents.none(), max_ratelimit_timeout=max(30.0, PATIENCE))
+            try:
+                await client.login(self._token)
+            except BaseException:
+                await client.close()
+                raise
+            self._client = client
+        if target not in self._places:
+            number = int(target.removeprefix(USER))
+            self._places[target] = (
+                await self._client.fetch_user(number)
+                if target.startswith(USER)
+                else self._client.get_partial_messageable(number)
+            )
+        return self._places[target]
+
+    async def _send(self, place: discord.abc.Messageable, letter: Letter) -> None:
+        pieces = split(message(letter, self.budget))
+        ballots = ballots_of(letter)
+        for number, piece in enumerate(pieces):
+            is_last = number == len(pieces) - 1
+            sent = await place.send(
+                piece,
+                nonce=f"{letter.key[:20]}{number}",
+                allowed_mentions=discord.AllowedMentions.none(),
+                suppress_embeds=True,
+                view=buttons(ballots) if is_last and ballots else discord.utils.MISSING,
+            )
+        for sign in SIGNS if ballots else ():
+            await sent.add_reaction(sign)
+
+
+def message(letter: Letter, budget: int) -> str:
+    """Write a letter for Discord; what stands outside of a quotation opens no code fence."""
+    lines = [
+        each if each.startswith("> ") else each.replace("```", "'''")
+        for each in text(letter, budget).split("\n")
+    ]
+    ending = "React ✅ to approve, ❌ to dismiss." if letter.question is not None else f"-# {NO_CONSENT}"
+    return "\n".join([f"**{title(letter)}**", *lines, ending])
+
+
+def ballots_of(letter: Letter) -> tuple[Ballot, ...]:
+    if letter.question is None:
+        return ()
+    task_id, number = letter.question
+    return tuple(Ballot(answer=answer, task_id=task_id, question=number) for answer in SIGNS.values())
+
+
+def buttons(ballots: tuple[Ballot, ...]) -> discord.ui.View:
+    view = discord.ui.View(timeout=None)
+    for sign, ballot in zip(SIGNS, ballots, strict=True):
+        view.add_item(
+            discord.ui.Button(
+                label=ballot.answer.capitalize(),
+                emoji=sign,
+                style=_STYLES[ballot.answer],
+                custom_id=str(ballot),
+            )
+        )
+    return view
+
+
+def point_at(api: str | None) -> None:
+    """Speak with another server than Discord's own, for instance one for tests."""
+    if api:
+        Route.BASE = f"{api.rstrip('/')}/api/v10"

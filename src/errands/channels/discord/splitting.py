@@ -1,0 +1,69 @@
+"""Splitting: a long text in pieces that Discord takes, each of which can be read alone.
+
+A piece ends between lines if it can, and a code fence that is cut is closed and opened again.
+"""
+
+from __future__ import annotations
+
+LIMIT = 2000
+FENCE = "```"
+_MARGIN = "> "
+_CLOSING = len(_MARGIN) + len(FENCE) + 1  # what it may take to close a fence
+
+
+def split(text: str, limit: int = LIMIT) -> list[str]:
+    """Split a text; nothing but the line breaks at the cuts is lost."""
+    pieces: list[str] = []
+    piece: list[str] = []
+    size = 0
+    opened = ""  # the line that opened the fence we are in
+    for line in _lines(text, limit - 2 * len(FENCE) - 60):
+        if piece and size + length(line) + 1 + _CLOSING > limit:
+            pieces.append(_closed(piece, opened))
+            piece, size = ([opened], length(opened) + 1) if opened else ([], 0)
+        piece.append(line)
+        size += length(line) + 1
+        if _is_fence(line):
+            opened = "" if opened else _short(line)
+    if piece:
+        pieces.append(_closed(piece, opened))
+    return [each for each in pieces if each.strip()] or ["(nothing)"]
+
+
+def length(text: str) -> int:
+    """Count as the strictest of those who count: a character beyond the first plane is two."""
+    return len(text) + sum(c > "\uffff" for c in text)
+
+
+def _lines(text: str, longest: int) -> list[str]:
+    """Take a text apart into lines, too long ones at their last blank or wherever they must be."""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        rest, margin = line, _margin(line)
+        while length(rest) > longest:
+            cut = longest
+            while length(rest[:cut]) > longest:
+                cut -= length(rest[:cut]) - longest
+            blank = rest.rfind(" ", len(margin) + 1, cut)
+            place = blank if blank > cut // 2 else cut
+            lines.append(rest[:place])
+            rest = margin + rest[place:].removeprefix(" ")
+        lines.append(rest)
+    return lines
+
+
+def _is_fence(line: str) -> bool:
+    return line.removeprefix(_MARGIN).lstrip().startswith(FENCE) and line.count(FENCE) == 1
+
+
+def _margin(line: str) -> str:
+    return _MARGIN if line.startswith(_MARGIN) else ""
+
+
+def _short(line: str) -> str:
+    """Give the line that opens a fence again: the name of its language is short, or none."""
+    return line if len(line) <= 40 else _margin(line) + FENCE
+
+
+def _closed(piece: list[str], opened: str) -> str:
+    return "\n".join([*piece, _margin(opened) + FENCE] if opened else piece)

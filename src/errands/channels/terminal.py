@@ -1,0 +1,127 @@
+"""The terminal from which a task was started: a letter is framed and printed above the line being typed.
+
+Only if it is still that terminal, of that user, and its shell waits for a command: in the midst of what
+another program shows, a letter would be noise, so it waits until that is over.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import signal
+import stat
+import struct
+import termios
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from errands.channels.post import Threads
+from errands.model.channel_errors import NotNow, Refused, Unacknowledged
+from errands.model.letter import Letter, facts_of, text, title
+from errands.text import clip, width
+
+BUSY = 5.0  # seconds until a terminal that was busy is looked at again
+PATIENCE = 2.0  # seconds for a terminal that takes only a part
+USUAL = 80
+
+
+class Terminal:
+    budget = 2000
+    is_deduplicating = False
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._threads = Threads()
+
+    async def deliver(self, letter: Letter) -> None:
+        await self._threads.run(lambda: show(letter, self.budget))
+
+    async def close(self) -> None:
+        self._threads.close()
+
+
+def show(letter: Letter, budget: int) -> None:
+    path, _, shell = letter.address.target.partition("@")
+    group = at_prompt(path, shell)
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise Refused(f"the terminal {path} cannot be opened: {error.strerror}") from error
+    try:
+        if not os.isatty(handle):
+            raise Refused(f"{path} is no terminal")
+        _write(handle, framed(letter, budget, columns(handle)).encode("utf-8", "replace"))
+    finally:
+        os.close(handle)
+    if group:
+        # A shell that is told of a new size draws its prompt and what was typed once more.
+        try:
+            os.killpg(group, signal.SIGWINCH)
+        except (ProcessLookupError, PermissionError):
+            pass
+
+
+def at_prompt(path: str, shell: str) -> int:
+    """Refuse a terminal that is no longer the same; give the process group that is at its prompt."""
+    try:
+        facts = os.stat(path)
+    except OSError:
+        raise Refused(f"the terminal {path} is gone") from None
+    if not stat.S_ISCHR(facts.st_mode) or facts.st_uid != os.geteuid():
+        raise Refused(f"{path} is not this user's terminal any more")
+    pid, _, started = shell.partition(".")
+    if not pid.isdecimal() or not os.path.isdir("/proc/self"):
+        return 0  # where the system does not tell, the owner has to do
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+    except OSError:
+        raise Refused(f"the shell in {path} has ended") from None
+    group, terminal, foreground = int(fields[2]), int(fields[4]), int(fields[5])
+    if (started and fields[19].decode() != started) or _device(terminal) != facts.st_rdev:
+        raise Refused(f"the shell in {path} has ended")
+    if foreground != group:
+        raise NotNow(f"a program runs in {path}", after=BUSY)
+    return group
+
+
+def _device(number: int) -> int:
+    """Read the number of a terminal as the kernel writes it in /proc."""
+    number &= 0xFFFFFFFF
+    return os.makedev((number >> 8) & 0xFFF, (number & 0xFF) | ((number >> 12) & 0xFFF00))
+
+
+def framed(letter: Letter, budget: int, wide: int) -> str:
+    """Draw a letter between two lines, of which the upper one names the task."""
+    name = "several tasks" if letter.is_digest else str(facts_of(letter.notices[0])["task"])
+    head = f"─── background: {clip(name, max(8, wide - 24))} "
+    head += "─" * max(3, wide - 1 - width(head))
+    lines = [head, title(letter), *text(letter, budget).split("\n"), "─" * (wide - 1)]
+    # The line being typed is left where it is, and drawn anew below.
+    return "\r\n" + "".join(f"\x1b[K{each}\r\n" for each in lines)
+
+
+def columns(handle: int) -> int:
+    try:
+        found = struct.unpack("4H", fcntl.ioctl(handle, termios.TIOCGWINSZ, b"\0" * 8))[1]
+    except OSError:
+        found = 0
+    return min(int(found), 120) if found >= 20 else USUAL
+
+
+def _write(handle: int, content: bytes) -> None:
+    deadline, begun = time.monotonic() + PATIENCE, False
+    while content:
+        try:
+            count = os.write(handle, content)
+        except OSError as error:
+            if error.errno not in (errno.EAGAIN, errno.EINTR):
+                raise
+            if time.monotonic() > deadline:
+                if begun:
+                    raise Unacknowledged("the terminal took only a part of it") from None
+                raise NotNow("the terminal is stopped (Ctrl-S)", after=BUSY) from None
+            time.sleep(0.02)
+            continue
+        content, begun = content[count:], True

@@ -1,0 +1,86 @@
+"""A webhook: letters posted as JSON, signed, so that the receiver knows who sent them and drops repeats.
+
+The headers are those of Standard Webhooks: `webhook-id` is the letter's key, the same whenever it is sent;
+the signature is an HMAC-SHA256 over id, time and body, and the time lets old copies be refused.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from errands.channels.post import Threads, request
+from errands.channels.secret import read_secret
+from errands.model.letter import Letter, facts_of, text, title
+
+PREFIX = "whsec_"
+
+
+class Webhook:
+    budget = 64 << 10
+    is_deduplicating = True
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._url = str(settings["url"])
+        self._key = signing_key(read_secret(str(settings["secret"])))
+        self._threads = Threads()
+
+    async def deliver(self, letter: Letter) -> None:
+        content = body_of(letter, self.budget)
+        headers = {
+            "Content-Type": "application/json",
+            "User-Agent": "errands",
+            **signed(self._key, letter.key, content, at=int(time.time())),
+        }
+        await self._threads.run(lambda: request("POST", self._url, content, headers))
+
+    async def close(self) -> None:
+        self._threads.close()
+
+
+def body_of(letter: Letter, budget: int) -> bytes:
+    """Write a letter for a program: the facts of each notice, and the words a person would read."""
+    notices = [
+        {
+            "id": notice.id,
+            "event": notice.event,
+            "created_at": notice.created_at.isoformat().replace("+00:00", "Z"),
+            **facts_of(notice),
+        }
+        for notice in letter.notices
+    ]
+    message = {
+        "type": "errands.notices",
+        "id": letter.key,
+        "title": title(letter),
+        "text": text(letter, budget // 4),
+        "consent": False,
+        "notices": notices,
+    }
+    return json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def signing_key(secret: str) -> bytes:
+    """Read a secret: `whsec_` and base64, as the standard has it, or any other words as they are."""
+    if secret.startswith(PREFIX):
+        try:
+            return base64.b64decode(secret[len(PREFIX) :], validate=True)
+        except binascii.Error:
+            pass
+    return secret.encode()
+
+
+def signed(key: bytes, letter_key: str, content: bytes, *, at: int) -> dict[str, str]:
+    """Give the headers that prove who sent something, and when."""
+    proof = hmac.new(key, b"%s.%d.%s" % (letter_key.encode(), at, content), hashlib.sha256).digest()
+    return {
+        "webhook-id": letter_key,
+        "webhook-timestamp": str(at),
+        "webhook-signature": "v1," + base64.b64encode(proof).decode(),
+    }

@@ -1,0 +1,171 @@
+"""The bot: reactions, buttons and commands, each one verb of the engine.
+
+A reaction or a button answers the very question that its message asks, which the message itself tells; only
+messages that we wrote ourselves are believed. Whoever is not on the list of allowed users changes nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+
+import discord
+from discord import app_commands
+from discord.gateway import DiscordWebSocket
+from discord.http import Route
+from yarl import URL
+
+from errands.engine.engine import Engine
+from errands.frontends.discord.commands import add_commands
+from errands.model.ballot import SIGNS, Ballot, read_ballot
+from errands.model.errors import ErrandsError
+from errands.ports.store import Query
+
+DOOR = "discord"
+RECENT = 50  # messages in which answers are looked for that were given while we were away
+NOT_YOU = "You may not do this: your user id is not in the list `allowed` of this channel."
+_LOG = logging.getLogger("errands.discord")
+
+
+class Bot(discord.Client):
+    """`channel` is the name of the channel in the configuration; what is started here reports there."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        channel: str,
+        allowed: Iterable[int],
+        guild: int | None,
+        ensure_daemon: Callable[[], None],
+    ) -> None:
+        intents = discord.Intents.none()
+        intents.guilds = intents.guild_reactions = intents.dm_reactions = True
+        super().__init__(intents=intents, chunk_guilds_at_startup=False)
+        self.engine = engine
+        self.channel = channel
+        self.ensure_daemon = ensure_daemon
+        self._allowed = frozenset(allowed)
+        self._guild = None if guild is None else discord.Object(guild)
+        self.tree = app_commands.CommandTree(self)
+        add_commands(self.tree, self)
+
+    async def setup_hook(self) -> None:
+        if self._guild is not None:
+            # Commands of one server are there at once; those of all servers take Discord a while.
+            self.tree.copy_global_to(guild=self._guild)
+        await self.tree.sync(guild=self._guild)
+
+    async def on_ready(self) -> None:
+        _LOG.warning("connected to Discord as %s", self.user)
+        await self._catch_up()
+
+    def is_allowed(self, user_id: int) -> bool:
+        return user_id in self._allowed
+
+    async def on_raw_reaction_add(self, payload: discord.RawReactionActionEvent) -> None:
+        answer = SIGNS.get(payload.emoji.name or "")
+        if answer is None or self.user is None or payload.user_id == self.user.id:
+            return
+        message = await self.get_partial_messageable(payload.channel_id).fetch_message(payload.message_id)
+        ballot = self._ballot(message, answer)
+        if ballot is None:
+            return
+        if not self.is_allowed(payload.user_id):
+            _LOG.warning("user %d may not answer about %s", payload.user_id, ballot.task_id)
+            return
+        user = payload.member or await self.fetch_user(payload.user_id)
+        await self._note(message, ballot, self.settle(ballot, user))
+
+    async def on_interaction(self, interaction: discord.Interaction) -> None:
+        """Hear a button; commands go to the tree."""
+        if interaction.type is not discord.InteractionType.component or interaction.message is None:
+            return
+        pressed = str((interaction.data or {}).get("custom_id", ""))
+        ballot = read_ballot(pressed)
+        if ballot is None or ballot != self._ballot(interaction.message, ballot.answer):
+            return
+        if not self.is_allowed(interaction.user.id):
+            await interaction.response.send_message(NOT_YOU, ephemeral=True)
+            return
+        words = self.settle(ballot, interaction.user)
+        await interaction.response.edit_message(content=_with(interaction.message, words), view=None)
+
+    def settle(self, ballot: Ballot, user: discord.abc.User) -> str:
+        """Carry out an answer; say what came of it."""
+        by = person(user)
+        try:
+            if ballot.answer == "approve":
+                self.engine.approve(ballot.task_id, by=by, door=DOOR, question=ballot.question)
+                self.ensure_daemon()
+                return f"✅ approved by {user.name}"
+            self.engine.reject(ballot.task_id, by=by, door=DOOR, question=ballot.question)
+            return f"❌ dismissed by {user.name}"
+        except ErrandsError as error:
+            return f"⚠️ {error}"
+
+    async def _note(self, message: discord.Message, ballot: Ballot, words: str) -> None:
+        """Write beneath a question how it was answered; it cannot be answered again."""
+        await message.edit(content=_with(message, words), view=None)
+
+    def _ballot(self, message: discord.Message, answer: str) -> Ballot | None:
+        """Read what a message asks, if we wrote it."""
+        if self.user is None or message.author.id != self.user.id:
+            return None
+        for row in message.components:
+            for part in getattr(row, "children", ()):
+                ballot = read_ballot(getattr(part, "custom_id", None) or "")
+                if ballot is not None and ballot.answer == answer:
+                    return ballot
+        return None
+
+    async def _catch_up(self) -> None:
+        """Find the reactions that were given while nobody listened."""
+        asked = {
+            (view.id, view.question.id): address.target
+            for view in self.engine.list(Query(states=("proposed",)))
+            for address in view.channels
+            if address.channel == self.channel and view.question is not None
+        }
+        for target in dict.fromkeys(asked.values()):
+            try:
+                place = await self._place(target)
+                async for message in place.history(limit=RECENT):
+                    await self._answers_at(message, asked)
+            except discord.HTTPException as error:
+                _LOG.warning("what was answered in %s meanwhile is not known: %s", target, error)
+
+    async def _place(self, target: str) -> discord.abc.Messageable:
+        number = int(target.removeprefix("user/"))
+        if target.startswith("user/"):
+            return await (await self.fetch_user(number)).create_dm()
+        return self.get_partial_messageable(number)
+
+    async def _answers_at(self, message: discord.Message, asked: Iterable[tuple[str, int]]) -> None:
+        for reaction in message.reactions:
+            ballot = self._ballot(message, SIGNS.get(str(reaction.emoji), ""))
+            if ballot is None or (ballot.task_id, ballot.question) not in asked:
+                continue
+            async for user in reaction.users():
+                if self.is_allowed(user.id):
+                    await self._note(message, ballot, self.settle(ballot, user))
+                    return
+
+
+def person(user: discord.abc.User) -> str:
+    """Name a person for the record: the name may change, the number does not."""
+    return f"{user.name} (discord {user.id})"
+
+
+def point_at(api: str | None) -> None:
+    """Speak with another server than Discord's own, for instance one for tests."""
+    if api:
+        Route.BASE = f"{api.rstrip('/')}/api/v10"
+        url = URL(api)
+        scheme = "wss" if url.scheme == "https" else "ws"
+        DiscordWebSocket.DEFAULT_GATEWAY = url.with_scheme(scheme).with_path("/gateway")
+
+
+def _with(message: discord.Message, words: str) -> str:
+    room = 1990 - len(words)
+    return f"{message.content[:room]}\n{words}"
