@@ -90,7 +90,7 @@ class FakeDiscord:
         [button] = [b for row in shown["components"] for b in row["components"] if b["label"] == label]
         self._interact(3, user, int(shown["channel_id"]), button_of(button), message=_public(shown))
 
-    def type(self, user: int, place: int, command: str, **options: str) -> None:
+    def type(self, user: int, place: int, command: str, /, **options: str) -> None:
         """Have somebody type a command."""
         [known] = [each for each in self.commands if each["name"] == command]
         given = [{"name": name, "type": 3, "value": value} for name, value in options.items()]
@@ -133,6 +133,7 @@ class FakeDiscord:
             "token": f"interaction-{next(self._ids)}",
             "version": 1,
             "entitlements": [],
+            "attachment_size_limit": 10 << 20,
             "authorizing_integration_owners": {},
             "context": 1,
             **more,

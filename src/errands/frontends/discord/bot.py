@@ -41,7 +41,8 @@ class Bot(discord.Client):
     ) -> None:
         intents = discord.Intents.none()
         intents.guilds = intents.guild_reactions = intents.dm_reactions = True
-        super().__init__(intents=intents, chunk_guilds_at_startup=False)
+        # Nothing here asks who is a member of what, so there is nothing to wait for at the start.
+        super().__init__(intents=intents, chunk_guilds_at_startup=False, guild_ready_timeout=0.1)
         self.engine = engine
         self.channel = channel
         self.ensure_daemon = ensure_daemon

@@ -1,0 +1,242 @@
+"""The bot on Discord: discord.py itself, connected to a gateway, with people who react, press and type."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from errands.bootstrap import open_engine
+from errands.channels.discord import Discord
+from errands.config import Config
+from errands.engine.engine import Engine
+from errands.engine.home import Home
+from errands.frontends.discord.bot import Bot, point_at
+from errands.model.draft import Draft
+from errands.model.letter import letter_of
+from errands.ports.store import Query
+from errands.testing.engines import until
+from errands.testing.fake_discord import FakeDiscord
+
+CHANNEL, ADA, EVE = 777, 42, 666
+CONFIG = Config(channels={"discord": {"token": "file:token", "target": str(CHANNEL)}})
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[FakeDiscord]:
+    with FakeDiscord() as server:
+        yield server
+
+
+@pytest.fixture
+def discord(server: FakeDiscord) -> FakeDiscord:
+    server.forget()
+    return server
+
+
+@pytest.fixture
+def engine(home: Home) -> Iterator[Engine]:
+    engine = open_engine(home, CONFIG)
+    yield engine
+    engine.close()
+
+
+class Stage:
+    """A bot that is connected, and the tasks it is asked about."""
+
+    def __init__(self, engine: Engine, discord: FakeDiscord, folder: Path) -> None:
+        self.engine = engine
+        self.discord = discord
+        self.started = 0
+        (folder / "token").write_text("token")
+        (folder / "victim").touch()
+        self._victim = str(folder / "victim")
+        self._channel = Discord({"token": f"file:{folder}/token", "api": discord.url})
+        self._running: asyncio.Task[None] | None = None
+        self._bot: Bot | None = None
+
+    async def connect(self) -> None:
+        before = self.discord.connections
+        self._bot = Bot(
+            self.engine, channel="discord", allowed=[ADA], guild=None, ensure_daemon=self._note_daemon
+        )
+        point_at(self.discord.url)
+        self._running = asyncio.create_task(self._bot.start("token"))
+        await until(lambda: self.discord.connections > before and self._bot and self._bot.is_ready())
+
+    async def leave(self) -> None:
+        if self._bot is not None and self._running is not None:
+            await self._bot.close()
+            await asyncio.gather(self._running, return_exceptions=True)
+        self._bot = None
+
+    async def close(self) -> None:
+        await self.leave()
+        await self._channel.close()
+
+    async def propose(self) -> tuple[str, int]:
+        """Have a task proposed, and told to the channel; give its id and that of the message."""
+        task = self.engine.submit(Draft(command=("rm", self._victim), channels=("discord",)))
+        assert task.state == "proposed"
+        [(address, _)] = self.engine.store.queues()
+        notices = self.engine.store.queued(address, limit=1)
+        await self._channel.deliver(letter_of(notices))
+        with self.engine.store:
+            self.engine.store.delivered([each.id for each in notices], now=notices[0].created_at)
+        return task.id, max(self.discord.messages)
+
+    async def does(self, act: Any, *words: Any, **options: Any) -> None:
+        """Have somebody do something, in the thread of the server."""
+        await asyncio.to_thread(act, *words, **options)
+
+    def state(self, task_id: str) -> str:
+        return self.engine.store.view(task_id).state
+
+    def _note_daemon(self) -> None:
+        self.started += 1
+
+
+@pytest.fixture
+async def stage(engine: Engine, discord: FakeDiscord, tmp_path: Path) -> AsyncIterator[Stage]:
+    stage = Stage(engine, discord, tmp_path)
+    await stage.connect()
+    yield stage
+    await stage.close()
+
+
+@pytest.mark.spec("D2")
+@pytest.mark.trap(68)
+async def test_a_reaction_of_an_allowed_user_approves(stage: Stage, discord: FakeDiscord) -> None:
+    task, message = await stage.propose()
+    await stage.does(discord.react, message, ADA, "✅")
+    await until(lambda: stage.state(task) == "pending")
+
+    view = stage.engine.get(task)
+    assert (view.approved_by, view.door) == ("user42 (discord 42)", "discord")
+    await until(lambda: "✅ approved by user42" in discord.messages[message]["content"])
+    assert discord.messages[message]["components"] == []
+    assert stage.started == 1
+
+
+@pytest.mark.spec("D2")
+async def test_a_cross_dismisses(stage: Stage, discord: FakeDiscord) -> None:
+    task, message = await stage.propose()
+    await stage.does(discord.react, message, ADA, "❌")
+    await until(lambda: stage.state(task) == "rejected")
+    await until(lambda: "❌ dismissed by user42" in discord.messages[message]["content"])
+
+
+@pytest.mark.spec("D2")
+@pytest.mark.trap(8, 68)
+async def test_nobody_else_can_answer(stage: Stage, discord: FakeDiscord) -> None:
+    task, message = await stage.propose()
+    await stage.does(discord.react, message, EVE, "✅")
+    await stage.does(discord.press, message, EVE, "Approve")
+    await until(lambda: discord.replies)
+    assert "You may not do this" in discord.replies[0]["data"]["content"]
+    assert stage.state(task) == "proposed"
+
+    await stage.does(discord.react, message, ADA, "👍")
+    await stage.does(discord.type, ADA, CHANNEL, "tasks")
+    await until(lambda: len(discord.replies) == 2)
+    assert stage.state(task) == "proposed"
+
+
+@pytest.mark.spec("D2")
+async def test_a_button_answers_too(stage: Stage, discord: FakeDiscord) -> None:
+    task, message = await stage.propose()
+    await stage.does(discord.press, message, ADA, "Approve")
+    await until(lambda: stage.state(task) == "pending")
+    await until(lambda: "✅ approved by user42" in discord.messages[message]["content"])
+
+
+@pytest.mark.trap(67)
+async def test_an_answer_to_a_question_that_was_answered_elsewhere_changes_nothing(
+    stage: Stage, discord: FakeDiscord
+) -> None:
+    task, message = await stage.propose()
+    stage.engine.reject(task, by="bob", door="terminal")
+    await stage.does(discord.react, message, ADA, "✅")
+    await until(lambda: "rejected already by bob" in discord.messages[message]["content"])
+    assert stage.state(task) == "rejected"
+
+
+async def test_a_message_that_somebody_else_wrote_asks_nothing(stage: Stage, discord: FakeDiscord) -> None:
+    task, message = await stage.propose()
+    discord.messages[message]["author"] = {**discord.messages[message]["author"], "id": str(EVE)}
+    await stage.does(discord.react, message, ADA, "✅")
+    await stage.does(discord.type, ADA, CHANNEL, "tasks")
+    await until(lambda: discord.replies)
+    assert stage.state(task) == "proposed"
+
+
+@pytest.mark.fault("F46")
+async def test_after_a_broken_connection_nothing_is_missed(stage: Stage, discord: FakeDiscord) -> None:
+    task, message = await stage.propose()
+    await stage.does(discord.hang_up)
+    await stage.does(discord.react, message, ADA, "✅")
+    await until(lambda: stage.state(task) == "pending")
+    assert discord.resumed == 1
+
+
+@pytest.mark.trap(16)
+async def test_what_was_answered_while_nobody_listened_is_found(stage: Stage, discord: FakeDiscord) -> None:
+    approved, first = await stage.propose()
+    other, second = await stage.propose()
+    await stage.leave()
+    await stage.does(discord.react, first, ADA, "✅")
+    await stage.does(discord.react, second, EVE, "✅")
+    await stage.connect()
+    await until(lambda: stage.state(approved) == "pending")
+    assert stage.state(other) == "proposed"
+
+
+@pytest.mark.spec("N7")
+async def test_what_is_started_there_reports_there(stage: Stage, discord: FakeDiscord) -> None:
+    await stage.does(discord.type, ADA, 555, "run", command="echo hello")
+    await until(lambda: discord.replies)
+    [view] = stage.engine.list(Query())
+    assert [str(each) for each in view.channels] == ["discord:555"]
+    assert view.created_by == "user42 (discord 42)"
+    assert "channel discord 555" in view.wake
+    assert view.id in discord.replies[0]["data"]["content"]
+    assert stage.started == 1
+
+
+async def test_what_may_do_harm_is_asked_about_there(stage: Stage, discord: FakeDiscord) -> None:
+    await stage.does(discord.type, ADA, CHANNEL, "run", command="rm -rf build")
+    await until(lambda: discord.replies)
+    assert "waits for a yes" in discord.replies[0]["data"]["content"]
+
+
+async def test_tasks_are_listed_shown_answered_and_ended_by_command(
+    stage: Stage, discord: FakeDiscord
+) -> None:
+    task, _ = await stage.propose()
+    other, _ = await stage.propose()
+    said: list[str] = []
+    for command, options in (
+        ("tasks", {}),
+        ("show", {"task": task}),
+        ("approve", {"task": task}),
+        ("reject", {"task": other}),
+        ("cancel", {"task": task}),
+        ("show", {"task": "nonsense"}),
+    ):
+        await stage.does(discord.type, ADA, CHANNEL, command, **options)
+        await until(lambda: len(discord.replies) > len(said))
+        said.append(discord.replies[-1]["data"]["content"])
+    assert f"`{task}` proposed" in said[0]
+    assert said[1].startswith(f"`{task}` proposed\n`$ rm ")
+    assert said[2:5] == [f"✅ `{task}` is approved", f"❌ `{other}` is rejected", f"`{task}` is cancelled"]
+    assert "there is no task 'nonsense'" in said[5]
+
+
+async def test_commands_of_strangers_are_refused(stage: Stage, discord: FakeDiscord) -> None:
+    await stage.does(discord.type, EVE, CHANNEL, "run", command="echo hello")
+    await until(lambda: discord.replies)
+    assert "You may not do this" in discord.replies[0]["data"]["content"]
+    assert stage.engine.store.counts()["pending"] == 0
