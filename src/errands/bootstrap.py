@@ -20,7 +20,6 @@ from errands.stores.sqlite.store import SqliteStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Mapping
     from typing import Any
 
@@ -28,11 +27,11 @@ if TYPE_CHECKING:
     from errands.engine.connected import Connected
     from errands.engine.loops import Loops
     from errands.model.approval import Consent
+    from errands.model.notice import Address
     from errands.ports.output import OutputPort
     from errands.stores.sqlite.repair import Repaired
 
 READY_WITHIN = 10.0  # seconds
-_SENDER = "import sys; from errands.bootstrap import run_sender; sys.exit(run_sender())"
 _EXPORTER = "import sys; from errands.bootstrap import run_exporter; sys.exit(run_exporter(int(sys.argv[1])))"
 
 
@@ -84,6 +83,7 @@ def open_engine(
 def make_loops(home: Home, config: Config, *, is_after_reboot: bool) -> Loops:
     """Put the loops together; whoever runs them must hold the lock of the home."""
     from errands.engine.loops import Loops
+    from errands.processes import start_sender
     from errands.runners.pool import ShimPool
 
     return Loops(
@@ -93,7 +93,7 @@ def make_loops(home: Home, config: Config, *, is_after_reboot: bool) -> Loops:
         config=config,
         clock=SystemClock(),
         output=_output(),
-        start_sender=lambda line: _spawn_sender(home, line),
+        start_sender=lambda line: start_sender(home, line),
         is_after_reboot=is_after_reboot,
     )
 
@@ -150,42 +150,22 @@ def run_agent(run_id: str) -> int:
         engine.close()
 
 
-def run_sender() -> int:
-    """Be the process that delivers notices, one at a time; its standard input is the line to the daemon."""
-    import asyncio
-    import fcntl
-    import logging
-    import socket
+def channel_trouble(name: str, config: Config) -> str:
+    from errands import processes
 
-    from errands.channels import make
-    from errands.engine.notifier import Notifier
-    from errands.engine.sender import send
-    from errands.model.errors import ErrandsError
-    from errands.model.mask import Mask
+    return processes.channel_trouble(name, config)
 
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    home = open_home()
-    lock = os.open(home.sender, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    engine = open_engine(home, configuration.load(cwd="/"))
 
-    def mask(task_id: str) -> Mask:
-        try:
-            return engine.mask(task_id)
-        except ErrandsError:  # its task was cleared: well-known tokens are hidden all the same
-            return Mask({})
+def send_trial(address: Address, config: Config) -> None:
+    from errands import processes
 
-    async def serve() -> None:
-        channels = engine.config.channels
-        notifier = Notifier(
-            engine.store, lambda name: make(name, channels.get(name, {})), SystemClock(), mask=mask
-        )
-        await send(notifier, socket.socket(fileno=0))
+    processes.send_trial(address, config)
 
-    loop = asyncio.new_event_loop()
-    loop.run_until_complete(serve())
-    # A thread that still waits for an answer would keep us; what it sent is sent again under the same key.
-    os._exit(0)
+
+def run_discord(home: Home, config: Config, name: str) -> int:
+    from errands import processes
+
+    return processes.run_discord(home, config, name)
 
 
 def start_daemon(home: Home) -> None:
@@ -299,15 +279,6 @@ def _spawn_daemon(home: Home) -> int:
     finally:
         os.close(log_file)
         os.close(nothing)
-
-
-def _spawn_sender(home: Home, line: socket.socket) -> int:
-    return os.posix_spawn(
-        sys.executable,
-        [sys.executable, "-P", "-c", _SENDER],
-        {**os.environ, "ERRANDS_HOME": home.path},
-        file_actions=[(os.POSIX_SPAWN_DUP2, line.fileno(), 0)],
-    )
 
 
 def _start_exporter(home: Home, config: Config) -> None:

@@ -74,7 +74,9 @@ async def test_a_long_answer_is_split_and_its_code_stays_code(channel: Discord, 
 async def test_what_a_task_printed_cannot_call_anybody_or_speak_for_us(
     channel: Discord, discord: FakeDiscord
 ) -> None:
-    await channel.deliver(letter(f"{CHANNEL}", summary="@everyone ```\x1b[31mred", answer="✅ approved by root"))
+    await channel.deliver(
+        letter(f"{CHANNEL}", summary="@everyone ```\x1b[31mred", answer="✅ approved by root")
+    )
     [message] = discord.messages.values()
     assert message["allowed_mentions"]["parse"] == []
     assert "\x1b" not in message["content"]

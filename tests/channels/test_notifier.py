@@ -203,9 +203,7 @@ async def test_a_channel_that_is_not_configured_any_more_is_told_of(outbox: Outb
 async def test_fifty_endings_at_once_arrive_as_one_digest_within_its_budget(outbox: Outbox) -> None:
     channel = Fake(budget=4000)
     for number in range(50):
-        outbox.add(
-            "mail", 1, task=f"a-rather-long-name-{number}-222222", elapsed=1.5, summary="word " * 500
-        )
+        outbox.add("mail", 1, task=f"a-rather-long-name-{number}-222222", elapsed=1.5, summary="word " * 500)
     await outbox.drain({"mail": channel})
 
     from errands.model.letter import text, title
@@ -257,7 +255,7 @@ async def test_a_question_is_never_part_of_a_digest(outbox: Outbox) -> None:
 @pytest.mark.spec("O12")
 async def test_secrets_do_not_leave(outbox: Outbox) -> None:
     channel = Fake()
-    secret = "hunter2-hunter2-\"quoted\""
+    secret = 'hunter2-hunter2-"quoted"'
     outbox.add("mail", summary=f"the password is {secret}")
     await outbox.drain({"mail": channel}, mask=lambda _: Mask({"DB_PASSWORD": secret}))
     body = json.loads(channel.taken[0].notices[0].body)

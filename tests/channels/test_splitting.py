@@ -56,11 +56,14 @@ def test_a_line_without_end_is_cut_where_it_must_be() -> None:
     assert max(map(len, pieces)) <= 2000
 
 
+fences = st.sampled_from(["\n```py\n", "\n```\n", "\n> ```\n", "x" * 90])
 words = st.text(st.sampled_from("ab \n`>😀é"), max_size=400)
 
 
 @pytest.mark.spec("N4")
-@given(st.lists(st.one_of(words, st.sampled_from(["\n```py\n", "\n```\n", "\n> ```\n", "x" * 90])), max_size=9))
+@given(
+    st.lists(st.one_of(words, st.sampled_from(["\n```py\n", "\n```\n", "\n> ```\n", "x" * 90])), max_size=9)
+)
 def test_whatever_it_is_every_piece_fits_and_no_letter_is_lost(parts: list[str]) -> None:
     text = "".join(parts)
     pieces = split(text, 300)

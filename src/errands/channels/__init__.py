@@ -43,9 +43,7 @@ def make(name: str, settings: Mapping[str, Any]) -> Channel:
     except ModuleNotFoundError as error:
         extra = EXTRAS.get(kind)
         advice = f"install it with: pip install 'errands[{extra}]'" if extra else "install what it needs"
-        raise Refused(
-            f"the channel {name!r} needs {error.name}, which is not installed; {advice}"
-        ) from error
+        raise Refused(f"the channel {name!r} needs {error.name}, which is not installed; {advice}") from error
     return channel
 
 

@@ -36,7 +36,7 @@ class AppriseChannel:
         service = apprise.Apprise()
         if not service.add(url):
             raise Refused(f"the URL of target {letter.address.target!r} is none that Apprise understands")
-        with apprise.LogCapture(level=logging.WARNING) as log:
+        with apprise.LogCapture(level=logging.WARNING) as log:  # type: ignore[no-untyped-call]
             is_taken = service.notify(
                 title=title(letter),
                 body=f"{text(letter, self.budget)}\n{NO_CONSENT}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from errands.model.duration import exact
 from errands.model.record import record
 
 TYPE_CHECKING = False
@@ -120,7 +121,7 @@ KEYS = (
     _key(
         "notices.channels",
         "addresses",
-        "where tasks report beside the inbox, unless they say otherwise, such as `terminal` or `discord:1234`",
+        "where tasks report beside the inbox unless they say otherwise, such as `terminal` or `discord:1234`",
     ),
     _key(
         "approval.allow",
@@ -199,20 +200,10 @@ def written(key: Key, value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, timedelta):
-        return _written_length(value)
+        return exact(value)
     if isinstance(value, tuple):
         return "; ".join(value) or "none"
     return _written_size(value) if key.kind == "size" else str(value)
-
-
-def _written_length(length: timedelta) -> str:
-    rest = length // timedelta(milliseconds=1)
-    pieces = ""
-    for unit, thousandths in (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)):
-        if rest >= thousandths:
-            pieces += f"{rest // thousandths}{unit}"
-            rest %= thousandths
-    return pieces or "0s"
 
 
 def _written_size(count: int) -> str:

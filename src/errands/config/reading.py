@@ -143,7 +143,6 @@ class Reading:
         self.backends[name] = settings
         self.origin[path] = source
 
-
     def channel(self, source: str, name: str, settings: Any, *, project: bool) -> None:
         """Take the settings of a channel, if those of its kind are well."""
         from errands.config.channels import complaints

@@ -100,14 +100,9 @@ class Notifier:
             if seconds <= 0 or seconds > 2 * LONGEST_BACKOFF.total_seconds():
                 serving = asyncio.get_running_loop().create_task(self._serve(address))
                 self._busy[address] = serving
-                serving.add_done_callback(lambda _, address=address: self._served(address))
             else:
                 wait = seconds if wait is None else min(wait, seconds)
         return wait
-
-    def _served(self, address: Address) -> None:
-        del self._busy[address]
-        self._rung.set()
 
     async def _rest(self, seconds: float) -> bool:
         """Wait for a ring; tell whether there was one."""
@@ -126,9 +121,12 @@ class Notifier:
             while is_taken and (notices := self._store.queued(address, limit=BATCH)):
                 async with turns:
                     is_taken = await self._send(address, notices)
-        except Exception:  # the loop's edge
+        except Exception:  # noqa: BLE001  # the loop's edge
             _LOG.exception("the outbox cannot be used; trying again soon")
             await asyncio.sleep(1.0)
+        finally:
+            del self._busy[address]
+            self._rung.set()
 
     async def _send(self, address: Address, waiting: list[Notice]) -> bool:
         """Send the next letter of an address; tell whether there may be another one at once."""

@@ -1,5 +1,7 @@
 """What can go wrong with a channel, as far as it matters for what happens to the letter."""
 
+# ruff: noqa: N818  # NotNow says what it is; NotNowError would say it twice
+
 from __future__ import annotations
 
 from errands.model.errors import ErrandsError
@@ -10,7 +12,7 @@ class ChannelError(ErrandsError):
 
 
 class NotNow(ChannelError):
-    """Nobody can be reached at the moment, which is no failure; `after` says when to try again, in seconds."""
+    """Nobody can be reached at the moment, which is no failure; `after` so many seconds it is tried again."""
 
     def __init__(self, message: str, *, after: float) -> None:
         super().__init__(message)

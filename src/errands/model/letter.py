@@ -155,7 +155,7 @@ def _digest_line(notice: Notice) -> str:
 
 
 def quoted(words: str, budget: int) -> str:
-    """Put words from outside behind a margin, which they cannot leave; the middle of long ones is left out."""
+    """Put words from outside behind a margin, which they cannot leave; long ones lose their middle."""
     lines = [f"> {each}" for each in visible(words).strip("\n").split("\n")]
     whole = "\n".join(lines)
     if len(whole.encode()) <= budget:

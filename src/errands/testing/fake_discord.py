@@ -119,9 +119,7 @@ class FakeDiscord:
     def contents(self) -> list[str]:
         return [str(each["content"]) for each in self.messages.values()]
 
-    def _interact(
-        self, kind: int, user: int, place: int, said: Mapping[str, Any], **more: Any
-    ) -> None:
+    def _interact(self, kind: int, user: int, place: int, said: Mapping[str, Any], **more: Any) -> None:
         event = {
             "id": str(next(self._ids)),
             "application_id": str(BOT),
@@ -245,9 +243,7 @@ class FakeDiscord:
 
     async def _register(self, request: web.Request) -> web.Response:
         version = {"application_id": str(BOT), "version": "1", "default_member_permissions": None}
-        self.commands = [
-            {"id": str(next(self._ids)), **version, **each} for each in await request.json()
-        ]
+        self.commands = [{"id": str(next(self._ids)), **version, **each} for each in await request.json()]
         return _json(self.commands)
 
     async def _who(self, request: web.Request) -> web.Response:

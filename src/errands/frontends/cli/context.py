@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from errands.engine.engine import Engine
     from errands.engine.home import Home
     from errands.frontends.cli.options import Completes
+    from errands.model.notice import Address
     from errands.model.view import View
 
     class Bootstrap(Protocol):
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
         def store_damage(self, home: Home) -> list[str]: ...
         def repair_store(self, home: Home) -> Repaired: ...
         def platform(self) -> tuple[str, tuple[str, ...]]: ...
+        def channel_trouble(self, name: str, config: Config) -> str: ...
+        def send_trial(self, address: Address, config: Config) -> None: ...
+        def run_discord(self, home: Home, config: Config, name: str) -> int: ...
 
     class Repaired(Protocol):
         """What a repair of the store saved and lost, by table, and where the damaged file is."""
@@ -143,18 +147,30 @@ class Context:
     def known(self, what: Completes) -> Iterator[tuple[str, str]]:
         """What there is of a kind, newest first, with a few words about each, for completion."""
         from errands.model.sanitise import line
-        from errands.model.states import ENDED, OPEN
+        from errands.model.states import ENDED, OPEN, STANDING
         from errands.ports.store import Query
 
         if what == "lanes":
             yield from ((name, f"{wide} at a time") for name, wide in self.config.lanes.items())
+        elif what == "channels":
+            from errands.config.channels import READY, kind_of
+
+            names = [*self.config.channels, *READY]
+            yield from ((name, kind_of(name, self.config.channels)) for name in dict.fromkeys(names))
+        elif what == "given up":
+            yield from (
+                (str(notice.id), f"{notice.run_id} {notice.state}: {line(notice.error or '')}")
+                for notice in self.engine.store.undelivered(given_up=True)
+            )
         elif what == "templates":
             yield from ((name, "") for name in self.engine.templates())
         elif what == "batches":
             batches = (view.batch for view in self.engine.list(Query(limit=1000)))
             yield from ((batch, "") for batch in dict.fromkeys(batches) if batch)
         else:
-            states = {"live": OPEN, "ended": ENDED, "proposed": ("proposed",)}.get(what, ())
+            states = {"live": OPEN, "ended": ENDED, "proposed": ("proposed",), "standing": STANDING}.get(
+                what, ()
+            )
             for view in self.engine.list(Query(states=states, limit=200)):
                 yield view.id, f"{view.state}: {line(view.description)}"
 

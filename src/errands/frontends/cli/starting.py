@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from errands.frontends.cli.options import JSON, Option, Usage, whole_from_one
+from errands.frontends.cli.repeating import SCHEDULE, say_standing, schedule_of
 from errands.frontends.cli.showing import now, waits_for
 from errands.model.draft import UNLIMITED, Draft
 from errands.model.duration import parse_duration, parse_size
-from errands.model.notice import POLICIES
+from errands.model.notice import POLICIES, parse_address
 from errands.model.record import evolve
 from errands.model.task import PRIORITIES
 
@@ -47,6 +48,11 @@ def most(text: str) -> int:
 def most_processes(text: str) -> int:
     """Read a limit of processes; `none` takes back the one of the configuration."""
     return 0 if text == "none" else whole_from_one(text)
+
+
+def channel(text: str) -> str:
+    """Read NAME or NAME:TARGET."""
+    return str(parse_address(text))
 
 
 NAME = Option(flags=("--name",), metavar="NAME", help="the readable part of the id")
@@ -121,8 +127,17 @@ TRAITS = (
         flags=("--notify",),
         metavar="WHEN",
         choices=POLICIES,
-        help="which endings are told (default always, or notices.policy)",
+        help="which endings are told (default always, or notices.policy; of a schedule what is new)",
     ),
+    Option(
+        flags=("--channel",),
+        metavar="NAME[:TARGET]",
+        convert=channel,
+        repeat=True,
+        help="where it reports beside the inbox (default $ERRANDS_CHANNEL or notices.channels); or none",
+        completes="channels",
+    ),
+    *SCHEDULE,
 )
 
 # What belongs to one start.
@@ -187,6 +202,7 @@ def traits_of(arguments: Arguments) -> Draft:
         priority=arguments.priority or "normal",
         batch=arguments.batch,
         notify=arguments.notify,
+        channels=arguments.channel or None,
         timeout=arguments.timeout,
         idle=arguments.idle_timeout,
         on_idle=arguments.on_idle,
@@ -195,6 +211,7 @@ def traits_of(arguments: Arguments) -> Draft:
         cpu=arguments.cpu,
         processes=arguments.processes,
         output=arguments.output_cap,
+        **schedule_of(arguments),
     )
 
 
@@ -213,6 +230,10 @@ def check_reply(arguments: Arguments) -> None:
     """Refuse what excludes each other, before anything has started."""
     if getattr(arguments, "raw", False) and (arguments.json or not arguments.wait):
         raise Usage("--raw is about the output that --wait shows; give it with --wait, without --json")
+    if arguments.wait and (getattr(arguments, "every", None) or getattr(arguments, "cron", None)):
+        raise Usage(
+            "a schedule has no end to wait for; leave out --wait, or run it now: errands fire ID --wait"
+        )
     if arguments.json and arguments.quiet:
         raise Usage("--json and --quiet exclude each other; give one of them")
 
@@ -226,7 +247,7 @@ def reply(context: Context, arguments: Arguments, view: View, *, is_new: bool = 
         if answered is None:
             return NOT_APPROVED
         view = answered
-    if arguments.wait:
+    if arguments.wait and view.standing is None:
         from errands.frontends.cli.attending import attend
 
         return attend(context, arguments, view, is_new=is_new)
@@ -236,6 +257,8 @@ def reply(context: Context, arguments: Arguments, view: View, *, is_new: bool = 
         context.say(view.id)
     elif not is_new:
         context.say(f"{view.id} is there already, {view.state}  (errands show {view.id})")
+    elif view.standing is not None:
+        say_standing(context, view)
     else:
         _say_started(context, view)
     return 0
@@ -262,13 +285,15 @@ def _say_started(context: Context, view: View) -> None:
 
 def _told_by(view: View) -> str:
     """Who tells the end of a task, honestly."""
+    channels = dict.fromkeys(each.channel for each in view.channels)
+    tellers = " and ".join([*channels, "errands notices"]) + (" tell" if channels else " tells")
     match view.notify:
         case "never":
             return f"errands wait {view.id} tells when it ends"
         case "on_failure":
-            return "errands notices tells if it fails"
+            return f"{tellers} if it fails"
         case _:
-            return "errands notices tells when it ends"
+            return f"{tellers} when it ends"
 
 
 def _directory(given: str | None) -> str | None:

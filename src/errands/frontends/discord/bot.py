@@ -7,7 +7,8 @@ messages that we wrote ourselves are believed. Whoever is not on the list of all
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import discord
 from discord import app_commands
@@ -82,8 +83,8 @@ class Bot(discord.Client):
         """Hear a button; commands go to the tree."""
         if interaction.type is not discord.InteractionType.component or interaction.message is None:
             return
-        pressed = str((interaction.data or {}).get("custom_id", ""))
-        ballot = read_ballot(pressed)
+        pressed: Mapping[str, Any] = dict(interaction.data or {})
+        ballot = read_ballot(str(pressed.get("custom_id", "")))
         if ballot is None or ballot != self._ballot(interaction.message, ballot.answer):
             return
         if not self.is_allowed(interaction.user.id):

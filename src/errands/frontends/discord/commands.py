@@ -12,6 +12,7 @@ from discord import app_commands
 from errands.engine.engine import Engine
 from errands.model.draft import Draft
 from errands.model.errors import ErrandsError
+from errands.model.record import evolve
 from errands.model.sanitise import line, visible
 from errands.model.view import View
 from errands.ports.store import Query
@@ -46,11 +47,11 @@ def add_commands(tree: app_commands.CommandTree[discord.Client], bot: Listener) 
             words[:LONGEST], allowed_mentions=discord.AllowedMentions.none()
         )
 
-    def start(interaction: discord.Interaction, draft: dict[str, str]) -> str:
+    def start(interaction: discord.Interaction, draft: Draft) -> str:
         here = f"{bot.channel}:{interaction.channel_id}"
         view = bot.engine.submit(
-            Draft(
-                **draft,
+            evolve(
+                draft,
                 channels=(here,),
                 environ={**os.environ, "ERRANDS_CHANNEL": here},
                 created_by=f"{interaction.user.name} (discord {interaction.user.id})",
@@ -72,11 +73,11 @@ def add_commands(tree: app_commands.CommandTree[discord.Client], bot: Listener) 
 
     @tree.command(name="run", description="Run a command in the background; what may do harm is asked about")
     async def run(interaction: discord.Interaction, command: str) -> None:
-        await reply(interaction, lambda: start(interaction, {"command": command}))
+        await reply(interaction, lambda: start(interaction, Draft(command=command)))
 
     @tree.command(name="ask", description="Give an agent something to do in the background")
     async def ask(interaction: discord.Interaction, prompt: str) -> None:
-        await reply(interaction, lambda: start(interaction, {"prompt": prompt}))
+        await reply(interaction, lambda: start(interaction, Draft(prompt=prompt)))
 
     @tree.command(name="approve", description="Let a proposed task start")
     async def approve(interaction: discord.Interaction, task: str) -> None:

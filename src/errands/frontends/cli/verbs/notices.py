@@ -1,12 +1,16 @@
-"""notices: what has ended, or waits for a yes, since you last asked. Each notice is told once."""
+"""notices: what has ended, or waits for a yes, since you last asked. Each notice is told once.
+
+What other channels did not take is listed here too, and sent again when asked.
+"""
 
 from __future__ import annotations
 
 from datetime import timedelta
 
-from errands.frontends.cli.options import JSON, Option, Verb
+from errands.frontends.cli.options import JSON, Operand, Option, Usage, Verb, whole
 from errands.frontends.cli.showing import ago, how_to_answer, now
 from errands.model.duration import spoken
+from errands.model.errors import NotFound
 from errands.model.run import task_of
 from errands.model.sanitise import line
 from errands.ports.store import Query
@@ -25,10 +29,12 @@ COLUMNS = (*(Column(title="") for _ in range(4)), Column(title="", flex=1))
 
 
 def notices(context: Context, arguments: Arguments) -> int:
+    if arguments.action == "retry" or arguments.all or arguments.ids:
+        return _retry(context, arguments)
     owner = arguments.owner or context.environ.get("ERRANDS_SESSION") or "user"
     engine = context.engine
-    if arguments.undelivered:
-        found = engine.store.undelivered()
+    if arguments.undelivered or arguments.dead:
+        found = engine.store.undelivered(given_up=arguments.dead)
     elif arguments.peek:
         found = engine.store.unread(owner)
     else:
@@ -44,9 +50,10 @@ def notices(context: Context, arguments: Arguments) -> int:
     _, *lines = table(COLUMNS, [_row(context, notice) for notice in found], context.look)
     for notice, text in zip(found, lines, strict=True):
         context.say(text)
-        if arguments.undelivered:
+        if arguments.undelivered or arguments.dead:
             tries = plural(notice.attempts, "attempt")
-            context.say(f"    {notice.state} after {tries}: {line(notice.error or '')}")
+            where = f"{notice.id} to {line(str(notice.address))}"
+            context.say(f"    {where}: {notice.state} after {tries}: {line(notice.error or '')}")
     proposed = {view.id for view in engine.list(Query(states=("proposed",)))} if found else set()
     waiting = [
         each for each in dict.fromkeys(task_of(notice.run_id)[0] for notice in found) if each in proposed
@@ -54,11 +61,38 @@ def notices(context: Context, arguments: Arguments) -> int:
     if waiting:
         context.say(context.look.paint(how_to_answer(waiting), "magenta"))
     if not found:
-        context.say(
-            "every notice was delivered"
-            if arguments.undelivered
-            else "nothing has happened since you last asked"
-        )
+        context.say(_nothing(arguments))
+    elif arguments.dead:
+        context.say(context.look.paint("errands notices retry ID, or --all, sends them again", "dim"))
+    return 0
+
+
+def _nothing(arguments: Arguments) -> str:
+    if arguments.dead:
+        return "no notice was given up"
+    if arguments.undelivered:
+        return "every notice was delivered"
+    return "nothing has happened since you last asked"
+
+
+def _retry(context: Context, arguments: Arguments) -> int:
+    """Queue what was given up once more."""
+    if arguments.action != "retry" or bool(arguments.ids) == arguments.all:
+        raise Usage("say which to send again: errands notices retry ID..., or errands notices retry --all")
+    ids = None if arguments.all else [whole(each) for each in arguments.ids]
+    store = context.engine.store
+    known = {notice.id for notice in store.undelivered(given_up=True)}
+    if missing := [each for each in ids or () if each not in known]:
+        raise NotFound(f"notice {missing[0]} was not given up; errands notices --dead lists those that were")
+    context.ensure_daemon()
+    with store:
+        again = store.send_again(ids)
+    context.engine.bell.ring()
+    if arguments.json:
+        for each in again:
+            context.tell_json({"id": each, "state": "waiting"})
+    else:
+        context.say(f"{plural(len(again), 'notice')} will be sent again" if again else "nothing was given up")
     return 0
 
 
@@ -106,6 +140,13 @@ VERBS = (
         name="notices",
         summary="tell what has ended, or waits for a yes, since you last asked; each is told once",
         run=notices,
+        operands=(
+            Operand(metavar="ACTION", help="send again what was given up", optional=True, choices=("retry",)),
+            Operand(
+                metavar="IDS", help="which to send again", optional=True, repeat=True, completes="given up"
+            ),
+        ),
+        usage=("errands notices [options]", "errands notices retry ID...|--all"),
         options=(
             Option(flags=("--peek",), help="show them and let them be told again"),
             Option(
@@ -113,7 +154,12 @@ VERBS = (
                 metavar="SESSION",
                 help="whose notices (default $ERRANDS_SESSION, or user)",
             ),
-            Option(flags=("--undelivered",), help="those that could not be delivered, and why"),
+            Option(flags=("--undelivered",), help="those that other channels have not taken yet, and why"),
+            Option(
+                flags=("--dead",),
+                help="those that were given up, or may have been lost",
+            ),
+            Option(flags=("--all",), help="with retry: all that were given up"),
             JSON,
         ),
     ),

@@ -1,0 +1,90 @@
+"""channel: the ways in which notices leave; look at them, try one, or be the bot on Discord."""
+
+from __future__ import annotations
+
+from errands.config.channels import READY, kind_of
+from errands.frontends.cli.options import JSON, Operand, Usage, Verb
+from errands.model.draft import Draft
+from errands.text import Cell, Column, did_you_mean, table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.frontends.cli.context import Context
+    from errands.frontends.cli.options import Arguments
+
+COLUMNS = (Column(title="CHANNEL"), Column(title="KIND"), Column(title="TARGET"), Column(title="", flex=1))
+
+
+def ls(context: Context, arguments: Arguments) -> int:
+    channels = context.config.channels
+    rows: list[tuple[str | Cell, ...]] = []
+    for name in dict.fromkeys([*channels, *READY]):
+        settings = channels.get(name, {})
+        targets = settings.get("targets")
+        target = ", ".join(targets) if isinstance(targets, dict) else str(settings.get("target", ""))
+        trouble = context.bootstrap.channel_trouble(name, context.config)
+        kind = kind_of(name, channels)
+        if arguments.json:
+            context.tell_json(
+                {"name": name, "kind": kind, "target": target or None, "trouble": trouble or None}
+            )
+        rows.append((Cell(text=name, colour="bold"), kind, target, Cell(text=trouble or "ready")))
+    if not arguments.json:
+        context.say(*table(COLUMNS, rows, context.look))
+    return 0
+
+
+def trial(context: Context, arguments: Arguments) -> int:
+    from errands.engine.addressing import addresses
+
+    draft = Draft(command="true", channels=(arguments.address,))
+    owner = context.environ.get("ERRANDS_SESSION") or "user"
+    found = addresses(draft, context.environ, context.config, owner)
+    address = next((each for each in found if each.channel != "inbox"), None)
+    if address is None:
+        raise Usage(f"{arguments.address} is an inbox, which its owner empties: errands notices")
+    context.bootstrap.send_trial(address, context.config)
+    context.say(f"{address} has taken a message")
+    return 0
+
+
+def discord(context: Context, arguments: Arguments) -> int:
+    import gc
+
+    channels = context.config.channels
+    bots = [name for name in channels if kind_of(name, channels) == "discord"]
+    name = arguments.name or (bots[0] if len(bots) == 1 else "discord")
+    if name not in bots:
+        raise Usage(
+            f"there is no channel {name!r} of kind discord{did_you_mean(name, bots)}; "
+            f"write [channels.{name}] into your configuration"
+        )
+    gc.enable()  # a bot is no short command
+    return context.bootstrap.run_discord(context.home, context.config, name)
+
+
+VERBS = (
+    Verb(
+        name="channel ls",
+        summary="list the channels that tasks can report to, and whether each is ready",
+        run=ls,
+        options=(JSON,),
+    ),
+    Verb(
+        name="channel test",
+        summary="send a message to a channel now, and say what comes of it",
+        run=trial,
+        operands=(Operand(metavar="ADDRESS", help="NAME or NAME:TARGET", completes="channels"),),
+        examples=(("errands channel test terminal", "a frame in this terminal"),),
+    ),
+    Verb(
+        name="channel discord",
+        summary="be the bot on Discord: hear reactions, buttons and commands until it is stopped",
+        run=discord,
+        operands=(
+            Operand(
+                metavar="NAME", help="the channel, if there are several", optional=True, completes="channels"
+            ),
+        ),
+    ),
+)

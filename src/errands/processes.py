@@ -1,0 +1,187 @@
+"""The processes beside the daemon: the sender, which delivers notices, and the bot on Discord.
+
+Bootstrap's other half: these need channels and whatever those need, which the daemon shall never load.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.config import Config
+    from errands.engine.home import Home
+    from errands.model.notice import Address
+
+_LOG_LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+_SENDER = "import sys; from errands.processes import run_sender; sys.exit(run_sender())"
+_BOT = "import sys; from errands.processes import run_kept_discord; sys.exit(run_kept_discord(sys.argv[1]))"
+
+
+def start_sender(home: Home, line: socket.socket) -> int:
+    """Start the sender, with a line to the daemon as its standard input."""
+    return _start(home, line, _SENDER)
+
+
+def start_bot(home: Home, line: socket.socket, name: str) -> int:
+    """Start the bot of a channel, likewise."""
+    return _start(home, line, _BOT, name)
+
+
+def _start(home: Home, line: socket.socket, *words: str) -> int:
+    return os.posix_spawn(
+        sys.executable,
+        [sys.executable, "-P", "-c", *words],
+        {**os.environ, "ERRANDS_HOME": home.path},
+        file_actions=[(os.POSIX_SPAWN_DUP2, line.fileno(), 0)],
+    )
+
+
+def run_sender() -> int:
+    """Be the process that delivers notices, one at a time; its standard input is the line to the daemon."""
+    import asyncio
+    import fcntl
+    import logging
+
+    from errands import config as configuration
+    from errands.bootstrap import SystemClock, open_engine, open_home
+    from errands.channels import make
+    from errands.engine.notifier import Notifier
+    from errands.engine.sender import send
+    from errands.model.errors import ErrandsError
+    from errands.model.mask import Mask
+
+    logging.basicConfig(level=logging.WARNING, format=_LOG_LINE)
+    home = open_home()
+    lock = os.open(home.sender, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    engine = open_engine(home, configuration.load(cwd="/"))
+
+    def mask(task_id: str) -> Mask:
+        try:
+            return engine.mask(task_id)
+        except ErrandsError:  # its task was cleared: well-known tokens are hidden all the same
+            return Mask({})
+
+    async def serve() -> None:
+        channels = engine.config.channels
+        notifier = Notifier(
+            engine.store, lambda name: make(name, channels.get(name, {})), SystemClock(), mask=mask
+        )
+        await send(notifier, socket.socket(fileno=0))
+
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(serve())
+    # A thread that still waits for an answer would keep us; what it sent is sent again under the same key.
+    os._exit(0)
+
+
+def channel_trouble(name: str, config: Config) -> str:
+    """Say why a channel could not be used, as far as that can be told without sending something."""
+    if name == "inbox":
+        return ""
+    from errands.channels import make
+    from errands.model.errors import ErrandsError
+
+    try:
+        make(name, config.channels.get(name, {}))
+    except ErrandsError as error:
+        return str(error)
+    return ""
+
+
+def send_trial(address: Address, config: Config) -> None:
+    """Send a message to an address, from this very process; whatever is wrong is raised."""
+    import asyncio
+    import time
+    from datetime import UTC, datetime
+
+    from errands.channels import make
+    from errands.model.channel_errors import ChannelError
+    from errands.model.letter import letter_of
+    from errands.model.notice import Notice
+    from errands.model.plain import plain_text
+
+    now = datetime.now(UTC)
+    body = {"task": "errands", "state": "says hello", "description": "a message sent by errands channel test"}
+    notice = Notice(
+        id=time.time_ns(),
+        run_id="errands.1",
+        event="test",
+        address=address,
+        body=plain_text(body),
+        created_at=now,
+    )
+
+    async def deliver() -> None:
+        channel = make(address.channel, config.channels.get(address.channel, {}))
+        try:
+            async with asyncio.timeout(30):
+                await channel.deliver(letter_of([notice]))
+        except TimeoutError:
+            raise ChannelError("there is no answer within 30 s") from None
+        finally:
+            await channel.close()
+
+    asyncio.run(deliver())
+
+
+def run_discord(home: Home, config: Config, name: str, line: socket.socket | None = None) -> int:
+    """Be the bot on Discord until told to end, or until whoever holds the other end of `line` is gone."""
+    import asyncio
+    import logging
+    import signal
+
+    from errands.bootstrap import ensure_held, open_engine
+    from errands.model.errors import BadValue
+
+    try:
+        from errands.frontends.discord.bot import Bot, point_at
+    except ModuleNotFoundError as error:
+        raise BadValue(
+            f"the bot needs {error.name}, which is not installed; "
+            "install it with: pip install 'errands[discord]'"
+        ) from error
+    from errands.channels.secret import read_secret
+
+    logging.basicConfig(level=logging.WARNING, format=_LOG_LINE)
+    settings = config.channels[name]
+    point_at(settings.get("api"))
+    engine = open_engine(home, config)
+
+    async def serve() -> None:
+        loop = asyncio.get_running_loop()
+        stopped = asyncio.Event()
+        for each in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(each, stopped.set)
+        if line is not None:
+            loop.add_reader(line, stopped.set)
+        bot = Bot(
+            engine,
+            channel=name,
+            allowed=[int(each) for each in settings.get("allowed", ())],
+            guild=int(settings["guild"]) if "guild" in settings else None,
+            ensure_daemon=lambda: ensure_held(engine),
+        )
+        running = loop.create_task(bot.start(read_secret(str(settings["token"]))))
+        waiting = loop.create_task(stopped.wait())
+        await asyncio.wait({running, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        await bot.close()
+        await running
+
+    try:
+        asyncio.run(serve())
+    finally:
+        engine.close()
+    return 0
+
+
+def run_kept_discord(name: str) -> int:
+    """Be the bot that the daemon keeps; standard input is the line to it."""
+    from errands import config as configuration
+    from errands.bootstrap import open_home
+
+    return run_discord(open_home(), configuration.load(cwd="/"), name, socket.socket(fileno=0))
