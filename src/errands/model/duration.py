@@ -120,6 +120,17 @@ def spoken(duration: timedelta) -> str:
     return f"{seconds}s"
 
 
+def exact(duration: timedelta) -> str:
+    """Write a duration as it would be given, to the millisecond: `90s` is `1m30s`."""
+    rest = duration // timedelta(milliseconds=1)
+    pieces = ""
+    for unit, thousandths in (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)):
+        if rest >= thousandths:
+            pieces += f"{rest // thousandths}{unit}"
+            rest %= thousandths
+    return pieces or "0s"
+
+
 def _leading(text: str, letters: str) -> tuple[str, str]:
     rest = text.lstrip(letters)
     return text[: len(text) - len(rest)], rest

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from errands.model.duration import spoken
+from errands.model.duration import exact
 from errands.model.record import fields, record
 
 TYPE_CHECKING = False
@@ -104,7 +104,7 @@ def described(trigger: Trigger) -> str:
         case At(time=time):
             return f"at {str(time)[:19]} UTC"
         case Every(span=span):
-            words = [f"every {spoken(span)}"]
+            words = [f"every {exact(span)}"]
         case Cron(line=line, zone=zone):
             words = [f"cron {line} ({zone})"]
         case On(source=source, options=options):
@@ -113,7 +113,7 @@ def described(trigger: Trigger) -> str:
         zone = "" if isinstance(trigger, Cron) else f" ({trigger.zone})"
         words.append(f"within {trigger.hours}{zone}")
     if trigger.jitter:
-        words.append(f"up to {spoken(trigger.jitter)} later")
+        words.append(f"up to {exact(trigger.jitter)} later")
     return ", ".join(words)
 
 

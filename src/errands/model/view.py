@@ -227,6 +227,11 @@ def exit_code(view: View) -> int:
         return 4
     if view.standing is not None:
         return {"done": 0, "cancelled": 143, "active": 124}.get(view.state, 1)
+    return run_exit_code(run)
+
+
+def run_exit_code(run: RunView) -> int:
+    """Give the code with which a waiter for one run leaves."""
     match run.state:
         case "completed":
             return 0

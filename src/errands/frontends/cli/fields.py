@@ -7,9 +7,9 @@ ALWAYS = {
     "id": "the task's id",
     "kind": "what is run: `shell` or `agent`",
     "state": "in one word: `proposed`, `pending`, `running`, `completed`, `failed`, `cancelled`, `skipped`, "
-    "`rejected`",
+    "`rejected`; of a task with a schedule its own: `active`, `paused`, `done`, `failed`, `cancelled`",
     "task_state": "the state of the task itself",
-    "run_state": "the state of its latest run",
+    "run_state": "the state of its latest run; null before the first",
     "cancelling": "whether the latest run was told to end and has not ended yet",
     "name": "the readable part of the id, as given",
     "description": "what it is for; the name or the command where nothing was said",
@@ -22,12 +22,17 @@ ALWAYS = {
     "key": "the key that makes a second start give this task, or null",
     "template": "the template it was started from, or null",
     "owner": "whose notices tell its end",
-    "notify": "which endings are told: `always`, `on_failure`, `never`",
+    "notify": "which endings are told: `always`, `on_change`, `on_failure`, `never`",
     "parent": "the task that started it, or null",
     "created_at": "when it was started; all times are ISO 8601 in UTC",
     "created_by": "who started it",
     "updated_at": "when something about it last changed",
     "due_at": "when it shall start, or null",
+    "schedule": "when it runs again and again, in words such as `every 30m`, or null",
+    "next_run_at": "when it runs next, or null",
+    "last_run_at": "when it last ran, or null",
+    "run_count": "how often it ran; retries are not counted",
+    "max_runs": "after how many runs it is done, or null",
     "waits": "how many tasks it waits for",
     "run_id": "the id of the latest run, `ID.NUMBER`",
     "span_id": "the span of that run in a trace",
@@ -66,6 +71,7 @@ ALWAYS = {
     "recent_tools": "the tools it used last",
     "usage": "the tokens, requests and tool calls of the latest run",
     "answer": "what the latest run answered, or null",
+    "channels": "where it reports beside the inbox, each as `NAME:TARGET`",
     "wake": "how its end will be told",
     "runs": "how many runs it has had",
 }
@@ -96,4 +102,11 @@ OF_AGENTS = {
     "depth": "how many agents stand above this one",
     "budget": "what a run of its agent may use",
     "result": "the latest answer, or null",
+}
+# Of a task with a schedule alone.
+OF_STANDING = {
+    "trigger": "the schedule: an object with `kind` and its settings, durations in seconds",
+    "next_runs": "its next five times",
+    "slots": "what became of its latest times: objects with `slot`, `until`, `count`, `outcome` (`ran`, "
+    "`late`, `coalesced`, `skipped`, `missed`, or `waiting` for its turn), `reason`, `run` and `at`",
 }

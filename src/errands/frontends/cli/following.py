@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from errands.frontends.cli.context import Context
     from errands.frontends.cli.lens import Lens
     from errands.frontends.cli.presses import Presses
-    from errands.model.view import View
+    from errands.model.view import RunView, View
 
 # Output rings no bell, so a log is looked at again after at least and at most so long.
 SOONEST, LATEST = 0.01, 0.2
@@ -96,6 +96,20 @@ def _awaited(waited: list[View], proposed: list[View]) -> Iterator[str]:
             # A command that it wants to run is a task of its own; other calls are asked about with the agent.
             children = [each.id for each in proposed if each.created_by == f"run {view.latest.id}"]
             yield from children or (view.id,)
+
+
+def wait_for_run(context: Context, view: View) -> RunView:
+    """Wait for the end of the latest run of a task that outlives its runs."""
+    watch = Watch(context, [view.id])
+    try:
+        while True:
+            found = context.engine.store.view(view.id)
+            if found.latest.number != view.latest.number or not found.is_live:
+                history = context.engine.store.history(view.id)
+                return next(run for run in history if run.number == view.latest.number)
+            watch.news(LOOK)
+    finally:
+        watch.close()
 
 
 def follow(

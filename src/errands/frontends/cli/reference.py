@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from errands import config
-from errands.frontends.cli.fields import ALONE, ALWAYS, OF_AGENTS
+from errands.frontends.cli.fields import ALONE, ALWAYS, OF_AGENTS, OF_STANDING
 from errands.frontends.cli.help import explained, spelled, usage_lines
 from errands.frontends.cli.options import HELP
 from errands.frontends.cli.verbs import GROUPS, load
@@ -69,6 +69,9 @@ def _fields() -> Iterator[str]:
     yield ""
     yield "Of an agent it has, in the place of `commands`, `before`, `finally`, `input` and `sandbox`:"
     yield from _field_table(OF_AGENTS)
+    yield ""
+    yield "Of a task with a schedule it has too:"
+    yield from _field_table(OF_STANDING)
 
 
 def _field_table(fields: Mapping[str, str]) -> Iterator[str]:

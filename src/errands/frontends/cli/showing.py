@@ -45,6 +45,8 @@ def took_text(run: RunView, *, at: datetime) -> str:
 
 
 def state_word(view: View) -> str:
+    if view.standing is not None:
+        return view.state
     if view.is_cancelling:
         return "cancelling"
     return "resumed" if view.is_resumed and view.state == "running" else view.state
@@ -64,6 +66,8 @@ def ending_line(view: View, look: Look, *, at: datetime) -> str:
 def outcome(view: View, look: Look, *, at: datetime) -> str:
     """What there is to say about a task beside its state: progress, result, reason, or what it waits for."""
     run = view.latest
+    if view.standing is not None:
+        return repetition(view, at=at)
     if run.state == "running" and view.agent is not None:
         return activity(view)
     if run.state == "running":
@@ -71,6 +75,24 @@ def outcome(view: View, look: Look, *, at: datetime) -> str:
     if run.state == "pending":
         return waits_for(view, at=at)
     return result(run)
+
+
+def repetition(view: View, *, at: datetime) -> str:
+    """When a standing task runs, what it does now, and how its last run went."""
+    standing, run = view.standing, view.latest
+    assert standing is not None
+    words = [line(standing.rule)]
+    if view.state == "proposed":
+        words.append(waits_for(view, at=at))
+    if standing.next_at is not None:
+        words.append(f"next {ago(standing.next_at, at=at)}")
+    if view.is_live:
+        words.append("runs now" if run.state == "running" else f"run {run.number} waits")
+    elif run.number and run.completed_at is not None:
+        words.append(
+            f"last {' '.join(filter(None, [run.state, result(run)]))} {ago(run.completed_at, at=at)}"
+        )
+    return " · ".join(words)
 
 
 WAITING = {
@@ -142,6 +164,9 @@ def waits_for(view: View, *, at: datetime) -> str:
     if view.state == "proposed":
         reasons = view.question.reasons if view.question else ()
         return "needs a yes" + "".join(f": {line(reason.text)}" for reason in reasons[:1])
+    if view.standing is not None:
+        next_at = view.standing.next_at
+        return "waits for no time" if next_at is None else f"starts {ago(next_at, at=at)}"
     if view.due_at is not None and view.due_at > at:
         return f"starts {ago(view.due_at, at=at)}"
     others = (view.details or {}).get("waiting_for")

@@ -28,9 +28,9 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "template rm",
         ),
     ),
-    ("Look at it", ("ls", "show", "logs", "wait", "notices", "sessions", "trace")),
+    ("Look at it", ("ls", "show", "schedule", "logs", "wait", "notices", "sessions", "trace")),
     ("Decide", ("approve", "reject", "judge", "audit")),
-    ("Steer it", ("cancel", "stop", "send", "clear")),
+    ("Steer it", ("fire", "pause", "unpause", "cancel", "stop", "send", "clear")),
     (
         "Keep house",
         (
@@ -38,6 +38,9 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "daemon stop",
             "daemon status",
             "daemon run",
+            "channel ls",
+            "channel test",
+            "channel discord",
             "config show",
             "config check",
             "doctor",
@@ -50,7 +53,14 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
 HIDDEN = ("complete",)
 
 # Modules that hold more than the one verb they are named after.
-MODULES = {"resume": "ask", "stop": "cancel", "reject": "approve", "complete": "completion"}
+MODULES = {
+    "resume": "ask",
+    "unpause": "pause",
+    "fire": "pause",
+    "stop": "cancel",
+    "reject": "approve",
+    "complete": "completion",
+}
 
 # What people type who come from elsewhere.
 MEANT = {
@@ -70,12 +80,15 @@ MEANT = {
     "deny": "reject",
     "dismiss": "reject",
     "history": "audit",
+    "trigger": "fire",
+    "hold": "pause",
+    "cron": "schedule",
 }
 
 NAMES = (*(name for _, names in GROUPS for name in names), *HIDDEN)
 FAMILIES = {
     first: tuple(name for name in NAMES if name.startswith(f"{first} "))
-    for first in ("template", "daemon", "config")
+    for first in ("template", "daemon", "channel", "config")
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from errands.frontends.cli.conversing import converse
 from errands.frontends.cli.door import door_of, is_person
 from errands.frontends.cli.options import JSON, Operand, Option, Usage, Verb, whole_from_one
+from errands.frontends.cli.repeating import PREVIEW, show_preview
 from errands.frontends.cli.starting import START, TRAITS, check_reply, start_of, traits_of
 from errands.model.record import evolve
 
@@ -42,6 +43,8 @@ def ask(context: Context, arguments: Arguments) -> int:
         door=door_of(person=is_person()),
         **start_of(arguments),
     )
+    if arguments.preview:
+        return show_preview(context, arguments, draft)
     context.ensure_daemon()
     before = context.engine.clock.now()
     view = context.engine.sessions.ask(draft, resume=arguments.resume, is_awaited=arguments.wait)
@@ -70,6 +73,7 @@ VERBS = (
         options=(
             *(each for each in TRAITS if each.flags[-1] not in NOT_HERE),
             *START,
+            PREVIEW,
             Option(flags=("--agent",), metavar="NAME", help="who answers (default agents.default)"),
             Option(flags=("--model",), metavar="MODEL", help="the model it uses"),
             Option(flags=("--tool",), metavar="NAME", repeat=True, help="a tool it may use, and no others"),
@@ -94,6 +98,7 @@ VERBS = (
         operands=(PROMPT,),
         examples=(
             ("errands ask 'run `make test` and tell me what fails'", ""),
+            ("errands ask --every 30m 'run `make test` and tell me what is new'", "again and again"),
             ("errands ask --wait -q 'what does this project do?'", "print the answer"),
             ("errands ask --fork why-do-7k2 'and how would you fix it?'", "on a copy of a conversation"),
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.following import wait_for
+from errands.frontends.cli.following import wait_for, wait_for_run
 from errands.frontends.cli.options import JSON, Operand, Option, Verb
 from errands.frontends.cli.showing import ending_line, now
 from errands.frontends.cli.targets import BATCH, chosen
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def cancel(context: Context, arguments: Arguments) -> int:
     ids = chosen(context, arguments, "cancel")
-    before = {each: context.engine.store.view(each).is_live for each in ids}
+    before = {each: not context.engine.store.ended(each) for each in ids}
     if arguments.batch is not None:
         # Of a batch only what is still live is meant.
         ids = [each for each in ids if before[each]] or ids
@@ -30,12 +30,18 @@ def stop(context: Context, arguments: Arguments) -> int:
     ids = [context.engine.resolve(each) for each in arguments.id]
     before = {each: context.engine.store.view(each).is_live for each in ids}
     views = [context.engine.stop(each) for each in ids]
+    if not arguments.no_wait:
+        for view in views:
+            if view.standing is not None:  # it goes on without this run
+                wait_for_run(context, view)
+        lasting = [view.id for view in views if view.standing is not None]
+        views = [context.engine.get(view.id) if view.id in lasting else view for view in views]
     return _told(context, arguments, views, before)
 
 
 def _told(context: Context, arguments: Arguments, views: Sequence[View], before: dict[str, bool]) -> int:
     """Wait until nothing of the tasks is left, unless told otherwise, and say so."""
-    if any(view.is_live for view in views) and not arguments.no_wait:
+    if any(_is_going(view) for view in views) and not arguments.no_wait:
         views = wait_for(context, [view.id for view in views])
     code = 0
     for view in views:
@@ -50,6 +56,11 @@ def _told(context: Context, arguments: Arguments, views: Sequence[View], before:
         if not before[view.id] and view.state != "cancelled":
             code = 1
     return code
+
+
+def _is_going(view: View) -> bool:
+    """Tell whether the end of a task is still to come; a standing task that was only stopped has none."""
+    return view.is_live and (view.standing is None or view.state == "cancelled")
 
 
 NO_WAIT = Option(flags=("--no-wait",), help="do not wait until its processes have ended")
@@ -72,7 +83,8 @@ VERBS = (
         name="stop",
         summary="end the run that is going on, and leave the task as it is",
         run=stop,
-        details="For a task that runs once this is the same as cancel.",
+        details="For a task that runs once this is the same as cancel; one with a schedule runs again at its "
+        "next time.",
         options=(NO_WAIT, JSON),
         operands=(Operand(metavar="ID", help="the tasks", repeat=True, completes="live"),),
     ),

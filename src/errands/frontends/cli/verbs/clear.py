@@ -30,11 +30,11 @@ def clear(context: Context, arguments: Arguments) -> int:
 
 
 def _swept(context: Context, arguments: Arguments) -> list[str]:
-    states = arguments.state or ENDED
+    states = arguments.state or (*ENDED, "done")
     views = context.engine.list(Query(states=states, batch=arguments.batch, owner=arguments.owner))
     if arguments.older is not None:
         limit = context.engine.clock.now() - arguments.older
-        views = [view for view in views if view.latest.completed_at and view.latest.completed_at < limit]
+        views = [view for view in views if (view.latest.completed_at or view.updated_at) < limit]
     return [view.id for view in views]
 
 
@@ -51,7 +51,7 @@ VERBS = (
             Option(
                 flags=("--state",),
                 metavar="STATE",
-                choices=ENDED,
+                choices=(*ENDED, "done"),
                 repeat=True,
                 help="every ended task in this state",
             ),

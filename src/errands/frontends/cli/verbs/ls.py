@@ -5,7 +5,7 @@ from __future__ import annotations
 from errands.frontends.cli.options import JSON, Option, Usage, Verb, whole_from_one
 from errands.frontends.cli.showing import ago, how_to_answer, now, outcome, purpose, state_word, took_text
 from errands.model.sanitise import line
-from errands.model.states import ENDED, OPEN
+from errands.model.states import ENDED, OPEN, STANDING
 from errands.ports.store import Query
 from errands.text import Cell, Column, state_cell, table
 
@@ -70,7 +70,7 @@ def _is_stuck(view: View) -> bool:
 
 
 def _selection(context: Context, arguments: Arguments) -> tuple[list[View], bool]:
-    """The newest tasks and every one that runs or waits for a yes; and whether something was left out."""
+    """The newest tasks and every one that runs, stands or waits for a yes; and whether some were left out."""
     if arguments.all or arguments.number:
         return context.engine.list(_query(arguments, arguments.number)), False
     views = context.engine.list(_query(arguments, USUAL + 1))
@@ -80,6 +80,8 @@ def _selection(context: Context, arguments: Arguments) -> tuple[list[View], bool
     # Running ones are as few as the lanes are wide; those that wait may be thousands.
     wanted = tuple(each for each in ("running", "proposed") if each in (arguments.state or (each,)))
     old = context.engine.list(Query(states=wanted, batch=arguments.batch)) if wanted else []
+    lasting = tuple(each for each in STANDING if each in (arguments.state or (each,)))
+    old += context.engine.list(Query(states=lasting, batch=arguments.batch)) if lasting else []
     return views[:USUAL] + [view for view in old if view.id not in shown], True
 
 
@@ -136,7 +138,7 @@ VERBS = (
             Option(
                 flags=("--state",),
                 metavar="STATE",
-                choices=(*OPEN, *ENDED, "rejected"),
+                choices=(*OPEN, *ENDED, *STANDING, "done", "rejected"),
                 repeat=True,
                 help="only tasks in this state",
             ),
@@ -149,6 +151,7 @@ VERBS = (
         examples=(
             ("errands ls --state running", "what runs now"),
             ("errands ls --state proposed", "what waits for a yes"),
+            ("errands ls --state active", "what runs again and again"),
             ("errands ls --batch nightly --json", "one object per line, for scripts"),
         ),
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from errands.frontends.cli.door import YES, consent_of
 from errands.frontends.cli.options import Operand, Verb
+from errands.frontends.cli.repeating import PREVIEW, show_preview
 from errands.frontends.cli.starting import (
     REPLY,
     START,
@@ -26,6 +27,8 @@ def run(context: Context, arguments: Arguments) -> int:
     check_reply(arguments)
     command = command_of(arguments, arguments.command)
     draft = evolve(draft_of(arguments, command), **start_of(arguments), **consent_of(arguments))
+    if arguments.preview:
+        return show_preview(context, arguments, draft)
     context.ensure_daemon()
     before = context.engine.clock.now()
     view = context.engine.submit(draft)
@@ -44,13 +47,14 @@ VERBS = (
         "it at a terminal has given it, and is asked again only about what cannot be undone; without a "
         "terminal it waits as a proposal, and the exit code is 4, unless --yes is given. With --wait, Ctrl-Z "
         "leaves it to the background and Ctrl-C twice cancels it.",
-        options=(*TRAITS, *START, YES, *REPLY),
+        options=(*TRAITS, *START, PREVIEW, YES, *REPLY),
         operands=(Operand(metavar="COMMAND", help="what to run", repeat=True, completes="command"),),
         examples=(
             ("errands run 'make test 2>&1 | tail'", "a shell line"),
             ("errands run --name nightly -- pytest -x tests", "a command with options of its own"),
             ("errands run --wait --timeout 10m 'make'", "stay, but not for ever"),
             ("errands run --after build-4k2 ./deploy", "when another task has completed"),
+            ("errands run --cron '30 9 * * 1-5' --tz Europe/Vienna ./report", "on every working day"),
             ("id=$(errands run -q --yes make)", "for scripts"),
         ),
     ),

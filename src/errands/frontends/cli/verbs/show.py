@@ -102,10 +102,11 @@ def _facts(context: Context, view: View, at: datetime) -> Iterator[tuple[str, st
         yield "sandbox", line(walls(details["sandbox"]))
     added = masked_variables(details["env"]) if details.get("env") else {}
     yield "environment", "\n".join(f"{line(name)}={line(value)}" for name, value in added.items())
+    yield from _standing(view, at)
     yield "created", f"{local(view.created_at)} ({ago(view.created_at, at=at)}) by {line(view.created_by)}"
     if view.approved_at is not None:
         yield "approved", f"{local(view.approved_at)} by {line(view.approved_by or '')} ({line(view.door)})"
-    if run.state == "pending":
+    if run.state == "pending" and run.number:
         yield "state", waits_for(view, at=at)
     else:
         yield "after", ", ".join(details.get("after", ()))
@@ -131,9 +132,24 @@ def _facts(context: Context, view: View, at: datetime) -> Iterator[tuple[str, st
     yield "parent", line(view.parent or "")
     if view.is_live and view.wake:
         yield "at its end", view.wake
-    yield "span", span_id(run.id, run.created_at)
-    yield "output", _output_fact(run)
+    if run.number:
+        yield "span", span_id(run.id, run.created_at)
+        yield "output", _output_fact(run)
     yield "files", "\n".join(line(name) for name in details.get("files", ()))
+
+
+def _standing(view: View, at: datetime) -> Iterator[tuple[str, str]]:
+    standing = view.standing
+    if standing is None:
+        return
+    yield "schedule", line(standing.rule)
+    if standing.next_at is not None:
+        yield "next run", f"{local(standing.next_at)} ({ago(standing.next_at, at=at)})"
+    if standing.last_at is not None:
+        yield "last run", f"{local(standing.last_at)} ({ago(standing.last_at, at=at)})"
+    yield "runs", f"{standing.runs}" + ("" if standing.max_runs is None else f" of {standing.max_runs}")
+    if standing.failures:
+        yield "failures", f"{standing.failures} in a row"
 
 
 def _agent_facts(view: View, details: Mapping[str, Any], at: datetime) -> Iterator[tuple[str, str]]:

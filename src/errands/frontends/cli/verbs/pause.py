@@ -1,0 +1,98 @@
+"""pause, unpause and fire: make a standing task deaf, let it hear again, or run it now."""
+
+from __future__ import annotations
+
+from errands.frontends.cli.options import JSON, Operand, Verb
+from errands.frontends.cli.repeating import say_standing
+from errands.frontends.cli.starting import REPLY, check_reply, reply
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.frontends.cli.context import Context
+    from errands.frontends.cli.options import Arguments
+    from errands.model.view import View
+
+
+def pause(context: Context, arguments: Arguments) -> int:
+    for each in arguments.id:
+        view = context.engine.schedules.pause(each)
+        if arguments.json:
+            context.tell_view(view)
+            continue
+        goes_on = "; the run that is going on goes on" if view.is_live else ""
+        context.say(f"paused {view.id}{goes_on}  (errands unpause {view.id})")
+    return 0
+
+
+def unpause(context: Context, arguments: Arguments) -> int:
+    context.ensure_daemon()
+    for each in arguments.id:
+        view = context.engine.schedules.unpause(each)
+        if arguments.json:
+            context.tell_view(view)
+        else:
+            say_standing(context, view)
+    return 0
+
+
+def fire(context: Context, arguments: Arguments) -> int:
+    check_reply(arguments)
+    context.ensure_daemon()
+    view = context.engine.schedules.fire(arguments.id)
+    if view.standing is None:
+        return reply(context, arguments, view)
+    code = _stayed(context, view, is_shown=not arguments.json) if arguments.wait else 0
+    if arguments.json:
+        context.tell_view(context.engine.get(view.id))
+    elif arguments.quiet and not arguments.wait:
+        context.say(view.latest.id)
+    elif not arguments.quiet and not arguments.wait:
+        context.say(f"started {view.latest.id}  (errands logs -f {view.latest.id})")
+    return code
+
+
+def _stayed(context: Context, view: View, *, is_shown: bool) -> int:
+    """Show what a run of a standing task prints until it ends; give its exit code."""
+    from errands.frontends.cli.following import follow, wait_for_run
+    from errands.frontends.cli.lens import Lens
+    from errands.model.view import run_exit_code
+
+    if is_shown:
+        lens = Lens(context, view)
+        try:
+            follow(context, view.latest.id, lens)
+        finally:
+            lens.close()
+    return run_exit_code(wait_for_run(context, view))
+
+
+STANDING = Operand(metavar="ID", help="the tasks", repeat=True, completes="standing")
+
+VERBS = (
+    Verb(
+        name="pause",
+        summary="make the schedule of a task deaf until errands unpause",
+        run=pause,
+        details="A run that is going on goes on; one that has not started is withdrawn.",
+        options=(JSON,),
+        operands=(STANDING,),
+    ),
+    Verb(
+        name="unpause",
+        summary="let the schedule of a task go on; its next time is counted from now",
+        run=unpause,
+        starts=True,
+        options=(JSON,),
+        operands=(STANDING,),
+    ),
+    Verb(
+        name="fire",
+        summary="run a task now, whatever its schedule says",
+        run=fire,
+        starts=True,
+        details="The schedule stays as it is. A task that was to start later starts now.",
+        options=tuple(option for option in REPLY if option.flags[-1] != "--raw"),
+        operands=(Operand(metavar="ID", help="the task", completes="standing"),),
+        examples=(("errands fire nightly-4k2 --wait", "and see what it prints"),),
+    ),
+)

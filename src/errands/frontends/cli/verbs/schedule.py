@@ -1,0 +1,113 @@
+"""schedule: when a task runs next, and what became of the times before."""
+
+from __future__ import annotations
+
+from errands.frontends.cli.options import JSON, Operand, Option, Verb, whole_from_one
+from errands.frontends.cli.repeating import times_lines
+from errands.frontends.cli.showing import ago, local, now, state_word
+from errands.model.errors import BadValue
+from errands.model.sanitise import line
+from errands.model.view import plain_value
+from errands.text import Column, facts, plural, state_cell, table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from errands.frontends.cli.context import Context
+    from errands.frontends.cli.options import Arguments
+    from errands.model.slot import Slot
+    from errands.model.view import View
+
+
+def schedule(context: Context, arguments: Arguments) -> int:
+    view = context.engine.get(arguments.id)
+    if view.standing is None:
+        raise BadValue(
+            f"task {view.id} runs once and has no schedule; errands show {view.id} tells all of it"
+        )
+    records = context.engine.schedules.ledger(view.id, arguments.number or 10)
+    if arguments.json:
+        _tell(context, view, records)
+        return 0
+    look = context.look
+    state = state_cell(state_word(view), look)
+    context.say(f"{look.paint(view.id, 'bold')}  {look.paint(state.text, state.colour)}")
+    context.say(*facts(_facts(view), look))
+    coming = context.engine.schedules.coming(view.id)
+    if coming:
+        zone = (view.details or {}).get("trigger", {}).get("zone")
+        context.say("", look.paint("the next times", "bold"), *times_lines(coming, zone))
+    if records:
+        context.say("", *_table(context, records))
+    return 0
+
+
+def _tell(context: Context, view: View, records: list[Slot]) -> None:
+    assert view.standing is not None
+    names = ("slot", "until", "count", "outcome", "reason", "run", "at")
+    context.tell_json(
+        {
+            "id": view.id,
+            "state": view.state,
+            "schedule": view.standing.rule,
+            "trigger": (view.details or {}).get("trigger"),
+            "next_runs": [plain_value(each) for each in context.engine.schedules.coming(view.id)],
+            "last_run_at": plain_value(view.standing.last_at),
+            "run_count": view.standing.runs,
+            "max_runs": view.standing.max_runs,
+            "slots": [{name: plain_value(getattr(each, name)) for name in names} for each in records],
+        }
+    )
+
+
+def _facts(view: View) -> Iterator[tuple[str, str]]:
+    standing, at = view.standing, now()
+    assert standing is not None
+    yield "schedule", line(standing.rule)
+    if standing.last_at is not None:
+        yield "last run", f"{local(standing.last_at)} ({ago(standing.last_at, at=at)}), {view.latest.state}"
+    most = "" if standing.max_runs is None else f" of {standing.max_runs}"
+    yield "runs", f"{standing.runs}{most}"
+    if standing.failures:
+        yield "failures", f"{standing.failures} in a row"
+
+
+def _table(context: Context, records: list[Slot]) -> list[str]:
+    columns = (
+        Column(title="DUE"),
+        Column(title="OUTCOME"),
+        Column(title="RUN", right=True),
+        Column(title="REASON", flex=1),
+    )
+    rows = [
+        (
+            local(each.slot) + (f" and {plural(each.count - 1, 'more', 'more')}" if each.count > 1 else ""),
+            each.outcome,
+            "" if each.run is None else str(each.run),
+            line(each.reason),
+        )
+        for each in records
+    ]
+    return table(columns, rows, context.look)
+
+
+VERBS = (
+    Verb(
+        name="schedule",
+        summary="show when a task runs next, and what became of the times before",
+        run=schedule,
+        details="Every time that was due has one record: ran, late, coalesced (a later one ran for it), "
+        "skipped or missed, with the reason.",
+        options=(
+            Option(
+                flags=("-n", "--number"),
+                metavar="N",
+                convert=whole_from_one,
+                help="so many records (default 10)",
+            ),
+            JSON,
+        ),
+        operands=(Operand(metavar="ID", help="the task", completes="standing"),),
+    ),
+)
