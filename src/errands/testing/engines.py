@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from errands.bootstrap import connect
 from errands.engine.asynchronous import AsyncEngine
 from errands.model.draft import Draft
-from errands.model.states import OPEN
+from errands.model.states import OPEN, STANDING
 from errands.model.view import View
 
 T = TypeVar("T")
@@ -70,7 +70,7 @@ async def embedded(home: str, **overrides: Any) -> AsyncIterator[TestEngine]:
         try:
             yield engine
         finally:
-            live = [view.id for view in await engine.list(states=OPEN)]
+            live = [view.id for view in await engine.list(states=(*OPEN, *STANDING))]
             await engine.cancel(*live)
             await engine.wait_all(live, timeout=WITHIN)
 

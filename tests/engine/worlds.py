@@ -1,0 +1,107 @@
+"""A world in which time is turned by hand: a store with one schedule, and holders that look at it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from errands.engine.repeating import go_on
+from errands.engine.scheduler import Scheduler, first_hearing
+from errands.model.grid import heard_at, slots
+from errands.model.hearing import Hearing
+from errands.model.rollup import rollup
+from errands.model.trigger import Cron, Every
+from errands.stores.sqlite.connection import Connection
+from errands.stores.sqlite.store import SqliteStore
+from errands.testing.clock import START, HandClock
+from errands.testing.samples import sample_ending, sample_task
+
+Schedule = Every | Cron
+MINUTE = timedelta(minutes=1)
+
+
+def expanded(schedule: Schedule, first: datetime, last: datetime) -> list[datetime]:
+    """Name every slot that a record is about."""
+    found = []
+    for slot in slots(schedule, after=first - timedelta.resolution):
+        if slot > last:
+            return found
+        found.append(slot)
+    return found
+
+
+class World:
+    """A store, its schedules, and holders that look at them; runs are started and ended by hand."""
+
+    def __init__(self, place: Path, schedule: Schedule, *, holders: int = 1) -> None:
+        self.clock = HandClock()
+        self.schedule = schedule
+        self.stores = [
+            SqliteStore(Connection(str(place / "home" / "errands.db")), "/runs") for _ in range(holders)
+        ]
+        self.holders = [Scheduler(store) for store in self.stores]
+        self.store = self.stores[0]
+        self.task = sample_task(trigger=schedule)
+        self.started: list[datetime] = []
+        self.latest = START
+        with self.store:
+            first = first_hearing(schedule, self.task.id, after=START)
+            assert self.store.add_standing(self.task, Hearing(heard=START, next_at=first))
+
+    def close(self) -> None:
+        for store in self.stores:
+            store.close()
+
+    def look(self, holder: int = 0) -> None:
+        """Do what the loops do at a look, as often as there is something due."""
+        now, store, scheduler = self.clock.now(), self.stores[holder], self.holders[holder]
+        self.latest = max(self.latest, now)
+        if scheduler.has_gone_back(now, self.clock.monotonic()):
+            with store:
+                scheduler.rewind(now)
+        while (due := store.next_hearing()) is not None and due <= now:
+            with store:
+                changed = scheduler.turn(now)
+            for task_id in changed:
+                run = store.view(task_id).latest
+                records = [each for each in store.slots(task_id, limit=2000) if each.run == run.number]
+                begun = [each.slot for each in records if each.outcome in ("ran", "late")]
+                if run.state == "pending" and begun and begun[0] not in self.started:
+                    self.started.append(begun[0])
+                elif run.state == "pending" and begun:
+                    pytest.fail(f"slot {begun[0]} has run twice")
+                self.end_run()
+
+    def end_run(self) -> None:
+        """Let the queued run begin and end."""
+        with self.store:
+            for task, run in self.store.claim("shell", limit=1, now=self.clock.now()):
+                hearing = self.store.hearing(task.id)
+                outcome = rollup(task, run, sample_ending(), hearing)
+                self.store.end(run, outcome, sample_ending(), summary=None, now=self.clock.now())
+                go_on(self.store, task, run, outcome, now=self.clock.now(), backoff=MINUTE)
+
+    def check(self) -> None:
+        """See that every slot so far has exactly one record, and every run a slot of its own."""
+        told = [
+            slot
+            for record in self.store.slots(self.task.id)
+            for slot in expanded(self.schedule, record.slot, record.until)
+        ]
+        assert len(told) == len(set(told)), "a slot has two records"
+        counted = sum(record.count for record in self.store.slots(self.task.id))
+        assert counted == len(told), "a record counts its slots wrong"
+        hearing = self.store.hearing(self.task.id)
+        assert hearing is not None
+        now = self.clock.now()
+        due = [
+            each
+            for each in expanded(self.schedule, START, now)
+            if each > START and heard_at(self.schedule, self.task.id, each) <= now
+        ]
+        assert set(due) - set(told) == set(), "a slot has no record"
+        ran = [each for each in self.store.slots(self.task.id) if each.outcome in ("ran", "late")]
+        assert sorted(self.started) == sorted(each.slot for each in ran)
+        assert len({each.run for each in ran}) == len(ran) == hearing.runs
