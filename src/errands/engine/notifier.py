@@ -47,6 +47,7 @@ class Notifier:
         *,
         mask: Callable[[str], Mask],
         backoff: timedelta = FIRST_BACKOFF,
+        longest: timedelta = LONGEST_BACKOFF,
         timeout: float = TIMEOUT,
     ) -> None:
         self._store = store
@@ -54,6 +55,7 @@ class Notifier:
         self._clock = clock
         self._mask = mask
         self._backoff = backoff
+        self._longest = longest
         self._timeout = timeout
         self._channels: dict[str, Channel] = {}
         self._turns: dict[str, asyncio.Semaphore] = {}
@@ -187,7 +189,7 @@ class Notifier:
         if attempts + 1 >= GIVE_UP:
             return self._give_up(notices, "dead", error)
         # Jitter, so that those who failed together do not come back together.
-        delay = min(self._backoff * 2**attempts, LONGEST_BACKOFF) * random.uniform(0.8, 1.2)
+        delay = min(self._backoff * 2**attempts, self._longest) * random.uniform(0.8, 1.2)
         return self._put_off(notices, error, self._clock.now() + delay)
 
     def _put_off(

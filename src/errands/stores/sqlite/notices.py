@@ -43,17 +43,31 @@ class NoticeRows(Table):
         )
 
     def queues(self) -> list[tuple[Address, datetime]]:
-        # A column beside min() is that of the row with the least value: the head of the queue.
+        # One step of the index per address, however much waits for each.
         rows = self.db.read(
-            f"SELECT channel, target, min(id), next_at FROM outbox WHERE {_SENT} GROUP BY channel, target"
+            f"""
+            WITH RECURSIVE heads (id) AS (
+                SELECT (SELECT id FROM outbox INDEXED BY outbox_queues
+                        WHERE {_SENT} ORDER BY channel, target, id LIMIT 1)
+                UNION ALL
+                SELECT coalesce(
+                    (SELECT id FROM outbox INDEXED BY outbox_queues
+                     WHERE {_SENT} AND channel = head.channel AND target > head.target
+                     ORDER BY target, id LIMIT 1),
+                    (SELECT id FROM outbox INDEXED BY outbox_queues
+                     WHERE {_SENT} AND channel > head.channel ORDER BY channel, target, id LIMIT 1))
+                FROM heads JOIN outbox AS head ON head.id = heads.id
+            )
+            SELECT channel, target, next_at FROM heads JOIN outbox ON outbox.id = heads.id
+            """
         )
         return [
-            (Address(channel=channel, target=target), moment(next_at)) for channel, target, _, next_at in rows
+            (Address(channel=channel, target=target), moment(next_at)) for channel, target, next_at in rows
         ]
 
     def queued(self, address: Address, *, limit: int) -> list[Notice]:
         return self._outbox(
-            f"WHERE {_SENT} AND channel = ? AND target = ? ORDER BY id LIMIT ?",
+            f"INDEXED BY outbox_queues WHERE {_SENT} AND channel = ? AND target = ? ORDER BY id LIMIT ?",
             address.channel,
             address.target,
             limit,

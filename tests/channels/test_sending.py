@@ -1,0 +1,152 @@
+"""Sending: the daemon starts a sender when something is to be sent, and stays small and quick itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from errands.bootstrap import open_engine
+from errands.engine.engine import Engine
+from errands.engine.home import Home
+from errands.model.draft import Draft
+from errands.runners import linux
+from tests.engine.daemons import Daemons, eventually, finished
+
+from .receiver import Receiver
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with Receiver() as receiver:
+        yield receiver
+
+
+@pytest.fixture
+def client(home: Home, receiver: Receiver, config_file: Path, tmp_path: Path) -> Iterator[Engine]:
+    """The engine of a person who has a webhook."""
+    (tmp_path / "secret").write_text("open sesame")
+    config_file.write_text(
+        f'[channels.hook]\nkind = "webhook"\nurl = "{receiver.url}"\nsecret = "file:{tmp_path}/secret"\n'
+    )
+    engine = open_engine(home, consent="yes")
+    yield engine
+    engine.close()
+
+
+def senders(home: Home) -> list[int]:
+    """Name the processes that send."""
+    found = []
+    for pid in linux.marked("ERRANDS_HOME", home.path):
+        try:
+            words = Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            continue
+        if b"run_sender" in words and b"pytest" not in words:
+            found.append(pid)
+    return found
+
+
+def told(receiver: Receiver) -> list[str]:
+    return [notice["run"] for posted in receiver.posted for notice in posted.value["notices"]]
+
+
+@pytest.mark.spec("N2", "N5")
+def test_the_end_of_a_task_is_posted(daemons: Daemons, client: Engine, receiver: Receiver) -> None:
+    daemons.start()
+    task = client.submit(Draft(command=("false",), channels=("hook",)))
+    [posted] = receiver.waits_for(1)
+    [notice] = posted.value["notices"]
+    assert (notice["run"], notice["state"]) == (task.latest.id, "failed")
+    eventually(lambda: not client.store.undelivered())
+    assert len(client.store.unread("user")) == 1, "the inbox is told beside every channel"
+
+
+@pytest.mark.trap(2)
+def test_many_ends_at_once_are_few_letters_and_none_is_missing(
+    daemons: Daemons, client: Engine, receiver: Receiver
+) -> None:
+    daemons.start()
+    drafts = [Draft(command=("true",), name=f"n{number}", channels=("hook",)) for number in range(50)]
+    runs = sorted(view.latest.id for view in client.submit_all(drafts))
+    eventually(lambda: len(told(receiver)) >= 50)
+    assert sorted(told(receiver)) == runs
+    assert len(receiver.posted) < 25
+
+
+@pytest.mark.fault("F6", "F7")
+@pytest.mark.trap(16)
+def test_a_letter_whose_sender_was_killed_is_sent_again_under_the_same_key(
+    daemons: Daemons, client: Engine, home: Home, receiver: Receiver
+) -> None:
+    daemons.start()
+    receiver.moods = ["hang"]
+    client.submit(Draft(command=("true",), channels=("hook",)))
+    receiver.waits_for(1)
+    [sender] = senders(home)
+    os.kill(sender, signal.SIGKILL)
+    first, second = receiver.waits_for(2)
+    assert first.headers["webhook-id"] == second.headers["webhook-id"]
+    eventually(lambda: not client.store.undelivered())
+
+
+@pytest.mark.fault("F6")
+def test_what_a_killed_daemon_left_is_sent_by_the_next(
+    daemons: Daemons, client: Engine, receiver: Receiver
+) -> None:
+    daemons.start_doomed("errands.engine.sending.Sending._begin")
+    client.submit(Draft(command=("true",), channels=("hook",)))
+    daemons.wait_for_doom()
+    assert receiver.posted == []
+    daemons.start()
+    receiver.waits_for(1)
+
+
+@pytest.mark.trap(13)
+@pytest.mark.fault("F46")
+def test_a_receiver_that_hangs_holds_up_no_task_and_no_other_channel(
+    daemons: Daemons, client: Engine, receiver: Receiver, config_file: Path, tmp_path: Path
+) -> None:
+    with Receiver() as other:
+        config_file.write_text(
+            config_file.read_text()
+            + f'[channels.other]\nkind = "webhook"\nurl = "{other.url}"\nsecret = "file:{tmp_path}/secret"\n'
+        )
+        receiver.mood = "hang"
+        daemons.start()
+        engine = open_engine(client.home, consent="yes")
+        engine.submit(Draft(command=("true",), channels=("hook",)))
+        receiver.waits_for(1)
+        for _ in range(3):
+            task = engine.submit(Draft(command=("true",), channels=("hook", "other")))
+            assert finished(engine, task.id).state == "completed"
+        eventually(lambda: len(told(other)) == 3)
+        engine.close()
+
+
+def test_the_sender_ends_with_the_daemon(
+    daemons: Daemons, client: Engine, home: Home, receiver: Receiver
+) -> None:
+    pid = daemons.start()
+    client.submit(Draft(command=("true",), channels=("hook",)))
+    receiver.waits_for(1)
+    assert senders(home)
+    os.kill(pid, signal.SIGTERM)
+    os.waitpid(pid, 0)
+    eventually(lambda: not senders(home))
+
+
+def test_a_daemon_stays_small_whatever_channels_need(
+    daemons: Daemons, client: Engine, home: Home, receiver: Receiver
+) -> None:
+    pid = daemons.start()
+    finished(client, client.submit(Draft(command=("true",))).id)
+    assert senders(home) == [], "nothing is started for the inbox alone"
+    client.submit(Draft(command=("true",), channels=("hook",)))
+    receiver.waits_for(1)
+    rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    [pss] = [int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:")]
+    assert pss < 25 * 1024
