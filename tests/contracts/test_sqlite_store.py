@@ -16,6 +16,7 @@ from errands.stores.sqlite.connection import Connection
 from errands.stores.sqlite.migrations import MIGRATIONS
 from errands.stores.sqlite.store import SqliteStore
 from errands.testing.contracts.approvals import ApprovalContract
+from errands.testing.contracts.hearings import HearingContract, WatchContract
 from errands.testing.contracts.outbox import OutboxContract
 from errands.testing.contracts.sessions import SessionStoreContract
 from errands.testing.contracts.store import StoreContract, add, claim
@@ -32,6 +33,10 @@ def store(path: str) -> Iterator[SqliteStore]:
     opened = SqliteStore(Connection(path), "/runs")
     yield opened
     opened.close()
+
+
+class TestSqliteHearings(HearingContract, WatchContract):
+    pass
 
 
 class TestSqliteSessions(SessionStoreContract):

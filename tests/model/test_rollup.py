@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,9 +11,13 @@ from hypothesis import strategies as st
 
 from errands.model.action import Shell
 from errands.model.ending import Ending
+from errands.model.hearing import Hearing
 from errands.model.limits import Limits
+from errands.model.record import evolve
 from errands.model.rollup import SIGNALS, rollup
 from errands.model.states import ENDED, FAILURES, TASK_MOVES
+from errands.model.trigger import Every
+from errands.testing.clock import START
 from errands.testing.samples import sample_ending, sample_run, sample_task
 
 LIMITED = sample_task(
@@ -136,3 +141,57 @@ def test_who_is_told_follows_the_policy_of_the_task(policy: str, told: tuple[boo
     task = sample_task(notify=policy)
     outcomes = [rollup(task, sample_run(), sample_ending(code=code)) for code in (0, 1)]
     assert tuple(outcome.notify for outcome in outcomes) == told
+
+
+STANDING = Every(span=timedelta(hours=1), anchor=START)
+
+
+@pytest.mark.spec("L11", "T2")
+@pytest.mark.parametrize(
+    ("changes", "hearing", "code", "cause", "expected"),
+    [
+        ({}, {"runs": 1}, 0, "schedule", ("active", False, 0)),
+        ({}, {"runs": 1}, 1, "schedule", ("active", True, 1)),
+        ({}, {"runs": 1, "failures": 1}, 1, "retry", ("paused", False, 2)),
+        ({}, {"runs": 1, "failures": 1}, 0, "retry", ("active", False, 0)),
+        ({}, {"runs": 1, "failures": 1}, 1, "resume", ("active", False, 1)),
+        ({"state": "paused"}, {"runs": 1}, 1, "manual", ("paused", False, 1)),
+        ({"trigger": evolve(STANDING, max_runs=1)}, {"runs": 1}, 0, "schedule", ("done", False, 0)),
+        ({"trigger": evolve(STANDING, max_runs=1)}, {"runs": 1}, 1, "schedule", ("active", True, 1)),
+        (
+            {"trigger": evolve(STANDING, max_runs=1)},
+            {"runs": 1, "failures": 1},
+            1,
+            "retry",
+            ("failed", False, 2),
+        ),
+    ],
+)
+def test_a_standing_task_goes_on_tries_again_pauses_or_is_done(
+    changes: dict[str, Any], hearing: dict[str, Any], code: int, cause: Any, expected: tuple[str, bool, int]
+) -> None:
+    task = sample_task(**{"trigger": STANDING, **changes})
+    outcome = rollup(task, sample_run(cause=cause), sample_ending(code=code), Hearing(heard=START, **hearing))
+
+    assert (outcome.task_state, outcome.retry, outcome.failures) == expected
+
+
+@pytest.mark.spec("N1")
+@pytest.mark.parametrize(
+    ("before", "result", "code", "is_told"),
+    [
+        (None, "abc", 0, True),  # the first run counts as a change
+        ("abc", "abc", 0, False),
+        ("abc", "def", 0, True),
+        (None, "", 0, False),
+        ("abc", "", 0, False),
+        ("abc", "abc", 1, True),  # it failed, which is new
+        ("failed exit code 1 abc", "abc", 1, False),
+        ("failed exit code 1 abc", "abc", 0, True),
+    ],
+)
+def test_a_change_is_told_and_nothing_else(before: str | None, result: str, code: int, is_told: bool) -> None:
+    task = sample_task(trigger=STANDING, notify="on_change")
+    hearing = Hearing(heard=START, runs=1, result=before)
+
+    assert rollup(task, sample_run(), sample_ending(code=code), hearing, result).notify is is_told
