@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import signal
 import stat
 import struct
 import termios
@@ -25,6 +24,7 @@ from errands.text import clip, width
 BUSY = 5.0  # seconds until a terminal that was busy is looked at again
 PATIENCE = 2.0  # seconds for a terminal that takes only a part
 USUAL = 80
+NOTICED = 0.05  # seconds in which a shell notices that its terminal has another size
 
 
 class Terminal:
@@ -43,7 +43,7 @@ class Terminal:
 
 def show(letter: Letter, budget: int) -> None:
     path, _, shell = letter.address.target.partition("@")
-    group = at_prompt(path, shell)
+    at_prompt(path, shell)
     try:
         handle = os.open(path, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
@@ -52,18 +52,13 @@ def show(letter: Letter, budget: int) -> None:
         if not os.isatty(handle):
             raise Refused(f"{path} is no terminal")
         _write(handle, framed(letter, budget, columns(handle)).encode("utf-8", "replace"))
+        _draw_prompt_again(handle)
     finally:
         os.close(handle)
-    if group:
-        # A shell that is told of a new size draws its prompt and what was typed once more.
-        try:
-            os.killpg(group, signal.SIGWINCH)
-        except (ProcessLookupError, PermissionError):
-            pass
 
 
-def at_prompt(path: str, shell: str) -> int:
-    """Refuse a terminal that is no longer the same; give the process group that is at its prompt."""
+def at_prompt(path: str, shell: str) -> None:
+    """Refuse a terminal that is no longer the same, and one in which another program than its shell runs."""
     try:
         facts = os.stat(path)
     except OSError:
@@ -72,7 +67,7 @@ def at_prompt(path: str, shell: str) -> int:
         raise Refused(f"{path} is not this user's terminal any more")
     pid, _, started = shell.partition(".")
     if not pid.isdecimal() or not os.path.isdir("/proc/self"):
-        return 0  # where the system does not tell, the owner has to do
+        return  # where the system does not tell, the owner has to do
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             fields = file.read().rpartition(b")")[2].split()
@@ -83,7 +78,6 @@ def at_prompt(path: str, shell: str) -> int:
         raise Refused(f"the shell in {path} has ended")
     if foreground != group:
         raise NotNow(f"a program runs in {path}", after=BUSY)
-    return group
 
 
 def _device(number: int) -> int:
@@ -103,11 +97,30 @@ def framed(letter: Letter, budget: int, wide: int) -> str:
 
 
 def columns(handle: int) -> int:
+    found = _size(handle)[1]
+    return min(found, 120) if found >= 20 else USUAL
+
+
+def _size(handle: int) -> tuple[int, ...]:
     try:
-        found = struct.unpack("4H", fcntl.ioctl(handle, termios.TIOCGWINSZ, b"\0" * 8))[1]
+        return struct.unpack("4H", fcntl.ioctl(handle, termios.TIOCGWINSZ, b"\0" * 8))
     except OSError:
-        found = 0
-    return min(int(found), 120) if found >= 20 else USUAL
+        return (0, 0, 0, 0)
+
+
+def _draw_prompt_again(handle: int) -> None:
+    """Have the shell draw its prompt and what was typed once more, which it does when the size changes."""
+    size = _size(handle)
+    if size[0] < 3:
+        return
+    smaller = (size[0] - 1, *size[1:])
+    try:
+        fcntl.ioctl(handle, termios.TIOCSWINSZ, struct.pack("4H", *smaller))
+        time.sleep(NOTICED)
+        if _size(handle) == smaller:  # unless it was changed for real in that moment
+            fcntl.ioctl(handle, termios.TIOCSWINSZ, struct.pack("4H", *size))
+    except OSError:
+        pass  # the letter is there; only the prompt stands above it
 
 
 def _write(handle: int, content: bytes) -> None:
