@@ -11,6 +11,8 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from errands.config import Config
     from errands.engine.home import Home
     from errands.model.notice import Address
@@ -28,6 +30,17 @@ def start_sender(home: Home, line: socket.socket) -> int:
 def start_bot(home: Home, line: socket.socket, name: str) -> int:
     """Start the bot of a channel, likewise."""
     return _start(home, line, _BOT, name)
+
+
+def bots(home: Home, config: Config) -> list[Callable[[socket.socket], int]]:
+    """Name the bots that the configuration wants to be kept running, by how each is started."""
+    from errands.config.channels import kind_of
+
+    return [
+        lambda line, name=name: start_bot(home, line, name)  # type: ignore[misc]
+        for name, settings in config.channels.items()
+        if kind_of(name, config.channels) == "discord" and settings.get("listen")
+    ]
 
 
 def _start(home: Home, line: socket.socket, *words: str) -> int:

@@ -63,7 +63,7 @@ def body_of(letter: Letter, budget: int) -> bytes:
         "consent": False,
         "notices": notices,
     }
-    return json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
+    return json.dumps(message).encode()
 
 
 def signing_key(secret: str) -> bytes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from errands.config import Config
@@ -20,7 +20,7 @@ from errands.engine.dispatcher import Dispatcher
 from errands.engine.home import Home
 from errands.engine.janitor import Janitor
 from errands.engine.scheduler import Scheduler
-from errands.engine.sending import Sending
+from errands.engine.sending import Keeping, Sending
 from errands.engine.supervisor import Supervisor
 from errands.model.errors import HomeError, StoreError
 from errands.model.run import task_of
@@ -54,6 +54,7 @@ class Loops:
         clock: Clock,
         output: OutputPort,
         start_sender: Callable[[socket.socket], int],
+        kept: Sequence[Callable[[socket.socket], int]] = (),
         is_after_reboot: bool = False,
     ) -> None:
         self._store = store
@@ -76,6 +77,7 @@ class Loops:
         )
         self._scheduler = Scheduler(store)
         self._sending = Sending(store, clock, start_sender)
+        self._kept = [Keeping(each) for each in kept]
         self._janitor = Janitor(store, home, config, clock)
         self._belfry = Belfry(home.bell, self.look, self._expect)
         self._background: list[asyncio.Task[None]] = []
@@ -108,6 +110,8 @@ class Loops:
             loop.create_task(self._sweep()),
         ]
         self._sending.open()
+        for process in self._kept:
+            process.open()
         self._turn()
 
     async def close(self) -> None:
@@ -121,6 +125,8 @@ class Loops:
         await asyncio.gather(*self._background, return_exceptions=True)
         self._background = []
         self._sending.close()
+        for process in self._kept:
+            process.close()
         self._belfry.close()
         await self._runner.close()
         self._store.close()

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import socket
 from collections.abc import Callable
 
+from errands.engine.child import Child
 from errands.model.errors import StoreError
 
 TYPE_CHECKING = False
@@ -21,20 +21,16 @@ if TYPE_CHECKING:
 
 GATHER = 0.3  # seconds: what ends in a burst is sent in one go
 LONGEST_SLEEP = 60.0
-SOON = 1.0  # seconds until a sender that failed is started again; doubled each time
+SOON = 1.0  # seconds until a process that failed is started again; doubled each time
 SELDOM = 300.0
 _LOG = logging.getLogger("errands.sending")
 
 
 class Sending:
-    """`start` gives the process id of a new sender, which has the other end of the line it is handed."""
-
     def __init__(self, store: Store, clock: Clock, start: Callable[[socket.socket], int]) -> None:
         self._store = store
         self._clock = clock
-        self._start = start
-        self._line: socket.socket | None = None
-        self._pid: int | None = None
+        self._sender = Child(start, self._left)
         self._timer: asyncio.TimerHandle | None = None
         self._failures = 0
         self._is_closed = False
@@ -49,27 +45,18 @@ class Sending:
             self._look_in(GATHER)
 
     def close(self) -> None:
-        """Hang up: the sender finishes what it is at, and ends."""
         self._is_closed = True
         if self._timer is not None:
             self._timer.cancel()
-        if self._line is not None:
-            asyncio.get_running_loop().remove_reader(self._line)
-            self._line.close()
-            self._line = None
+        self._sender.close()
 
     def _look_in(self, seconds: float) -> None:
         self._timer = asyncio.get_running_loop().call_later(seconds, self._look)
 
     def _look(self) -> None:
         self._timer = None
-        if self._line is not None:
-            try:
-                self._line.send(b"\n")
-            except OSError:
-                pass  # it has unread rings already, or is about to be seen to end
-            return
-        if self._pid is not None:
+        if self._sender.is_there:
+            self._sender.ring()
             return
         try:
             due = min((at for _, at in self._store.queues()), default=None)
@@ -86,48 +73,48 @@ class Sending:
             self._begin()
 
     def _begin(self) -> None:
-        ours, theirs = socket.socketpair()
         try:
-            self._pid = self._start(theirs)
+            self._sender.begin()
         except OSError as error:
             _LOG.error("no sender can be started: %s", error)
-            ours.close()
-            return self._look_in(LONGEST_SLEEP)
-        finally:
-            theirs.close()
-        ours.setblocking(False)
-        self._line = ours
-        asyncio.get_running_loop().add_reader(ours, self._hear)
+            self._look_in(LONGEST_SLEEP)
 
-    def _hear(self) -> None:
-        """It never says anything: it hangs up when it ends."""
-        assert self._line is not None
-        try:
-            if self._line.recv(64):
-                return
-        except (BlockingIOError, InterruptedError):
-            return
-        except OSError:
-            pass
-        asyncio.get_running_loop().remove_reader(self._line)
-        self._line.close()
-        self._line = None
-        self._take_leave()
-
-    def _take_leave(self) -> None:
-        assert self._pid is not None
-        try:
-            ended, how = os.waitpid(self._pid, os.WNOHANG)
-        except ChildProcessError:
-            ended, how = self._pid, 0
-        if not ended:
-            asyncio.get_running_loop().call_later(0.02, self._take_leave)
-            return
-        self._pid = None
-        self._failures = self._failures + 1 if how else 0
-        if self._is_closed:
-            return
+    def _left(self, code: int) -> None:
+        self._failures = self._failures + 1 if code else 0
         if self._timer is not None:
             self._timer.cancel()
         # Something may have come while it left; one that failed is given time.
-        self._look_in(min(SOON * 2 ** (self._failures - 1), SELDOM) if self._failures else GATHER)
+        self._look_in(pause(self._failures) if self._failures else GATHER)
+
+
+class Keeping:
+    """Keeps a process running for as long as the loops run, such as the bot on Discord."""
+
+    def __init__(self, start: Callable[[socket.socket], int]) -> None:
+        self._child = Child(start, self._left)
+        self._timer: asyncio.TimerHandle | None = None
+        self._failures = 0
+
+    def open(self) -> None:
+        self._timer = None
+        try:
+            self._child.begin()
+        except OSError as error:
+            _LOG.error("a process cannot be started: %s", error)
+            self._left(1)
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._child.close()
+
+    def _left(self, code: int) -> None:
+        self._failures += 1
+        seconds = pause(self._failures)
+        _LOG.error("a process that is to run ended with %d; it is started again in %g s", code, seconds)
+        self._timer = asyncio.get_running_loop().call_later(seconds, self.open)
+
+
+def pause(failures: int) -> float:
+    """Tell how long to wait before something that failed so often is started again."""
+    return min(SOON * 2.0 ** (min(failures, 12) - 1), SELDOM)
