@@ -23,7 +23,7 @@ from errands.testing.engines import TestEngine, embedded, until
 from .daemons import Daemons, eventually, lines
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
-TICK = {"daemon.tick": "20ms"}
+TICK: dict[str, Any] = {"daemon.tick": "20ms"}
 
 
 @pytest.fixture
@@ -449,7 +449,7 @@ def test_two_daemons_run_a_slot_once_and_soon(daemons: Daemons, client: Engine, 
 
     assert lines(witness) == ["run", "run"]
     ledger = client.schedules.ledger(task.id)
-    assert sorted(each.run for each in ledger if each.outcome in ("ran", "late")) == [1, 2]
+    assert {each.run for each in ledger if each.outcome in ("ran", "late")} == {1, 2}
     first_slot = min(each.slot for each in ledger)
     started = min(run.started_at for run in client.store.history(task.id) if run.started_at)
     assert started - first_slot < timedelta(seconds=1.5)

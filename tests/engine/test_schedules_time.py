@@ -49,7 +49,7 @@ def changes(zone: tzinfo) -> Iterator[tuple[datetime, timedelta, timedelta]]:
 @pytest.fixture(scope="module")
 def changing() -> dict[str, list[tuple[datetime, timedelta, timedelta]]]:
     """The zones whose clocks are changed; of those that are changed alike, one."""
-    found = {}
+    found: dict[tuple[tuple[datetime, timedelta, timedelta], ...], str] = {}
     for name in sorted(available_timezones()):
         its = list(changes(ZoneInfo(name)))
         if its:
@@ -148,7 +148,7 @@ def test_every_slot_around_every_change_has_one_record(
             assert sorted(told) == wall.of_hours(minutes, hours), (name, schedule.line, change)
 
 
-SCHEDULES = {
+SCHEDULES: dict[str, Every | Cron] = {
     "every 10m": Every(span=10 * MINUTE, anchor=START),
     "every 7m, all": Every(span=7 * MINUTE, anchor=START, misfire="all", max_age=2 * HOUR),
     "every 10m, skip": Every(span=10 * MINUTE, anchor=START, misfire="skip"),

@@ -24,7 +24,7 @@ MINUTE = timedelta(minutes=1)
 
 def expanded(schedule: Schedule, first: datetime, last: datetime) -> list[datetime]:
     """Name every slot that a record is about."""
-    found = []
+    found: list[datetime] = []
     for slot in slots(schedule, after=first - timedelta.resolution):
         if slot > last:
             return found

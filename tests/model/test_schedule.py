@@ -114,7 +114,7 @@ def within(schedule: Any, record: Slot) -> list[datetime]:
     return found
 
 
-def told(schedule: Any, now: datetime, **more: Any) -> tuple[list[tuple[str, int, str]], str | None]:
+def told(schedule: Any, now: datetime, **more: Any) -> tuple[list[Any], str | None]:
     listened = hear(schedule, "t", heard=START, now=now, is_busy=more.pop("is_busy", False), **more)
     records = [(each.outcome, each.count, each.reason) for each in listened.records]
     return records, None if listened.run is None else listened.run.outcome

@@ -144,7 +144,7 @@ def test_doctor_finds_nothing_wrong_with_a_healthy_home(newcomer: Person) -> Non
     assert {finding["level"] for finding in findings} == {"ok"}
     assert {finding["section"] for finding in findings} == {
         *("configuration", "permissions", "disk", "store", "daemon", "platform", "runs", "approvals"),
-        "notices",
+        *("schedules", "notices"),
     }
 
 
@@ -227,3 +227,16 @@ def test_doctor_warns_of_a_run_whose_supervisor_is_gone(newcomer: Person) -> Non
     assert "no daemon runs, and 1 run are live or queued" in answer.out
     newcomer.types("daemon", "start")
     newcomer.types("wait", task_id, code=125)
+
+
+@pytest.mark.spec("X15")
+def test_doctor_says_when_nothing_will_wake_the_daemon(newcomer: Person) -> None:
+    task_id = newcomer.types("run", "-q", "--every", "1h", "true").out.strip()
+    findings = [each for each in newcomer.types("doctor", "--json").objects if each["section"] == "schedules"]
+
+    assert [each["level"] for each in findings] == ["warn"]
+    assert findings[0]["text"].startswith("1 standing task: ")
+    assert "errands install service" in findings[0]["advice"]
+    newcomer.types("cancel", task_id)
+    findings = [each for each in newcomer.types("doctor", "--json").objects if each["section"] == "schedules"]
+    assert [each["text"] for each in findings] == ["nothing is scheduled"]

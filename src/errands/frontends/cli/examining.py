@@ -291,13 +291,35 @@ def _proposals(context: Context) -> Iterator[Finding]:
     yield from found or [Finding(level="ok", text="no question has waited for long")]
 
 
+def _schedules(context: Context) -> Iterator[Finding]:
+    if not os.path.exists(context.home.store):
+        return
+    store = context.engine.store
+    active = store.count_standing(("active",))
+    if not active:
+        yield Finding(level="ok", text="nothing is scheduled")
+    else:
+        wrong = context.bootstrap.unattended(context.home)
+        advice = "errands install service has the system start it; until then any errands command does"
+        tasks = plural(active, "standing task")
+        yield from (Finding(level="warn", text=f"{tasks}: {each}", advice=advice) for each in wrong)
+        if not wrong:
+            yield Finding(level="ok", text=f"{tasks}; the system starts the daemon after a reboot")
+    for view in context.engine.list(Query(states=("paused",))):
+        if view.standing is not None and view.standing.failures:
+            text = f"{view.id} is paused because it failed {view.standing.failures} times in a row"
+            yield Finding(
+                level="warn", text=text, advice=f"errands show {view.id}, then errands unpause {view.id}"
+            )
+
+
 def _notices(context: Context) -> Iterator[Finding]:
     if not os.path.exists(context.home.store):
         return
     found = context.engine.store.undelivered()
     dead = [notice for notice in found if notice.state != "waiting"]
     late = [notice for notice in found if notice.state == "waiting" and now() - notice.created_at > LATE]
-    advice = "errands notices --undelivered tells which and why"
+    advice = "errands notices --undelivered tells which and why; errands notices retry sends them again"
     if dead:
         yield Finding(
             level="fail", text=f"{plural(len(dead), 'notice')} could not be delivered", advice=advice
@@ -309,6 +331,24 @@ def _notices(context: Context) -> Iterator[Finding]:
         yield Finding(level="ok", text="every notice was delivered")
 
 
+def _channels(context: Context) -> Iterator[Finding]:
+    from errands.config.channels import READY, kind_of, secrets_of
+
+    channels = context.config.channels
+    for name, settings in channels.items():
+        trouble = context.bootstrap.channel_trouble(name, context.config)
+        if trouble:
+            advice = f"correct [channels.{name}], then: errands channel test {name}"
+            yield Finding(level="fail", text=f"channel {name}: {trouble}", advice=advice)
+            continue
+        for path in secrets_of(settings):
+            yield from _permission(path, 0o600)
+        yield Finding(level="ok", text=f"channel {name} is ready ({kind_of(name, channels)})")
+    for each in context.config.notices.channels:
+        if each.partition(":")[0] not in (*channels, *READY):
+            yield Finding(level="fail", text=f"notices.channels names {each}, which is not configured")
+
+
 SECTIONS: tuple[tuple[str, Callable[[Context], Iterator[Finding]]], ...] = (
     ("configuration", _configuration),
     ("permissions", _permissions),
@@ -318,5 +358,7 @@ SECTIONS: tuple[tuple[str, Callable[[Context], Iterator[Finding]]], ...] = (
     ("platform", _platform),
     ("runs", _runs),
     ("approvals", _proposals),
+    ("schedules", _schedules),
+    ("channels", _channels),
     ("notices", _notices),
 )

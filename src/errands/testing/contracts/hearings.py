@@ -18,6 +18,8 @@ from errands.testing.samples import sample_task
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from errands.model.task import Task
     from errands.model.trigger import Standing
     from errands.ports.store import Store
@@ -26,7 +28,7 @@ MINUTE = timedelta(minutes=1)
 EVERY = Every(span=MINUTE, anchor=START)
 
 
-def stand(store: Store, trigger: Standing = EVERY, **changes: object) -> Task:
+def stand(store: Store, trigger: Standing = EVERY, **changes: Any) -> Task:
     task = sample_task(trigger=trigger, **changes)
     with store:
         assert store.add_standing(task, Hearing(heard=START, next_at=START + MINUTE))

@@ -1,0 +1,129 @@
+"""The service: files that the system understands, and doctors who miss it."""
+
+from __future__ import annotations
+
+import configparser
+import os
+import plistlib
+import shlex
+import stat
+from pathlib import Path
+
+import pytest
+
+from errands.frontends.service import LABEL, UNIT, Service, complaints, install, service_for, uninstall
+from errands.model.errors import BadValue, ErrandsError
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    return {"HOME": str(tmp_path), "USER": "ada", "PATH": "/usr/bin:/bin"}
+
+
+@pytest.fixture
+def systemd(environ: dict[str, str], tmp_path: Path) -> Service:
+    return service_for(
+        "/home/ada/50% of $HOME", environ, python="/opt/my python", platform="linux", booted=str(tmp_path)
+    )
+
+
+@pytest.fixture
+def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stand-ins for the system's programs, which write down what they were told."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    told = tmp_path / "told"
+    for name in ("systemctl", "loginctl", "launchctl"):
+        script = programs / name
+        script.write_text(
+            f'#!/bin/sh\necho {name} "$@" >> {told}\n'
+            'case "$*" in *enable-linger*) exit ${LINGER:-0};; *enable*) exit ${ENABLE:-0};; esac\n'
+        )
+        script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    return told
+
+
+def test_the_unit_starts_the_daemon_of_its_home_and_ends_nothing_else(
+    systemd: Service, tmp_path: Path
+) -> None:
+    unit = configparser.RawConfigParser(strict=False)
+    unit.optionxform = str  # type: ignore[assignment, method-assign]
+    unit.read_string(systemd.text)
+
+    assert systemd.path == f"{tmp_path}/.config/systemd/user/{UNIT}"
+    assert shlex.split(unit["Service"]["ExecStart"]) == ["/opt/my python", "-m", "errands", "daemon", "run"]
+    assert unit["Service"]["KillMode"] == "process"
+    assert unit["Install"]["WantedBy"] == "default.target"
+    assert 'Environment="ERRANDS_HOME=/home/ada/50%% of $HOME"\n' in systemd.text
+
+
+def test_the_agent_of_launchd_does_the_same(environ: dict[str, str], tmp_path: Path) -> None:
+    service = service_for("/Users/ada/state", environ, python="/usr/bin/python3", platform="darwin")
+    agent = plistlib.loads(service.text.encode())
+
+    assert service.path == f"{tmp_path}/Library/LaunchAgents/{LABEL}.plist"
+    assert agent["ProgramArguments"] == ["/usr/bin/python3", "-m", "errands", "daemon", "run"]
+    assert agent["EnvironmentVariables"]["ERRANDS_HOME"] == "/Users/ada/state"
+    assert agent["AbandonProcessGroup"] is agent["RunAtLoad"] is True
+
+
+def test_a_system_without_either_is_told_what_to_start(environ: dict[str, str], tmp_path: Path) -> None:
+    with pytest.raises(BadValue, match="-m errands daemon run"):
+        service_for("/h", environ, platform="linux", booted=str(tmp_path / "missing"))
+
+
+def test_what_no_unit_can_hold_is_refused(environ: dict[str, str], tmp_path: Path) -> None:
+    with pytest.raises(BadValue, match="line break"):
+        service_for("/h\nExecStart=evil", environ, platform="linux", booted=str(tmp_path))
+
+
+def test_installing_writes_the_file_and_has_it_used(systemd: Service, told: Path) -> None:
+    done = install(systemd)
+
+    assert systemd.is_written
+    assert told.read_text().splitlines() == [
+        "systemctl --user daemon-reload",
+        f"systemctl --user enable --now {UNIT}",
+        "loginctl enable-linger ada",
+    ]
+    assert done[-1] == "it also starts with the machine, and stays when you log out"
+
+
+def test_who_may_not_stay_is_told_to_ask(
+    systemd: Service, told: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINGER", "1")
+    assert "an administrator has to say: loginctl enable-linger ada" in install(systemd)[-1]
+    monkeypatch.setenv("ENABLE", "1")
+    with pytest.raises(ErrandsError, match="systemctl --user enable"):
+        install(systemd)
+
+
+def test_taking_it_back_leaves_nothing(systemd: Service, told: Path) -> None:
+    install(systemd)
+    assert uninstall(systemd)[0].startswith("removed")
+    assert not os.path.exists(systemd.path)
+    assert uninstall(systemd) == ["there is no service; nothing to do"]
+
+
+def test_every_reason_why_nobody_wakes_the_daemon_is_named(
+    systemd: Service, told: Path, tmp_path: Path
+) -> None:
+    linger = tmp_path / "linger"
+    linger.mkdir()
+
+    def said() -> list[str]:
+        return list(complaints(systemd, linger=str(linger)))
+
+    assert said() == ["nothing starts the daemon after a reboot"]
+    install(systemd)
+    assert said() == [f"{systemd.path} is there, but not enabled"]
+    wants = Path(systemd.path).parent / "default.target.wants"
+    wants.mkdir()
+    (wants / UNIT).symlink_to(systemd.path)
+    assert said() == ["the daemon ends when ada logs out, and starts with the next login"]
+    (linger / "ada").touch()
+    assert said() == []
+    Path(systemd.path).write_text("something else")
+    assert said() == [f"{systemd.path} is not the one that this version would write"]
