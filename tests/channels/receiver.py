@@ -65,7 +65,9 @@ def _requests(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             mood = receiver.moods.pop(0) if receiver.moods else receiver.mood
             if not isinstance(mood, int):
-                receiver.posted.append(Posted(self.path, {k.lower(): v for k, v in self.headers.items()}, body))
+                receiver.posted.append(
+                    Posted(self.path, {k.lower(): v for k, v in self.headers.items()}, body)
+                )
             self._answer(mood, body)
 
         def do_GET(self) -> None:  # noqa: N802

@@ -171,5 +171,3 @@ def test_without_a_terminal_there_is_none_to_report_to(home: Home, tmp_path: Pat
     )
     assert done.returncode == 2
     assert "there is no terminal here" in done.stderr
-
-

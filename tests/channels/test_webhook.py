@@ -84,7 +84,8 @@ async def test_a_receiver_that_hangs_is_not_waited_for_for_ever(
 
 @pytest.mark.fault("F46")
 @pytest.mark.parametrize(
-    ("code", "error"), [(500, ChannelError), (404, ChannelError), (400, Refused), (410, Refused), (429, NotNow)]
+    ("code", "error"),
+    [(500, ChannelError), (404, ChannelError), (400, Refused), (410, Refused), (429, NotNow)],
 )
 async def test_an_error_means_what_it_says(
     webhook: Webhook, receiver: Receiver, code: int, error: type[ChannelError]

@@ -5,6 +5,8 @@ A channel that somebody else wrote checks its own. Secrets stand in a file or a 
 
 from __future__ import annotations
 
+import os
+
 from errands.model.errors import BadValue
 from errands.model.notice import parse_address
 from errands.model.record import record
@@ -67,6 +69,14 @@ READY = ("inbox", "session", "terminal", "desktop")
 
 def kind_of(name: str, channels: Mapping[str, Mapping[str, Any]]) -> str:
     return str(channels.get(name, {}).get("kind", name))
+
+
+def secrets_of(settings: Mapping[str, Any]) -> list[str]:
+    """Name the files in which a channel's secrets are kept."""
+    targets = settings.get("targets")
+    words = [*settings.values(), *(targets.values() if isinstance(targets, dict) else ())]
+    found = [each for each in words if isinstance(each, str) and each.startswith("file:")]
+    return [os.path.expanduser(each.removeprefix("file:")) for each in found]
 
 
 def complaints(name: str, settings: Any) -> Iterator[tuple[str, str]]:

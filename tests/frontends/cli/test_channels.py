@@ -1,0 +1,210 @@
+"""Channels at the command line: chosen, inferred, looked at, tried; and what they did not take."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.channels.receiver import Receiver
+
+from .person import Person
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with Receiver() as receiver:
+        yield receiver
+
+
+@pytest.fixture
+def hooked(newcomer: Person, receiver: Receiver) -> Person:
+    """Somebody who has a webhook, and a Discord channel that is never used."""
+    secret = Path(f"{newcomer.home}-secret")
+    secret.write_text("open sesame")
+    secret.chmod(0o600)
+    configure(
+        newcomer,
+        f"""
+        [channels.hook]
+        kind = "webhook"
+        url = "{receiver.url}"
+        secret = "file:{secret}"
+        [channels.discord]
+        token = "file:{secret}"
+        target = 1234
+        """,
+    )
+    return newcomer
+
+
+def configure(person: Person, text: str) -> Path:
+    path = Path(f"{person.home}-config/errands/config.toml")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(line.strip() for line in text.splitlines()))
+    return path
+
+
+@pytest.mark.spec("N2", "N8")
+def test_a_task_reports_where_it_was_told_to(hooked: Person, receiver: Receiver) -> None:
+    answer = hooked.types("run", "--channel", "hook", "--", "true")
+    assert "hook and errands notices tell when it ends" in answer.out
+    [posted] = receiver.waits_for(1)
+    task_id = posted.value["notices"][0]["task"]
+    shown = hooked.sees(task_id)
+    assert shown["channels"] == ["hook"]
+    assert shown["wake"] == "channel hook; inbox of user: `errands notices`"
+    assert task_id in hooked.types("notices").out
+
+
+@pytest.mark.spec("N8")
+def test_what_is_told_only_sometimes_says_so(hooked: Person) -> None:
+    view = hooked.types("run", "--json", "--channel", "hook", "--notify", "on_failure", "--", "true").object
+    assert view["wake"].startswith("if it fails: channel hook;")
+
+
+@pytest.mark.spec("N7")
+def test_the_conversation_decides_and_then_the_configuration(hooked: Person) -> None:
+    def channels(*options: str, **environ: str) -> list[str]:
+        return list(hooked.types("run", "--json", *options, "--", "true", **environ).object["channels"])
+
+    assert channels() == []
+    assert channels(ERRANDS_CHANNEL="discord:99;hook") == ["discord:99", "hook"]
+    assert channels("--channel", "discord", ERRANDS_CHANNEL="hook") == ["discord:1234"]
+    assert channels("--channel", "none", ERRANDS_CHANNEL="hook") == []
+    assert channels(ERRANDS_NOTICES_CHANNELS="hook") == ["hook"]
+    assert channels(ERRANDS_NOTICES_CHANNELS="hook", ERRANDS_CHANNEL="discord:99") == ["discord:99"]
+    # A terminal that is only inferred is left out where there is none.
+    assert channels(ERRANDS_NOTICES_CHANNELS="terminal;hook") == ["hook"]
+
+
+@pytest.mark.spec("N7")
+def test_a_session_is_its_inbox_or_a_conversation_on_a_server(hooked: Person) -> None:
+    def channels(target: str) -> list[str]:
+        return list(hooked.types("run", "--json", "--channel", target, "--", "true").object["channels"])
+
+    assert channels("session:chat-7") == ["inbox:chat-7"]
+    assert channels("session:ses_abc") == ["session:ses_abc"]
+    first = hooked.types("ls", "--json").objects[-1]["id"]
+    hooked.waits_until_told(first, owner="chat-7")
+    assert len(hooked.types("notices", "--json", "--owner", "chat-7").objects) == 1
+
+
+@pytest.mark.trap(41)
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("hok", "did you mean hook?"),
+        ("apprise", "channel apprise is not configured; write [channels.apprise]"),
+        ("hook:elsewhere", "has one target only"),
+        ("discord:general", "needs a target: the id of a channel"),
+        ("Hook!", "names no channel; write NAME or NAME:TARGET"),
+    ],
+)
+def test_an_address_that_means_nothing_is_refused(hooked: Person, words: str, reason: str) -> None:
+    answer = hooked.types("run", "--channel", words, "--", "true", code=2)
+    assert reason in answer.err
+    assert hooked.types("ls", "--json").objects == []
+
+
+@pytest.mark.spec("L15")
+def test_a_template_keeps_its_channels(hooked: Person, receiver: Receiver) -> None:
+    hooked.types("template", "save", "hello", "--channel", "hook", "--", "true")
+    hooked.types("template", "run", "hello")
+    receiver.waits_for(1)
+
+
+@pytest.mark.spec("N5")
+@pytest.mark.trap(15)
+def test_what_was_given_up_is_listed_and_sent_again(hooked: Person, receiver: Receiver) -> None:
+    receiver.mood = 410
+    task = hooked.types("run", "--json", "--channel", "hook", "--", "true").object
+    deadline = time.monotonic() + 20
+    while not (dead := hooked.types("notices", "--dead", "--json").objects):
+        assert time.monotonic() < deadline
+    [notice] = dead
+    assert (notice["state"], notice["channel"], notice["run_id"]) == ("dead", "hook", task["run_id"])
+    assert "the answer is 410" in hooked.types("notices", "--dead").out
+    doctor = hooked.types("doctor", code=1)
+    assert "1 notice could not be delivered" in doctor.out
+
+    receiver.mood = ""
+    assert "say which to send again" in hooked.types("notices", "retry", code=2).err
+    assert "was not given up" in hooked.types("notices", "retry", "999999", code=3).err
+    assert hooked.types("notices", "retry", str(notice["id"])).out == "1 notice will be sent again\n"
+    receiver.waits_for(1)
+    deadline = time.monotonic() + 20
+    while hooked.types("notices", "--undelivered", "--json").objects:
+        assert time.monotonic() < deadline
+    assert hooked.types("notices", "retry", "--all").out == "nothing was given up\n"
+    assert hooked.types("notices", "--dead").out == "no notice was given up\n"
+
+
+@pytest.mark.spec("X13")
+def test_channels_are_listed_and_tried(hooked: Person, receiver: Receiver) -> None:
+    listed = {each["name"]: each for each in hooked.types("channel", "ls", "--json").objects}
+    assert (listed["hook"]["kind"], listed["hook"]["trouble"]) == ("webhook", None)
+    assert listed["discord"]["target"] == "1234"
+    assert {"inbox", "session", "terminal", "desktop"} <= set(listed)
+    assert "hook" in hooked.types("channel", "ls").out
+
+    assert hooked.types("channel", "test", "hook").out == "hook has taken a message\n"
+    assert receiver.posted[0].value["title"] == "errands says hello"
+    receiver.mood = 500
+    assert "the answer is 500" in hooked.types("channel", "test", "hook", code=1).err
+    assert "is an inbox" in hooked.types("channel", "test", "inbox", code=2).err
+    assert (
+        "there is no channel 'hook' of kind discord" in hooked.types("channel", "discord", "hook", code=2).err
+    )
+
+
+@pytest.mark.spec("X13")
+@pytest.mark.trap(41)
+@pytest.mark.parametrize(
+    ("settings", "wrong"),
+    [
+        ('[channels.hook]\nkind = "webhok"\nurl = "http://x"', ""),
+        ('[channels.webhook]\nurl = "http://x"', "channels.webhook.secret: is missing"),
+        ('[channels.webhook]\nurl = "x"\nsecret = "env:X"', "channels.webhook.url: 'x' is no address"),
+        ('[channels.webhook]\nurl = "http://x"\nsecret = "s"', "a secret does not stand here"),
+        ('[channels.webhook]\nurl = "http://x"\nsecret = "env:X"\nulr = 1', "did you mean url?"),
+        ('[channels.discord]\ntoken = "env:X"\nallowed = ["ada"]', "is no list of user ids"),
+        ('[channels.discord]\ntoken = "env:X"\nlisten = "yes"', "is neither true nor false"),
+        ('[channels.apprise]\ntargets = "slack://"', "is no table of URLs"),
+        ('[channels]\nhook = "http://x"', "channels.hook: is a channel; write [channels.hook]"),
+        ('[channels.mine]\nurl = "http://x"', "channels.mine.kind: is missing"),
+        ("[notices]\nchannels = [1]", "is no list of channels"),
+    ],
+)
+def test_a_wrong_setting_is_named(newcomer: Person, settings: str, wrong: str) -> None:
+    configure(newcomer, settings)
+    answer = newcomer.types("config", "check", code=1 if wrong else 0)
+    assert wrong in answer.out + answer.err
+
+
+def test_a_project_cannot_say_where_output_is_sent(newcomer: Person) -> None:
+    (newcomer.cwd / "errands.toml").write_text('[channels.webhook]\nurl = "http://x"\nsecret = "env:X"\n')
+    try:
+        answer = newcomer.types("config", "check", code=1)
+        assert "a project cannot decide this" in answer.out + answer.err
+    finally:
+        (newcomer.cwd / "errands.toml").unlink()
+
+
+@pytest.mark.spec("X15")
+def test_doctor_looks_at_channels(hooked: Person) -> None:
+    assert "channel hook is ready (webhook)" in hooked.types("doctor", code=None).out
+    secret = Path(f"{hooked.home}-secret")
+    secret.chmod(0o644)
+    assert f"chmod 600 {secret}" in hooked.types("doctor", code=1).out
+    secret.unlink()
+    assert "channel hook: the secret" in hooked.types("doctor", code=1).out
+
+
+@pytest.mark.spec("X7")
+def test_channels_complete(hooked: Person) -> None:
+    names = hooked.types("complete", "fish", "--", "run", "--channel", "").out
+    assert "hook\twebhook" in names
+    assert "terminal" in names
