@@ -23,11 +23,11 @@ def test_the_version_is_written_once() -> None:
     assert f"## {errands.__version__}" in (ROOT / "CHANGELOG.md").read_text()
 
 
-def test_the_base_install_needs_nothing_but_the_grammar_of_bash() -> None:
+def test_the_base_install_needs_nothing_but_the_grammar_of_bash_and_a_calendar() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     needed = {re.split(r"[^\w-]", each)[0] for each in project["dependencies"]}
 
-    assert needed == {"tree-sitter", "tree-sitter-bash"}
+    assert needed == {"cronsim", "tree-sitter", "tree-sitter-bash", "tzdata"}
 
 
 def test_an_editable_install_is_a_plain_path() -> None:

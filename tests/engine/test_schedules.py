@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,8 +16,6 @@ from errands.model.errors import AlreadyActive, BadValue, IllegalMove
 from errands.model.view import View
 from errands.testing.clock import HandClock
 from errands.testing.engines import TestEngine, embedded, until
-
-from .daemons import Daemons, eventually, lines
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 TICK: dict[str, Any] = {"daemon.tick": "20ms"}
@@ -401,81 +396,3 @@ def test_nothing_can_wait_for_a_task_that_has_no_end(clock: HandClock, client: E
     task = client.submit(Draft(command="true", every=HOUR))
     with pytest.raises(BadValue, match="runs again and again"):
         client.submit(Draft(command="true", after=(task.id,)))
-
-
-# With real daemons and a real clock.
-
-
-@pytest.mark.spec("T3", "T10")
-@pytest.mark.trap(43, 46)
-@pytest.mark.fault("F2")
-@pytest.mark.parametrize(
-    ("place", "when"),
-    [
-        ("errands.engine.scheduler.Scheduler.turn", "after"),  # before the commit
-        ("errands.engine.belfry.Belfry.tell", "before"),  # after it, before the claim
-        ("errands.engine.supervisor.Supervisor.start", "before"),  # claimed, not started
-    ],
-)
-def test_a_daemon_that_dies_at_a_slot_runs_it_once(
-    daemons: Daemons, client: Engine, tmp_path: Path, place: str, when: str
-) -> None:
-    witness = tmp_path / "witness"
-    daemons.start_doomed(place, when)
-    task = client.submit(Draft(command=f"echo run >> {witness}", every=timedelta(seconds=1), max_runs=1))
-    daemons.wait_for_doom()
-    assert lines(witness) == []
-    daemons.start()
-    eventually(lambda: client.store.view(task.id).state == "done")
-
-    assert lines(witness) == ["run"]
-    records = client.schedules.ledger(task.id)
-    assert [each.run for each in records if each.outcome in ("ran", "late")] == [1]
-
-
-@pytest.mark.spec("T3", "T10")
-@pytest.mark.trap(43)
-@pytest.mark.fault("F37")
-def test_two_daemons_run_a_slot_once_and_soon(daemons: Daemons, client: Engine, tmp_path: Path) -> None:
-    witness = tmp_path / "witness"
-    first = daemons.start()
-    bootstrap.start_daemon(daemons.home)  # becomes nobody: the first holds the home
-    task = client.submit(Draft(command=f"echo run >> {witness}", every=timedelta(seconds=1), max_runs=2))
-    eventually(lambda: len(lines(witness)) == 1)
-    os.kill(first, signal.SIGKILL)
-    os.waitpid(first, 0)
-    daemons.start()
-    eventually(lambda: client.store.view(task.id).state == "done")
-
-    assert lines(witness) == ["run", "run"]
-    ledger = client.schedules.ledger(task.id)
-    assert {each.run for each in ledger if each.outcome in ("ran", "late")} == {1, 2}
-    first_slot = min(each.slot for each in ledger)
-    started = min(run.started_at for run in client.store.history(task.id) if run.started_at)
-    assert started - first_slot < timedelta(seconds=1.5)
-
-
-@pytest.mark.spec("T3")
-@pytest.mark.trap(57)
-def test_a_daemon_with_a_schedule_that_is_far_off_does_nothing(daemons: Daemons, client: Engine) -> None:
-    client.submit(Draft(command="true", every=HOUR))
-    client.submit(Draft(command="true", cron="0 0 1 1 *"))
-    daemons.start()
-    eventually(lambda: client.bell.is_answered())
-    before = _switches(daemons.pid)
-    eventually(_after(0.5))
-
-    assert _switches(daemons.pid) - before < 20
-
-
-def _switches(pid: int) -> int:
-    """Tell how often a process has given up the processor by itself, as each time it waits."""
-    with open(f"/proc/{pid}/status") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("voluntary_ctxt_switches"))
-
-
-def _after(seconds: float) -> Callable[[], bool]:
-    import time
-
-    end = time.monotonic() + seconds
-    return lambda: time.monotonic() >= end
