@@ -16,10 +16,12 @@ import pytest
 
 from errands.engine.scheduler import Scheduler
 from errands.model.cron import times
+from errands.model.hearing import Hearing
 from errands.model.record import evolve
 from errands.model.slot import hear
 from errands.model.trigger import Cron, Every
 from errands.testing.clock import START
+from errands.testing.samples import sample_task
 
 from .worlds import World, expanded
 
@@ -306,4 +308,24 @@ def test_a_second_a_slot_for_a_week_is_caught_up_with_in_bounded_steps(tmp_path:
 
     assert len(world.started) == 1
     assert sum(each.count for each in world.store.slots(world.task.id)) == 7 * DAY // (10 * SECOND)
+    world.close()
+
+
+@pytest.mark.trap(52, 55)
+def test_a_schedule_whose_zone_is_gone_is_paused_and_told_and_keeps_no_other_back(tmp_path: Path) -> None:
+    world = World(tmp_path, SCHEDULES["twice a day"])
+    other = sample_task("other-222222", trigger=SCHEDULES["every 10m"])
+    with world.store:
+        world.store.add_standing(other, Hearing(heard=START, next_at=START + 10 * MINUTE))
+        world.store.db.write(
+            "UPDATE tasks SET standing = replace(standing, 'America/New_York', 'Gone/City') WHERE id = ?",
+            (world.task.id,),
+        )
+    world.clock.turn(DAY)
+    world.look()
+
+    assert world.store.view(world.task.id).state == "paused"
+    assert world.store.view(other.id).latest.number == 1
+    (notice,) = world.store.unread("user")
+    assert "there is no time zone 'Gone/City'" in notice.body
     world.close()

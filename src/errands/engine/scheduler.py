@@ -9,7 +9,10 @@ from __future__ import annotations
 import logging
 from datetime import datetime, timedelta
 
+from errands.engine.settle import notice_body
+from errands.engine.telling import tell
 from errands.model.duration import spoken
+from errands.model.errors import BadValue
 from errands.model.grid import heard_at, next_active, slots
 from errands.model.record import evolve
 from errands.model.slot import RAN, hear
@@ -54,15 +57,21 @@ class Scheduler:
             schedule = task.trigger
             if not isinstance(schedule, (Every, Cron)):
                 continue
-            is_far = hearing.heard - now > FURTHEST
-            for record in self._store.slots(task.id, after=now):
-                if is_far or record.outcome not in RAN:
-                    self._store.take_back(task.id, record, _until(schedule, record, now))
-            back = spoken(hearing.heard - now)
-            self._store.add_event(task.id, "clock went back", run=None, now=now, detail=f"by {back} or more")
-            self._store.hear(
-                task.id, since=hearing.heard, until=now, next_at=first_hearing(schedule, task.id, after=now)
-            )
+            try:
+                self._rewind(task, schedule, hearing, now)
+            except BadValue as error:
+                self._pause(task, error, now)
+
+    def _rewind(self, task: Task, schedule: Schedule, hearing: Hearing, now: datetime) -> None:
+        store = self._store
+        is_far = hearing.heard - now > FURTHEST
+        next_at = first_hearing(schedule, task.id, after=now)
+        for record in store.slots(task.id, after=now):
+            if is_far or record.outcome not in RAN:
+                store.take_back(task.id, record, _until(schedule, record, now))
+        back = spoken(hearing.heard - now)
+        store.add_event(task.id, "clock went back", run=None, now=now, detail=f"by {back} or more")
+        store.hear(task.id, since=hearing.heard, until=now, next_at=next_at)
 
     def turn(self, now: datetime) -> list[str]:
         """Hear what is due; give the tasks that changed by it. Call it inside a transaction."""
@@ -80,15 +89,19 @@ class Scheduler:
     ) -> bool:
         store = self._store
         is_in_turn = schedule.misfire == "all"
-        heard = hear(
-            schedule,
-            task.id,
-            heard=hearing.heard,
-            now=now,
-            is_busy=is_busy,
-            taken=frozenset(each.slot for each in store.slots(task.id, after=hearing.heard)),
-            waiting=store.waiting_slots(task.id) if is_in_turn else (),
-        )
+        try:
+            heard = hear(
+                schedule,
+                task.id,
+                heard=hearing.heard,
+                now=now,
+                is_busy=is_busy,
+                taken=frozenset(each.slot for each in store.slots(task.id, after=hearing.heard)),
+                waiting=store.waiting_slots(task.id) if is_in_turn else (),
+            )
+        except BadValue as error:
+            self._pause(task, error, now)
+            return True
         starts = heard.run is not None
         is_last = schedule.max_runs is not None and hearing.runs + int(starts) >= schedule.max_runs
         next_at = None if is_last else heard.next_at
@@ -103,6 +116,17 @@ class Scheduler:
         if is_last and is_in_turn:
             store.drop_waiting(task.id, "it has run as often as it should")
         return bool(records)
+
+    def _pause(self, task: Task, error: BadValue, now: datetime) -> None:
+        """Pause a task whose schedule means nothing any more, as when its zone is gone, and tell of it."""
+        _LOG.error("task %s is paused: %s", task.id, error)
+        self._store.listen_at(task.id, None)
+        self._store.move_task(task.id, "pause", now=now)
+        body = notice_body(
+            task=task.id, run=f"{task.id}.1", state="paused", description=task.description,
+            command=task.action.line, error=f"it is paused, its schedule cannot be heard: {error}",
+        )  # fmt: skip
+        tell(self._store, task, f"{task.id}.1", f"paused {now:%Y-%m-%d %H:%M:%S}", body=body, now=now)
 
 
 def first_hearing(schedule: Schedule, task_id: str, *, after: datetime) -> datetime | None:
