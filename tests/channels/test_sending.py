@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from errands.engine.engine import Engine
 from errands.engine.home import Home
 from errands.model.draft import Draft
 from errands.runners import linux
+from errands.testing.engines import embedded
 from tests.engine.daemons import Daemons, eventually, finished
 
 from .receiver import Receiver
@@ -150,3 +152,12 @@ def test_a_daemon_stays_small_whatever_channels_need(
     rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
     [pss] = [int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:")]
     assert pss < 25 * 1024
+
+
+async def test_what_an_embedding_program_leaves_unsent_is_sent_by_the_daemon(
+    daemons: Daemons, client: Engine, home: Home, receiver: Receiver
+) -> None:
+    async with embedded(home.path) as engine:
+        receiver.moods = [500]
+        await engine.finished("true", channels=("hook",))
+    await asyncio.to_thread(receiver.waits_for, 1)

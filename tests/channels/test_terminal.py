@@ -51,6 +51,7 @@ class Shell:
     @property
     def target(self) -> str:
         pid = self.child.pid
+        assert pid is not None
         return f"{os.readlink(f'/proc/{pid}/fd/0')}@{pid}{started(pid)}"
 
     def close(self) -> None:

@@ -58,7 +58,7 @@ class Connected:
                 self._lock.release()
             try:
                 counts = self._engine.store.counts()
-                awaited = self._engine.store.next_hearing() is not None
+                awaited = self._engine.store.next_hearing() is not None or bool(self._engine.store.queues())
             finally:
                 self._engine.close()
             if (

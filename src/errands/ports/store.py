@@ -234,7 +234,9 @@ if TYPE_CHECKING:
         def undelivered(self, *, given_up: bool = False) -> list[Notice]:
             """List what could not be sent yet or was given up, or only the latter."""
 
-        def forget_notices(self, *, before: datetime) -> int: ...
+        def forget_notices(self, *, before: datetime) -> int:
+            """Drop what was delivered, or given up although it is that old; what waits is kept."""
+
 
         # Sessions of agents.
         def add_session(self, session: Session) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -67,7 +68,7 @@ def test_what_is_told_only_sometimes_says_so(hooked: Person) -> None:
 
 @pytest.mark.spec("N7")
 def test_the_conversation_decides_and_then_the_configuration(hooked: Person) -> None:
-    def channels(*options: str, **environ: str) -> list[str]:
+    def channels(*options: str, **environ: Any) -> list[str]:
         return list(hooked.types("run", "--json", *options, "--", "true", **environ).object["channels"])
 
     assert channels() == []

@@ -166,9 +166,10 @@ class NoticeRows(Table):
         return self.db.write(
             """
             DELETE FROM outbox
-            WHERE state = 'delivered' AND delivered_at < ? AND id < (SELECT max(id) FROM outbox)
+            WHERE (state = 'delivered' AND delivered_at < ? OR state IN ('unknown', 'dead') AND created_at < ?)
+              AND id < (SELECT max(id) FROM outbox)
             """,
-            (micros(before),),
+            (micros(before), micros(before)),
         ).rowcount
 
     def _outbox(self, where: str, *values: Any) -> list[Notice]:

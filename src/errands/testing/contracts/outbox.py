@@ -92,6 +92,17 @@ class OutboxContract:
             store.delivered([first.id], now=START)
         assert [each.id for each in waiting(store)] == [second.id]
 
+    def test_what_is_over_is_forgotten_in_time_and_what_waits_is_not(self, store: Store) -> None:
+        for number in (1, 2, 3, 4):
+            add(store, number)
+        first, second, third, fourth = (each.id for each in waiting(store))
+        with store:
+            store.delivered([first], now=START)
+            store.give_up([second], "dead", error="down")
+            assert store.forget_notices(before=START) == 0
+            assert store.forget_notices(before=START + SECOND) == 2
+        assert [each.id for each in store.undelivered()] == [third, fourth]
+
     @pytest.mark.trap(15)
     def test_what_was_given_up_is_listed_and_can_be_sent_again(self, store: Store) -> None:
         for number in (1, 2, 3):
