@@ -1,0 +1,131 @@
+"""Schedules at the command line: what is said, shown and refused."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from errands.frontends.cli.fields import ALONE, ALWAYS, OF_STANDING
+
+from .person import Person
+
+
+@pytest.mark.spec("T1", "X7")
+@pytest.mark.trap(49)
+def test_the_reply_names_the_rule_and_the_next_time(person: Person) -> None:
+    every = person.types("run", "--name", "lint", "--every", "30m", "true")
+    cron = person.types("run", "--cron", "@daily", "--tz", "Asia/Tokyo", "--notify", "never", "true")
+
+    assert re.match(r"scheduled lint-\w+: every 30m; next run 20\S+ \S+ \(in 29m 59s\)", every.out)
+    assert "errands notices tells what is new" in every.out
+    assert "cron 0 0 * * * (Asia/Tokyo); next run" in cron.out
+
+
+@pytest.mark.spec("T1")
+@pytest.mark.trap(48)
+def test_a_preview_shows_five_times_and_starts_nothing(person: Person) -> None:
+    before = len(person.types("ls", "--json", "--all").objects)
+    words = ("--cron", "30 9 * * 1-5", "--tz", "America/New_York")
+    shown = person.types("run", "--preview", *words, "true")
+    asked = person.types("ask", "--preview", "--json", *words, "hello").object
+    once = person.types("run", "--preview", "--json", "--at", "2030-01-01T00:00Z", "true").object
+
+    assert "cron 30 9 * * 1-5 (America/New_York); nothing is started" in shown.out
+    assert len(re.findall(r"= 09:30 America/New_York", shown.out)) == 5
+    assert len(asked["next_runs"]) == 5
+    assert once["next_runs"] == ["2030-01-01T00:00:00Z"]
+    assert len(person.types("ls", "--json", "--all").objects) == before
+
+
+@pytest.mark.spec("T2", "T5", "X7")
+def test_a_schedule_is_shown_fired_paused_and_goes_on(person: Person) -> None:
+    task_id = person.types("run", "-q", "--every", "1h", "--max-runs", "9", "echo hello").out.strip()
+    assert person.types("fire", task_id, "--wait").out == "hello\n"
+    view = person.sees(task_id)
+
+    assert list(view) == [*ALWAYS, *list(ALONE)[:-2], *OF_STANDING, *list(ALONE)[-2:]]
+    assert (view["state"], view["task_state"], view["run_state"]) == ("active", "active", "completed")
+    assert (view["schedule"], view["run_count"], view["max_runs"], view["runs"]) == ("every 1h", 1, 9, 1)
+    assert (view["next_run_at"] == view["next_runs"][0], len(view["next_runs"])) == (True, 5)
+    assert view["last_run_at"] == view["started_at"]
+    shown = person.types("show", task_id).out
+    assert re.search(r"runs +1 of 9\n", shown)
+    assert re.search(r"next run +20", shown)
+    row = person.types("ls").out.partition(task_id)[2].splitlines()[0]
+    assert "active" in row
+    assert "every 1h · next in 59m" in row
+    assert "last completed" in row
+
+    assert person.types("pause", task_id).out == f"paused {task_id}  (errands unpause {task_id})\n"
+    assert person.sees(task_id)["next_run_at"] is None
+    assert [each["id"] for each in person.types("ls", "--json", "--state", "paused").objects] == [task_id]
+    assert person.types("unpause", task_id).out.startswith(f"scheduled {task_id}: every 1h; next run")
+    assert person.types("cancel", task_id).out.startswith(f"{task_id}  ")
+    assert person.sees(task_id)["state"] == "cancelled"
+    assert "cleared 1 task" in person.types("clear", task_id).out
+
+
+@pytest.mark.spec("T10")
+def test_what_became_of_every_time_is_shown(person: Person) -> None:
+    task_id = person.types("run", "-q", "--every", "1s", "--max-runs", "1", "true").out.strip()
+    assert person.types("wait", task_id).code == 0
+    shown = person.types("schedule", task_id)
+    told = person.types("schedule", "--json", task_id).object
+
+    assert re.search(r"DUE +OUTCOME +RUN", shown.out)
+    assert re.search(r"ran +1\n", shown.out)
+    assert (told["state"], told["run_count"], told["next_runs"]) == ("done", 1, [])
+    assert [(slot["outcome"], slot["run"]) for slot in told["slots"]] == [("ran", 1)]
+
+
+@pytest.mark.spec("T4")
+def test_stopping_ends_the_run_and_leaves_the_schedule(person: Person) -> None:
+    task_id = person.types("run", "-q", "--every", "1h", "sleep 600").out.strip()
+    run_id = person.types("fire", "-q", task_id).out.strip()
+    assert run_id == f"{task_id}.1"
+    person.types("stop", task_id)
+
+    view = person.sees(task_id)
+    assert (view["state"], view["run_state"]) == ("active", "cancelled")
+    person.types("cancel", task_id)
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["pause"], "runs once, so it cannot be paused; errands cancel ends it"),
+        (["unpause"], "runs once"),
+        (["schedule"], "runs once and has no schedule"),
+        (["fire"], "errands restart runs it again"),
+    ],
+)
+def test_a_task_that_runs_once_has_no_schedule(person: Person, words: list[str], complaint: str) -> None:
+    task_id = person.finishes("true")
+    answer = person.types(*words, task_id, code=None)
+
+    assert answer.code != 0
+    assert complaint in answer.err
+
+
+@pytest.mark.spec("L15")
+def test_a_template_starts_a_schedule(person: Person) -> None:
+    person.types(
+        "template", "save", "hourly", "--every", "1h", "--active-hours", "9-17", "--tz", "UTC", "true"
+    )
+    task_id = person.types("template", "run", "-q", "hourly").out.strip()
+
+    assert person.sees(task_id)["schedule"] == "every 1h, within 9-17 (UTC)"
+    person.types("cancel", task_id)
+
+
+@pytest.mark.spec("X7")
+def test_ids_of_schedules_are_completed(person: Person) -> None:
+    once = person.finishes("true")
+    task_id = person.types("run", "-q", "--every", "1h", "true").out.strip()
+    offered = person.types("complete", "bash", "--", "pause", "").out
+
+    assert task_id in offered
+    assert once not in offered
+    assert "skip" in person.types("complete", "bash", "--", "run", "--misfire", "").out
+    person.types("cancel", task_id)
