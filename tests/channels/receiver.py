@@ -61,7 +61,7 @@ class Receiver:
 
 def _requests(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
     class Requests(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:  # noqa: N802  # the name that the library calls
+        def do_POST(self) -> None:  # the name that the library calls
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             mood = receiver.moods.pop(0) if receiver.moods else receiver.mood
             if not isinstance(mood, int):
@@ -70,7 +70,7 @@ def _requests(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
                 )
             self._answer(mood, body)
 
-        def do_GET(self) -> None:  # noqa: N802
+        def do_GET(self) -> None:
             self._answer("", b"")
 
         def _answer(self, mood: Mood, body: bytes) -> None:

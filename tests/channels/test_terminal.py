@@ -87,17 +87,23 @@ def test_the_line_being_typed_is_drawn_anew_and_runs_as_typed(shell: Shell) -> N
     shell.child.expect("\nhalf a line\r")
 
 
+def is_at_prompt(shell: Shell) -> bool:
+    try:
+        terminal.at_prompt(*shell.target.split("@"))
+        return True
+    except NotNow:
+        return False
+
+
 @pytest.mark.spec("N3")
 def test_no_letter_comes_in_the_midst_of_what_a_program_shows(shell: Shell) -> None:
     shell.child.sendline("cat")
+    shell.child.expect("cat")
     deadline = time.monotonic() + 10
-    while True:
-        try:
-            terminal.at_prompt(*shell.target.split("@"))
-        except NotNow as error:
-            assert error.after == terminal.BUSY
-            break
+    while is_at_prompt(shell):
         assert time.monotonic() < deadline
+    with pytest.raises(NotNow, match="a program runs in"):
+        terminal.show(letter(shell.target), 2000)
     shell.child.sendeof()
     shell.child.expect(re.escape(PROMPT))
     terminal.show(letter(shell.target), 2000)

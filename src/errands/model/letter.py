@@ -113,13 +113,13 @@ def text(letter: Letter, budget: int) -> str:
         return "\n".join([*lines, "More: errands show ID"])
     facts = facts_of(letter.notices[0])
     said = [f"{name}{line(str(facts[key]))}" for name, key in _FACTS if _is_worth(facts, key)]
-    ending = [_where(facts)]
-    room = budget - sum(len(each.encode()) + 1 for each in (*said, *ending))
-    for key in ("result", "answer"):
-        if facts.get(key):
-            said.append(quoted(str(facts[key]), max(SHORTEST, room)))
-            break
-    return clipped("\n".join([*said, *ending]), budget)
+    ending = _where(facts)
+    budget -= len(ending.encode()) + 1
+    answer = facts.get("result") or facts.get("answer")
+    if answer:
+        room = budget - sum(len(each.encode()) + 1 for each in said)
+        said.append(quoted(str(answer), max(SHORTEST, room)))
+    return "\n".join([clipped("\n".join(said), budget), ending] if said else [ending])
 
 
 # What a letter says of a task beside how it ended; the words before each are ours.
