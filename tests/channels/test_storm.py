@@ -53,7 +53,7 @@ def test_all_arrive_once_and_in_order(client: Engine, home: Home, tmp_path: Path
     arrived: dict[str, list[int]] = defaultdict(list)
     for content in keys.values():
         for each in content:
-            name, _, number = each.partition(":")[2].rpartition(".")
-            arrived[name].append(int(number))
+            name, _, which = each.partition(":")[2].rpartition(".")
+            arrived[name].append(int(which))
     assert arrived == {task: list(range(1, RUNS + 1)) for task in tasks}
     assert {notice.address.channel for notice in client.store.undelivered()} == {"dead"}

@@ -76,7 +76,7 @@ async def test_a_letter_without_an_answer_may_have_arrived(
 async def test_a_receiver_that_hangs_is_not_waited_for_for_ever(
     webhook: Webhook, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(post.request.__kwdefaults__, "timeout", 0.1)
+    monkeypatch.setattr(post, "TIMEOUT", 0.1)
     receiver.moods = ["hang"]
     with pytest.raises(Unacknowledged, match="timed out"):
         await webhook.deliver(letter(""))

@@ -49,13 +49,11 @@ class Reply:
             return None
 
 
-def request(
-    method: str, url: str, content: bytes | None, headers: Mapping[str, str], *, timeout: float = TIMEOUT
-) -> Reply:
+def request(method: str, url: str, content: bytes | None, headers: Mapping[str, str]) -> Reply:
     """Send one request; anything but a good answer raises what the notifier understands."""
     parts = urlsplit(url)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = kind(parts.hostname or "", parts.port, timeout=timeout)
+    connection = kind(parts.hostname or "", parts.port, timeout=TIMEOUT)
     try:
         try:
             connection.request(method, _path(url), body=content, headers=dict(headers))
