@@ -342,7 +342,9 @@ def _channels(context: Context) -> Iterator[Finding]:
             yield Finding(level="fail", text=f"channel {name}: {trouble}", advice=advice)
             continue
         for path in secrets_of(settings):
-            yield from _permission(path, 0o600)
+            if os.stat(path).st_mode & 0o077:
+                text = f"channel {name}: others can read its secret {path}"
+                yield Finding(level="fail", text=text, advice=f"chmod 600 {path}")
         yield Finding(level="ok", text=f"channel {name} is ready ({kind_of(name, channels)})")
     for each in context.config.notices.channels:
         if each.partition(":")[0] not in (*channels, *READY):
