@@ -83,7 +83,7 @@ def open_engine(
 def make_loops(home: Home, config: Config, *, is_after_reboot: bool) -> Loops:
     """Put the loops together; whoever runs them must hold the lock of the home."""
     from errands.engine.loops import Loops
-    from errands.processes import bots, start_sender
+    from errands.processes import bots, start_listener, start_sender
     from errands.runners.pool import ShimPool
 
     return Loops(
@@ -94,6 +94,7 @@ def make_loops(home: Home, config: Config, *, is_after_reboot: bool) -> Loops:
         clock=SystemClock(),
         output=_output(),
         start_sender=lambda line: start_sender(home, line),
+        start_listener=lambda line: start_listener(home, line),
         kept=bots(home, config) if config.channels else (),
         is_after_reboot=is_after_reboot,
     )

@@ -1,6 +1,7 @@
-"""The processes beside the daemon: the sender, which delivers notices, and the bot on Discord.
+"""The processes beside the daemon: the sender, which delivers notices, the listener, which hears of events,
+and the bot on Discord.
 
-Bootstrap's other half: these need channels and whatever those need, which the daemon shall never load.
+Bootstrap's other half: these need channels, sources and whatever those need, which the daemon never loads.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _LOG_LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 _SENDER = "import sys; from errands.processes import run_sender; sys.exit(run_sender())"
+_LISTENER = "import sys; from errands.processes import run_listener; sys.exit(run_listener())"
 _BOT = "import sys; from errands.processes import run_kept_discord; sys.exit(run_kept_discord(sys.argv[1]))"
 
 
@@ -52,6 +54,11 @@ def _start(home: Home, line: socket.socket, *words: str) -> int:
     )
 
 
+def start_listener(home: Home, line: socket.socket) -> int:
+    """Start the listener, likewise."""
+    return _start(home, line, _LISTENER)
+
+
 def run_sender() -> int:
     """Be the process that delivers notices, one at a time; its standard input is the line to the daemon."""
     import asyncio
@@ -62,7 +69,7 @@ def run_sender() -> int:
     from errands.bootstrap import SystemClock, open_engine, open_home
     from errands.channels import make
     from errands.engine.notifier import Notifier
-    from errands.engine.sender import send
+    from errands.engine.sender import serve
     from errands.model.errors import ErrandsError
     from errands.model.mask import Mask
 
@@ -70,7 +77,11 @@ def run_sender() -> int:
     home = open_home()
     lock = os.open(home.sender, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     fcntl.flock(lock, fcntl.LOCK_EX)
-    engine = open_engine(home, configuration.load(cwd="/"))
+    try:
+        engine = open_engine(home, configuration.load(cwd="/"))
+    except ErrandsError as error:  # what waits is sent when it is corrected
+        logging.getLogger("errands.notifier").error("nothing is sent: %s", error)
+        return 1
 
     def mask(task_id: str) -> Mask:
         try:
@@ -78,16 +89,43 @@ def run_sender() -> int:
         except ErrandsError:  # its task was cleared: well-known tokens are hidden all the same
             return Mask({})
 
-    async def serve() -> None:
+    async def deliver() -> None:
         channels = engine.config.channels
         notifier = Notifier(
             engine.store, lambda name: make(name, channels.get(name, {})), SystemClock(), mask=mask
         )
-        await send(notifier, socket.socket(fileno=0))
+        await serve(notifier, socket.socket(fileno=0))
 
     loop = asyncio.new_event_loop()
-    loop.run_until_complete(serve())
+    loop.run_until_complete(deliver())
     # A thread that still waits for an answer would keep us; what it sent is sent again under the same key.
+    os._exit(0)
+
+
+def run_listener() -> int:
+    """Be the process in which sources live, one at a time; its standard input is the line to the daemon."""
+    import asyncio
+    import fcntl
+    import logging
+
+    from errands import config as configuration
+    from errands.bootstrap import open_engine, open_home
+    from errands.engine.listener import Listener
+    from errands.engine.sender import serve
+    from errands.sources import make
+
+    logging.basicConfig(level=logging.WARNING, format=_LOG_LINE)
+    home = open_home()
+    lock = os.open(home.listener, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    engine = open_engine(home, configuration.load(cwd="/"))
+
+    async def listen() -> None:
+        await serve(Listener(engine, make), socket.socket(fileno=0))
+
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(listen())
+    # A thread that still waits for a change or an answer would keep us.
     os._exit(0)
 
 

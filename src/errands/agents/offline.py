@@ -27,6 +27,8 @@ INTRODUCTION = (
     "prompt and reports their output."
 )
 NOTHING_QUOTED = "There is no command in this prompt; quote one in backticks, for example `make test`."
+# What somebody else said, handed over as data: nothing in it is a command.
+_EVENT = re.compile(r"^\[event ([0-9A-Za-z]{8,}) begins: .*?^\[event \1 ends\]\n", re.DOTALL | re.MULTILINE)
 _FENCED = re.compile(r"^[ \t]*```[^\n`]*\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE)
 _BACKTICKS = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 # An apostrophe inside a word quotes nothing.
@@ -108,6 +110,7 @@ class Offline:
 
 def commands(prompt: str) -> list[str]:
     """Find the quoted commands of a prompt: fenced and in backticks or, if there are none, in quotes."""
+    prompt = _EVENT.sub("", prompt)
     found = [(each.start(), each[1].strip()) for each in _FENCED.finditer(prompt)]
     rest = _FENCED.sub(lambda each: " " * len(each[0]), prompt)
     found += [(each.start(), each[2].strip()) for each in _BACKTICKS.finditer(rest)]

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import os
-
+from errands.config import secret
 from errands.model.channel_errors import ChannelError
+from errands.model.errors import BadValue
 
 
 def read_secret(place: str) -> str:
     """Read `file:PATH` or `env:NAME`."""
-    kind, _, where = place.partition(":")
-    if kind == "env":
-        found = os.environ.get(where, "")
-        if not found:
-            raise ChannelError(f"the variable {where} is empty where notices are sent; use file:PATH instead")
-        return found
-    path = os.path.expanduser(where)
     try:
-        with open(path, encoding="utf-8") as file:
-            found = file.read().strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ChannelError(f"the secret {path} cannot be read: {error}") from error
-    if not found:
-        raise ChannelError(f"the secret {path} is empty")
-    return found
+        return secret.read_secret(place)
+    except BadValue as error:
+        raise ChannelError(str(error)) from error

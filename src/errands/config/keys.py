@@ -49,7 +49,7 @@ class Key:
 _PERSONAL = (
     "runs.shell", "approval.allow", "approval.yes", "approval.expires", "agents.depth", "agents.fan_out",
     "agents.unattended", "notices.channels",
-    "schedules.most", "schedules.backoff",
+    "schedules.most", "schedules.backoff", "events.listen", "events.github",
 )  # fmt: skip
 
 
@@ -103,6 +103,12 @@ KEYS = (
         "text",
         "the time zone of schedules that name none, such as `Europe/Vienna`; `local` is that of the machine",
     ),
+    _key(
+        "events.listen",
+        "text",
+        "where webhooks are delivered; other machines reach it only if this is not the loopback interface",
+    ),
+    _key("events.github", "text", "the API of GitHub; the token is sent there"),
     _key("retention.enabled", "flag", "whether finished tasks are removed by themselves"),
     _key("retention.keep", "duration", "how long a finished task is kept"),
     _key("retention.history", "duration", "how long the earlier runs of a task are kept"),
@@ -165,6 +171,11 @@ VARIABLES = {
     "ERRANDS_DEPTH": "in an agent's task: how deep it stands below a person's",
     "ERRANDS_EXIT_CODE": "in a `--finally` command: the exit code of the run",
     "ERRANDS_OUTCOME": "in a `--finally` command: how the run ended",
+    "ERRANDS_EVENT_SOURCE": "in a run that came of an event: its source, such as `file`",
+    "ERRANDS_EVENT_SUBJECT": "in a run that came of an event: what was watched",
+    "ERRANDS_EVENT_SUMMARY": "in a run that came of an event: the last signal, in a line",
+    "ERRANDS_EVENT_COUNT": "in a run that came of an event: how many signals it came of",
+    "ERRANDS_EVENT_FILE": "in a run that came of an event: the file with all of them, as JSON",
     "ERRANDS_BOOT_ID_FILE": "in tests: a file that is read in place of the system's boot id",
 }
 

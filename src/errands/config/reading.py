@@ -51,6 +51,7 @@ class Reading:
         self.values: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
         self.values["lanes"] = dict(LANES)
         self.values["channels"] = {}
+        self.values["webhooks"] = {}
         self.backends: dict[str, Mapping[str, Any]] = {}
         self.origin: dict[str, str] = {}
         self.problems: list[Problem] = []
@@ -61,6 +62,7 @@ class Reading:
             lanes=self.values["lanes"],
             backends=self.backends,
             channels=self.values["channels"],
+            webhooks=self.values["webhooks"],
             origin=self.origin,
             **sections,
         )
@@ -113,8 +115,8 @@ class Reading:
         path = f"{section}.{name}"
         if section == "agents" and isinstance(raw, dict):
             return self.backend(source, name, raw, project=project)
-        if section == "channels":
-            return self.channel(source, name, raw, project=project)
+        if section in ("channels", "webhooks"):
+            return self.table(source, section, name, raw, project=project)
         key = key_of(section, name)
         if key is None:
             known = [k.name for k in KEYS if k.section == section]
@@ -143,13 +145,16 @@ class Reading:
         self.backends[name] = settings
         self.origin[path] = source
 
-    def channel(self, source: str, name: str, settings: Any, *, project: bool) -> None:
-        """Take the settings of a channel, if those of its kind are well."""
-        from errands.config.channels import complaints
+    def table(self, source: str, section: str, name: str, settings: Any, *, project: bool) -> None:
+        """Take the settings of a channel or a webhook, if those of its kind are well."""
+        if section == "channels":
+            from errands.config.channels import complaints
+        else:
+            from errands.config.webhooks import complaints
 
-        path = f"channels.{name}"
+        path = f"{section}.{name}"
         if project:
-            # They name places to which the output of tasks is sent.
+            # They name places to which the output of tasks is sent, and whom to believe.
             return self.problem(
                 source, path, f"a project cannot decide this; set it in your file, {self.user}"
             )
@@ -157,7 +162,7 @@ class Reading:
         for key, advice in found:
             self.problem(source, f"{path}.{key}" if key else path, advice)
         if not found:
-            self.values["channels"][name] = settings
+            self.values[section][name] = settings
             self.origin[path] = source
 
 

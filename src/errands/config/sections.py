@@ -77,6 +77,12 @@ class Notices:
 
 
 @record
+class Events:
+    listen: str = "127.0.0.1:7390"
+    github: str = "https://api.github.com"
+
+
+@record
 class Approval:
     allow: tuple[str, ...] = ()
     ask: tuple[str, ...] = ()
@@ -98,7 +104,7 @@ class Config:
     """The whole configuration; `origin` says where each value that is no default came from.
 
     `backends` has the settings of each agent by its name, as they stand below `[agents.NAME]`; `channels`
-    those of each channel, below `[channels.NAME]`.
+    those of each channel, below `[channels.NAME]`, `webhooks` those of each place where deliveries come in.
     """
 
     daemon: Daemon = Daemon()
@@ -107,7 +113,9 @@ class Config:
     agents: Agents = Agents()
     backends: Mapping[str, Mapping[str, Any]] = {}
     channels: Mapping[str, Mapping[str, Any]] = {}
+    webhooks: Mapping[str, Mapping[str, Any]] = {}
     schedules: Schedules = Schedules()
+    events: Events = Events()
     retention: Retention = Retention()
     store: Store = Store()
     notices: Notices = Notices()
@@ -121,6 +129,7 @@ SECTIONS = {
     "runs": Runs,
     "agents": Agents,
     "schedules": Schedules,
+    "events": Events,
     "retention": Retention,
     "store": Store,
     "notices": Notices,

@@ -15,11 +15,13 @@ from contextlib import asynccontextmanager, nullcontext, suppress
 from datetime import datetime
 
 from errands.engine import calls
+from errands.engine.announcing import news
 from errands.engine.asynchronous import AsyncEngine, Line
 from errands.engine.engine import Engine
 from errands.engine.gate import LANE, LOOK, Gate
 from errands.engine.held import Held
 from errands.engine.prompting import DEPTH
+from errands.engine.speech import Speech
 from errands.engine.waiting import LOOK as LOOK_AGAIN
 from errands.model.action import Prompt
 from errands.model.agent_errors import AgentError
@@ -27,7 +29,15 @@ from errands.model.draft import Draft
 from errands.model.errors import ErrandsError, StoreError
 from errands.model.fork import PREAMBLE
 from errands.model.run import task_of
-from errands.model.session import RECENT_TOOLS, USAGE, Session, session_name, system_prompt
+from errands.model.session import (
+    RECENT_TOOLS,
+    USAGE,
+    Session,
+    chat_prompt,
+    is_conversation,
+    session_name,
+    system_prompt,
+)
 from errands.model.span import caller, calling
 from errands.model.view import View
 from errands.ports.agent import Activity, Call, Decision, Ran, Spec
@@ -35,6 +45,7 @@ from errands.ports.agent import Activity, Call, Decision, Ran, Spec
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.model.approval import Approval
+    from errands.model.letter import Letter
     from errands.model.risk.verdict import Reason
     from errands.model.session import Waiting
     from errands.ports.agent import Usage
@@ -59,17 +70,20 @@ class RunDesk:
         if not isinstance(action, Prompt):
             raise AgentError(f"{run_id} is no agent's run")
         self._action = action
+        is_chat = is_conversation(self._task)
         self.run = run_id
         self.session = session_name(task_id)
         self.spec = Spec(
             agent=action.agent,
             cwd=action.cwd,
-            system=system_prompt(self._task.description),
+            system=chat_prompt(self._task.owner) if is_chat else system_prompt(self._task.description),
             model=action.model,
             tools=action.tools,
             depth=action.depth,
             budget=action.budget,
+            streams=is_chat,
         )
+        self._speech = Speech(engine.home.run(run_id)) if is_chat else None
         self._held = Held(engine.home.run(run_id))
         self._gate = Gate(engine.home.path)
         self._one_at_a_time = asyncio.Lock()
@@ -78,7 +92,7 @@ class RunDesk:
         self._events: list[tuple[str, str, datetime]] = []
         self._is_noted = True
         with self._store:
-            self._store.add_exchange(run_id, action.text)
+            self._store.add_exchange(run_id, self._occasioned(action.text))
         exchange = self._store.exchange(run_id)
         assert exchange is not None
         self.text = exchange.text
@@ -88,6 +102,17 @@ class RunDesk:
         current = self._store.session(task_id)
         is_mine = current is not None and (self._is_resume or current.run == self._number)
         self.own: Session | None = current if is_mine else None
+
+    def _occasioned(self, text: str) -> str:
+        """Add to a prompt what its run came of, if it came of events."""
+        from errands.engine.occasion import occasion, told
+        from errands.model.trigger import On
+
+        trigger = self._task.trigger
+        if not isinstance(trigger, On):
+            return text
+        signals = occasion(self._store, self._task, self._store.run(self.run))
+        return told(text, trigger, signals, self._engine.home.run(self.run)) if signals else text
 
     @property
     def _is_resume(self) -> bool:
@@ -111,6 +136,18 @@ class RunDesk:
         with self._store:
             self._store.add_session(self.own)
 
+    def news(self) -> list[Letter]:
+        """Give what was reported to a chat since its last turn; of any other task nothing."""
+        return [] if self._speech is None else news(self._store, self._task)
+
+    def has(self, words: str) -> bool:
+        """Tell whether words stand in the conversation, if it is kept here."""
+        return any(words in each for each in self.messages(self.session) or ())
+
+    def announced(self, letter: Letter) -> None:
+        with self._store:
+            self._store.delivered([each.id for each in letter.notices], now=self._engine.clock.now())
+
     @property
     def fork(self) -> str | None:
         return self._action.fork
@@ -131,6 +168,10 @@ class RunDesk:
     # What an agent is doing.
 
     def note(self, event: Activity) -> None:
+        if self._speech is not None:
+            self._speech.note(event)
+        if event.kind == "piece":
+            return  # it is part of a text that is still to come
         match event.kind:
             case "tool":
                 self._tools = [*self._tools, "_".join(event.name.split()) or "tool"][-RECENT_TOOLS:]

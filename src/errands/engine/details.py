@@ -6,7 +6,7 @@ from errands.model.action import Prompt
 from errands.model.approval import evidence_of
 from errands.model.errors import StoreUnreadable
 from errands.model.record import fields
-from errands.model.trigger import as_plain, standing
+from errands.model.trigger import On, as_plain, standing
 from errands.model.view import approval_json, plain_value
 
 TYPE_CHECKING = False
@@ -50,7 +50,17 @@ def _standing(engine: Engine, task: Task) -> dict[str, Any]:
             {name: plain_value(getattr(each, name)) for name in fields(each)}
             for each in engine.schedules.ledger(task.id)
         ],
+        "watch": _watch(engine, task),
+        "watched": task.action.watch or None,
     }
+
+
+def _watch(engine: Engine, task: Task) -> dict[str, Any] | None:
+    if not isinstance(task.trigger, On):
+        return None
+    from errands.engine.watching import watch_json
+
+    return watch_json(engine.store, task.id)
 
 
 def _action(engine: Engine, task: Task) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from errands.model.record import evolve
 from errands.model.run import Run
 from errands.model.span import caller, executing
 from errands.model.task import Task
+from errands.model.trigger import On
 from errands.ports.runner import Launch, Step
 
 TYPE_CHECKING = False
@@ -169,6 +170,7 @@ class Dispatcher:
                 "ERRANDS_RUN_ID": run.id,
                 "ERRANDS_RUN_DIR": directory,
                 "ERRANDS_PROGRESS": f"{directory}/progress",
+                **(self._event(task, task.trigger, run, directory) if isinstance(task.trigger, On) else {}),
             },
             cap=limits.output,
             timeout=None if limits.timeout is None else max(limits.timeout.total_seconds() - run.spent, 0.1),
@@ -183,6 +185,16 @@ class Dispatcher:
         if isinstance(action, Prompt):
             return launch
         return launch if action.sandbox is None else self._enclosed(launch, action.sandbox)
+
+    def _event(self, task: Task, trigger: On, run: Run, directory: str) -> dict[str, str]:
+        """Leave what a run came of where its process finds it."""
+        from errands.engine import occasion
+
+        signals = occasion.occasion(self._store, task, run)
+        if not signals:
+            return {}
+        occasion.leave(trigger, signals, directory)
+        return occasion.variables(trigger, signals, directory)
 
     def _steps(self, action: Shell) -> tuple[Step, ...]:
         return (

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from errands.model.progress import Progress
 
-_OWN = ("output.log", "output.tail", "progress", "control", "held", "held.new")
+_OWN = ("output.log", "output.tail", "progress", "control", "held", "held.new", "speech", "event.json")
 
 
 @record
@@ -49,6 +49,11 @@ class Home:
     def sender(self) -> str:
         """The lock of the process that delivers notices: there is one at a time."""
         return f"{self.path}/sender.lock"
+
+    @property
+    def listener(self) -> str:
+        """The lock of the process that hears of events, likewise."""
+        return f"{self.path}/listener.lock"
 
     def run(self, run_id: str) -> str:
         return f"{self.path}/runs/{run_id}"

@@ -12,7 +12,7 @@ from errands.engine.enclosing import bubblewrap
 from errands.engine.evidence import DEFAULT_PATH, fingerprint, inner_print, resolved
 from errands.engine.surroundings import TEMPORARY, Here
 from errands.model.action import Prompt, Shell
-from errands.model.approval import Evidence, digest, evidence_text
+from errands.model.approval import Evidence, digest, evidence_text, read_evidence
 from errands.model.draft import check
 from errands.model.errors import Denied
 from errands.model.record import evolve, record
@@ -72,10 +72,14 @@ class Judging:
         environ = os.environ if draft.environ is None else draft.environ
         raw: Any = getattr(environ, "_data", environ)  # the bytes behind os.environ are quicker to get at
         cwd = os.path.abspath(draft.cwd or os.getcwd())
+        watch = "" if draft.on is None else _watched(draft.on)
         if draft.prompt is not None:
-            return prompt_ruling(Prompt(text=draft.prompt, agent=draft.agent or "", cwd=cwd, environment=""))
+            prompt = Prompt(text=draft.prompt, agent=draft.agent or "", cwd=cwd, environment="")
+            if watch:
+                prompt = evolve(prompt, env=draft.env, watch=watch)
+            return self.rule_again(prompt, environ)
         key: object = (
-            draft.command, draft.then, draft.before, draft.lastly, draft.input, draft.sandbox, cwd,
+            draft.command, draft.then, draft.before, draft.lastly, draft.input, draft.sandbox, cwd, watch,
             tuple(draft.env.items()) if draft.env else None,
             raw.get(b"PATH", raw.get("PATH")), raw.get(b"HOME", raw.get("HOME")),
         )  # fmt: skip
@@ -93,6 +97,7 @@ class Judging:
             before=draft.before,
             lastly=draft.lastly,
             input=draft.input,
+            watch=watch,
         )
         ruling, is_lasting = self._judged(action, environ, draft.sandbox)
         if is_lasting and key is not None:
@@ -103,9 +108,15 @@ class Judging:
 
     def rule_again(self, action: Action, environ: Mapping[str, str]) -> Ruling:
         """Judge what a task would run now; its environment is the one it was launched with."""
-        if isinstance(action, Prompt):
+        if not isinstance(action, Prompt):
+            return self._judged(action, environ)[0]
+        if not action.watch:
             return prompt_ruling(action)
-        return self._judged(action, environ)[0]
+        # The prompt itself does nothing; what is run to see whether it is time to ask it does.
+        watched = Shell(commands=(action.watch,), cwd=action.cwd, environment="", env=action.env)
+        ruling = self._judged(watched, environ)[0]
+        evidence = None if ruling.evidence is None else read_evidence(ruling.evidence)
+        return evolve(ruling, digest=digest(action, evidence))
 
     def _judged(
         self, action: Shell, environ: Mapping[str, str], walls: Walls = "none"
@@ -121,7 +132,7 @@ class Judging:
             witness,
             rules=self._rules,
             env=action.env,
-            hooks=(*action.before, *action.lastly),
+            hooks=(*action.before, *action.lastly, *([action.watch] if action.watch else ())),
         )
         evidence = self._evidence(judgement, witness, variables.get("PATH", DEFAULT_PATH))
         ruling = Ruling(
@@ -226,6 +237,12 @@ def prompt_ruling(prompt: Prompt) -> Ruling:
         evidence=None,
         sandbox=None,
     )
+
+
+def _watched(on: str) -> str:
+    from errands.model.watching import watched_line
+
+    return watched_line(on)
 
 
 def denied(judgement: Judgement) -> Denied:

@@ -18,7 +18,7 @@ from errands.model.order import ordered
 from errands.model.record import evolve
 from errands.model.risk.verdict import Reason
 from errands.model.task import Task
-from errands.model.trigger import Cron, Every, standing
+from errands.model.trigger import Cron, Every, On, standing
 from errands.model.view import first_view
 from errands.text import did_you_mean
 
@@ -171,7 +171,12 @@ class Launching:
             check_room(self._store, self._config)
             if isinstance(task.trigger, (Every, Cron)):
                 next_at = first_hearing(task.trigger, task.id, after=now)
-        return self._store.add_standing(task, Hearing(heard=now, next_at=next_at))
+        is_new = self._store.add_standing(task, Hearing(heard=now, next_at=next_at))
+        if is_new and isinstance(task.trigger, On):
+            from errands.model.watch import Watch
+
+            self._store.keep_watch(Watch(task_id=task.id))
+        return is_new
 
     def _shell(self, draft: Draft, ruling: Ruling, environ: Mapping[str, str], *, is_unseen: bool) -> Shell:
         return Shell(
@@ -183,13 +188,15 @@ class Launching:
             lastly=draft.lastly,
             input=draft.input,
             sandbox=ruling.sandbox,
+            watch=_watched(draft),
         )
 
-    def _prompt(self, draft: Draft, ruling: Ruling, environ: Mapping[str, str]) -> Prompt:
+    def _prompt(self, draft: Draft, ruling: Ruling, environ: Mapping[str, str], *, is_unseen: bool) -> Prompt:
         from errands.engine.prompting import asked
 
-        prompt = asked(draft, self._store, self._config, environ)
-        return evolve(prompt, cwd=ruling.cwd, environment=self._environments.take(environ, None))
+        prompt, watch = asked(draft, self._store, self._config, environ), _watched(draft)
+        kept = self._environments.take(environ, ruling.project if watch and is_unseen else None)
+        return evolve(prompt, cwd=ruling.cwd, environment=kept, watch=watch)
 
     def _way(self, judgement: Judgement, consent: Consent) -> Way | None:
         if consent == "none":
@@ -238,12 +245,16 @@ class Launching:
             label = slug(draft.name) if draft.name else command_slug(action.line)
             lane = "shell" if draft.lane is None else draft.lane
         else:
-            action = self._prompt(draft, ruling, environ)
+            action = self._prompt(draft, ruling, environ, is_unseen=is_unseen)
             label = slug(draft.name or " ".join(draft.prompt.split()[:4]))
             lane = draft.lane or self._config.backends.get(action.agent, {}).get("lane", "agent")
             timeout = self._config.agents.timeout
         self._check_lane(lane)
         trigger = drafted_trigger(draft, self._config, now=now)
+        if draft.on is not None:
+            from errands.engine.watching import checked
+
+            trigger = checked(trigger, self._store, self._config)
         return Task(
             id=new_id(label, os.urandom(8)),
             kind="shell" if draft.prompt is None else "agent",
@@ -324,6 +335,14 @@ def drafted_trigger(draft: Draft, config: Config, *, now: datetime) -> Trigger:
 
         zone = local_zone(os.environ if draft.environ is None else draft.environ)
     return trigger_of(draft, now=now, zone=zone)
+
+
+def _watched(draft: Draft) -> str:
+    if draft.on is None:
+        return ""
+    from errands.model.watching import watched_line
+
+    return watched_line(draft.on)
 
 
 def _due(task: Task, now: datetime) -> datetime | None:

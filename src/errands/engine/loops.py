@@ -19,6 +19,7 @@ from errands.engine.belfry import Belfry
 from errands.engine.dispatcher import Dispatcher
 from errands.engine.home import Home
 from errands.engine.janitor import Janitor
+from errands.engine.listening import Listening
 from errands.engine.scheduler import Scheduler
 from errands.engine.sending import Keeping, Sending
 from errands.engine.supervisor import Supervisor
@@ -54,6 +55,7 @@ class Loops:
         clock: Clock,
         output: OutputPort,
         start_sender: Callable[[socket.socket], int],
+        start_listener: Callable[[socket.socket], int],
         kept: Sequence[Callable[[socket.socket], int]] = (),
         is_after_reboot: bool = False,
     ) -> None:
@@ -77,6 +79,7 @@ class Loops:
         )
         self._scheduler = Scheduler(store)
         self._sending = Sending(store, clock, start_sender)
+        self._listening = Listening(store, start_listener)
         self._kept = [Keeping(each) for each in kept]
         self._janitor = Janitor(store, home, config, clock)
         self._belfry = Belfry(home.bell, self.look, self._expect)
@@ -110,6 +113,7 @@ class Loops:
             loop.create_task(self._sweep()),
         ]
         self._sending.open()
+        self._listening.open()
         for process in self._kept:
             process.open()
         self._turn()
@@ -125,6 +129,7 @@ class Loops:
         await asyncio.gather(*self._background, return_exceptions=True)
         self._background = []
         self._sending.close()
+        self._listening.close()
         for process in self._kept:
             process.close()
         self._belfry.close()
@@ -192,6 +197,7 @@ class Loops:
         self._dispatcher.look()
         self._supervisor.stop_requested()
         self._sending.ring()
+        self._listening.ring()
         self._sleep_until(due, now)
         self._is_worth_a_look = False
 
@@ -233,6 +239,7 @@ class Loops:
         self._belfry.tell(changed, ended=ended)
         if ended or asked:
             self._sending.ring()
+            self._listening.ring()
         self._watch_for_silence()
 
     def _sleep_until(self, due: datetime | None, now: datetime) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from errands.engine.gathering import give_up, is_waiting
 from errands.engine.settle import notice_body
 from errands.engine.telling import tell
 
@@ -31,8 +32,11 @@ def go_on(store: Store, task: Task, run: Run, outcome: Outcome, *, now: datetime
     elif task.state == "active" and outcome.task_state in ("paused", "failed"):
         store.listen_at(task.id, None)
         store.drop_waiting(task.id, f"the task is {outcome.task_state}")
+        give_up(store, task, now=now, reason=f"the task is {outcome.task_state}")
         _tell_of_failures(store, task, run, outcome, now)
-    elif outcome.task_state == "active" and store.waiting_slots(task.id):
+    elif outcome.task_state == "done":
+        give_up(store, task, now=now, reason="it has run as often as it should")
+    elif outcome.task_state == "active" and is_waiting(store, task):
         store.listen_at(task.id, now)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from datetime import datetime, timedelta
 
+from errands.engine.gathering import gather, give_up
 from errands.engine.settle import notice_body
 from errands.engine.telling import tell
 from errands.model.duration import spoken
@@ -78,8 +79,11 @@ class Scheduler:
         changed = []
         for task, hearing, is_busy in self._store.due_hearings(now=now, limit=BATCH):
             schedule = task.trigger
-            if task.state not in ("active", "proposed") or not isinstance(schedule, (Every, Cron)):
+            if task.state not in ("active", "proposed"):
                 self._store.listen_at(task.id, None)  # it has ended since
+            elif not isinstance(schedule, (Every, Cron)):
+                if gather(self._store, task, hearing, now, is_busy=is_busy or task.state == "proposed"):
+                    changed.append(task.id)
             elif self._hear(task, schedule, hearing, now, is_busy=is_busy or task.state == "proposed"):
                 changed.append(task.id)
         return changed
@@ -139,6 +143,7 @@ def close_books(store: Store, task: Task, *, now: datetime, reason: str) -> None
     """Write down what became of the slots that were due and not heard yet, when a trigger is made deaf."""
     hearing = store.hearing(task.id)
     schedule = task.trigger
+    give_up(store, task, now=now, reason=reason)
     if hearing is None or hearing.next_at is None or not isinstance(schedule, (Every, Cron)):
         return
     is_open = True

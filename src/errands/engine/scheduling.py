@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from errands.engine.gathering import is_waiting
 from errands.engine.scheduler import close_books, first_hearing
 from errands.model.errors import BadValue, IllegalMove
 from errands.model.grid import preview
 from errands.model.hearing import Hearing
-from errands.model.trigger import Cron, Every, standing
+from errands.model.trigger import Cron, Every, On, standing
+from errands.model.watch import Watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,6 +54,9 @@ class Scheduling:
             if task.state != "active":
                 check_room(self._store, engine.config)
                 self._move(task, "unpause", now)
+                if isinstance(task.trigger, On):
+                    # What happened while it was deaf is not heard: the source is looked at anew.
+                    self._store.keep_watch(Watch(task_id=task_id))
                 begin(self._store, task, now=now)
         engine.bell.ring()
         return engine.light([task_id])[0]
@@ -138,6 +143,8 @@ def begin(store: Store, task: Task, *, now: datetime) -> None:
     next_at = None
     if isinstance(task.trigger, (Every, Cron)):
         next_at = first_hearing(task.trigger, task.id, after=now)
+    elif is_waiting(store, task):
+        next_at = now
     store.hear(task.id, since=hearing.heard, until=now, next_at=next_at)
     store.note_result(task.id, failures=0, result=hearing.result)
 

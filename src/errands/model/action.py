@@ -25,7 +25,8 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 class Shell:
     """Commands run in order, stopping at the first that fails; hooks around them do not change the outcome.
 
-    `environment` is the digest of the launcher's whole environment, `env` what was added to it.
+    `environment` is the digest of the launcher's whole environment, `env` what was added to it. `watch` is a
+    line that is run now and then, to see whether the commands shall be.
     """
 
     commands: tuple[Command, ...]
@@ -36,6 +37,7 @@ class Shell:
     lastly: tuple[Command, ...] = ()
     input: Input = "none"
     sandbox: Sandbox | None = None
+    watch: str = ""
 
     @property
     def line(self) -> str:
@@ -47,7 +49,7 @@ class Shell:
 class Prompt:
     """A prompt for an agent, with all that its runs must never lose: this is the frozen launch specification.
 
-    `fork` names the session whose history the first run begins with.
+    `fork` names the session whose history the first run begins with, `watch` is that of commands.
     """
 
     text: str
@@ -60,6 +62,7 @@ class Prompt:
     depth: int = 0
     budget: Mapping[str, int] = {}
     fork: str | None = None
+    watch: str = ""
 
     @property
     def line(self) -> str:

@@ -86,15 +86,20 @@ def evidence_of(task: Task) -> Evidence | None:
     """Read what the verdict about a task rests on; what cannot be understood says whose it is."""
     if task.evidence is None:
         return None
-    import json
-
     try:
-        evidence = Evidence(**json.loads(task.evidence))
-        _plain(evidence)
+        return read_evidence(task.evidence)
     except (ValueError, TypeError, AttributeError) as error:
         raise StoreUnreadable(
             f"the evidence of task {task.id} is damaged ({error}); see `errands doctor`"
         ) from error
+
+
+def read_evidence(text: str) -> Evidence:
+    """Read what `evidence_text` wrote."""
+    import json
+
+    evidence = Evidence(**json.loads(text))
+    _plain(evidence)
     return evidence
 
 
@@ -107,7 +112,10 @@ def digest(action: Action, evidence: Evidence | None = None) -> str:
 
     facts: tuple[object, ...]
     if isinstance(action, Prompt):
-        facts = tuple(_ordered(getattr(action, name)) for name in fields(action) if name != "environment")
+        left_out = ("environment",) if action.watch else ("environment", "watch")
+        facts = tuple(_ordered(getattr(action, name)) for name in fields(action) if name not in left_out)
+        if evidence is not None:
+            facts = (*facts, _plain(evidence))
         return blake2b(plain_text(facts).encode(), digest_size=16).hexdigest()
     facts = (
         action.commands,
@@ -118,6 +126,7 @@ def digest(action: Action, evidence: Evidence | None = None) -> str:
         action.input,
         None if action.sandbox is None else (action.sandbox.writable, action.sandbox.network),
         None if evidence is None else _plain(evidence),
+        *([action.watch] if action.watch else []),
     )
     return blake2b(plain_text(facts).encode(), digest_size=16).hexdigest()
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 UNLIMITED = timedelta.max
 STANDING = ("every", "cron", "zone", "hours", "jitter", "misfire", "max_age", "max_runs")
+WATCHING = ("on", "on_options", "debounce", "max_wait", "rate")
 BUDGETS = ("input_tokens", "output_tokens", "total_tokens", "requests", "tool_calls", "cost_microdollars")
 
 
@@ -37,10 +38,10 @@ BUDGETS = ("input_tokens", "output_tokens", "total_tokens", "requests", "tool_ca
 class Draft:
     """None means the default: of the configuration, or, for `environ` and `cwd`, of the launching process.
 
-    With `every` or `cron` it is a standing task, which runs again and again; the fields from `zone` to
-    `max_runs` are about that. `UNLIMITED` (for memory and processes: 0) means no limit although the
-    configuration has one. `consent` says whether a person typed it, or the caller answers for it; `propose`
-    has it wait for a person anyway.
+    With `every`, `cron` or `on` it is a standing task, which runs again and again; the fields from `zone` to
+    `rate` are about that. `on` is a source and its subject, such as `file:src/**/*.py`. `UNLIMITED` (for
+    memory and processes: 0) means no limit although the configuration has one. `consent` says whether a
+    person typed it, or the caller answers for it; `propose` has it wait for a person anyway.
     """
 
     command: Command = ()
@@ -65,6 +66,11 @@ class Draft:
     misfire: Misfire | None = None
     max_age: timedelta | None = None
     max_runs: int | None = None
+    on: str | None = None
+    on_options: Mapping[str, str] | None = None
+    debounce: timedelta | None = None
+    max_wait: timedelta | None = None
+    rate: int | None = None
     batch: str | None = None
     key: str | None = None
     owner: str | None = None
@@ -129,7 +135,7 @@ def check(draft: Draft) -> None:
         raise BadValue(f"an output cap of {draft.output} bytes is too small; the least is 4096")
     if draft.at is not None and draft.at.tzinfo is None:
         raise BadValue(f"the start time {draft.at} has no time zone; give it one, such as datetime.now(UTC)")
-    for label in STANDING:
+    for label in (*STANDING, *WATCHING):
         if getattr(draft, label) is not None:
             from errands.model.standing import check_standing
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from errands.model.errors import BadValue
 from errands.model.trigger import MISFIRES, NOTHING, At, Cron, Every, Now
+from errands.model.watching import check_watching, watching
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,15 +21,16 @@ _OF_SCHEDULES = ("zone", "hours", "jitter", "misfire", "max_age")
 
 def check_standing(draft: Draft) -> None:
     """Refuse a schedule that is none, with a sentence that says what to change."""
-    given = [name for name in ("at", "every", "cron") if getattr(draft, name) is not None]
+    given = [name for name in ("at", "every", "cron", "on") if getattr(draft, name) is not None]
     if len(given) > 1:
         raise BadValue(f"a task has one trigger, not {' and '.join(given)}; leave one out")
     if draft.every is None and draft.cron is None:
         stray = [name for name in _OF_SCHEDULES if getattr(draft, name) is not None]
         if stray:
             raise BadValue(f"{stray[0]} is about a schedule; give every or cron too, or leave it out")
+    check_watching(draft)
     if draft.max_runs is not None and given in ([], ["at"]):
-        raise BadValue("max_runs is about a task that runs again and again; give every or cron too")
+        raise BadValue("max_runs is about a task that runs again and again; give every, cron or on too")
     if draft.max_runs is not None and draft.max_runs < 1:
         raise BadValue(f"max_runs cannot be {draft.max_runs}; the least is 1")
     if draft.every is not None and draft.every < SHORTEST:
@@ -40,12 +42,14 @@ def check_standing(draft: Draft) -> None:
             raise BadValue(f"{label} must be longer than nothing; leave it out for none")
     if draft.after:
         raise BadValue(
-            "a task that runs again and again waits for no other; leave out the schedule, or after"
+            "a task that runs again and again waits for no other; leave out the schedule or event, or after"
         )
 
 
 def trigger_of(draft: Draft, *, now: datetime, zone: str) -> Trigger:
     """Make the trigger that a draft asks for; `zone` is that of whoever says none."""
+    if draft.on is not None:
+        return watching(draft)
     if draft.every is None and draft.cron is None:
         return Now() if draft.at is None else At(time=draft.at)
     from errands.model.grid import next_active

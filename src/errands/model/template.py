@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from errands.model.action import Command
 
 _COMMANDS = ("then", "before", "lastly")
-_SPANS = ("timeout", "idle", "cpu", "grace", "every", "jitter", "max_age")
+_SPANS = ("timeout", "idle", "cpu", "grace", "every", "jitter", "max_age", "debounce", "max_wait")
 # They belong to whoever starts it: nobody consents once for all times.
 _UNKEPT = ("environ", "consent", "door", "propose")
 

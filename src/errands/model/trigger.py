@@ -68,13 +68,14 @@ class Cron:
 
 @record
 class On:
-    """Whenever something happens outside.
+    """Whenever something happens outside: `source` says where, `subject` to what.
 
     A burst of signals is one run: it starts when `debounce` has passed without another, and `max_wait` after
     the first at the latest. No more than `rate` runs are started in an hour.
     """
 
     source: str
+    subject: str = ""
     options: Mapping[str, str] = {}
     debounce: timedelta = timedelta(seconds=2)
     max_wait: timedelta = timedelta(seconds=30)
@@ -107,8 +108,9 @@ def described(trigger: Trigger) -> str:
             words = [f"every {exact(span)}"]
         case Cron(line=line, zone=zone):
             words = [f"cron {line} ({zone})"]
-        case On(source=source, options=options):
-            return " ".join([f"on {source}", *(f"{name}={value}" for name, value in options.items())])
+        case On(source=source, subject=subject, options=options):
+            said = [f"on {source}:{subject}" if subject else f"on {source}"]
+            return ", ".join([*said, *(f"{name} {value}" for name, value in options.items())])
     if trigger.hours:
         zone = "" if isinstance(trigger, Cron) else f" ({trigger.zone})"
         words.append(f"within {trigger.hours}{zone}")

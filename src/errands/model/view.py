@@ -71,7 +71,10 @@ class AgentView:
 
 @record
 class StandingView:
-    """What there is to tell of a task that runs again and again: when, since when, how often."""
+    """What there is to tell of a task that runs again and again: when, since when, how often.
+
+    One that waits for events has a `health`, when its source was last looked at, and when something happened.
+    """
 
     rule: str
     next_at: datetime | None
@@ -79,6 +82,9 @@ class StandingView:
     runs: int
     failures: int = 0
     max_runs: int | None = None
+    health: str | None = None
+    checked_at: datetime | None = None
+    signal_at: datetime | None = None
 
 
 @record
@@ -159,7 +165,9 @@ class View:
 def _way(address: Address) -> str:
     if address.channel == "inbox":
         return f"inbox of {address.target}"
-    return f"channel {address.channel} {address.target}".rstrip()
+    # What tells one terminal from a later one of the same name is of no use to a person.
+    target = address.target.partition("@")[0] if address.target.startswith("/dev/") else address.target
+    return f"channel {address.channel} {target}".rstrip()
 
 
 def unrun(task_id: str, created_at: datetime) -> RunView:
@@ -283,6 +291,9 @@ def as_json(view: View) -> dict[str, Any]:
         "last_run_at": run.started_at if standing is None else standing.last_at,
         "run_count": view.runs if standing is None else standing.runs,
         "max_runs": None if standing is None else standing.max_runs,
+        "health": None if standing is None else standing.health,
+        "checked_at": None if standing is None else standing.checked_at,
+        "last_event_at": None if standing is None else standing.signal_at,
         "waits": view.waits,
         "run_id": run.id if run.number else None,
         "span_id": span_id(run.id, run.created_at) if run.number else None,

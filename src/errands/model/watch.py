@@ -18,7 +18,7 @@ HEALTHS: tuple[Health, ...] = ("new", "well", "failing", "broken")
 class Watch:
     """`baseline` is what the source looked like when it was last heard, in words of its own.
 
-    A watch that signals too often is `broken_until` a time: until then nobody listens.
+    A watch that signals too often is `broken_until` a time: until then no run comes of what it hears.
     """
 
     task_id: str
@@ -32,7 +32,7 @@ class Watch:
 
 @record
 class Signal:
-    """Something that happened outside; `run` is the number of the run that came of it."""
+    """Something that happened outside; `run` is the number of the run that came of it, 0 if none will."""
 
     id: int
     task_id: str

@@ -69,12 +69,35 @@ if TYPE_CHECKING:
         """The part of the store that knows of events."""
 
         def keep_watch(self, watch: Watch) -> None: ...
+        def touch_watch(self, watch: Watch) -> None:
+            """Keep a watch whose baseline is still the same."""
+
         def watch(self, task_id: str) -> Watch | None: ...
         def watches(self) -> list[Watch]:
             """List the watches of active tasks."""
 
-        def add_signal(self, task_id: str, body: str, *, now: datetime, key: str | None = None) -> bool:
-            """Keep a signal until a run comes of it; False when one with this key was told before."""
+        def is_watched(self) -> bool:
+            """Tell whether any active task waits for events."""
+
+        def add_signal(
+            self, task_id: str, body: str, *, now: datetime, key: str | None = None, run: int | None = None
+        ) -> datetime | None:
+            """Keep a signal until a run comes of it, and give its time, which no other of the task has.
+
+            None when one with this key was told before. One of which no run comes has the run 0.
+            """
+
+        def waiting_signals(self, task_id: str) -> tuple[int, datetime | None, datetime | None]:
+            """Tell how many signals wait for a run, and the times of the first and the last."""
+
+        def last_signal(self, task_id: str) -> Signal | None:
+            """Give the last thing that was heard; what a task did itself is none."""
+
+        def event_runs(self, task_id: str, *, limit: int) -> list[datetime]:
+            """Tell when the latest runs that came of events were queued, newest first."""
+
+        def run_times(self, task_id: str, *, since: datetime) -> list[tuple[datetime, datetime | None]]:
+            """Tell when the runs that had not ended by a time began and ended, newest first."""
 
         def signals(self, task_id: str, *, run: int | None = None) -> list[Signal]:
             """Give the signals of a run, or those that wait for one, oldest first."""

@@ -158,6 +158,10 @@ class Context:
 
             names = [*self.config.channels, *READY]
             yield from ((name, kind_of(name, self.config.channels)) for name in dict.fromkeys(names))
+        elif what == "sources":
+            from errands.model.watching import KINDS
+
+            yield from ((f"{name}:", kind.subject) for name, kind in KINDS.items())
         elif what == "given up":
             yield from (
                 (str(notice.id), f"{notice.run_id} {notice.state}: {line(notice.error or '')}")

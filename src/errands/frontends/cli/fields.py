@@ -28,11 +28,15 @@ ALWAYS = {
     "created_by": "who started it",
     "updated_at": "when something about it last changed",
     "due_at": "when it shall start, or null",
-    "schedule": "when it runs again and again, in words such as `every 30m`, or null",
+    "schedule": "when it runs again and again, in words such as `every 30m` or `on file:src/*.py`, or null",
     "next_run_at": "when it runs next, or null",
     "last_run_at": "when it last ran, or null",
     "run_count": "how often it ran; retries are not counted",
     "max_runs": "after how many runs it is done, or null",
+    "health": "how the watch of a task that waits for events fares: `new`, `well`, `failing`, `broken`; "
+    "or null",
+    "checked_at": "when its source was last looked at, or null",
+    "last_event_at": "when something last happened there, or null",
     "waits": "how many tasks it waits for",
     "run_id": "the id of the latest run, `ID.NUMBER`",
     "span_id": "the span of that run in a trace",
@@ -103,10 +107,13 @@ OF_AGENTS = {
     "budget": "what a run of its agent may use",
     "result": "the latest answer, or null",
 }
-# Of a task with a schedule alone.
+# Of a task that runs again and again alone.
 OF_STANDING = {
-    "trigger": "the schedule: an object with `kind` and its settings, durations in seconds",
+    "trigger": "the schedule, or the event: an object with `kind` and its settings, durations in seconds",
     "next_runs": "its next five times",
     "slots": "what became of its latest times: objects with `slot`, `until`, `count`, `outcome` (`ran`, "
     "`late`, `coalesced`, `skipped`, `missed`, or `waiting` for its turn), `reason`, `run` and `at`",
+    "watched": "the line that is run now and then to see whether something happened, or null",
+    "watch": "of one that waits for events: an object with `health`, `checked_at`, `failures`, `error`, "
+    "`broken_until`, `waiting` (signals without a run) and `last_event`; otherwise null",
 }

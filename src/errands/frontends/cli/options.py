@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         "lanes",
         "templates",
         "channels",
+        "sources",
         "given up",
         "files",
         "directories",

@@ -109,6 +109,8 @@ def facts_of(context: Context, view: View) -> Iterator[tuple[str, str]]:
         yield f"step {number} of {len(steps)}" if len(steps) > 1 else "command", _written(command)
     for command in details.get("finally", ()):
         yield "finally", _written(command)
+    if details.get("watched"):
+        yield "now and then", visible(details["watched"])
     yield "directory", visible(view.cwd)
     if details.get("sandbox"):
         yield "sandbox", visible(walls(details["sandbox"]))

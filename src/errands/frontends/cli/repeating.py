@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.options import Option, whole_from_one
+from errands.frontends.cli.options import Option, Usage, whole_from_one
 from errands.frontends.cli.showing import ago, local, now
 from errands.model.duration import parse_duration
+from errands.model.sanitise import line
 from errands.model.trigger import MISFIRES
+from errands.text import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
     from typing import Any
 
@@ -17,6 +19,15 @@ if TYPE_CHECKING:
     from errands.frontends.cli.options import Arguments
     from errands.model.draft import Draft
     from errands.model.view import View
+
+
+def on_option(text: str) -> tuple[str, str]:
+    """Read NAME=VALUE."""
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise Usage(f"{text!r} is no option of a source; write NAME=VALUE, such as every=1m")
+    return name, value
+
 
 # What makes a standing task; templates can have them too.
 SCHEDULE = (
@@ -64,6 +75,42 @@ SCHEDULE = (
     ),
 )
 
+# What makes a task wait for events; the same.
+EVENT = (
+    Option(
+        flags=("--on",),
+        metavar="SOURCE:SUBJECT",
+        help="run it whenever this happens: file:PATTERN, command:LINE, github:OWNER/REPOSITORY, "
+        "webhook:NAME or task:ID",
+        completes="sources",
+    ),
+    Option(
+        flags=("--on-option",),
+        metavar="NAME=VALUE",
+        convert=on_option,
+        repeat=True,
+        help="an option of the source, such as every=1m or events=created (docs/events.md)",
+    ),
+    Option(
+        flags=("--debounce",),
+        metavar="DURATION",
+        convert=parse_duration,
+        help="how long nothing more must happen before it runs (default 2s)",
+    ),
+    Option(
+        flags=("--max-wait",),
+        metavar="DURATION",
+        convert=parse_duration,
+        help="run it so long after the first of a burst at the latest (default 30s)",
+    ),
+    Option(
+        flags=("--rate",),
+        metavar="N",
+        convert=whole_from_one,
+        help="at most so many runs in an hour; what happens beyond waits (default 60)",
+    ),
+)
+
 PREVIEW = Option(flags=("--preview",), help="say when it would run, and start nothing")
 
 
@@ -78,6 +125,11 @@ def schedule_of(arguments: Arguments) -> dict[str, Any]:
         "misfire": arguments.misfire,
         "max_age": arguments.max_age,
         "max_runs": arguments.max_runs,
+        "on": arguments.on,
+        "on_options": dict(arguments.on_option) or None,
+        "debounce": arguments.debounce,
+        "max_wait": arguments.max_wait,
+        "rate": arguments.rate,
     }
 
 
@@ -113,12 +165,30 @@ def _elsewhere(moment: datetime, zone: str | None) -> str:
     return "" if there.utcoffset() == moment.astimezone().utcoffset() else f" = {there:%H:%M} {zone}"
 
 
+def watch_facts(view: View, at: datetime) -> Iterator[tuple[str, str]]:
+    """Say how the watch of a task that waits for events fares."""
+    watch = (view.details or {}).get("watch")
+    if watch is None or view.standing is None:
+        return
+    fares = watch["health"]
+    if watch["failures"]:
+        fares += f", {plural(watch['failures'], 'look')} in a row failed"
+    yield "watch", f"{fares}: {line(watch['error'])}" if watch["error"] else fares
+    if view.standing.checked_at is not None:
+        yield "last look", f"{local(view.standing.checked_at)} ({ago(view.standing.checked_at, at=at)})"
+    last = watch["last_event"]
+    if last is not None and view.standing.signal_at is not None:
+        yield "last event", f"{line(last.get('text', ''))} ({ago(view.standing.signal_at, at=at)})"
+    if watch["waiting"]:
+        yield "waiting", f"{plural(watch['waiting'], 'signal')} for a run"
+
+
 def say_standing(context: Context, view: View) -> None:
     """Say that a task runs again and again, and when next: whoever meant something else sees it at once."""
     standing = view.standing
     assert standing is not None
     name = context.look.paint(view.id, "bold")
-    when = "never"
+    when = "when it happens" if standing.health else "never"
     if standing.next_at is not None:
         when = f"{local(standing.next_at)} ({ago(standing.next_at, at=now())})"
     told = {
@@ -126,4 +196,7 @@ def say_standing(context: Context, view: View) -> None:
         "on_failure": "errands notices tells if it fails",
         "on_change": "errands notices tells what is new",
     }.get(view.notify, "errands notices tells each end")
-    context.say(f"scheduled {name}: {standing.rule}; next run {when}  (errands schedule {view.id}; {told})")
+    word = "watching" if standing.health else "scheduled"
+    context.say(
+        f"{word} {name}: {line(standing.rule)}; next run {when}  (errands schedule {view.id}; {told})"
+    )

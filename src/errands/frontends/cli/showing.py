@@ -82,10 +82,16 @@ def repetition(view: View, *, at: datetime) -> str:
     standing, run = view.standing, view.latest
     assert standing is not None
     words = [line(standing.rule)]
+    if standing.health in ("failing", "broken"):
+        words.append(f"its watch is {standing.health}")
     if view.state == "proposed":
         words.append(waits_for(view, at=at))
     if standing.next_at is not None:
         words.append(f"next {ago(standing.next_at, at=at)}")
+    elif standing.checked_at is not None and standing.signal_at is None:
+        words.append(f"looked {ago(standing.checked_at, at=at)}")
+    if standing.signal_at is not None:
+        words.append(f"event {ago(standing.signal_at, at=at)}")
     if view.is_live:
         words.append("runs now" if run.state == "running" else f"run {run.number} waits")
     elif run.number and run.completed_at is not None:
@@ -166,6 +172,8 @@ def waits_for(view: View, *, at: datetime) -> str:
         return "needs a yes" + "".join(f": {line(reason.text)}" for reason in reasons[:1])
     if view.standing is not None:
         next_at = view.standing.next_at
+        if view.standing.health is not None and next_at is None:
+            return "waits for an event"
         return "waits for no time" if next_at is None else f"starts {ago(next_at, at=at)}"
     if view.due_at is not None and view.due_at > at:
         return f"starts {ago(view.due_at, at=at)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.frontends.cli.options import JSON, Option, Usage, whole_from_one
-from errands.frontends.cli.repeating import SCHEDULE, say_standing, schedule_of
+from errands.frontends.cli.repeating import EVENT, SCHEDULE, say_standing, schedule_of
 from errands.frontends.cli.showing import now, waits_for
 from errands.model.draft import UNLIMITED, Draft
 from errands.model.duration import parse_duration, parse_size
@@ -138,6 +138,7 @@ TRAITS = (
         completes="channels",
     ),
     *SCHEDULE,
+    *EVENT,
 )
 
 # What belongs to one start.
@@ -230,9 +231,10 @@ def check_reply(arguments: Arguments) -> None:
     """Refuse what excludes each other, before anything has started."""
     if getattr(arguments, "raw", False) and (arguments.json or not arguments.wait):
         raise Usage("--raw is about the output that --wait shows; give it with --wait, without --json")
-    if arguments.wait and (getattr(arguments, "every", None) or getattr(arguments, "cron", None)):
+    if arguments.wait and any(getattr(arguments, each, None) for each in ("every", "cron", "on")):
         raise Usage(
-            "a schedule has no end to wait for; leave out --wait, or run it now: errands fire ID --wait"
+            "what runs again and again has no end to wait for; "
+            "leave out --wait, or run it now: errands fire ID --wait"
         )
     if arguments.json and arguments.quiet:
         raise Usage("--json and --quiet exclude each other; give one of them")

@@ -62,6 +62,7 @@ def action_text(action: Action) -> str:
             **({"lastly": action.lastly} if action.lastly else {}),
             **({"input": action.input} if action.input != "none" else {}),
             **({"sandbox": _walls(action.sandbox)} if action.sandbox is not None else {}),
+            **({"watch": action.watch} if action.watch else {}),
         }
     )
 
@@ -71,7 +72,7 @@ def _prompt(prompt: Prompt) -> dict[str, Any]:
     values: dict[str, Any] = {
         name: dict(value) if name in ("env", "budget") else value
         for name in fields(prompt)
-        if name != "environment" and (value := getattr(prompt, name)) not in (None, {}, 0)
+        if name != "environment" and (value := getattr(prompt, name)) not in (None, {}, 0, "")
     }
     return values
 

@@ -50,6 +50,12 @@ _STANDING = """
     CASE WHEN tasks.standing IS NOT NULL THEN
         (SELECT started_at FROM runs AS past WHERE past.task = tasks.seq AND past.started_at IS NOT NULL
          ORDER BY past.number DESC LIMIT 1)
+    END,
+    CASE WHEN tasks.standing IS NOT NULL THEN
+        (SELECT health || ' ' || coalesce(checked_at, '') FROM watches WHERE watches.task = tasks.seq)
+    END,
+    CASE WHEN tasks.standing IS NOT NULL THEN
+        (SELECT max(at) FROM signals WHERE signals.task = tasks.seq AND signals.run IS NOT 0)
     END
 """
 # What a person calls the state of a task: that of its run, or its own.
@@ -70,7 +76,7 @@ _AGENT = f"""
 """
 _WIDTH = _TASK.count(",") + 1
 _RUN_END = _WIDTH + _RUN.count(",") + 1
-_WHOLE = _RUN_END + 5
+_WHOLE = _RUN_END + 7
 _COLUMNS = f"{_TASK}, {_RUN}, {_STANDING}, {_AGENT}"
 
 
@@ -355,7 +361,8 @@ def _standing_view(state: str, *columns: Any) -> StandingView:
     from errands.model.trigger import described
     from errands.stores.sqlite.rows import standing_from
 
-    text, next_at, runs, failures, last_at = columns
+    text, next_at, runs, failures, last_at, watch, signal_at = columns
+    health, _, checked_at = (watch or "").partition(" ")
     trigger = standing_from(text)
     return StandingView(
         rule=described(trigger),
@@ -364,6 +371,9 @@ def _standing_view(state: str, *columns: Any) -> StandingView:
         runs=runs,
         failures=failures,
         max_runs=trigger.max_runs,
+        health=health or None,
+        checked_at=moment(int(checked_at)) if checked_at else None,
+        signal_at=maybe_moment(signal_at),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.frontends.cli.options import JSON, Operand, Option, Verb, whole_from_one
-from errands.frontends.cli.repeating import times_lines
+from errands.frontends.cli.repeating import times_lines, watch_facts
 from errands.frontends.cli.showing import ago, local, now, state_word
 from errands.model.errors import BadValue
 from errands.model.sanitise import line
@@ -64,13 +64,14 @@ def _tell(context: Context, view: View, records: list[Slot]) -> None:
 def _facts(view: View) -> Iterator[tuple[str, str]]:
     standing, at = view.standing, now()
     assert standing is not None
-    yield "schedule", line(standing.rule)
+    yield "event" if standing.health else "schedule", line(standing.rule)
     if standing.last_at is not None:
         yield "last run", f"{local(standing.last_at)} ({ago(standing.last_at, at=at)}), {view.latest.state}"
     most = "" if standing.max_runs is None else f" of {standing.max_runs}"
     yield "runs", f"{standing.runs}{most}"
     if standing.failures:
         yield "failures", f"{standing.failures} in a row"
+    yield from watch_facts(view, at)
 
 
 def _table(context: Context, records: list[Slot]) -> list[str]:

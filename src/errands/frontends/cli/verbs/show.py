@@ -8,6 +8,7 @@ from errands.frontends.cli.context import masked_variables
 from errands.frontends.cli.door import is_person
 from errands.frontends.cli.lens import clean
 from errands.frontends.cli.options import JSON, Operand, Option, Verb, whole
+from errands.frontends.cli.repeating import watch_facts
 from errands.frontends.cli.showing import (
     activity,
     ago,
@@ -142,7 +143,7 @@ def _standing(view: View, at: datetime) -> Iterator[tuple[str, str]]:
     standing = view.standing
     if standing is None:
         return
-    yield "schedule", line(standing.rule)
+    yield "event" if standing.health else "schedule", line(standing.rule)
     if standing.next_at is not None:
         yield "next run", f"{local(standing.next_at)} ({ago(standing.next_at, at=at)})"
     if standing.last_at is not None:
@@ -150,6 +151,7 @@ def _standing(view: View, at: datetime) -> Iterator[tuple[str, str]]:
     yield "runs", f"{standing.runs}" + ("" if standing.max_runs is None else f" of {standing.max_runs}")
     if standing.failures:
         yield "failures", f"{standing.failures} in a row"
+    yield from watch_facts(view, at)
 
 
 def _agent_facts(view: View, details: Mapping[str, Any], at: datetime) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,26 @@
+"""Secrets: named in the configuration, kept in a file or a variable, never in the store."""
+
+from __future__ import annotations
+
+import os
+
+from errands.model.errors import BadValue
+
+
+def read_secret(place: str) -> str:
+    """Read `file:PATH` or `env:NAME`."""
+    kind, _, where = place.partition(":")
+    if kind == "env":
+        found = os.environ.get(where, "")
+        if not found:
+            raise BadValue(f"the variable {where} is empty where it is needed; use file:PATH instead")
+        return found
+    path = os.path.expanduser(where)
+    try:
+        with open(path, encoding="utf-8") as file:
+            found = file.read().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadValue(f"the secret {path} cannot be read: {error}") from error
+    if not found:
+        raise BadValue(f"the secret {path} is empty")
+    return found

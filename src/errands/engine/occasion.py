@@ -1,0 +1,91 @@
+"""The occasion of a run: the signals it came of, as its process and its agent see them.
+
+They are words of strangers. They stand in a file and in variables, and for an agent between two lines that
+nobody else can write; never in a line that a shell reads.
+"""
+
+from __future__ import annotations
+
+import os
+
+from errands.model.errors import ErrandsError
+from errands.model.plain import plain_text
+from errands.model.trigger import On
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.model.run import Run
+    from errands.model.task import Task
+    from errands.model.watch import Signal
+    from errands.ports.store import Store
+
+FILE = "event.json"
+LONGEST = 8000  # bytes of what an agent is told; the file has the rest
+_SUMMARY = 1000
+_CAUSES = ("event", "retry")
+
+
+def occasion(store: Store, task: Task, run: Run) -> list[Signal]:
+    """Give the signals that a run came of; a retry came of those of the run that failed."""
+    if run.cause not in _CAUSES or not isinstance(task.trigger, On):
+        return []
+    number = run.number
+    while number > 1 and store.run(f"{task.id}.{number}").cause == "retry":
+        number -= 1
+    return store.signals(task.id, run=number)
+
+
+def variables(trigger: On, signals: list[Signal], directory: str) -> dict[str, str]:
+    """Say in variables what a run came of; none of them has a line's end or anything unprintable in it."""
+    return {
+        "ERRANDS_EVENT_SOURCE": trigger.source,
+        "ERRANDS_EVENT_SUBJECT": _line(trigger.subject),
+        "ERRANDS_EVENT_SUMMARY": _line(_text(signals[-1]))[:_SUMMARY],
+        "ERRANDS_EVENT_COUNT": str(len(signals)),
+        "ERRANDS_EVENT_FILE": f"{directory}/{FILE}",
+    }
+
+
+def leave(trigger: On, signals: list[Signal], directory: str) -> None:
+    """Write the file that has all of it, before the run starts."""
+    head = plain_text({"source": trigger.source, "subject": trigger.subject, "count": len(signals)})
+    # What is kept of each is JSON already.
+    content = f'{head[:-1]}, "signals": [{", ".join(each.body for each in signals)}]}}\n'
+    try:
+        os.makedirs(directory, 0o700, exist_ok=True)
+        file = os.open(f"{directory}/{FILE}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with open(file, "w", encoding="utf-8") as stream:
+            stream.write(content)
+    except OSError as error:
+        raise ErrandsError(f"the event cannot be handed to the run: {error.strerror}") from error
+
+
+def told(text: str, trigger: On, signals: list[Signal], directory: str) -> str:
+    """Add what a run came of to its prompt, as data: the latest first, as much as there is room for."""
+    from errands.model.sanitise import fence
+
+    said: list[str] = []
+    size = 0
+    for each in reversed(signals):
+        size += len(each.body)
+        if said and size > LONGEST:
+            break
+        said.append(each.body[:LONGEST])
+    more = (
+        "" if len(said) == len(signals) else f"\n(and {len(signals) - len(said)} before: {directory}/{FILE})"
+    )
+    body = f"{len(signals)} from {trigger.source}:{trigger.subject}\n" + "\n".join(said) + more
+    return f"{text}\n\n{fence(body, boundary=os.urandom(8).hex(), label='event')}"
+
+
+def _text(signal: Signal) -> str:
+    import json
+
+    try:
+        return str(json.loads(signal.body)["text"])
+    except (ValueError, KeyError, TypeError):
+        return ""
+
+
+def _line(text: str) -> str:
+    return "".join(each if each.isprintable() else " " for each in text)

@@ -1,0 +1,81 @@
+"""A command as a source: what it prints or its exit code has changed, or it prints what was waited for.
+
+It is a shell line that was judged together with the task; the ground runs it, and never without a time-out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+from errands.model.duration import parse_duration
+from errands.model.trigger import On
+from errands.model.watching import option
+from errands.ports.source import Happening, Look, Printed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.source import Ground
+
+LONGEST_LINE = 2000  # characters in which a match is looked for
+
+
+class Command:
+    def __init__(self, trigger: On, ground: Ground) -> None:
+        self._ground = ground
+        self._line = trigger.subject
+        self._every = parse_duration(option(trigger, "every")).total_seconds()
+        self._timeout = parse_duration(option(trigger, "timeout")).total_seconds()
+        self._when = option(trigger, "when")
+        pattern = option(trigger, "match")
+        self._pattern = re.compile(pattern) if pattern else None
+        self._known: dict[str, Any] | None = None
+
+    async def open(self, baseline: str | None) -> None:
+        self._known = None if baseline is None else json.loads(baseline)
+
+    async def looks(self) -> AsyncIterator[Look]:
+        while True:
+            printed = await self._ground.execute(self._line, timeout=self._timeout)
+            found: dict[str, Any] = {
+                "code": printed.code,
+                "digest": printed.digest,
+                "match": self._match(printed),
+            }
+            happened = self._what(found)
+            self._known = found
+            happenings = (self._happening(happened, printed, found["match"]),) if happened else ()
+            yield Look(baseline=json.dumps(found, sort_keys=True), happenings=happenings)
+            await asyncio.sleep(self._every)
+
+    async def close(self) -> None: ...
+
+    def _match(self, printed: Printed) -> str | None:
+        if self._pattern is None:
+            return None
+        lines = printed.output.splitlines()
+        found = (self._pattern.search(line[:LONGEST_LINE]) for line in lines)
+        return next((each[0][:200] for each in found if each), None)
+
+    def _what(self, found: dict[str, Any]) -> str:
+        """Say what has changed since the look before; nothing is new at the first, but for a match."""
+        known = self._known or {}
+        if self._pattern is not None:
+            begins = found["match"] is not None and known.get("match") is None
+            return f"printed {found['match']!r}" if begins else ""
+        if not known:
+            return ""
+        if self._when != "output" and found["code"] != known["code"]:
+            return f"left with exit code {found['code']}, before with {known['code']}"
+        if self._when != "exit" and found["digest"] != known["digest"]:
+            return "printed something else"
+        return ""
+
+    def _happening(self, what: str, printed: Printed, match: str | None) -> Happening:
+        facts: dict[str, Any] = {"exit_code": printed.code, "output": printed.output}
+        if match is not None:
+            facts["match"] = match
+        return Happening(text=f"{self._line[:100]} {what}", facts=facts)

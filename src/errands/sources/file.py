@@ -1,0 +1,161 @@
+"""Files as a source: those that a pattern means were created, modified or deleted.
+
+The watcher only says that it is time to look. What has changed is found by comparing with what was seen last,
+so nothing is missed, however much happens at once and whoever was away meanwhile. What changes while the task
+itself runs is taken for its own doing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from datetime import UTC, datetime
+
+import watchfiles
+
+from errands.model.source_errors import SourceError
+from errands.model.trigger import On
+from errands.model.watching import option
+from errands.ports.source import Happening, Look
+from errands.sources.paths import Seen, pack, pattern_of, scan, unpack
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.source import Ground
+
+HEARTBEAT = 60.0  # seconds after which we look in any case
+UNDECIDED = 1.0  # seconds between two looks at what changed during a run that goes on
+PACE = 5  # looking takes at most one part in so many of the time
+SHORTEST_PAUSE = 0.05
+NAMED = 100  # files that a signal names
+
+
+class File:
+    def __init__(self, trigger: On, ground: Ground) -> None:
+        self._ground = ground
+        self._pattern = pattern_of(trigger.subject, cwd=ground.cwd, hidden=ground.home)
+        self._events = option(trigger, "events").split(",")
+        self._hears_itself = option(trigger, "during") == "heard"
+        self._marks: dict[str, str] | None = None
+        self._is_undecided = False
+        self._changed = asyncio.Event()
+        self._watching: asyncio.Task[None] | None = None
+
+    async def open(self, baseline: str | None) -> None:
+        self._marks = unpack(self._pattern, baseline)
+        if not os.path.isdir(self._pattern.root):
+            raise SourceError(f"there is no directory {self._pattern.root}; make it, or cancel the task")
+        # It watches from its first step on, which is before we look: what changes in between is seen twice.
+        self._watching = asyncio.get_running_loop().create_task(self._watch())
+        await asyncio.sleep(0)
+
+    async def looks(self) -> AsyncIterator[Look]:
+        assert self._watching is not None
+        while True:
+            self._changed.clear()
+            if self._watching.done():
+                self._watching.result()
+                raise SourceError("the watcher has ended")
+            began = time.monotonic()
+            seen = await asyncio.to_thread(scan, self._pattern)
+            took = time.monotonic() - began
+            happenings = self._compared(seen)
+            assert self._marks is not None
+            yield Look(baseline=pack(self._pattern, self._marks), happenings=happenings)
+            await asyncio.sleep(max(SHORTEST_PAUSE, took * PACE))
+            await self._rest()
+
+    async def close(self) -> None:
+        if self._watching is not None:
+            self._watching.cancel()
+            with suppress(Exception, asyncio.CancelledError):
+                await self._watching
+
+    async def _watch(self) -> None:
+        try:
+            async for _ in watchfiles.awatch(
+                self._pattern.root,
+                watch_filter=None,
+                debounce=200,
+                step=20,
+                recursive=self._pattern.is_deep,
+                ignore_permission_denied=True,
+            ):
+                self._changed.set()
+        finally:
+            self._changed.set()
+
+    async def _rest(self) -> None:
+        """Wait for a change, or, while it is open whose doing something was, for news of the task's run."""
+        if self._is_undecided and not self._changed.is_set():
+            await self._ground.wait(UNDECIDED)
+            return
+        try:
+            async with asyncio.timeout(HEARTBEAT):
+                await self._changed.wait()
+        except TimeoutError:
+            pass
+
+    def _compared(self, seen: dict[str, Seen]) -> tuple[Happening, ...]:
+        """Say what has changed, and remember it; what may be the task's own doing is left for later."""
+        known, since = self._marks, self._ground.since.timestamp()
+        if known is None:
+            # Nobody looked before; what changed since the task was made counts all the same.
+            known = {name: each.mark for name, each in seen.items() if each.changed <= since}
+            changes = [(name, "modified", each.changed) for name, each in seen.items() if name not in known]
+        else:
+            changes = [
+                (name, "modified" if name in known else "created", each.changed)
+                for name, each in seen.items()
+                if known.get(name) != each.mark
+            ]
+            changes += [(name, "deleted", self._deleted_at(name)) for name in known.keys() - seen.keys()]
+        heard: list[tuple[str, str]] = []
+        own: list[tuple[str, str]] = []
+        self._is_undecided = False
+        for (name, event, _), is_own in zip(changes, self._whose(changes), strict=True):
+            if is_own is None:
+                self._is_undecided = True
+                continue
+            if name in seen:
+                known[name] = seen[name].mark
+            else:
+                known.pop(name, None)
+            if event in self._events:
+                (own if is_own else heard).append((name, event))
+        self._marks = known
+        return tuple(self._happening(sorted(each), is_own=each is own) for each in (heard, own) if each)
+
+    def _whose(self, changes: list[tuple[str, str, float]]) -> list[bool | None]:
+        if self._hears_itself or not changes:
+            return [False] * len(changes)
+        return list(self._ground.are_own([datetime.fromtimestamp(at, UTC) for _, _, at in changes]))
+
+    def _deleted_at(self, name: str) -> float:
+        """Tell when a file was deleted, by its directory, or what is left of that."""
+        place = os.path.dirname(os.path.join(self._pattern.root, name))
+        while True:
+            try:
+                return os.stat(place).st_mtime
+            except OSError:
+                if place == "/":
+                    return time.time()
+                place = os.path.dirname(place)
+
+    def _happening(self, changes: list[tuple[str, str]], *, is_own: bool) -> Happening:
+        root = self._pattern.root
+        few = ", ".join(f"{name} {event}" for name, event in changes[:3])
+        more = f" and {len(changes) - 3} more" if len(changes) > 3 else ""
+        named = [{"path": _text(os.path.join(root, name)), "event": event} for name, event in changes[:NAMED]]
+        return Happening(
+            text=_text(few + more),
+            facts={"root": _text(root), "count": len(changes), "changes": named},
+            is_own=is_own,
+        )
+
+
+def _text(name: str) -> str:
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -1,0 +1,133 @@
+"""Paths: which files a pattern means, and what they look like now."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import zlib
+from collections.abc import Iterator
+
+from errands.model.record import record
+from errands.model.source_errors import SourceError
+
+# Directories that programs fill for themselves; a pattern that names one means it all the same.
+IGNORED = frozenset(
+    ".git .hg .svn .tox .venv __pycache__ node_modules .mypy_cache .pytest_cache .ruff_cache".split()
+)
+MOST = 50_000  # files that one watch may mean
+
+
+@record
+class Pattern:
+    """`root` is the directory below which all lies that `expression` fits; `hidden` is never meant."""
+
+    root: str
+    expression: re.Pattern[str]
+    is_deep: bool
+    names: frozenset[str]
+    hidden: str
+
+
+@record
+class Seen:
+    """A file as it was seen: `mark` changes with its content, `changed` is the time of its last change."""
+
+    mark: str
+    changed: float
+
+
+def pattern_of(text: str, *, cwd: str, hidden: str) -> Pattern:
+    """Read a pattern such as `src/**/*.py`; a directory means everything below it."""
+    whole = os.path.normpath(os.path.join(cwd, os.path.expanduser(text)))
+    if os.path.isdir(whole):
+        whole += "/**"
+    parts = whole.split("/")
+    literal = 0
+    while literal < len(parts) - 1 and not set(parts[literal]) & set("*?["):
+        literal += 1
+    rest = parts[literal:]
+    return Pattern(
+        root="/".join(parts[:literal]) or "/",
+        expression=re.compile(_expression("/".join(rest))),
+        is_deep=len(rest) > 1 or "**" in rest,
+        names=frozenset(parts),
+        hidden=os.path.realpath(hidden),
+    )
+
+
+def _expression(pattern: str) -> str:
+    found, place = "", 0
+    while place < len(pattern):
+        if pattern.startswith("**/", place):
+            found, place = found + "(?:[^/]+/)*", place + 3
+        elif pattern.startswith("**", place):
+            found, place = found + ".*", place + 2
+        elif pattern[place] == "*":
+            found, place = found + "[^/]*", place + 1
+        elif pattern[place] == "?":
+            found, place = found + "[^/]", place + 1
+        elif pattern[place] == "[" and (end := pattern.find("]", place + 2)) > 0:
+            inner = pattern[place + 1 : end].replace("\\", r"\\")
+            found += f"[^{inner[1:]}]" if inner[:1] in "!^" else f"[{inner}]"
+            place = end + 1
+        else:
+            found, place = found + re.escape(pattern[place]), place + 1
+    return found + r"\Z"
+
+
+def scan(pattern: Pattern) -> dict[str, Seen]:
+    """Look at all files that a pattern means, by their paths below its root."""
+    if not os.path.isdir(pattern.root):
+        raise SourceError(f"there is no directory {pattern.root}; make it, or cancel the task")
+    found: dict[str, Seen] = {}
+    for name, facts in _walk(pattern, pattern.root, ""):
+        if len(found) >= MOST:
+            raise SourceError(f"the pattern means more than {MOST:,} files; use a narrower one")
+        found[name] = Seen(mark=f"{facts.st_mtime_ns}.{facts.st_size}.{facts.st_ino}", changed=facts.st_ctime)
+    return found
+
+
+def _walk(pattern: Pattern, directory: str, prefix: str) -> Iterator[tuple[str, os.stat_result]]:
+    try:
+        entries = os.scandir(directory)
+    except OSError:
+        return  # it went while we looked, or is not for us to see
+    with entries:
+        for entry in entries:
+            name = prefix + entry.name
+            try:
+                if entry.is_dir(follow_symlinks=False):
+                    if pattern.is_deep and not _is_left_out(pattern, entry):
+                        yield from _walk(pattern, entry.path, f"{name}/")
+                elif pattern.expression.match(name):
+                    yield name, entry.stat(follow_symlinks=False)
+            except OSError:
+                continue
+
+
+def _is_left_out(pattern: Pattern, entry: os.DirEntry[str]) -> bool:
+    if entry.name in IGNORED and entry.name not in pattern.names:
+        return True
+    return os.path.realpath(entry.path) == pattern.hidden
+
+
+def pack(pattern: Pattern, marks: dict[str, str]) -> str:
+    """Write what is remembered of files."""
+    content = json.dumps({"root": pattern.root, "for": pattern.expression.pattern, "marks": marks})
+    return base64.b64encode(zlib.compress(content.encode("utf-8", "surrogatepass"), 1)).decode()
+
+
+def unpack(pattern: Pattern, baseline: str | None) -> dict[str, str] | None:
+    """Read it; what is remembered of other files is nothing to go by."""
+    if baseline is None:
+        return None
+    try:
+        kept = json.loads(zlib.decompress(base64.b64decode(baseline)))
+    except (ValueError, zlib.error):
+        return None
+    if kept["root"] != pattern.root or kept["for"] != pattern.expression.pattern:
+        return None
+    marks: dict[str, str] = kept["marks"]
+    return marks

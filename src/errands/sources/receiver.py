@@ -1,0 +1,261 @@
+"""The receiver: where deliveries come in over HTTP, and what they have to pass before anybody reads them.
+
+In this order: a free connection, a head that is short and quick, a known name, the rate, the size, the
+signature, the age. Only then is a delivery handed on, and answered once it is written down. All webhooks of a
+process share one receiver for each place.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import hashlib
+import hmac
+import logging
+import time
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from errands.config.secret import read_secret
+from errands.model.errors import BadValue
+from errands.model.record import record
+from errands.model.source_errors import SourceError
+
+CONNECTIONS = 64
+HEAD = 16 << 10  # bytes
+BODY = 1 << 20
+HEAD_WITHIN, BODY_WITHIN, TAKEN_WITHIN = 5.0, 10.0, 10.0  # seconds
+RATE, BURST = 20.0, 100.0  # deliveries in a second, and at once
+WINDOW = 300.0  # seconds that the clock of a sender may differ, and a delivery may be old
+PREFIX = "/hooks/"
+_WORDS = {
+    200: "OK", 202: "Accepted", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found",
+    405: "Method Not Allowed", 408: "Request Timeout", 411: "Length Required", 413: "Content Too Large",
+    429: "Too Many Requests", 431: "Request Header Fields Too Large", 503: "Service Unavailable",
+}  # fmt: skip
+_LOG = logging.getLogger("errands.receiver")
+
+
+class Answer(Exception):  # noqa: N818  # what is answered instead of taking a delivery
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+@record
+class Delivery:
+    """What came in and has proved who sent it; `key` is the same whenever it is sent."""
+
+    key: str
+    event: str
+    content: bytes
+
+
+class Inlet:
+    """The deliveries to one webhook, for one watch. Each is taken when the next one is asked for."""
+
+    def __init__(self, name: str, settings: Mapping[str, Any]) -> None:
+        self.name = name
+        self.kind = str(settings.get("kind", "standard"))
+        try:
+            self.secret = read_secret(str(settings["secret"]))
+        except BadValue as error:
+            raise SourceError(str(error)) from error
+        self._place = str(settings["listen"])
+        self._queue: asyncio.Queue[tuple[Delivery, asyncio.Future[bool]]] = asyncio.Queue(CONNECTIONS)
+        self._receiver: Receiver | None = None
+
+    async def open(self) -> None:
+        self._receiver = await Receiver.at(self._place)
+        self._receiver.inlets.append(self)
+
+    async def close(self) -> None:
+        while not self._queue.empty():
+            _settle(self._queue.get_nowait()[1], False)
+        if self._receiver is not None and self in self._receiver.inlets:
+            self._receiver.inlets.remove(self)
+            await self._receiver.leave()
+
+    async def deliveries(self, patience: float) -> AsyncIterator[Delivery | None]:
+        """Give one delivery after the other; None when none has come for a while."""
+        while True:
+            try:
+                async with asyncio.timeout(patience):
+                    delivery, taken = await self._queue.get()
+            except TimeoutError:
+                yield None
+                continue
+            try:
+                yield delivery
+                _settle(taken, True)
+            finally:
+                _settle(taken, False)  # whoever asked for it could not write it down
+
+    async def take(self, delivery: Delivery) -> None:
+        taken: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        try:
+            async with asyncio.timeout(TAKEN_WITHIN):
+                self._queue.put_nowait((delivery, taken))
+                if await taken:
+                    return
+        except (TimeoutError, asyncio.QueueFull):
+            pass
+        raise Answer(503, "it cannot be taken now; send it again later")
+
+
+class Receiver:
+    _all: dict[str, Receiver] = {}
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+        self._server: asyncio.Server | None = None
+        self._connections = 0
+        self._allowance: dict[str, tuple[float, float]] = {}
+        self.inlets: list[Inlet] = []
+
+    @classmethod
+    async def at(cls, place: str) -> Receiver:
+        """Give the receiver at a place, `HOST:PORT`."""
+        found = cls._all.get(place)
+        if found is None:
+            host, _, port = place.rpartition(":")
+            if not host or not port.isdecimal():
+                raise SourceError(f"events.listen cannot be {place!r}; write HOST:PORT")
+            found = cls(place)
+            try:
+                found._server = await asyncio.start_server(
+                    found._serve, host.strip("[]"), int(port), limit=HEAD
+                )
+            except OSError as error:
+                raise SourceError(
+                    f"nobody can listen at {place}: {error.strerror}; see events.listen"
+                ) from error
+            cls._all[place] = found
+        return found
+
+    async def leave(self) -> None:
+        """Close the place when nobody waits for deliveries any more."""
+        if not self.inlets and self._server is not None:
+            self._all.pop(self._place, None)
+            self._server.close()
+            self._server = None
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._connections += 1
+        try:
+            code, text = await self._answer(reader)
+            said = (text + "\n").encode()
+            more = "Retry-After: 1\r\n" if code in (429, 503) else ""
+            head = f"HTTP/1.1 {code} {_WORDS[code]}\r\nContent-Type: text/plain\r\n{more}"
+            writer.write(f"{head}Content-Length: {len(said)}\r\nConnection: close\r\n\r\n".encode() + said)
+            async with asyncio.timeout(HEAD_WITHIN):
+                await writer.drain()
+        except (OSError, TimeoutError):
+            pass  # whoever asked has gone
+        except Exception:  # noqa: BLE001  # the loop's edge: no delivery may end the others
+            _LOG.exception("a delivery could not be answered")
+        finally:
+            self._connections -= 1
+            writer.close()
+
+    async def _answer(self, reader: asyncio.StreamReader) -> tuple[int, str]:
+        try:
+            if self._connections > CONNECTIONS:
+                raise Answer(503, "too many connections")
+            name, headers = await _head(reader)
+            inlets = [each for each in self.inlets if each.name == name]
+            if not inlets:
+                raise Answer(404, "nobody waits for this")
+            if not self._is_allowed(name):
+                raise Answer(429, "too many deliveries")
+            content = await _content(reader, headers)
+            delivery = proved(inlets[0].kind, inlets[0].secret, headers, content, now=time.time())
+            await asyncio.gather(*(each.take(delivery) for each in inlets))
+        except Answer as answer:
+            return answer.code, str(answer)
+        return 202, "taken"
+
+    def _is_allowed(self, name: str) -> bool:
+        """Take one of the deliveries that a webhook may have now: so many in a second, a few more at once."""
+        now = time.monotonic()
+        left, at = self._allowance.get(name, (BURST, now))
+        left = min(BURST, left + (now - at) * RATE)
+        self._allowance[name] = (left - 1 if left >= 1 else left, now)
+        return left >= 1
+
+
+async def _head(reader: asyncio.StreamReader) -> tuple[str, dict[str, str]]:
+    """Read the head of a request: the name of the webhook, and the headers in lower case."""
+    try:
+        async with asyncio.timeout(HEAD_WITHIN):
+            raw = await reader.readuntil(b"\r\n\r\n")
+    except TimeoutError:
+        raise Answer(408, "too slow") from None
+    except asyncio.LimitOverrunError:
+        raise Answer(431, "the head is too long") from None
+    except (asyncio.IncompleteReadError, OSError):
+        raise Answer(400, "no request") from None
+    first, *lines = raw.decode("latin-1").split("\r\n")
+    words = first.split(" ")
+    if len(words) != 3 or not words[2].startswith("HTTP/1."):
+        raise Answer(400, "no request")
+    path = words[1].partition("?")[0]
+    if not path.startswith(PREFIX):
+        raise Answer(404, "nobody waits for this")
+    if words[0] != "POST":
+        raise Answer(405, "deliveries are posted")
+    pairs = (line.partition(":") for line in lines if line)
+    return path.removeprefix(PREFIX), {name.strip().lower(): value.strip() for name, _, value in pairs}
+
+
+async def _content(reader: asyncio.StreamReader, headers: Mapping[str, str]) -> bytes:
+    length = headers.get("content-length", "")
+    if not length.isdecimal() or "transfer-encoding" in headers:
+        raise Answer(411, "say how long it is")
+    if len(length) > 12 or int(length) > BODY:
+        raise Answer(413, f"more than {BODY} bytes")
+    try:
+        async with asyncio.timeout(BODY_WITHIN):
+            return await reader.readexactly(int(length))
+    except TimeoutError:
+        raise Answer(408, "too slow") from None
+    except (asyncio.IncompleteReadError, OSError):
+        raise Answer(400, "it is not whole") from None
+
+
+def proved(kind: str, secret: str, headers: Mapping[str, str], content: bytes, *, now: float) -> Delivery:
+    """Check who sent something, and that it is no old copy; nothing of it was parsed before."""
+    if kind == "github":
+        mark = hmac.new(secret.encode(), content, hashlib.sha256).hexdigest()
+        given = headers.get("x-hub-signature-256", "").encode("latin-1")
+        if not hmac.compare_digest(given, f"sha256={mark}".encode()):
+            raise Answer(401, "the signature is wrong")
+        # The id of a delivery is not signed, but its content is: a copy is known by that.
+        return Delivery(key=f"github {mark}", event=headers.get("x-github-event", ""), content=content)
+    name, at = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
+    if not name or len(name) > 200 or not name.isprintable() or not at.isdecimal() or len(at) > 15:
+        raise Answer(401, "webhook-id and webhook-timestamp are missing")
+    signed = b"%s.%s.%s" % (name.encode("latin-1"), at.encode(), content)
+    mark64 = base64.b64encode(hmac.new(signing_key(secret), signed, hashlib.sha256).digest())
+    marks = [each[3:].encode("latin-1") for each in headers.get("webhook-signature", "").split(" ")[:10]]
+    if not any(hmac.compare_digest(each, mark64) for each in marks):
+        raise Answer(401, "the signature is wrong")
+    if abs(now - int(at)) > WINDOW:
+        raise Answer(401, "it is too old, or from the future")
+    return Delivery(key=name, event=headers.get("webhook-event", ""), content=content)
+
+
+def signing_key(secret: str) -> bytes:
+    """Read a secret: `whsec_` and base64, as the standard has it, or any other words as they are."""
+    if secret.startswith("whsec_"):
+        try:
+            return base64.b64decode(secret[len("whsec_") :], validate=True)
+        except binascii.Error:
+            pass
+    return secret.encode()
+
+
+def _settle(taken: asyncio.Future[bool], is_taken: bool) -> None:
+    if not taken.done():
+        taken.set_result(is_taken)

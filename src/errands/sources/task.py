@@ -1,0 +1,55 @@
+"""Tasks as a source: another task, or one of a batch, has ended."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncIterator
+
+from errands.model.trigger import On
+from errands.model.watching import option
+from errands.ports.source import End, Happening, Look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.source import Ground
+
+TICK = 30.0  # seconds between two looks, if nobody rings
+
+
+class Ended:
+    """It remembers the number of the last run of each task that it has seen end."""
+
+    def __init__(self, trigger: On, ground: Ground) -> None:
+        self._ground = ground
+        self._task = None if trigger.subject == "*" else trigger.subject
+        self._batch = trigger.options.get("batch")
+        self._states = option(trigger, "state").split(",")
+        self._seen: dict[str, int] = {}
+
+    async def open(self, baseline: str | None) -> None:
+        self._seen = {} if baseline is None else json.loads(baseline)
+
+    async def looks(self) -> AsyncIterator[Look]:
+        told = -TICK
+        while True:
+            ends = self._ground.ends(task=self._task, batch=self._batch, after=self._seen)
+            for each in ends:
+                self._seen[each.task_id] = max(each.run, self._seen.get(each.task_id, 0))
+            happenings = tuple(_happening(each) for each in ends if each.state in self._states)
+            # Others change all the time; that nothing of it is ours is worth a note now and then.
+            if ends or time.monotonic() - told >= TICK:
+                told = time.monotonic()
+                yield Look(baseline=json.dumps(self._seen, sort_keys=True), happenings=happenings)
+            await self._ground.wait(TICK)
+
+    async def close(self) -> None: ...
+
+
+def _happening(end: End) -> Happening:
+    return Happening(
+        text=f"{end.task_id} {end.state}",
+        facts=end.facts,
+        key=f"{end.task_id}.{end.run}",
+        chain=end.chain,
+    )

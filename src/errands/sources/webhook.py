@@ -1,0 +1,56 @@
+"""A webhook as a source: somebody who knows its secret posts something."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+from errands.model.trigger import On
+from errands.ports.source import Happening, Look
+from errands.sources.receiver import Delivery, Inlet
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.source import Ground
+
+HEARTBEAT = 60.0  # seconds
+LONGEST_TEXT = 16_000  # characters of what is no JSON
+
+
+class Webhook:
+    """There is nothing to remember: what was delivered twice is known by its key."""
+
+    def __init__(self, trigger: On, ground: Ground) -> None:
+        self._inlet = Inlet(trigger.subject, ground.hook(trigger.subject))
+
+    async def open(self, baseline: str | None) -> None:
+        await self._inlet.open()
+
+    async def looks(self) -> AsyncIterator[Look]:
+        yield Look(baseline="")
+        async with aclosing(self._inlet.deliveries(HEARTBEAT)) as deliveries:  # type: ignore[type-var]
+            async for each in deliveries:
+                happenings = () if each is None else (_happening(self._inlet.name, each),)
+                yield Look(baseline="", happenings=happenings)
+
+    async def close(self) -> None:
+        await self._inlet.close()
+
+
+def _happening(name: str, delivery: Delivery) -> Happening:
+    facts: dict[str, Any] = {"delivery": delivery.key}
+    if delivery.event:
+        facts["event"] = delivery.event
+    try:
+        facts["payload"] = json.loads(delivery.content)
+    except (ValueError, RecursionError):
+        facts["payload"] = delivery.content.decode("utf-8", "replace")[:LONGEST_TEXT]
+    what = delivery.event or _type(facts["payload"]) or "something"
+    return Happening(text=f"{name} was sent {what}", facts=facts, key=delivery.key)
+
+
+def _type(payload: Any) -> str:
+    found = payload.get("type") if isinstance(payload, dict) else None
+    return found[:100] if isinstance(found, str) else ""
