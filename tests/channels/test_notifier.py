@@ -6,11 +6,15 @@ import asyncio
 import json
 import time
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
-from errands.engine.notifier import GIVE_UP
+from errands.bootstrap import open_engine
+from errands.engine.engine import Engine
+from errands.engine.notifier import GIVE_UP, Notifier
 from errands.model.channel_errors import NotNow, Refused, Unacknowledged
+from errands.model.draft import Draft
 from errands.model.mask import Mask
 from errands.model.notice import LONGEST_BACKOFF
 
@@ -237,13 +241,14 @@ async def test_a_digest_is_the_same_letter_when_it_is_sent_again(outbox: Outbox)
     assert keys[0][1] == 10
 
 
-async def test_a_question_is_never_part_of_a_digest(outbox: Outbox) -> None:
+async def test_a_question_is_never_part_of_a_digest(outbox: Outbox, monkeypatch: pytest.MonkeyPatch) -> None:
     channel = Fake()
     for number in range(6):
         outbox.add("mail", number)
     outbox.add("mail", 6, state="proposed", approval=7)
     for number in range(7, 13):
         outbox.add("mail", number)
+    monkeypatch.setattr(Notifier, "_is_answered", lambda *_: False)
     await outbox.drain({"mail": channel})
     assert [(len(letter.notices), letter.question) for letter in channel.taken] == [
         (6, None),
@@ -272,3 +277,25 @@ async def test_a_clock_that_was_put_back_delays_nothing(outbox: Outbox) -> None:
     outbox.clock.turn(-timedelta(days=1))
     await outbox.drain({"bad": bad})
     assert len(bad.ids) == 1
+
+
+@pytest.mark.trap(11, 67)
+async def test_a_question_that_was_answered_before_it_could_be_sent_is_not_sent(
+    client: Engine, config_file: Path, tmp_path: Path
+) -> None:
+    config_file.write_text(
+        '[channels.hook]\nkind = "webhook"\nurl = "http://127.0.0.1:1"\nsecret = "env:X"\n'
+    )
+    asking = open_engine(client.home)
+    (tmp_path / "victim").touch()
+    draft = Draft(command=("rm", str(tmp_path / "victim")), channels=("hook",))
+    answered, open_one = asking.submit(draft), asking.submit(draft)
+    asking.reject(answered.id, by="ada", door="terminal")
+    channel = Fake()
+    notifier = Notifier(asking.store, lambda _: channel, asking.clock, mask=lambda _: Mask({}))
+    await notifier.run(linger=0.0)
+    assert [(each.notices[0].task_id, each.notices[0].event) for each in channel.taken] == [
+        (open_one.id, "proposed"),
+        (answered.id, "rejected"),
+    ]
+    asking.close()
