@@ -126,3 +126,17 @@ async def test_a_session_that_has_a_letter_already_does_not_get_it_again(receive
 def test_a_channel_of_an_unknown_kind_is_refused() -> None:
     with pytest.raises(Refused, match="there is no channel of kind 'pigeon'"):
         make("birds", {"kind": "pigeon"})
+
+
+def test_a_channel_that_somebody_else_wrote_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pigeons.py").write_text(
+        "class Pigeon:\n budget = 140\n def __init__(self, settings):\n  self.settings = settings\n"
+    )
+    facts = tmp_path / "pigeons-1.0.dist-info"
+    facts.mkdir()
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: pigeons\nVersion: 1.0\n")
+    (facts / "entry_points.txt").write_text("[errands.channels]\npigeon = pigeons:Pigeon\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    made = make("birds", {"kind": "pigeon", "wings": 2})
+    assert made.budget == 140
+    assert vars(made)["settings"] == {"kind": "pigeon", "wings": 2, "name": "birds"}
