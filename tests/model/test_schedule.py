@@ -232,7 +232,7 @@ def test_a_line_that_is_none_is_refused(line: str) -> None:
             "every 1d, within 9-17 (UTC), up to 1m later",
         ),
         (Cron(line="0 9 * * 1-5", zone="Asia/Tokyo"), "cron 0 9 * * 1-5 (Asia/Tokyo)"),
-        (On(source="file", options={"path": "*.py"}), "on file path=*.py"),
+        (On(source="file", subject="*.py"), "on file:*.py"),
     ],
 )
 def test_a_trigger_is_said_in_words_and_kept_in_plain_values(trigger: Any, words: str) -> None:
