@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -13,11 +15,14 @@ import pytest
 from errands.bootstrap import open_engine
 from errands.engine.engine import Engine
 from errands.engine.home import Home
+from errands.engine.sending import Sending
 from errands.model.draft import Draft
+from errands.model.notice import Address
 from errands.runners import linux
 from errands.testing.engines import embedded
 from tests.engine.daemons import Daemons, eventually, finished
 
+from .outbox import Outbox
 from .receiver import Receiver
 
 
@@ -161,3 +166,23 @@ async def test_what_an_embedding_program_leaves_unsent_is_sent_by_the_daemon(
         receiver.moods = [500]
         await engine.finished("true", channels=("hook",))
     await asyncio.to_thread(receiver.waits_for, 1)
+
+
+async def test_a_clock_that_was_put_back_does_not_keep_the_sender_from_starting(outbox: Outbox) -> None:
+    started: list[int] = []
+
+    def start(line: socket.socket) -> int:
+        started.append(1)
+        raise OSError("this is only a rehearsal")
+
+    outbox.add("mail")
+    [notice] = outbox.store.queued(Address(channel="mail", target="me"), limit=1)
+    with outbox.store:
+        outbox.store.deferred([notice.id], error="down", next_at=outbox.clock.now() + timedelta(minutes=5))
+    sending = Sending(outbox.store, outbox.clock, start)
+    sending._look()
+    assert started == []
+    outbox.clock.turn(-timedelta(days=1))
+    sending._look()
+    assert started == [1]
+    sending.close()

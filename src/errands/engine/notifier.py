@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 
 from errands.model.channel_errors import NotNow, Refused, Unacknowledged
 from errands.model.letter import facts_of, letter_of, question_of, share
-from errands.model.notice import LONGEST_BACKOFF
+from errands.model.notice import LONGEST_BACKOFF, due_in
 from errands.model.plain import plain_text
 from errands.model.record import evolve
 
@@ -97,9 +97,8 @@ class Notifier:
         for address, at in self._store.queues():
             if address in self._busy:
                 continue
-            seconds = (at - now).total_seconds()
-            # A time further off than any back-off was set by a clock that has been put back since.
-            if seconds <= 0 or seconds > 2 * LONGEST_BACKOFF.total_seconds():
+            seconds = due_in(at, now)
+            if not seconds:
                 serving = asyncio.get_running_loop().create_task(self._serve(address))
                 self._busy[address] = serving
             else:

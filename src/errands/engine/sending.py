@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from errands.engine.child import Child
 from errands.model.errors import StoreError
+from errands.model.notice import due_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,14 +60,14 @@ class Sending:
             self._sender.ring()
             return
         try:
-            due = min((at for _, at in self._store.queues()), default=None)
+            now = self._clock.now()
+            wait = min((due_in(at, now) for _, at in self._store.queues()), default=None)
         except StoreError as error:
             _LOG.error("the outbox cannot be read: %s", error)
             return self._look_in(LONGEST_SLEEP)
-        if due is None:
+        if wait is None:
             return
-        wait = (due - self._clock.now()).total_seconds()
-        if wait > 0:
+        if wait:
             # Never longer than a minute, so that a clock that was set does not make us oversleep.
             self._look_in(min(wait, LONGEST_SLEEP))
         else:

@@ -57,6 +57,15 @@ class Notice:
         return self.run_id.rpartition(".")[0]
 
 
+def due_in(at: datetime, now: datetime) -> float:
+    """Tell in how many seconds something that waits is to be sent; 0 if it is due.
+
+    A time further off than any back-off was set by a clock that has been put back since.
+    """
+    wait = at - now
+    return 0.0 if wait > 2 * LONGEST_BACKOFF else max(0.0, wait.total_seconds())
+
+
 def parse_address(text: str) -> Address:
     """Read `NAME` or `NAME:TARGET`; what the target means, the channel knows."""
     name, _, target = text.strip().partition(":")

@@ -345,6 +345,9 @@ def _channels(context: Context) -> Iterator[Finding]:
             if os.stat(path).st_mode & 0o077:
                 text = f"channel {name}: others can read its secret {path}"
                 yield Finding(level="fail", text=text, advice=f"chmod 600 {path}")
+        if settings.get("listen") and not settings.get("allowed"):
+            advice = f"allowed = [YOUR USER ID] in [channels.{name}]"
+            yield Finding(level="warn", text=f"channel {name}: nobody may answer there", advice=advice)
         yield Finding(level="ok", text=f"channel {name} is ready ({kind_of(name, channels)})")
     for each in context.config.notices.channels:
         if each.partition(":")[0] not in (*channels, *READY):
