@@ -14,6 +14,7 @@ from errands.model.trigger import On
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from errands.engine.engine import Engine
     from errands.model.run import Run
     from errands.model.task import Task
     from errands.model.watch import Signal
@@ -58,6 +59,14 @@ def leave(trigger: On, signals: list[Signal], directory: str) -> None:
             stream.write(content)
     except OSError as error:
         raise ErrandsError(f"the event cannot be handed to the run: {error.strerror}") from error
+
+
+def occasioned(engine: Engine, task: Task, run_id: str, text: str) -> str:
+    """Add to the prompt of a run what it came of, if it came of events."""
+    if not isinstance(task.trigger, On):
+        return text
+    signals = occasion(engine.store, task, engine.store.run(run_id))
+    return told(text, task.trigger, signals, engine.home.run(run_id)) if signals else text
 
 
 def told(text: str, trigger: On, signals: list[Signal], directory: str) -> str:
