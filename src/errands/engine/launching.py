@@ -18,7 +18,7 @@ from errands.model.order import ordered
 from errands.model.record import evolve
 from errands.model.risk.verdict import Reason
 from errands.model.task import Task
-from errands.model.trigger import Cron, Every, On, standing
+from errands.model.trigger import At, Cron, Every, Now, On, standing
 from errands.model.view import first_view
 from errands.text import did_you_mean
 
@@ -327,10 +327,12 @@ class Launching:
 
 def drafted_trigger(draft: Draft, config: Config, *, now: datetime) -> Trigger:
     """Make the trigger that a draft asks for, in the zone it names, or that of whoever asks."""
+    if draft.every is None and draft.cron is None and draft.on is None:
+        return Now() if draft.at is None else At(time=draft.at)
     from errands.model.standing import trigger_of
 
     zone = config.schedules.zone
-    if zone == "local" and (draft.every is not None or draft.cron is not None):
+    if zone == "local" and draft.on is None:
         from errands.engine.zones import local_zone
 
         zone = local_zone(os.environ if draft.environ is None else draft.environ)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from errands.model.errors import BadValue
-from errands.model.trigger import MISFIRES, NOTHING, At, Cron, Every, Now
+from errands.model.trigger import MISFIRES, NOTHING, Cron, Every
 from errands.model.watching import check_watching, watching
 
 TYPE_CHECKING = False
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from errands.model.draft import Draft
-    from errands.model.trigger import Trigger
+    from errands.model.trigger import Standing
 
 SHORTEST = timedelta(seconds=1)
 _OF_SCHEDULES = ("zone", "hours", "jitter", "misfire", "max_age")
@@ -46,12 +46,10 @@ def check_standing(draft: Draft) -> None:
         )
 
 
-def trigger_of(draft: Draft, *, now: datetime, zone: str) -> Trigger:
-    """Make the trigger that a draft asks for; `zone` is that of whoever says none."""
+def trigger_of(draft: Draft, *, now: datetime, zone: str) -> Standing:
+    """Make the trigger of a standing task; `zone` is that of whoever says none."""
     if draft.on is not None:
         return watching(draft)
-    if draft.every is None and draft.cron is None:
-        return Now() if draft.at is None else At(time=draft.at)
     from errands.model.grid import next_active
     from errands.model.hours import parse_hours
     from errands.model.zone import zone_named
