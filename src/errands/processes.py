@@ -89,10 +89,20 @@ def run_sender() -> int:
         except ErrandsError:  # its task was cleared: well-known tokens are hidden all the same
             return Mask({})
 
+    def output(run_id: str) -> str:
+        try:
+            return engine.tail(run_id).content.decode("utf-8", "replace")
+        except (ErrandsError, OSError):  # there is none, or it is gone already
+            return ""
+
     async def deliver() -> None:
         channels = engine.config.channels
         notifier = Notifier(
-            engine.store, lambda name: make(name, channels.get(name, {})), SystemClock(), mask=mask
+            engine.store,
+            lambda name: make(name, channels.get(name, {})),
+            SystemClock(),
+            mask=mask,
+            output=output,
         )
         await serve(notifier, socket.socket(fileno=0))
 

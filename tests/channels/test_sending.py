@@ -64,10 +64,15 @@ def told(receiver: Receiver) -> list[str]:
 @pytest.mark.spec("N2", "N5")
 def test_the_end_of_a_task_is_posted(daemons: Daemons, client: Engine, receiver: Receiver) -> None:
     daemons.start()
-    task = client.submit(Draft(command=("false",), channels=("hook",)))
+    draft = Draft(
+        command="echo one; echo $PASSWORD; exit 3", env={"PASSWORD": "hunter2-hunter2"}, channels=("hook",)
+    )
+    task = client.submit(draft)
     [posted] = receiver.waits_for(1)
     [notice] = posted.value["notices"]
-    assert (notice["run"], notice["state"]) == (task.latest.id, "failed")
+    assert (notice["run"], notice["state"], notice["exit_code"]) == (task.latest.id, "failed", 3)
+    assert notice["result"] == "one\n[masked: PASSWORD]\n"
+    assert "> one\n> [masked: PASSWORD]\n" in posted.value["text"]
     eventually(lambda: not client.store.undelivered())
     assert len(client.store.unread("user")) == 1, "the inbox is told beside every channel"
 

@@ -16,8 +16,7 @@ from urllib.parse import quote
 from errands.channels.post import Threads, request
 from errands.channels.secret import read_secret
 from errands.model.channel_errors import Refused
-from errands.model.letter import NO_CONSENT, Letter, text, title
-from errands.model.sanitise import fence
+from errands.model.letter import Letter, message
 
 URL = "http://127.0.0.1:4096"  # where `opencode serve` listens by itself
 RECENT = 50  # messages in which a letter is looked for that may have arrived
@@ -58,9 +57,3 @@ class Session:
 
     async def close(self) -> None:
         self._threads.close()
-
-
-def message(letter: Letter, mark: str, budget: int) -> str:
-    """Write a letter for an agent: who says it, what it quotes, and what it does not mean."""
-    said = fence(text(letter, budget), boundary=letter.key, label="report")
-    return f"{mark} {title(letter)}\n{said}\n{NO_CONSENT}"

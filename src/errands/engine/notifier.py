@@ -46,6 +46,7 @@ class Notifier:
         clock: Clock,
         *,
         mask: Callable[[str], Mask],
+        output: Callable[[str], str] = lambda run_id: "",
         backoff: timedelta = FIRST_BACKOFF,
         longest: timedelta = LONGEST_BACKOFF,
         timeout: float = TIMEOUT,
@@ -54,6 +55,7 @@ class Notifier:
         self._make = channel
         self._clock = clock
         self._mask = mask
+        self._output = output
         self._backoff = backoff
         self._longest = longest
         self._timeout = timeout
@@ -177,15 +179,18 @@ class Notifier:
 
     def _letter(self, notices: list[Notice]) -> Letter:
         """Make the letter as it leaves: secrets stay here."""
-        return letter_of([evolve(each, body=self._masked(each)) for each in notices])
+        is_alone = len(notices) == 1
+        return letter_of([evolve(each, body=self._body(each, is_alone=is_alone)) for each in notices])
 
-    def _masked(self, notice: Notice) -> str:
+    def _body(self, notice: Notice, *, is_alone: bool) -> str:
         mask = self._mask(notice.task_id)
-        facts = {
-            key: mask.text(value) if isinstance(value, str) else value
-            for key, value in facts_of(notice).items()
-        }
-        return plain_text(facts)
+        facts = facts_of(notice)
+        if is_alone and facts["state"] in ("completed", "failed") and not facts.get("answer"):
+            # What a command printed last is worth a look; it is read here because nobody waits for us.
+            facts["result"] = self._output(notice.run_id)
+        return plain_text(
+            {key: mask.text(value) if isinstance(value, str) else value for key, value in facts.items()}
+        )
 
     def _not_now(self, notices: list[Notice], error: NotNow) -> bool:
         now = self._clock.now()

@@ -12,7 +12,7 @@ from datetime import timedelta
 
 from errands.model.duration import spoken
 from errands.model.record import record
-from errands.model.sanitise import line, visible
+from errands.model.sanitise import fence, line, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,11 +115,17 @@ def text(letter: Letter, budget: int) -> str:
     said = [f"{name}{line(str(facts[key]))}" for name, key in _FACTS if _is_worth(facts, key)]
     ending = _where(facts)
     budget -= len(ending.encode()) + 1
-    answer = facts.get("result") or facts.get("answer")
-    if answer:
+    result = facts.get("answer") or facts.get("result")
+    if result:
         room = budget - sum(len(each.encode()) + 1 for each in said)
-        said.append(quoted(str(answer), max(SHORTEST, room)))
+        said.append(quoted(str(result), max(SHORTEST, room)))
     return "\n".join([clipped("\n".join(said), budget), ending] if said else [ending])
+
+
+def message(letter: Letter, mark: str, budget: int) -> str:
+    """Write a letter for an agent: who says it, what it quotes, and what it does not mean."""
+    said = fence(text(letter, budget), boundary=letter.key, label="report")
+    return f"{mark} {title(letter)}\n{said}\n{NO_CONSENT}"
 
 
 # What a letter says of a task beside how it ended; the words before each are ours.
@@ -131,7 +137,7 @@ def _is_worth(facts: dict[str, Any], key: str) -> bool:
     if not value or (key == "description" and value in (facts.get("command"), facts["task"])):
         return False
     # The first line of what is quoted below in full.
-    return not (key == "summary" and (facts.get("answer") or facts.get("result")))
+    return not (key == "summary" and facts.get("answer"))
 
 
 def _where(facts: dict[str, Any]) -> str:
