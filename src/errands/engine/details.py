@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from errands.model.view import View
 
 
+RECENT = 100  # runs of a standing task that are shown: it may have had a hundred thousand
+
+
 def details(engine: Engine, task: Task, view: View) -> dict[str, Any]:
     return {
         **_action(engine, task),

@@ -307,13 +307,13 @@ class Engine:
 
     def get(self, task_id: str) -> View:
         """Show one task with its details and all its runs."""
-        from errands.engine.details import details
+        from errands.engine.details import RECENT, details
 
         task_id = self.resolve(task_id)
         view = self._shown(self.store.view(task_id))
-        task = self.store.task(task_id)
-        found = details(self, task, view)
-        return evolve(view, details=found, history=self.store.history(task_id))
+        found = details(self, self.store.task(task_id), view)
+        most = -1 if view.standing is None else RECENT
+        return evolve(view, details=found, history=self.store.history(task_id, limit=most))
 
     def output(self, task_id: str, *, offset: int = 0, limit: int | None = None) -> Piece:
         """Read a task's output from an offset; the piece says where to go on."""

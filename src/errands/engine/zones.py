@@ -15,9 +15,9 @@ _NAME = "/etc/timezone"
 def local_zone(environ: Mapping[str, str]) -> str:
     """Name the zone of TZ, or that of the machine; one without a name is taken for UTC."""
     given = environ.get("TZ", "").lstrip(":")
-    if given:
-        return given.partition("zoneinfo/")[2] or given
-    _, found, name = os.path.realpath(_LINK).partition("zoneinfo/")
+    if given and not given.startswith("/"):
+        return given
+    _, found, name = os.path.realpath(given or _LINK).partition("zoneinfo/")
     if found:
         return name.removeprefix("posix/").removeprefix("right/")
     try:

@@ -54,9 +54,10 @@ def trigger_of(draft: Draft, *, now: datetime, zone: str) -> Standing:
     from errands.model.hours import parse_hours
     from errands.model.zone import zone_named
 
-    named = draft.zone or zone
-    zone_named(named)
     hours = " ".join((draft.hours or "").split())
+    # An interval without active hours is the same everywhere.
+    named = draft.zone or (zone if draft.cron is not None or hours else "UTC")
+    zone_named(named)
     if hours:
         parse_hours(hours)
     schedule: Every | Cron

@@ -95,7 +95,7 @@ ALONE = {
     "evidence": "what the verdict rests on besides the words: an object with `files`, `programs`, `links`",
     "removed_variables": "the variables that its environment lost because it was found harmless",
     "approvals": "the questions about it, as objects",
-    "history": "its runs, as objects",
+    "history": "its runs, as objects; of a task that runs again and again the latest 100",
     "output_tail": "the last lines of its output, masked; also in `wait` and `run --wait`",
 }
 # Of an agent's task alone, in the place of commands, hooks, input and sandbox.

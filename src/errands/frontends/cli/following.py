@@ -105,7 +105,7 @@ def wait_for_run(context: Context, view: View) -> RunView:
         while True:
             found = context.engine.store.view(view.id)
             if found.latest.number != view.latest.number or not found.is_live:
-                history = context.engine.store.history(view.id)
+                history = context.engine.store.history(view.id, limit=10)
                 return next(run for run in history if run.number == view.latest.number)
             watch.news(LOOK)
     finally:

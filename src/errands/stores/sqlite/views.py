@@ -151,17 +151,17 @@ class ViewRows(Table):
                 found.append(str(row[0]))
         return sorted(set(found))
 
-    def history(self, task_id: str) -> tuple[RunView, ...]:
-        """All runs of a task, oldest first."""
+    def history(self, task_id: str, *, limit: int = -1) -> tuple[RunView, ...]:
+        """All runs of a task, or its latest, oldest first."""
         rows = self.db.read(
             f"""
             SELECT {_RUN} FROM tasks JOIN runs ON runs.task = tasks.seq
-            WHERE tasks.id = ? ORDER BY runs.number
+            WHERE tasks.id = ? ORDER BY runs.number DESC LIMIT ?
             """,
-            (task_id,),
+            (task_id, limit),
         )
         try:
-            return tuple(self._run_view(task_id, row) for row in rows)
+            return tuple(self._run_view(task_id, row) for row in reversed(rows))
         except (TypeError, ValueError, OverflowError) as error:
             raise StoreUnreadable(
                 f"the history of task {task_id} is damaged ({error}); see `errands doctor`"

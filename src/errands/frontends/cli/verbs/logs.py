@@ -21,7 +21,7 @@ def logs(context: Context, arguments: Arguments) -> int:
     if arguments.json and (arguments.follow or arguments.raw):
         raise Usage("--json gives one object; leave out --follow and --raw")
     view = context.engine.get(arguments.id.partition(".")[0])
-    run = _run(view, arguments.id)
+    run = _run(context, view, arguments.id)
     if arguments.json:
         return _as_json(context, view, run, arguments)
     lens = Bare() if arguments.raw else Lens(context, view)
@@ -43,12 +43,12 @@ def logs(context: Context, arguments: Arguments) -> int:
     return 0
 
 
-def _run(view: View, given: str) -> RunView:
+def _run(context: Context, view: View, given: str) -> RunView:
     """The run that was asked for, `pytest-7k2m4x.2`, or the latest."""
     number = given.partition(".")[2]
     if not number:
         return view.latest
-    for run in view.history:
+    for run in view.history if view.standing is None else context.engine.store.history(view.id):
         if str(run.number) == number:
             return run
     raise NotFound(f"{view.id} has no run {number[:20]!r}; errands show {view.id} lists its runs")

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 # A run that takes input and has been silent for so long probably waits for some.
 QUIET = timedelta(seconds=10)
+SHOWN = 10  # runs of a task that has a schedule
 # What goes without saying while a task waits for a yes, and what the question shows itself.
 OBVIOUS = ("state", "output")
 EXACT = (*OBVIOUS, "command", "before", "finally", "directory", "environment")
@@ -249,7 +250,7 @@ def _runs(context: Context, view: View, at: datetime) -> list[str]:
             took_text(run, at=at),
             result(run),
         )
-        for run in view.history
+        for run in (view.history if view.standing is None else view.history[-SHOWN:])
     ]
     return table(columns, rows, context.look)
 
