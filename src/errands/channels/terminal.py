@@ -24,7 +24,7 @@ from errands.text import clip, width
 BUSY = 5.0  # seconds until a terminal that was busy is looked at again
 PATIENCE = 2.0  # seconds for a terminal that takes only a part
 USUAL = 80
-NOTICED = 0.05  # seconds in which a shell notices that its terminal has another size
+NOTICED = 0.2  # seconds in which a shell notices that its terminal has another size
 
 
 class Terminal:
