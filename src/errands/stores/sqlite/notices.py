@@ -161,12 +161,20 @@ class NoticeRows(Table):
             return self._outbox(f"{_UNREAD} ORDER BY id")
         return self._outbox(f"{_UNREAD} AND target = ? ORDER BY id", owner)
 
+    def inbox(self, owner: str, *, after: int) -> list[Notice]:
+        return self._outbox("WHERE channel = 'inbox' AND target = ? AND id > ? ORDER BY id", owner, after)
+
+    def last_notice(self) -> int:
+        rows = self.db.read("SELECT max(id) FROM outbox")
+        return int(rows[0][0] or 0)
+
     def forget_notices(self, *, before: datetime) -> int:
         # The newest stays, so that no number is ever given twice: receivers tell notices apart by it.
         return self.db.write(
             """
             DELETE FROM outbox
-            WHERE (state = 'delivered' AND delivered_at < ? OR state IN ('unknown', 'dead') AND created_at < ?)
+            WHERE (state = 'delivered' AND delivered_at < ?
+                   OR state IN ('unknown', 'dead') AND created_at < ?)
               AND id < (SELECT max(id) FROM outbox)
             """,
             (micros(before), micros(before)),
