@@ -39,7 +39,7 @@ def test_without_any_source_every_key_has_its_default(places: Places) -> None:
     found = places.load()
 
     assert found == Config()
-    assert found.lanes == {"shell": 5, "agent": 4, "local": 1}
+    assert found.lanes == {"shell": 5, "agent": 4, "local": 1, "chat": 8}
     assert found.runs.grace == timedelta(seconds=5)
     assert found.runs.timeout is None
     assert found.runs.output_cap == 10 * 1024 * 1024
@@ -203,7 +203,7 @@ def test_an_optional_limit_can_be_taken_back(places: Places) -> None:
 def test_lanes_can_be_added_and_closed(places: Places) -> None:
     places.environ.update(ERRANDS_LANES_GPU="2", ERRANDS_LANES_SHELL="0")
 
-    assert places.load().lanes == {"shell": 0, "agent": 4, "local": 1, "gpu": 2}
+    assert places.load().lanes == {"shell": 0, "agent": 4, "local": 1, "chat": 8, "gpu": 2}
 
 
 def test_an_unreadable_file_is_a_problem_and_not_a_crash(places: Places) -> None:

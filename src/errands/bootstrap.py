@@ -164,6 +164,13 @@ def send_trial(address: Address, config: Config) -> None:
     processes.send_trial(address, config)
 
 
+def run_chat(engine: Engine, **how: Any) -> int:
+    """Have a person talk with an agent; `how` is what `frontends.chat` needs to know."""
+    from errands.frontends.chat.chat import run
+
+    return run(engine, ensure_daemon=lambda: ensure_held(engine), **how)
+
+
 def run_discord(home: Home, config: Config, name: str) -> int:
     from errands import processes
 

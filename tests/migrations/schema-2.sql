@@ -282,5 +282,11 @@ CREATE TABLE signals (
 );
 CREATE INDEX signals_unheard ON signals (task, seq) WHERE run IS NULL;
 CREATE INDEX tasks_standing ON tasks (state, seq) WHERE standing IS NOT NULL;
+CREATE TABLE refusals (
+    seq  INTEGER PRIMARY KEY,
+    at   INTEGER NOT NULL,
+    text TEXT NOT NULL
+);
+CREATE INDEX refusals_by_time ON refusals (at);
 COMMIT;
 PRAGMA user_version = 2;

@@ -55,7 +55,7 @@ _PERSONAL = (
 
 def _key(path: str, kind: Kind, meaning: str, **more: Any) -> Key:
     section, _, name = path.partition(".")
-    project = path not in _PERSONAL and section not in ("daemon", "lanes", "retention", "store")
+    project = path not in _PERSONAL and section not in ("daemon", "discovery", "lanes", "retention", "store")
     return Key(section=section, name=name, kind=kind, help=meaning, project=project, **more)
 
 
@@ -129,6 +129,17 @@ KEYS = (
         "addresses",
         "where tasks report beside the inbox unless they say otherwise, such as `terminal` or `discord:1234`",
     ),
+    _key("discovery.enabled", "flag", "whether an agent looks for work to propose while nobody types"),
+    _key(
+        "discovery.agent",
+        "text",
+        "the agent that looks; `auto` is the first one that you have configured for the lane `local`",
+    ),
+    _key("discovery.every", "duration", "how often it looks"),
+    _key("discovery.idle", "duration", "how long nobody may have typed anything before it looks"),
+    _key("discovery.present", "duration", "within which time somebody must have been there"),
+    _key("discovery.most", "count", "how many tasks it may propose at a time"),
+    _key("discovery.cooldown", "duration", "how long nothing is proposed that is like what was rejected"),
     _key(
         "approval.allow",
         "rules",

@@ -83,6 +83,17 @@ class Events:
 
 
 @record
+class Discovery:
+    enabled: bool = False
+    agent: str = "auto"
+    every: timedelta = timedelta(minutes=30)
+    idle: timedelta = timedelta(minutes=10)
+    present: timedelta = timedelta(hours=2)
+    most: int = 3
+    cooldown: timedelta = timedelta(hours=24)
+
+
+@record
 class Approval:
     allow: tuple[str, ...] = ()
     ask: tuple[str, ...] = ()
@@ -96,7 +107,7 @@ class Ui:
     colour: str = "auto"
 
 
-LANES = {"shell": 5, "agent": 4, "local": 1}
+LANES = {"shell": 5, "agent": 4, "local": 1, "chat": 8}
 
 
 @record
@@ -119,6 +130,7 @@ class Config:
     retention: Retention = Retention()
     store: Store = Store()
     notices: Notices = Notices()
+    discovery: Discovery = Discovery()
     approval: Approval = Approval()
     ui: Ui = Ui()
     origin: Mapping[str, str] = {}
@@ -133,6 +145,7 @@ SECTIONS = {
     "retention": Retention,
     "store": Store,
     "notices": Notices,
+    "discovery": Discovery,
     "approval": Approval,
     "ui": Ui,
 }

@@ -74,6 +74,11 @@ class Conversing:
         with self._store:
             self._store.end_session(name, now=self._engine.clock.now())
 
+    def reopen_session(self, name: str) -> None:
+        """Note that a parent session goes on after all: what it started is kept again."""
+        with self._store:
+            self._store.reopen_session(name)
+
     def sessions(self, *, limit: int = 1000) -> list[Session]:
         return self._store.sessions(limit=limit)
 

@@ -20,6 +20,7 @@ from errands.engine.asynchronous import AsyncEngine, Line
 from errands.engine.engine import Engine
 from errands.engine.gate import LANE, LOOK, Gate
 from errands.engine.held import Held
+from errands.engine.occasion import occasioned
 from errands.engine.prompting import DEPTH
 from errands.engine.speech import Speech
 from errands.engine.waiting import LOOK as LOOK_AGAIN
@@ -92,7 +93,7 @@ class RunDesk:
         self._events: list[tuple[str, str, datetime]] = []
         self._is_noted = True
         with self._store:
-            self._store.add_exchange(run_id, self._occasioned(action.text))
+            self._store.add_exchange(run_id, occasioned(engine, self._task, run_id, action.text))
         exchange = self._store.exchange(run_id)
         assert exchange is not None
         self.text = exchange.text
@@ -102,17 +103,6 @@ class RunDesk:
         current = self._store.session(task_id)
         is_mine = current is not None and (self._is_resume or current.run == self._number)
         self.own: Session | None = current if is_mine else None
-
-    def _occasioned(self, text: str) -> str:
-        """Add to a prompt what its run came of, if it came of events."""
-        from errands.engine.occasion import occasion, told
-        from errands.model.trigger import On
-
-        trigger = self._task.trigger
-        if not isinstance(trigger, On):
-            return text
-        signals = occasion(self._store, self._task, self._store.run(self.run))
-        return told(text, trigger, signals, self._engine.home.run(self.run)) if signals else text
 
     @property
     def _is_resume(self) -> bool:
@@ -138,7 +128,9 @@ class RunDesk:
 
     def news(self) -> list[Letter]:
         """Give what was reported to a chat since its last turn; of any other task nothing."""
-        return [] if self._speech is None else news(self._store, self._task)
+        if self._speech is None:
+            return []
+        return news(self._store, self._task, now=self._engine.clock.now())
 
     def has(self, words: str) -> bool:
         """Tell whether words stand in the conversation, if it is kept here."""

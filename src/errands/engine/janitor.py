@@ -48,6 +48,7 @@ class Janitor:
                 self._store.forget_slots(before=now - retention.history)
                 self._store.forget_signals(before=now - retention.history)
                 self._store.forget_ended_sessions()
+                self._store.forget_refusals(before=now - retention.keep)
         for run_id in (*runs, *past):
             remove_tree(self._home.run(run_id))
         if ids or past:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 
+from errands.engine.announcing import announce
 from errands.engine.desk import RunDesk
 from errands.engine.engine import Engine
 from errands.model.agent_errors import AgentError, SessionGone
@@ -75,6 +76,7 @@ async def _speak(agent: Agent, desk: RunDesk, *, is_first: bool) -> Answer:
         if desk.is_half_forked:
             await agent.post(name, PREAMBLE, desk)
     if is_first:
+        await announce(agent, name, desk)
         return await agent.prompt(name, desk.text, desk)
     return await agent.recover(name, desk.text, desk)
 

@@ -95,13 +95,17 @@ class Spec:
     tools: tuple[str, ...] | None = None  # None: those the agent has by default
     depth: int = 0
     budget: Mapping[str, int] = {}  # upper limits of a run's usage, by the same names
+    streams: bool = False  # somebody listens to the answer as it comes
 
 
 @record
 class Activity:
-    """One thing an agent did: it called a tool, a tool ended, it said something, it used tokens."""
+    """One thing an agent did: it called a tool, a tool ended, it said something, it used tokens.
 
-    kind: Literal["tool", "tool_end", "text", "usage"]
+    A `piece` is what it says as it comes, where `spec.streams` asks for that; the whole follows as `text`.
+    """
+
+    kind: Literal["tool", "tool_end", "text", "piece", "usage"]
     name: str = ""
     call_id: str = ""
     text: str = ""

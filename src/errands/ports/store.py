@@ -137,6 +137,10 @@ if TYPE_CHECKING:
         ) -> bool:
             """Answer a question; False when it was answered before."""
 
+        def refused(self, *, since: datetime) -> list[str]:
+            """Give what a person said no to: name, description and command or prompt, a line each."""
+
+        def forget_refusals(self, *, before: datetime) -> None: ...
         def grant(self, task_id: str, *, by: str, door: str, now: datetime) -> None:
             """Make a proposed task active, and let go of its run."""
 
@@ -233,12 +237,17 @@ if TYPE_CHECKING:
             """Note that a reader knows how a run ended without being told."""
 
         def unread(self, owner: str | None) -> list[Notice]: ...
+        def inbox(self, owner: str, *, after: int) -> list[Notice]:
+            """Look at what came in after a notice, whether it was handed over since or not."""
+
+        def last_notice(self) -> int:
+            """Give the number of the newest notice, whoever it is for."""
+
         def undelivered(self, *, given_up: bool = False) -> list[Notice]:
             """List what could not be sent yet or was given up, or only the latter."""
 
         def forget_notices(self, *, before: datetime) -> int:
             """Drop what was delivered, or given up although it is that old; what waits is kept."""
-
 
         # Sessions of agents.
         def add_session(self, session: Session) -> None:
@@ -291,6 +300,9 @@ if TYPE_CHECKING:
 
         def end_session(self, name: str, *, now: datetime) -> None:
             """Note that a parent session is over: what it started is kept no longer than other tasks."""
+
+        def reopen_session(self, name: str) -> None:
+            """Note that a parent session goes on after all."""
 
         def forget_ended_sessions(self) -> None:
             """Drop the ended sessions that no task belongs to any more."""

@@ -22,6 +22,7 @@ from errands.agents.builtin.attended import Attended, allowed
 from errands.agents.builtin.conversation import Conversation, dumped
 from errands.agents.builtin.copying import copied, single
 from errands.agents.builtin.models import has_provider, model
+from errands.agents.builtin.spoken import spoken
 from errands.agents.builtin.tools import chosen
 from errands.agents.builtin.usage import limits, of_run
 from errands.model.agent_errors import AgentError, BudgetExceeded
@@ -153,6 +154,7 @@ class Builtin:
                     deferred_tool_results=await allowed(waiting, desk) if waiting else None,
                     usage=conversation.usage(),
                     usage_limits=limits(desk.spec.budget),
+                    event_stream_handler=spoken(desk) if desk.spec.streams else None,
                 )
         except UsageLimitExceeded as error:
             raise BudgetExceeded(f"the run has used up its budget: {error}") from error

@@ -13,7 +13,7 @@ from errands.text import Look, wants_colour
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any, Protocol
 
     from errands.config import Config
@@ -38,6 +38,17 @@ if TYPE_CHECKING:
         def channel_trouble(self, name: str, config: Config) -> str: ...
         def send_trial(self, address: Address, config: Config) -> None: ...
         def run_discord(self, home: Home, config: Config, name: str) -> int: ...
+        def run_chat(
+            self,
+            engine: Engine,
+            *,
+            perform: Callable[[Sequence[str], Look], str],
+            look: Look,
+            chat: str | None,
+            goes_on: bool,
+            agent: str | None,
+            model: str | None,
+        ) -> int: ...
 
     class Repaired(Protocol):
         """What a repair of the store saved and lost, by table, and where the damaged file is."""
@@ -111,6 +122,12 @@ class Context:
         if self._look is None:
             self._look = look_of(sys.stdout, self.config.ui.colour, self.environ)
         return self._look
+
+    def seen_as(self, look: Look) -> Context:
+        """Give this context for another page, on which things look so."""
+        other = Context(self._load_bootstrap, self.environ)
+        other._config, other._engine, other._look = self.config, self.engine, look
+        return other
 
     @property
     def error_look(self) -> Look:

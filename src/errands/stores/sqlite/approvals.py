@@ -75,7 +75,7 @@ class ApprovalRows(Table):
     def answer(
         self, approval_id: int, state: ApprovalState, *, by: str, door: str, now: datetime, note: str = ""
     ) -> bool:
-        return bool(
+        is_answered = bool(
             self.db.write(
                 """
                 UPDATE approvals SET state = ?, by = ?, door = ?, at = ?, note = ?
@@ -84,6 +84,25 @@ class ApprovalRows(Table):
                 (state, utf8(by), door, micros(now), utf8(note), approval_id),
             ).rowcount
         )
+        if is_answered and state == "refused":
+            # The task may be cleared at any time; that its idea was turned down is to be known longer.
+            self.db.write(
+                """
+                INSERT INTO refusals (at, text)
+                SELECT ?, tasks.name || char(10) || tasks.description || char(10) || tasks.command
+                FROM approvals JOIN tasks ON tasks.seq = approvals.task
+                WHERE approvals.id = ? AND tasks.state = 'proposed'
+                """,
+                (micros(now), approval_id),
+            )
+        return is_answered
+
+    def refused(self, *, since: datetime) -> list[str]:
+        rows = self.db.read("SELECT text FROM refusals WHERE at > ? ORDER BY at DESC", (micros(since),))
+        return [row[0] for row in rows]
+
+    def forget_refusals(self, *, before: datetime) -> None:
+        self.db.write("DELETE FROM refusals WHERE at < ?", (micros(before),))
 
     def grant(self, task_id: str, *, by: str, door: str, now: datetime) -> None:
         at = micros(now)

@@ -302,6 +302,13 @@ ALTER TABLE tasks ADD COLUMN channels TEXT NOT NULL DEFAULT '';
 ALTER TABLE outbox ADD COLUMN letter INTEGER;
 CREATE INDEX outbox_queues ON outbox (channel, target, id) WHERE state = 'waiting' AND channel <> 'inbox';
 CREATE INDEX outbox_given_up ON outbox (id) WHERE state IN ('unknown', 'dead');
+-- What a person said no to: it is known for a while, although the task may be gone.
+CREATE TABLE refusals (
+    seq  INTEGER PRIMARY KEY,
+    at   INTEGER NOT NULL,
+    text TEXT NOT NULL
+);
+CREATE INDEX refusals_by_time ON refusals (at);
 """
 
 MIGRATIONS: tuple[str, ...] = (_FIRST, _CHANNELS)

@@ -170,6 +170,10 @@ class SessionRows(Table):
         """Note that a parent session is over: what it started is kept no longer than other tasks."""
         self.db.write("INSERT OR IGNORE INTO ended_sessions VALUES (?, ?)", (name, micros(now)))
 
+    def reopen_session(self, name: str) -> None:
+        """Note that a parent session goes on after all."""
+        self.db.write("DELETE FROM ended_sessions WHERE name = ?", (name,))
+
     def forget_ended_sessions(self) -> None:
         """Drop the ended sessions that no task belongs to any more."""
         self.db.write(

@@ -19,6 +19,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "run",
             "ask",
             "resume",
+            "chat",
             "propose",
             "restart",
             "template save",
@@ -83,6 +84,7 @@ MEANT = {
     "trigger": "fire",
     "hold": "pause",
     "cron": "schedule",
+    "talk": "chat",
 }
 
 NAMES = (*(name for _, names in GROUPS for name in names), *HIDDEN)

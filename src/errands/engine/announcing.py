@@ -1,0 +1,76 @@
+"""Announcing: what went on in the background of a chat, told to its agent before the next prompt.
+
+It is posted as a message of its own, fenced, so that nothing it quotes can pass for words of the person.
+Until it is there it waits in the inbox, and what is there already is known by its mark: so it is told once.
+"""
+
+from __future__ import annotations
+
+from errands.model.errors import NotFound
+from errands.model.letter import letter_of, message, question_of, share
+from errands.model.session import session_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from errands.engine.desk import RunDesk
+    from errands.model.letter import Letter
+    from errands.model.notice import Notice
+    from errands.model.task import Task
+    from errands.ports.agent import Agent
+    from errands.ports.store import Store
+
+BUDGET = 20_000  # bytes of a letter
+MOST = 500  # notices that are told before one prompt; the others come before the next
+
+
+async def announce(agent: Agent, session: str, desk: RunDesk) -> None:
+    """Post what is new to a session; nothing for a task that is no chat."""
+    for letter in desk.news():
+        mark = f"[notice {letter.key}]"
+        if not desk.has(mark):
+            await agent.post(session, message(letter, mark, BUDGET), desk)
+        desk.announced(letter)
+
+
+def news(store: Store, task: Task, *, now: datetime) -> list[Letter]:
+    """Write letters of what lies in the inbox of a chat.
+
+    What its agent knows, its own calls, is not told, nor is a question that was answered meanwhile.
+    """
+    waiting, past = [], []
+    for notice in store.unread(task.owner)[:MOST]:
+        is_past = is_own(store, task.id, notice) or is_answered(store, notice)
+        (past if is_past else waiting).append(notice)
+    if past:
+        with store:
+            store.delivered([each.id for each in past], now=now)
+    letters = []
+    while waiting:
+        count = share(waiting, BUDGET)
+        letters.append(letter_of(waiting[:count]))
+        waiting = waiting[count:]
+    return letters
+
+
+def is_own(store: Store, conversation: str, notice: Notice) -> bool:
+    """Tell whether a notice is about a conversation itself, or about a command that its agent runs."""
+    if notice.task_id == conversation:
+        return True
+    try:
+        return store.task(notice.task_id).parent == session_name(conversation)
+    except NotFound:
+        return False
+
+
+def is_answered(store: Store, notice: Notice) -> bool:
+    """Tell whether a notice asks something that needs no answer any more."""
+    asked = question_of(notice)
+    if asked is None:
+        return False
+    try:
+        question = store.question(asked[0])
+    except NotFound:
+        return True
+    return question is None or question.id != asked[1]

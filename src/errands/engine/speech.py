@@ -1,0 +1,67 @@
+"""Speech: what an agent says and does in a run, written down as it comes for whoever listens.
+
+One line of JSON for each thing, in the directory of the run. It is for the eyes of the moment: what counts is
+the answer in the store, so a line that is lost costs nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+
+from errands.model.record import record
+from errands.ports.agent import Activity
+
+NAME = "speech"
+_CHUNK = 1 << 20
+
+
+class Speech:
+    """The pen of one run."""
+
+    def __init__(self, directory: str) -> None:
+        self._path = f"{directory}/{NAME}"
+
+    def note(self, event: Activity) -> None:
+        if event.kind == "usage":
+            return
+        line = json.dumps(
+            {"kind": event.kind, "name": event.name, "text": event.text, "failed": event.failed}
+        )
+        with suppress(OSError):
+            file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                os.write(file, f"{line}\n".encode())
+            finally:
+                os.close(file)
+
+
+@record
+class Said:
+    kind: str
+    name: str
+    text: str
+    failed: bool
+
+
+class Listening:
+    """The ear: gives what was written since the last time."""
+
+    def __init__(self, directory: str) -> None:
+        self._path = f"{directory}/{NAME}"
+        self._place = 0
+
+    def heard(self) -> Iterator[Said]:
+        try:
+            with open(self._path, "rb") as file:
+                file.seek(self._place)
+                content = file.read(_CHUNK)
+        except OSError:
+            return
+        whole = content[: content.rfind(b"\n") + 1]
+        self._place += len(whole)
+        for line in whole.splitlines():
+            with suppress(ValueError, TypeError):
+                yield Said(**json.loads(line))

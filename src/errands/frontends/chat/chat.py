@@ -1,0 +1,133 @@
+"""A chat, from the first line to the last."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+from errands.engine.engine import Engine
+from errands.engine.inside import enclosing_run
+from errands.frontends.chat import plain
+from errands.frontends.chat.paper import PlainPaper
+from errands.frontends.chat.room import Perform, Room
+from errands.model.errors import BadValue, NotFound
+from errands.model.naming import new_id
+from errands.model.session import CHAT
+from errands.ports.store import Query
+from errands.text import Look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.frontends.chat.paper import Paper
+    from errands.frontends.chat.screen import Screen
+
+
+def run(
+    engine: Engine,
+    *,
+    perform: Perform,
+    ensure_daemon: Callable[[], None],
+    look: Look,
+    chat: str | None,
+    goes_on: bool,
+    agent: str | None,
+    model: str | None,
+) -> int:
+    """Talk until the person leaves; `chat` is an earlier one to go on with, `goes_on` means the latest."""
+    folder = f"{engine.home.path}/chat"
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    name = _named(engine, chat) if chat else _latest(engine, folder) if goes_on else _new_name()
+    with open(f"{folder}/last", "w", encoding="utf-8") as file:
+        file.write(name)
+    engine.sessions.reopen_session(name)
+    is_terminal = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    if is_terminal:
+        screen = _screen(look)
+        paper: Paper = screen
+    else:
+        paper = PlainPaper(look)
+
+    async def talk() -> None:
+        room = Room(
+            engine,
+            name=name,
+            paper=paper,
+            perform=perform,
+            ensure_daemon=ensure_daemon,
+            is_person=is_terminal and not enclosing_run(),
+            agent=agent,
+            model=model,
+        )
+        talking = screen.talk(room, f"{folder}/history") if is_terminal else plain.talk(room)
+        await _with_background(room, talking)
+
+    if is_terminal:
+        sys.stdout.write(f"{_greeting(engine, name, agent)}\n")
+        sys.stdout.flush()
+    asyncio.run(talk())
+    return 0
+
+
+async def _with_background(room: Room, talking: Awaitable[None]) -> None:
+    """Talk, while messages are shown and answers are given beside it; what fails there fails all of it."""
+    beside = [
+        asyncio.ensure_future(room.talk()),
+        asyncio.ensure_future(room.messages.watch(room.ensure_daemon)),
+    ]
+    front = asyncio.ensure_future(talking)
+    try:
+        await asyncio.wait([front, *beside], return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for each in (front, *beside):
+            if not each.done():
+                each.cancel()
+        with suppress(asyncio.CancelledError):
+            await asyncio.gather(front, *beside, return_exceptions=True)
+    for each in (front, *beside):
+        if not each.cancelled() and (error := each.exception()) is not None:
+            raise error
+
+
+def _screen(look: Look) -> Screen:
+    try:
+        from errands.frontends.chat.screen import Screen
+    except ModuleNotFoundError as error:
+        raise BadValue(
+            f"a chat in a terminal needs {error.name}, which is not installed; "
+            "install it with: pip install 'errands[chat]'"
+        ) from error
+    return Screen(colour=look.colour)
+
+
+def _new_name() -> str:
+    return CHAT + new_id("chat", os.urandom(8)).removeprefix("chat-")
+
+
+def _latest(engine: Engine, folder: str) -> str:
+    try:
+        with open(f"{folder}/last", encoding="utf-8") as file:
+            return _named(engine, file.read().strip())
+    except FileNotFoundError:
+        raise NotFound("there was no chat yet; begin one: errands chat") from None
+
+
+def _named(engine: Engine, given: str) -> str:
+    """Find an earlier chat by its name, or by the task of its conversation."""
+    name = given if given.startswith(CHAT) else f"{CHAT}{given.removeprefix('chat-')}"
+    if engine.store.keyed(name) is not None or engine.list(Query(parent=name, limit=1)):
+        return name
+    try:
+        key = engine.light([engine.resolve(given)])[0].key
+    except NotFound:
+        key = None
+    if key is None or not key.startswith(CHAT):
+        raise NotFound(f"there is no chat {given[:80]!r}; errands sessions lists conversations")
+    return key
+
+
+def _greeting(engine: Engine, name: str, agent: str | None) -> str:
+    who = agent or engine.config.agents.default
+    return f"{name} · you talk with {who} · /help lists commands, Ctrl-D leaves"

@@ -1,0 +1,85 @@
+"""Messages: what the background tells, each in a frame with the name of its task, above the line being typed.
+
+They are only looked at here. They leave the inbox when the agent is told of them, so whoever comes back finds
+what nobody has heard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from errands.engine.announcing import is_answered, is_own
+from errands.engine.asynchronous import Line
+from errands.engine.engine import Engine
+from errands.engine.waiting import LOOK
+from errands.frontends.chat.paper import Paper
+from errands.model.letter import Letter, facts_of, letter_of, question_of, share, text, title
+from errands.model.notice import Notice
+from errands.text import Look, clip, width
+
+BUDGET = 4000  # bytes of a message
+WIDEST = 120
+
+
+class Messages:
+    """`ask` shows a question to the person, unless they have seen it."""
+
+    def __init__(self, engine: Engine, name: str, paper: Paper, ask: Callable[[str, int], None]) -> None:
+        self._engine = engine
+        self._name = name
+        self._paper = paper
+        self._ask = ask
+        self.settled: set[str] = set()  # what the person said no to, here: they need not be told
+        waiting = engine.store.unread(name)
+        self._seen = waiting[0].id - 1 if waiting else engine.store.last_notice()
+
+    async def watch(self, unheld: Callable[[], None]) -> None:
+        """Show what comes in, until this is cancelled."""
+        async with Line(self._engine, ("*",), unheld) as line:
+            while True:
+                self.look()
+                await line.news(LOOK)
+
+    def look(self) -> None:
+        """Show what came in since the last look."""
+        store = self._engine.store
+        found = store.inbox(self._name, after=self._seen)
+        conversation = store.keyed(self._name)
+        told: list[Notice] = []
+        for notice in found:
+            self._seen = notice.id
+            question = question_of(notice)
+            if question is not None:
+                self._tell(told)
+                told = []
+                if not is_answered(store, notice):
+                    self._ask(*question)
+            elif notice.task_id not in self.settled and not (
+                conversation and is_own(store, conversation, notice)
+            ):
+                told.append(notice)
+        self._tell(told)
+
+    def _tell(self, notices: Sequence[Notice]) -> None:
+        while notices:
+            count = share(notices, BUDGET)
+            letter = letter_of(notices[:count])
+            self._paper.lines(*framed(_name(letter), [title(letter), *_body(letter)], self._paper.look))
+            notices = notices[count:]
+
+
+def framed(name: str, lines: Sequence[str], look: Look) -> list[str]:
+    """Draw lines between two rules, of which the upper one names the task."""
+    wide = min(look.columns, WIDEST) - 1
+    rule = look.sign("─", "-")
+    head = f"{rule * 3} background: {clip(name, max(8, wide - 24))} "
+    head += rule * max(3, wide - width(head))
+    return [look.paint(head, "cyan"), *lines, look.paint(rule * wide, "cyan")]
+
+
+def _name(letter: Letter) -> str:
+    return "several tasks" if letter.is_digest else str(facts_of(letter.notices[0])["task"])
+
+
+def _body(letter: Letter) -> list[str]:
+    return text(letter, BUDGET).replace("errands show ", "/status ").split("\n")
