@@ -66,15 +66,14 @@ def system_prompt(description: str) -> str:
 def check_resumable(view: View, session: Session | None) -> None:
     """Refuse a resume that cannot be, in the words that callers know.
 
-    A resume that failed leaves what was before it, so it can be tried again.
+    A resume that failed leaves what was before it, so it can be tried again; one that was cancelled is over.
     """
     run = view.latest
     if view.kind != "agent":
         raise BadValue(f"task {view.id} is a command, and only agents can be resumed; try errands restart")
     if view.is_live and run.cause == "resume":
         raise NotResumable(TOO_SOON)
-    was_completed = run.state == "completed" or (run.cause == "resume" and not view.is_live)
-    if not was_completed:
+    if run.state != "completed" and not (run.cause == "resume" and run.state == "failed"):
         raise NotResumable(
             f"Cannot resume task: status is '{view.state}'. Only completed tasks can be resumed."
         )

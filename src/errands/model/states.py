@@ -48,7 +48,7 @@ RUN_MOVES: dict[str, dict[str, RunState]] = {
 
 LIVE: tuple[RunState, ...] = ("pending", "running")
 # What a person would call the states of whatever has not ended.
-OPEN: tuple[str, ...] = ("proposed", *LIVE)
+OPEN: tuple[str, ...] = ("proposed", *LIVE, "resumed")
 ENDED: tuple[RunState, ...] = ("completed", "failed", "cancelled", "skipped")
 FAILURES: tuple[Failure, ...] = (
     "exit",

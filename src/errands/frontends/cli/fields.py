@@ -6,8 +6,8 @@ from __future__ import annotations
 ALWAYS = {
     "id": "the task's id",
     "kind": "what is run: `shell` or `agent`",
-    "state": "in one word: `proposed`, `pending`, `running`, `completed`, `failed`, `cancelled`, `skipped`, "
-    "`rejected`",
+    "state": "in one word: `proposed`, `pending`, `running`, `resumed`, `completed`, `failed`, `cancelled`, "
+    "`skipped`, `rejected`",
     "task_state": "the state of the task itself",
     "run_state": "the state of its latest run",
     "cancelling": "whether the latest run was told to end and has not ended yet",

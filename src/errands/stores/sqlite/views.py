@@ -8,7 +8,7 @@ from errands.model.event import Event
 from errands.model.record import evolve
 from errands.model.states import OPEN
 from errands.model.task import PRIORITIES
-from errands.model.view import AgentView, RunView, View
+from errands.model.view import AgentView, RunView, View, shown_state
 from errands.stores.sqlite.rows import TASK_COLUMNS, action_from, maybe_moment, micros, moment, task_from
 from errands.stores.sqlite.sessions import EXCHANGE, exchange_from
 from errands.stores.sqlite.table import Table, marks
@@ -67,9 +67,10 @@ class ViewRows(Table):
         if query.states:
             where.append(
                 f"(tasks.state IN ({marks(query.states)}) OR "
-                f"(runs.state IN ({marks(query.states)}) AND tasks.state NOT IN ('proposed', 'rejected')))"
+                f"(tasks.state NOT IN ('proposed', 'rejected') AND (runs.state IN ({marks(query.states)})"
+                " OR (? AND runs.cause = 'resume' AND runs.state IN ('pending', 'running')))))"
             )
-            values += [*query.states, *query.states]
+            values += [*query.states, *query.states, "resumed" in query.states]
             if all(state in OPEN for state in query.states):
                 # Live runs are few: start from their partial index instead of walking every task.
                 source = (
@@ -280,7 +281,7 @@ class ViewRows(Table):
         return View(
             id=id_,
             kind=kind,
-            state=state if state in ("proposed", "rejected") else latest.state,
+            state=shown_state(state, latest),
             task_state=state,
             name=name,
             description=description,
