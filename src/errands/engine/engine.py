@@ -139,22 +139,25 @@ class Engine:
     ) -> View:
         """Let a proposed task start, as the person `by` says who came through `door`.
 
-        `question` is the one that person was shown; the answer counts for no other. With `always`, exactly
-        this needs no question any more.
+        Of an agent that waits for a task of its own, that one is meant, and given. `question` is the one that
+        person was shown; the answer counts for no other. With `always`, exactly this needs no question any
+        more.
         """
-        from errands.engine.answering import approve
+        from errands.engine.answering import approve, meant
 
+        task_id = meant(self, task_id)
         approve(self, self._judge(), task_id, by=by, door=door, always=always, shown=question)
-        return self.light([self.resolve(task_id)])[0]
+        return self.light([task_id])[0]
 
     def reject(
         self, task_id: str, *, by: str, door: str, note: str = "", question: int | None = None
     ) -> View:
         """Turn a proposed task down: it never starts and is gone from lists."""
-        from errands.engine.answering import reject
+        from errands.engine.answering import meant, reject
 
+        task_id = meant(self, task_id)
         reject(self, task_id, by=by, door=door, note=note, shown=question)
-        return self.light([self.resolve(task_id)])[0]
+        return self.light([task_id])[0]
 
     def _ring_for(self, views: Sequence[View]) -> None:
         if any(view.due_at or view.question for view in views):  # the holder has to note a time
