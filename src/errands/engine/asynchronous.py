@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from errands.engine.doorbell import Bell
 from errands.engine.engine import Engine
+from errands.engine.prompting import BUILT_IN
 from errands.engine.waiting import LOOK
 from errands.model.draft import Draft
 from errands.model.errors import BadValue, ErrandsError
@@ -97,29 +98,58 @@ class AsyncEngine:
     async def tail(self, task_id: str, lines: int | None = None) -> Piece:
         return self.engine.tail(task_id, lines)
 
-    async def cancel(self, *task_ids: str) -> list[View]:
-        return self.engine.cancel(task_ids)
+    async def cancel(self, *task_ids: str, by: str | None = None) -> list[View]:
+        return self.engine.cancel(task_ids, by=by)
 
     async def restart(self, task_id: str) -> View:
         return self.engine.restart(task_id)
 
     async def approve(
-        self, task_id: str, *, by: str, always: bool = False, question: int | None = None
+        self,
+        task_id: str,
+        *,
+        by: str,
+        door: str = "python",
+        always: bool = False,
+        question: int | None = None,
     ) -> View:
         """Let a proposed task start, in the name of a person whom the program knows.
 
         `question` is the one that person was shown; the answer counts for no other.
         """
-        return self.engine.approve(task_id, by=by, door="python", always=always, question=question)
+        return self.engine.approve(task_id, by=by, door=door, always=always, question=question)
 
-    async def reject(self, task_id: str, *, by: str, note: str = "", question: int | None = None) -> View:
-        return self.engine.reject(task_id, by=by, door="python", note=note, question=question)
+    async def reject(
+        self, task_id: str, *, by: str, door: str = "python", note: str = "", question: int | None = None
+    ) -> View:
+        return self.engine.reject(task_id, by=by, door=door, note=note, question=question)
 
     async def clear(self, *task_ids: str) -> list[str]:
         return self.engine.clear(task_ids)
 
     async def send(self, task_id: str, content: bytes, *, eof: bool = False) -> None:
         self.engine.send(task_id, content, eof=eof)
+
+    async def masked(self, task_id: str, text: str) -> str:
+        """Hide a task's secrets, and well-known tokens, in a part of what it printed."""
+        return self.engine.mask(task_id).text(text)
+
+    async def mark_retrieved(self, view: View) -> None:
+        self.engine.mark_retrieved(view)
+
+    async def acknowledge(self, run_id: str, *, reader: str) -> None:
+        """Note that whoever asked has got the result, so that it is not told once more."""
+        self.engine.sessions.acknowledge(run_id, reader=reader)
+
+    async def give_up_waiting(self, run_id: str) -> None:
+        """Note that whoever asked blocks no longer, so that the answer is told after all."""
+        self.engine.sessions.give_up_waiting(run_id)
+
+    def knows_agent(self, name: str) -> bool:
+        return name in self.engine.config.backends or name in BUILT_IN
+
+    def now(self) -> datetime:
+        return self.engine.clock.now()
 
     async def events(self, task_id: str) -> list[Event]:
         return self.engine.events(task_id)
@@ -200,9 +230,18 @@ class AsyncEngine:
                 await line.news(0.1)
 
     async def list(
-        self, *, states: Iterable[str] = (), batch: str | None = None, limit: int | None = None
+        self,
+        *,
+        states: Iterable[str] = (),
+        batch: str | None = None,
+        parent: str | None = None,
+        ids: Sequence[str] | None = None,
+        limit: int | None = None,
     ) -> list[View]:
-        return self.engine.list(Query(states=tuple(states), batch=batch, limit=limit))
+        asked = None if ids is None else tuple(ids)
+        return self.engine.list(
+            Query(states=tuple(states), batch=batch, parent=parent, ids=asked, limit=limit)
+        )
 
 
 def drafted(command: Command | Sequence[str] | Draft, options: dict[str, Any]) -> Draft:

@@ -1,0 +1,69 @@
+"""Showing: what a task printed, handed to a model as data: bounded, cleaned, within a fence it cannot write.
+
+Whatever comes here is masked already.
+"""
+
+from __future__ import annotations
+
+import os
+
+from errands.model.record import record
+from errands.model.sanitise import fence, line
+from errands.text import clip
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.output import Piece
+
+_NEAR = 4096  # bytes within which a cut looks for a blank, so that it cuts no word
+
+
+@record
+class Shown:
+    """A text in its fence, empty if there is nothing; `is_cut` when some of it was left out."""
+
+    text: str
+    is_cut: bool = False
+
+
+def bounded(text: str, longest: int | None, *, rest: str, label: str, is_cut: bool = False) -> Shown:
+    """Fence a text; of one that is too long, its beginning and its end."""
+    if longest is not None and len(text) > longest:
+        half = longest // 2
+        gap = f"\n[... {len(text) - 2 * half:,} characters are left out here; {rest} ...]\n"
+        text, is_cut = text[:half] + gap + text[-half:], True
+    if not text.strip():
+        return Shown(text="", is_cut=is_cut)
+    return Shown(text=fence(text, boundary=os.urandom(8).hex(), label=label), is_cut=is_cut)
+
+
+def middle_out(head: Piece, tail: Piece, longest: int, *, rest: str) -> tuple[bytes, bool]:
+    """Put the beginning and the end of an output together, and say how much is missing between them."""
+    half = longest // 2
+    if tail.next_offset <= head.next_offset:
+        return head.content, False
+    first = _until_blank(head.content[:half])
+    last = _from_blank(tail.content[-half:])
+    missing = tail.next_offset - len(last) - len(first)
+    gap = f"\n[... {missing:,} bytes are left out here; {rest} ...]\n"
+    return first + gap.encode() + last, True
+
+
+def page(piece: Piece) -> bytes:
+    """Give of a piece that more may follow what surely ends with a whole word."""
+    return _until_blank(piece.content)
+
+
+def _until_blank(content: bytes) -> bytes:
+    place = max(content.rfind(blank) for blank in (b"\n", b" ", b"\t"))
+    return content[: place + 1] if place >= max(0, len(content) - _NEAR) else content
+
+
+def _from_blank(content: bytes) -> bytes:
+    places = [place for blank in (b"\n", b" ", b"\t") if 0 <= (place := content.find(blank)) < _NEAR]
+    return content[min(places) + 1 :] if places else content
+
+
+def phrase(text: str, longest: int = 200) -> str:
+    """Make a name, a description or an error fit for one line of a reply."""
+    return clip(line(text), longest)

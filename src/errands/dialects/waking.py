@@ -1,0 +1,50 @@
+"""Waking: how the end of a task reaches whoever launched it, said honestly.
+
+Only who is really woken is told not to ask; everybody else is told what to ask with.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.model.view import View
+    from errands.ports.dialect import Caller
+
+
+def is_woken(caller: Caller) -> bool:
+    return caller.wake == "session" and caller.session is not None
+
+
+def advice(caller: Caller, ask_with: str) -> str:
+    """Say in a tool's description what to do until a task ends."""
+    if is_woken(caller):
+        return "You will be told when it ends; do not poll."
+    if caller.wake.startswith("channel "):
+        return f"Its end is told through {caller.wake[8:]}, not to you; ask with {ask_with}."
+    return f"Nothing tells you when it ends; ask with {ask_with}."
+
+
+def wake(view: View, caller: Caller, ask_with: str) -> str:
+    """Say in a few words how the end of this task will be told; all but `session` say what to ask with."""
+    is_quiet = view.notify == "never"
+    if is_woken(caller) and not is_quiet:
+        return "session" if view.notify != "on_failure" else f"session if it fails; ask with {ask_with}"
+    if caller.wake.startswith("channel ") and not is_quiet:
+        return f"{caller.wake}; ask with {ask_with}"
+    return f"none; ask with {ask_with}"
+
+
+def told(view: View, caller: Caller, ask_with: str) -> str:
+    """Say the same in a line of a reply."""
+    said = f"wake: {wake(view, caller, ask_with)}"
+    return f"{said}. You will be told when it ends; do not poll." if said == "wake: session" else f"{said}."
+
+
+def approval(view: View) -> str:
+    """Say what a proposed task waits for, and that the caller cannot give it."""
+    reasons = () if view.question is None else view.question.reasons
+    why = "; ".join(each.text for each in reasons) or "it is not known to be harmless"
+    return (
+        f"It waits for a person's approval and has not started: {why}.\n"
+        f"A person can say `errands approve {view.id}` or `errands reject {view.id}`; you cannot approve it."
+    )
