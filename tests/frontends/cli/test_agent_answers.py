@@ -9,6 +9,10 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from errands import bootstrap
+from errands.engine.calls import ask_about
+from errands.ports.agent import Call
+
 from .person import Person
 
 
@@ -70,6 +74,27 @@ def test_an_agent_that_needs_no_yes_is_given_none(person: Person) -> None:
     agent = person.types("ask", "--wait", "--json", "`echo on`").object["id"]
 
     assert "nothing is asked about it" in person.types("approve", agent, code=1).err
+
+
+@pytest.mark.spec("A8", "A11")
+def test_the_record_of_a_call_names_the_call_and_not_the_prompt(person: Person, tmp_path: Path) -> None:
+    agent = person.types("ask", "-q", "--agent", "offline", "`sleep 60`").out.strip()
+    run = person.waits_until(agent, "waiting", "task")["run_id"]
+    engine = bootstrap.open_engine(bootstrap.open_home(str(person.home)))
+    try:
+        task = engine.store.task(agent)
+        call = Call(id="1", tool="write_file", arguments={"path": "notes"}, command=None)
+        ask_about(engine, task, engine.store.run(run), call, ())
+    finally:
+        engine.close()
+    person.types("reject", agent)
+
+    for told in (person.types("audit").out, person.types("audit", agent).out):
+        assert 'write_file {"path": "notes"}' in told
+        assert "`sleep 60`" not in told
+    (entry,) = [each for each in person.types("audit", "--json").objects if each["task"] == agent]
+    assert entry["command"] == 'write_file {"path": "notes"}'
+    person.types("cancel", agent)
 
 
 @pytest.mark.spec("A8", "A11")
