@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import threading
 from datetime import timedelta
 from pathlib import Path
@@ -143,12 +144,11 @@ async def test_of_fifty_resumes_at_once_one_wins(engine: TestEngine, project: Pr
 async def test_a_failed_resume_keeps_the_earlier_result_and_can_be_tried_again(
     engine: TestEngine, project: Project
 ) -> None:
-    task = await engine.answered("`echo marmalade`", cwd=project.path)
-    await engine.resume(task.id, "`./deed x 30`")
-    await until(project.deeds)
-    await engine.cancel(task.id)
+    task = await engine.answered("`echo marmalade`", cwd=project.path, budget={"tool_calls": 1})
+    await engine.resume(task.id, "`./deed x` `./deed y`")
     failed = await engine.wait(task.id, timeout=WITHIN)
-    assert failed.state == "cancelled"
+    assert (failed.state, failed.latest.failure) == ("failed", "budget")
+    assert project.deeds() == ["x"]
     assert "marmalade" in (await engine.get(task.id)).details["result"]  # type: ignore[index]
 
     await engine.resume(task.id, "what was said?")
@@ -288,11 +288,25 @@ async def test_an_agent_nobody_knows_is_refused(engine: TestEngine) -> None:
 
 @pytest.mark.trap(63)
 async def test_agents_below_agents_end_somewhere(client: Engine) -> None:
-    deepest = client.config.agents.depth
-    environ = {"ERRANDS_DEPTH": str(deepest - 1), "PATH": "/bin"}
-    client.submit(Draft(prompt="hello", environ=environ))
+    environ = {"PATH": "/bin"}
+    for depth in range(client.config.agents.depth + 1):
+        agent = client.submit(Draft(prompt="hello", environ=environ))
+        assert (client.get(agent.id).details or {})["depth"] == depth
+        # What an agent starts asks the next one, or has a command of its own do so.
+        command = client.submit(Draft(command="true", created_by=f"run {agent.latest.id}"))
+        below = client.submit(Draft(command="true", environ={"ERRANDS_RUN_ID": command.latest.id}))
+        environ = {"ERRANDS_RUN_ID": below.latest.id, "PATH": "/bin"}
     with pytest.raises(BadValue, match=r"agents\.depth"):
-        client.submit(Draft(prompt="hello", environ={**environ, "ERRANDS_DEPTH": str(deepest)}))
+        client.submit(Draft(prompt="hello", environ=environ))
+
+
+@pytest.mark.trap(63)
+async def test_a_command_cannot_say_that_it_stands_less_deep(engine: TestEngine, project: Project) -> None:
+    ask = f"{sys.executable} -m errands ask -q hello"
+    Path(project.path, "deed").write_text(f"#!/bin/sh\nenv ERRANDS_RUN_ID=nobody-222222.1 {ask}\n")
+    above = await engine.answered("`./deed x`", cwd=project.path)
+    (below,) = [each for each in await engine.list() if each.agent is not None and each.id != above.id]
+    assert ((await engine.get(below.id)).details or {})["depth"] == 1
 
 
 @pytest.mark.trap(63)

@@ -146,7 +146,6 @@ VARIABLES = {
     "ERRANDS_RUN_ID": "in a task: the id of its run",
     "ERRANDS_RUN_DIR": "in a task: the directory of its run, for files that shall be kept",
     "ERRANDS_PROGRESS": "in a task: the file to which progress can be written",
-    "ERRANDS_DEPTH": "in an agent's task: how deep it stands below a person's",
     "ERRANDS_EXIT_CODE": "in a `--finally` command: the exit code of the run",
     "ERRANDS_OUTCOME": "in a `--finally` command: how the run ended",
     "ERRANDS_BOOT_ID_FILE": "in tests: a file that is read in place of the system's boot id",

@@ -14,7 +14,6 @@ from errands.config import Config
 from errands.engine.asking import ask_again
 from errands.engine.evidence import changes, refreshed
 from errands.engine.home import Home
-from errands.engine.prompting import DEPTH
 from errands.model.action import Prompt, Shell, written
 from errands.model.approval import evidence_of
 from errands.model.record import evolve
@@ -162,7 +161,6 @@ class Dispatcher:
             base=base,
             env={
                 **action.env,
-                **({DEPTH: str(action.depth)} if isinstance(action, Prompt) else {}),
                 "TRACEPARENT": executing(run, caller(action.env) or caller(base)).traceparent,
                 "ERRANDS_HOME": self._home.path,
                 "ERRANDS_TASK_ID": task.id,

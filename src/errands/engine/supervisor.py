@@ -258,7 +258,7 @@ class Supervisor:
         task, run = self._live[run_id]
         said: Exchange | None = None
         if isinstance(task.action, Prompt):
-            said, ending = self._said(run, ending)
+            said, ending = self._said(run, _whole(run, ending, now))
         outcome = rollup(task, run, ending)
         summary = self._summary(task, run_id, ending) if said is None else first_words(said.answer)
         if not self._store.end(run, outcome, ending, summary=summary, now=now):
@@ -320,6 +320,15 @@ class Supervisor:
         except (OSError, ValueError):
             return None  # the task took its log away, or garbled it; how it ended is known all the same
         return summarise(task.action.line, piece.content.decode("utf-8", "replace"), exit_code=ending.code)
+
+
+def _whole(run: Run, ending: Ending, now: datetime) -> Ending:
+    """Give the time of all attempts at a run to the ending of the last one."""
+    if run.attempt <= 1 or run.started_at is None:
+        return ending
+    took = (ending.ended_at or now) - run.started_at
+    elapsed = max(took.total_seconds(), ending.elapsed or 0.0)
+    return evolve(ending, started_at=run.started_at, elapsed=elapsed)
 
 
 def _answer(task: Task, said: Exchange | None) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from errands.engine.launcher import LAUNCHED
 from errands.model.errors import NotFound
 from errands.model.record import evolve
 from errands.model.run import task_of
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from errands.model.view import View
     from errands.ports.spans import Traced
     from errands.ports.store import Store
-
-_PREFIX = "run "
 
 
 class Tracing:
@@ -86,9 +85,9 @@ class Tracing:
 
     def _launcher(self, view: View) -> View | None:
         """Give the task in one of whose runs a task was launched, if it is still there."""
-        if not view.created_by.startswith(_PREFIX):
+        if not view.created_by.startswith(LAUNCHED):
             return None
         try:
-            return self._engine.get(task_of(view.created_by.removeprefix(_PREFIX))[0])
+            return self._engine.get(task_of(view.created_by.removeprefix(LAUNCHED))[0])
         except NotFound:
             return None
