@@ -57,7 +57,7 @@ def examine(context: Context) -> Iterator[tuple[str, Finding]]:
 
 
 def _configuration(context: Context) -> Iterator[Finding]:
-    _, problems = config.inspect(context.cwd, context.environ)
+    _, problems = config.inspect(context.cwd, context.environ, thorough=True)
     for problem in problems:
         yield Finding(level="fail", text=str(problem), advice="correct it, then: errands config check")
     for problem in config.strangers(context.environ):
