@@ -77,7 +77,15 @@ class AsyncEngine:
     async def ask(
         self, text: str, *, resume: str | None = None, is_awaited: bool = False, **options: Any
     ) -> View:
-        """Ask an agent; `options` are the fields of `Draft`: agent, model, fork, cwd, timeout, budget ..."""
+        """Ask an agent; `options` are the fields of `Draft`: agent, model, fork, cwd, timeout, budget ...
+
+        With `resume` there are none: what a task was launched with holds for its whole conversation.
+        """
+        if resume is not None and (given := sorted(options.keys() - {"fork"})):
+            raise BadValue(
+                f"a resume does not take {', '.join(given)}: what a task was launched with holds for its "
+                "whole conversation; leave it out, or fork the conversation"
+            )
         draft = drafted((), {**options, "prompt": text})
         return self.engine.sessions.ask(draft, resume=resume, is_awaited=is_awaited)
 
@@ -269,8 +277,9 @@ def _meant(name: str, value: Any) -> Any:
 
 
 def _place(view: View) -> tuple[object, ...]:
-    """Say how far a task has come, to see whether it moved."""
-    return view.latest.id, view.latest.state, view.latest.stop_requested_at
+    """Say how far a task has come, and what its agent waits for, to see whether it moved."""
+    waiting = view.agent.waiting if view.agent else None
+    return view.latest.id, view.latest.state, view.latest.stop_requested_at, waiting
 
 
 class Line:

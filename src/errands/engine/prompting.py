@@ -35,11 +35,12 @@ def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]
             f"so {agent!r} cannot fork it; leave --agent out"
         )
     if agent not in config.backends and agent not in BUILT_IN:
-        known = (*BUILT_IN, *config.backends)
+        known = tuple(dict.fromkeys((*BUILT_IN, *config.backends)))
         raise UnknownAgent(
             f"there is no agent {agent!r}{did_you_mean(agent, known)}. There are: {', '.join(known)}; "
             f'a new one is a table in your configuration: [agents.{agent}] backend = "builtin"'
         )
+    _check_offline(draft, agent, config)
     if draft.fork is not None and parent is None and _keeps_here(agent, config):
         raise NotFound(f"there is no conversation {draft.fork!r}; `errands sessions` shows those there are")
     depth = _depth(draft, store, environ)
@@ -61,6 +62,20 @@ def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]
         budget={**config.backends.get(agent, {}).get("budget", {}), **draft.budget},
         fork=draft.fork if parent is None else parent.name,
     )
+
+
+def _check_offline(draft: Draft, agent: str, config: Config) -> None:
+    """Refuse a choice that nobody would heed: without a model there is none, and commands are all it can."""
+    if config.backends.get(agent, {}).get("backend", agent) != "offline":
+        return
+    advice = "leave it out, or ask an agent that has a model, such as `builtin`"
+    if draft.model is not None:
+        raise BadValue(f"the agent {agent!r} works offline, without the model {draft.model!r}; {advice}")
+    for tool in draft.tools or ():
+        if tool != "command":
+            raise BadValue(
+                f"the agent {agent!r} works offline: its one tool is `command`, not {tool!r}; {advice}"
+            )
 
 
 def _keeps_here(agent: str, config: Config) -> bool:

@@ -47,6 +47,24 @@ def test_what_cannot_be_is_said_and_nothing_is_made(newcomer: Person) -> None:
     assert newcomer.types("ls", "--json").out == ""
 
 
+@pytest.mark.spec("R5")
+def test_an_agent_that_has_no_model_takes_none(newcomer: Person) -> None:
+    for words in (("--model", "m"), ("--tool", "read_file")):
+        refused = newcomer.types("ask", *words, "`echo on`", code=2).err
+        assert "the agent 'offline' works offline" in refused
+        assert "leave it out" in refused
+    assert newcomer.types("ls", "--json", "--all").out == ""
+
+
+def test_each_agent_there_is_is_named_once(newcomer: Person) -> None:
+    file = Path(newcomer.environ["XDG_CONFIG_HOME"], "errands", "config.toml")
+    file.parent.mkdir(parents=True)
+    file.write_text('[agents.builtin]\nmodel = "m"\n[agents.mine]\nbackend = "offline"\n')
+
+    said = newcomer.types("ask", "--agent", "nobody", "x", code=2).err
+    assert "There are: offline, builtin, acp, opencode, command, mine;" in said
+
+
 @pytest.mark.spec("S15")
 def test_a_budget_ends_a_run_and_what_was_said_is_kept(newcomer: Person) -> None:
     ended = newcomer.types(
