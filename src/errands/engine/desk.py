@@ -145,7 +145,10 @@ class RunDesk:
                     _say(f"[{event.name} failed] {event.text}".rstrip())
                 self._count({})
             case "usage":
-                self._count({name: n for name, n in event.usage.items() if name != "tool_calls"})
+                used = {name: n for name, n in event.usage.items() if name != "tool_calls"}
+                if not used:
+                    return  # calls are counted when they begin
+                self._count(used)
             case "text":
                 self._count({})
 
@@ -309,6 +312,7 @@ class RunDesk:
         we come back with the last one. The time a person takes counts for no time-out; that of our own tasks
         does.
         """
+        self.write_notes()  # a process that waits long is easily killed
         self._away_for.append(what)
         self._wait_for(self._chief_wait)
         self._engine.bell.ring()

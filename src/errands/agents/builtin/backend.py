@@ -23,7 +23,7 @@ from errands.agents.builtin.conversation import Conversation, dumped
 from errands.agents.builtin.copying import copied, single
 from errands.agents.builtin.models import has_provider, model
 from errands.agents.builtin.tools import chosen
-from errands.agents.builtin.usage import limits, of_run
+from errands.agents.builtin.usage import exceeded, limits, of_run
 from errands.model.agent_errors import AgentError, BudgetExceeded
 from errands.model.errors import BadValue
 from errands.ports.agent import Answer
@@ -155,7 +155,8 @@ class Builtin:
                     usage_limits=limits(desk.spec.budget),
                 )
         except UsageLimitExceeded as error:
-            raise BudgetExceeded(f"the run has used up its budget: {error}") from error
+            wanted = len(conversation.open_calls())
+            raise exceeded(desk.spec.budget, conversation.usage(), wanted=wanted) from error
         except (AgentRunError, UserError) as error:
             raise AgentError(f"the model did not get on: {error}") from error
 
