@@ -27,6 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.model.action import Command
     from errands.model.sandbox import Sandbox
+    from errands.model.span import Place
     from errands.ports.runner import Role
     from errands.ports.store import Store
 
@@ -43,7 +44,7 @@ class Dispatcher:
         self._store = store
         self._home = home
         self._config = config
-        self._environments: dict[str, Mapping[str, str]] = {}
+        self._environments: dict[str, tuple[Mapping[str, str], Place | None]] = {}
         self._lanes: dict[str, str] = {}
         self._used: dict[str, int] = {}
         self._backlog: set[str] = set()
@@ -147,7 +148,7 @@ class Dispatcher:
         """Gather all a shim has to know about a run."""
         directory = self._home.run(run.id)
         limits, action = task.limits, task.action
-        base = self._environment(action.environment)
+        base, base_caller = self._environment(action.environment)
         text = ""
         if isinstance(action, Prompt):
             exchange = self._store.exchange(run.id)
@@ -163,7 +164,7 @@ class Dispatcher:
             env={
                 **action.env,
                 **({DEPTH: str(action.depth)} if isinstance(action, Prompt) else {}),
-                "TRACEPARENT": executing(run, caller(action.env) or caller(base)).traceparent,
+                "TRACEPARENT": executing(run, caller(action.env) or base_caller).traceparent,
                 "ERRANDS_HOME": self._home.path,
                 "ERRANDS_TASK_ID": task.id,
                 "ERRANDS_RUN_ID": run.id,
@@ -215,10 +216,12 @@ class Dispatcher:
         ]
         return evolve(launch, steps=tuple(steps))
 
-    def _environment(self, digest: str) -> Mapping[str, str]:
+    def _environment(self, digest: str) -> tuple[Mapping[str, str], Place | None]:
+        """Give a launcher's environment, and the span in which it stood."""
         found = self._environments.get(digest)
         if found is None:
-            found = self._store.environment(digest)
+            variables = self._store.environment(digest)
+            found = variables, caller(variables)
             if len(self._environments) >= _CACHED_ENVIRONMENTS:
                 self._environments.clear()
             self._environments[digest] = found

@@ -142,10 +142,10 @@ def ending(facts: Mapping[str, Any]) -> Ending:
     """Turn the facts of an exit line, as text or as told by the shim, into an ending."""
     found = {}
     for name, value in facts.items():
-        if name in _READERS:
-            field, read = _READERS[name]
+        reader = _READERS.get(name)
+        if reader is not None:
             try:
-                found[field] = read(value)
+                found[reader[0]] = reader[1](value)
             except (ValueError, OverflowError, OSError):
                 continue  # a task wrote into its own record: what cannot be read is not known
     return Ending(**found)
