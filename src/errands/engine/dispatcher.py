@@ -131,8 +131,9 @@ class Dispatcher:
 
     def hold(self, task: Task, run: Run) -> None:
         """Count a run against its lane, once, until it is freed."""
-        if run.id not in self._lanes and run.id not in self._lent:
-            self._lanes[run.id] = task.lane
+        run_id = run.id
+        if run_id not in self._lanes and run_id not in self._lent:
+            self._lanes[run_id] = task.lane
             self._used[task.lane] = self._used.get(task.lane, 0) + 1
 
     def free(self, run_id: str) -> None:
@@ -146,31 +147,36 @@ class Dispatcher:
 
     def launch(self, task: Task, run: Run) -> Launch:
         """Gather all a shim has to know about a run."""
-        directory = self._home.run(run.id)
-        limits, action = task.limits, task.action
+        run_id, limits, action = run.id, task.limits, task.action
+        directory = self._home.run(run_id)
         base, base_caller = self._environment(action.environment)
-        text = ""
+        env = {
+            **action.env,
+            "TRACEPARENT": executing(run, caller(action.env) or base_caller).traceparent,
+            "ERRANDS_HOME": self._home.path,
+            "ERRANDS_TASK_ID": task.id,
+            "ERRANDS_RUN_ID": run_id,
+            "ERRANDS_RUN_DIR": directory,
+            "ERRANDS_PROGRESS": f"{directory}/progress",
+        }
+        prompt = ""
+        sandbox: Sandbox | None = None
         if isinstance(action, Prompt):
-            exchange = self._store.exchange(run.id)
-            text = action.text if exchange is None else exchange.text
+            exchange = self._store.exchange(run_id)
+            prompt = action.text if exchange is None else exchange.text
+            env[DEPTH] = str(action.depth)
+            steps: tuple[Step, ...] = (_AGENT_STEP,)
+        else:
+            steps, sandbox = self._steps(action), action.sandbox
         launch = Launch(
-            run_id=run.id,
+            run_id=run_id,
             attempt=run.attempt,
             directory=directory,
-            header=_header(task, run, text),
-            steps=(_AGENT_STEP,) if isinstance(action, Prompt) else self._steps(action),
+            header=_header(task, run, prompt),
+            steps=steps,
             cwd=action.cwd,
             base=base,
-            env={
-                **action.env,
-                **({DEPTH: str(action.depth)} if isinstance(action, Prompt) else {}),
-                "TRACEPARENT": executing(run, caller(action.env) or base_caller).traceparent,
-                "ERRANDS_HOME": self._home.path,
-                "ERRANDS_TASK_ID": task.id,
-                "ERRANDS_RUN_ID": run.id,
-                "ERRANDS_RUN_DIR": directory,
-                "ERRANDS_PROGRESS": f"{directory}/progress",
-            },
+            env=env,
             cap=limits.output,
             timeout=None if limits.timeout is None else max(limits.timeout.total_seconds() - run.spent, 0.1),
             idle=None if limits.idle is None or limits.on_idle == "report" else limits.idle.total_seconds(),
@@ -181,11 +187,11 @@ class Dispatcher:
             input="none" if isinstance(action, Prompt) else action.input,
             may_wait=isinstance(action, Prompt),
         )
-        if isinstance(action, Prompt):
-            return launch
-        return launch if action.sandbox is None else self._enclosed(launch, action.sandbox)
+        return launch if sandbox is None else self._enclosed(launch, sandbox)
 
     def _steps(self, action: Shell) -> tuple[Step, ...]:
+        if not action.before and not action.lastly:
+            return tuple([self._step("main", each) for each in action.commands])
         return (
             *[self._step("before", each) for each in action.before],
             *[self._step("main", each) for each in action.commands],

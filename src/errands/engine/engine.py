@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from errands.engine.home import files_in, last_activity, reported
 from errands.model import progress
-from errands.model.errors import BadValue, ErrandsError, IllegalMove, NotFound, StillLive, StoreError
+from errands.model.errors import BadValue, ErrandsError, IllegalMove, NotFound, StillLive
 from errands.model.naming import is_id
 from errands.model.record import evolve
 from errands.ports.store import Query

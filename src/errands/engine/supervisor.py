@@ -277,7 +277,8 @@ class Supervisor:
             # Whoever blocks until the answer is there has a moment to say that it has arrived.
             later = now + AWAITED if said is not None and self._store.is_awaited(run_id) else None
             self._store.add_notice(run_id, outcome.run_state, address, body=body, now=now, not_before=later)
-        ended, released = [task.id], []
+        released: list[str] = []
+        ended = [task.id]
         if anyone_waits:
             ended, released = pass_on(self._store, task.id, outcome.run_state, now=now)
         if said is not None and said.waiting is not None:

@@ -16,7 +16,8 @@ LONGEST_TASK_ID = LONGEST_SLUG + 1 + SUFFIX_LENGTH
 _SLUG_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 _SUFFIX_LETTERS = frozenset(ALPHABET)
 _DIGITS = frozenset("0123456789")
-_PLAIN_LETTERS = _SLUG_LETTERS | frozenset(" ABCDEFGHIJKLMNOPQRSTUVWXYZ_./=:,+@%")  # neither quote nor operator
+# Neither quotes nor operators.
+_PLAIN_LETTERS = _SLUG_LETTERS | frozenset(" ABCDEFGHIJKLMNOPQRSTUVWXYZ_./=:,+@%")
 
 # Programs that only run another one: the words before it are theirs.
 _WRAPPERS = frozenset((

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+from datetime import UTC, datetime
 
 from errands.model.ending import Ending
 from errands.model.record import record
@@ -17,7 +18,6 @@ from errands.runners.wire import fields
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from datetime import datetime
     from typing import Any
 
 _TOMBSTONE = "tombstone"
@@ -152,8 +152,6 @@ def ending(facts: Mapping[str, Any]) -> Ending:
 
 
 def _moment(text: str) -> datetime:
-    from datetime import UTC, datetime
-
     return datetime.fromtimestamp(float(text), UTC)
 
 
