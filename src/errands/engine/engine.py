@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from errands.engine.home import files_in, last_activity, reported
 from errands.model import progress
-from errands.model.errors import BadValue, ErrandsError, IllegalMove, NotFound, StillLive, StoreError
+from errands.model.errors import BadValue, ErrandsError, IllegalMove, NotFound, StillLive
 from errands.model.naming import is_id
 from errands.model.record import evolve
 from errands.ports.store import Query
@@ -94,19 +94,11 @@ class Engine:
     def submit_each(self, drafts: Iterable[Draft]) -> list[View | ErrandsError]:
         """Create several tasks in one transaction, each for itself: a refused one keeps no other back."""
         judged = [(draft, self._ruling_or_refusal(draft)) for draft in drafts]
-        now = self.clock.now()
-        answers: list[View | ErrandsError] = []
         with self.store:
-            for draft, ruling in judged:
-                if isinstance(ruling, ErrandsError):
-                    answers.append(ruling)
-                    continue
-                try:
-                    answers += map(self._shown, self._launcher().launch_all([(draft, ruling)], now=now))
-                except StoreError:
-                    raise
-                except ErrandsError as error:  # it is refused before anything is written
-                    answers.append(error)
+            answers = [
+                each if isinstance(each, ErrandsError) else self._shown(each)
+                for each in self._launcher().launch_each(judged, now=self.clock.now())
+            ]
         self._ring_for([each for each in answers if not isinstance(each, ErrandsError)])
         return answers
 

@@ -130,8 +130,9 @@ class Supervisor:
         ended: list[str] = []
         released: list[str] = []
         over = [run_id for run_id in self._ended if not self._is_cut_off(run_id)]
+        anyone_waits = bool(over) and self._store.anyone_waits()
         for run_id in over:
-            gone, free = self._end(run_id, self._ended[run_id].ending, now)
+            gone, free = self._end(run_id, self._ended[run_id].ending, now, anyone_waits=anyone_waits)
             ended += gone
             released += free
             self._started.pop(run_id, None)
@@ -254,7 +255,9 @@ class Supervisor:
                 self._stopping.discard(run.id)  # whoever was asked to stop it never had it
         self._wake()
 
-    def _end(self, run_id: str, ending: Ending, now: datetime) -> tuple[list[str], list[str]]:
+    def _end(
+        self, run_id: str, ending: Ending, now: datetime, *, anyone_waits: bool
+    ) -> tuple[list[str], list[str]]:
         task, run = self._live[run_id]
         said: Exchange | None = None
         if isinstance(task.action, Prompt):
@@ -274,7 +277,10 @@ class Supervisor:
             # Whoever blocks until the answer is there has a moment to say that it has arrived.
             later = now + AWAITED if said is not None and self._store.is_awaited(run_id) else None
             self._store.add_notice(run_id, outcome.run_state, address, body=body, now=now, not_before=later)
-        ended, released = pass_on(self._store, run_id, outcome.run_state, now=now)
+        released: list[str] = []
+        ended = [task.id]
+        if anyone_waits:
+            ended, released = pass_on(self._store, task.id, outcome.run_state, now=now)
         if said is not None and said.waiting is not None:
             self._store.set_waiting(run_id, None)
         if said is not None and (question := self._store.question(task.id)) is not None:

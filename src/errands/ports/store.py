@@ -99,6 +99,9 @@ if TYPE_CHECKING:
         def release_due(self, *, now: datetime) -> datetime | None:
             """Let delayed runs whose time has come into their lanes; give the time of the next."""
 
+        def anyone_waits(self) -> bool:
+            """Tell whether there is a run that waits for a task."""
+
         def dependents(self, task_id: str) -> list[str]:
             """Name the pending runs that wait for a task."""
 

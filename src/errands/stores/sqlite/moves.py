@@ -187,9 +187,10 @@ class MoveRows(Table):
         )
         return self.next_due()
 
+    def anyone_waits(self) -> bool:
+        return bool(self.db.read("SELECT 1 FROM waits LIMIT 1"))
+
     def dependents(self, task_id: str) -> list[str]:
-        if not self.db.read("SELECT 1 FROM waits LIMIT 1"):
-            return []  # as nearly always: nobody waits for anything
         rows = self.db.read(
             """
             SELECT tasks.id || '.' || runs.number
