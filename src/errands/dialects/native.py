@@ -150,7 +150,7 @@ class Native(Spoken):
     async def show(self, visit: Visit, *, id: str) -> Reply:
         view = await visit.find(id)
         shown = await visit.last_lines(view, 20)
-        return _reply(view, [_line(visit, view), *_more(view), shown.text])
+        return _reply(view, [_line(visit, view), *_more(visit, view), shown.text])
 
     async def output(self, visit: Visit, *, id: str, offset: int | None = None) -> Reply:
         view = await visit.find(id)
@@ -177,22 +177,18 @@ class Native(Spoken):
         return _reply(view, [f"Task {view.id} is {view.state}."])
 
     async def _launched(self, visit: Visit, view: View, wait: float) -> Reply:
-        if wait and view.state != "proposed":
-            view = await visit.ended(view, wait)
+        if wait:
+            view = await visit.handed_over(view, wait)
             if not view.is_live:
                 return await self._ended(visit, view)
-            await visit.engine.give_up_waiting(view.latest.id)
         ask_with = f'{self.ask_with} {{"id": "{view.id}"}}'
-        if view.state == "proposed":
-            lines = [f"Task {view.id} is proposed.", approval(view)]
-        else:
-            lines = [f"Task {view.id} is {view.state}."]
+        lines = [f"Task {view.id} is {view.state}.", approval(view)]
         said = wake(view, visit.caller, ask_with)
         return _reply(view, [*lines, told(view, visit.caller, ask_with)], wake=said)
 
     async def _ended(self, visit: Visit, view: View) -> Reply:
         shown = await visit.result(view)
-        return _reply(view, [_line(visit, view), *_more(view), shown.text], output=shown.text)
+        return _reply(view, [_line(visit, view), *_more(visit, view), shown.text], output=shown.text)
 
 
 def _reply(view: View, lines: list[str], **more: Any) -> Reply:
@@ -215,26 +211,23 @@ def _line(visit: Visit, view: View) -> str:
     if run.exit_code:
         words.append(f"exit code {run.exit_code}")
     words.append(f"({phrase(view.description, 80)})")
-    if run.summary:
+    if run.summary and view.agent is None:
         words.append(f"- {phrase(run.summary)}")
     return " ".join(filter(None, words))
 
 
-def _more(view: View) -> list[str]:
-    if view.state == "proposed":
-        return [approval(view)]
-    lines = [f"error: {phrase(view.latest.error, 1000)}"] if view.latest.error else []
-    if view.progress is not None:
-        lines.append(f"progress: {view.progress.percent:.0f}% {view.progress.text}".rstrip())
-    return lines
+def _more(visit: Visit, view: View) -> list[str]:
+    complaint = visit.complaint(view)
+    lines = [approval(view), f"error: {complaint}" if complaint else ""]
+    return lines if view.progress is None else [*lines, f"progress: {view.progress.percent:.0f}%"]
 
 
 def _facts(view: View) -> dict[str, Any]:
     """What programs may rely on, with the names that `--json` has for them."""
     names = (
         "id", "kind", "state", "description", "created_at", "started_at", "completed_at", "exit_code",
-        "error", "duration", "summary", "truncated", "output_file",
+        "duration", "truncated", "output_file",
     )  # fmt: skip
     flat = as_json(view)
-    flat |= {name: phrase(flat[name], 1000) for name in ("description", "error", "summary") if flat[name]}
+    flat["description"] = phrase(view.description)
     return {name: flat[name] for name in names if flat[name] not in (None, "")}
