@@ -216,6 +216,20 @@ def repair_store(home: Home) -> Repaired:
         lock.release()
 
 
+def serve_mcp(dialect: str, *, http: str | None = None, everything: bool = False) -> int:
+    """Serve the tools of a dialect to clients of the Model Context Protocol."""
+    try:
+        from errands.frontends.mcp.serving import serve
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "errands":
+            raise
+        raise BadValue(
+            f"`errands mcp` needs {error.name}, which is not installed; "
+            "install it with: pip install 'errands[mcp]'"
+        ) from error
+    return serve(dialect, http=http, everything=everything, open_engine=open_engine, ensure_held=ensure_held)
+
+
 def connect(
     home: str | None = None, *, embedded: bool = True, yes: bool = False, **overrides: Any
 ) -> Connected:

@@ -31,6 +31,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Look at it", ("ls", "show", "logs", "wait", "notices", "sessions", "trace")),
     ("Decide", ("approve", "reject", "judge", "audit")),
     ("Steer it", ("cancel", "stop", "send", "clear")),
+    ("Let agents in", ("mcp",)),
     (
         "Keep house",
         (
