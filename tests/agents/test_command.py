@@ -132,7 +132,7 @@ async def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
     agent = Command({"command": "no-such-program"})
     session = await agent.open(desk)
 
-    with pytest.raises(AgentUnavailable, match="no-such-program cannot be started: No such file"):
+    with pytest.raises(AgentUnavailable, match="no-such-program cannot be started: there is no such"):
         await agent.prompt(session, "hello", desk)
 
 
