@@ -39,7 +39,7 @@ class AsyncEngine:
         self._submitter = ""
         self._gathered: list[tuple[Draft, asyncio.Future[View]]] = []
 
-    async def submit(self, command: Command | Sequence[str] | Draft, **options: Any) -> View:
+    async def submit(self, command: Command | Sequence[str] | Draft, /, **options: Any) -> View:
         """Create a task; `options` are the fields of `Draft`: name, cwd, env, after, timeout, batch ...
 
         What several coroutines submit at once is written in one transaction.
@@ -75,7 +75,7 @@ class AsyncEngine:
                 answer.set_result(view)
 
     async def ask(
-        self, text: str, *, resume: str | None = None, is_awaited: bool = False, **options: Any
+        self, text: str, /, *, resume: str | None = None, is_awaited: bool = False, **options: Any
     ) -> View:
         """Ask an agent; `options` are the fields of `Draft`: agent, model, fork, cwd, timeout, budget ...
 
