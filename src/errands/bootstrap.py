@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from errands.engine.connected import Connected
     from errands.engine.loops import Loops
     from errands.model.approval import Consent
+    from errands.ports.agent import Agent
     from errands.ports.output import OutputPort
     from errands.stores.sqlite.repair import Repaired
 
@@ -144,6 +145,34 @@ def run_agent(run_id: str) -> int:
                 unheld=lambda: ensure_held(engine),
             )
         )
+    finally:
+        engine.close()
+
+
+def agent_readiness(name: str, config: Config) -> str:
+    """Say why an agent could start; an error says why not."""
+    from errands.agents.readiness import ready
+
+    return ready(name, config.backends.get(name, {}))
+
+
+def drop_sessions() -> None:
+    """Have backends forget the sessions of tasks that were cleared."""
+    import asyncio
+    import logging
+
+    from errands.agents import make
+    from errands.engine.dropping import drop_all
+
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    home = open_home()
+    engine = open_engine(home, configuration.load(cwd="/"))
+
+    def agent(name: str, cwd: str) -> Agent:
+        return make(name, configuration.load(cwd=cwd).backends.get(name, {}), home.path)
+
+    try:
+        asyncio.run(drop_all(engine, agent))
     finally:
         engine.close()
 
