@@ -56,6 +56,13 @@ class Janitor:
             _LOG.info("removed %d finished tasks and %d earlier runs", len(ids), len(past))
         return len(ids) + len(past)
 
+    def drop_sessions(self) -> None:
+        """See to it that backends forget the sessions whose tasks are gone."""
+        if self._store.remnants(now=self._clock.now()):
+            from errands.engine.dropping import start
+
+            start(self._home)
+
     async def sweep_orphans(self) -> int:
         """Remove run directories that no task owns, but for the youngest, which may be about to be owned."""
         swept = 0

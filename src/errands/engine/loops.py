@@ -263,6 +263,7 @@ class Loops:
             try:
                 while await self._janitor.sweep():
                     pass
+                self._janitor.drop_sessions()
                 if is_first:  # only a holder that was killed leaves directories behind
                     await self._janitor.sweep_orphans()
                 is_first = False
