@@ -198,12 +198,12 @@ async def test_whoever_watches_an_agent_sees_that_it_waits_for_a_yes(
     engine: TestEngine, project: Project
 ) -> None:
     task = await engine.ask("`touch x`", cwd=project.path)
-    async for view in engine.watch(task.id):
-        if view.agent is not None and view.agent.waiting == "approval":
-            await engine.approve(task.id, by="ada")
-        if not view.is_live:
-            break
-    assert view.state == "completed"
+    async with asyncio.timeout(WITHIN):
+        async for view in engine.watch(task.id):
+            if view.agent is not None and view.agent.waiting == "approval":
+                break
+    await engine.approve(task.id, by="ada")
+    assert (await engine.wait(task.id, timeout=WITHIN)).state == "completed"
     assert Path(project.path, "x").exists()
 
 

@@ -25,6 +25,7 @@ from errands.ports.store import Query
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.model.action import Command
+    from errands.model.session import Exchange
 
 _CHUNK = 256 * 1024
 _AT_ONCE = 100  # tasks in one transaction: the first of many shall start while the last are written
@@ -92,6 +93,10 @@ class AsyncEngine:
     async def resume(self, task_id: str, text: str, *, is_awaited: bool = False) -> View:
         """Send a follow-up prompt to a completed task's session, as a new run of the task."""
         return self.engine.sessions.resume(task_id, text, is_awaited=is_awaited)
+
+    async def conversation(self, task_id: str) -> list[tuple[int, Exchange]]:
+        """Give what an agent was asked and answered, oldest first, with the numbers of the runs."""
+        return self.engine.sessions.conversation(task_id)
 
     async def submit_all(self, drafts: Sequence[Draft]) -> list[View]:
         """Create several tasks at once; `after` may name another one of them."""
