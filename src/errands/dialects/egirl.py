@@ -95,7 +95,7 @@ class Egirl(Spoken):
         lines = []
         for view, each in zip(views, facts, strict=False):
             ran = each.get("last_run", {})
-            lines += [_line(view), ran.get("error") or "", ran.get("result") or ""]
+            lines += [_line(view), approval(view), ran.get("error") or "", ran.get("result") or ""]
         if len(views) > LISTED:
             lines.append(f"[{len(views) - LISTED} older ones are left out]")
         return Reply(

@@ -156,7 +156,8 @@ class Native(Spoken):
         view = await visit.find(id)
         if offset is None:
             shown = await visit.result(view)
-            return _reply(view, [_line(visit, view), shown.text or "(no output)"], output=shown.text)
+            lines = [_line(visit, view), *_more(visit, view), shown.text or "(no output)"]
+            return _reply(view, lines, output=shown.text)
         piece = await visit.engine.output(view.id, offset=offset, limit=SHOWN)
         content = piece.content if len(piece.content) < SHOWN else page(piece)
         clean = await visit.engine.masked(view.id, visible(content))
