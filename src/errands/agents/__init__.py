@@ -62,5 +62,10 @@ def _find(backend: str) -> Any:
             f"there is no backend {backend!r} for agents; there are: {', '.join(BUILT_IN)}, "
             f"and whatever is installed as an entry point of {GROUP}"
         )
+    return load(where)
+
+
+def load(where: str) -> Any:
+    """Load a part of a backend by its name, `module:name`: backends are strangers to all that imports us."""
     module, _, name = where.partition(":")
     return getattr(__import__(module, fromlist=[name]), name)

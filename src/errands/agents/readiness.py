@@ -10,7 +10,7 @@ import shutil
 import socket
 from urllib.parse import urlsplit
 
-from errands.agents import backend_of
+from errands.agents import backend_of, load
 from errands.model.absence import OLLAMA, OPENCODE, SERVER, no_program, no_server
 from errands.model.agent_errors import AgentUnavailable
 
@@ -32,9 +32,8 @@ def ready(name: str, settings: Mapping[str, Any]) -> str:
         case "builtin":
             return _builtin(settings)
         case "opencode":
-            from errands.agents.opencode.server import URL
-
-            return _listens(str(settings.get("url", URL)), OPENCODE)
+            usual = load("errands.agents.opencode.server:URL")
+            return _listens(str(settings.get("url", usual)), OPENCODE)
         case "command":
             return _program(settings.get("command", "claude"))
         case "acp":
@@ -46,9 +45,7 @@ def ready(name: str, settings: Mapping[str, Any]) -> str:
 
 
 def _builtin(settings: Mapping[str, Any]) -> str:
-    from errands.agents.builtin.models import model
-
-    made = model(settings)
+    made = load("errands.agents.builtin.models:model")(settings)
     is_ollama = made.system == "ollama"
     if is_ollama or settings.get("url"):
         return f"{made.model_name} at {_listens(made.base_url or '', OLLAMA if is_ollama else SERVER)}"
