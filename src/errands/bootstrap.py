@@ -245,7 +245,13 @@ def repair_store(home: Home) -> Repaired:
         lock.release()
 
 
-def serve_mcp(dialect: str, *, http: str | None = None, everything: bool = False) -> int:
+def serve_mcp(
+    dialect: str,
+    *,
+    http: str | None = None,
+    everything: bool = False,
+    environ: Mapping[str, str] = os.environ,
+) -> int:
     """Serve the tools of a dialect to clients of the Model Context Protocol."""
     try:
         from errands.frontends.mcp.serving import serve
@@ -256,7 +262,14 @@ def serve_mcp(dialect: str, *, http: str | None = None, everything: bool = False
             f"`errands mcp` needs {error.name}, which is not installed; "
             "install it with: pip install 'errands[mcp]'"
         ) from error
-    return serve(dialect, http=http, everything=everything, open_engine=open_engine, ensure_held=ensure_held)
+    return serve(
+        dialect,
+        http=http,
+        everything=everything,
+        open_engine=open_engine,
+        ensure_held=ensure_held,
+        environ=environ,
+    )
 
 
 def connect(

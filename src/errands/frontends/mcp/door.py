@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from errands.engine.asynchronous import AsyncEngine
 from errands.engine.engine import Engine
@@ -15,6 +16,7 @@ from errands.engine.launcher import launcher
 from errands.frontends.mcp.client import Client
 from errands.model.errors import BadValue, NotFound
 from errands.model.naming import is_task_id
+from errands.model.record import evolve
 from errands.model.sanitise import line
 from errands.model.view import View
 from errands.ports.dialect import Caller, Tool
@@ -47,6 +49,7 @@ class Door:
         self._engine: AsyncEngine | None = None
         self._session = checked_session(environ.get("ERRANDS_SESSION") or "")
         self._wake = environ.get("ERRANDS_WAKE") or "none"
+        self._argument = environ.get("ERRANDS_SESSION_ARGUMENT") or ""
         self._environ = environ
         self._run: str | None = None
 
@@ -79,6 +82,20 @@ class Door:
             wake=self._wake if session else "none",
             everything=self.everything,
         )
+
+    def called(self, client: Client, arguments: Mapping[str, Any]) -> tuple[Caller, dict[str, Any]]:
+        """Say who calls a tool, and with what.
+
+        Of a client that has many sessions on one line, our plugin says in an argument which one it is; where
+        that is missing, so is what would wake it.
+        """
+        caller, rest = self.caller(client), dict(arguments)
+        if not self._argument:
+            return caller, rest
+        given = rest.pop(self._argument, None)
+        if isinstance(given, str) and given.isidentifier():
+            return evolve(caller, session=checked_session(f"{caller.session}:{given}")), rest
+        return evolve(caller, session=f"{NAME}:{client.name}:{self.cwd}", wake="none"), rest
 
     def tool(self, caller: Caller, name: str) -> Tool | None:
         return next((each for each in self.dialect.tools(caller) if each.name == name), None)

@@ -7,7 +7,7 @@ import gc
 import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from errands.dialects import named
 from errands.engine.engine import Engine
@@ -22,11 +22,18 @@ def serve(
     everything: bool,
     open_engine: Callable[[], Engine],
     ensure_held: Callable[[Engine], None],
+    environ: Mapping[str, str] = os.environ,
 ) -> int:
     """Serve until the client hangs up or, over HTTP, until this process is told to end."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="errands mcp: %(message)s")
     gc.enable()
-    door = Door(named(dialect), open_engine=open_engine, ensure_held=ensure_held, everything=everything)
+    door = Door(
+        named(dialect),
+        open_engine=open_engine,
+        ensure_held=ensure_held,
+        everything=everything,
+        environ=environ,
+    )
     server = make_server(door)
     if http is None:
         from errands.frontends.mcp import stdio

@@ -53,7 +53,8 @@ class Tools:
         client = Client(ctx)
         call = self._continued(client, params)
         if call is None:
-            call = Call(params.name, params.arguments or {}, self._door.caller(client))
+            caller, arguments = self._door.called(client, params.arguments or {})
+            call = Call(params.name, arguments, caller)
         try:
             self._calls.enter()
         except ErrandsError as error:
