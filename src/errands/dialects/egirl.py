@@ -95,7 +95,7 @@ class Egirl(Spoken):
         lines = []
         for view, each in zip(views, facts, strict=False):
             ran = each.get("last_run", {})
-            lines += [_line(view), approval(view), ran.get("error") or "", ran.get("result") or ""]
+            lines += [listed(view), approval(view), ran.get("error") or "", ran.get("result") or ""]
         if len(views) > LISTED:
             lines.append(f"[{len(views) - LISTED} older ones are left out]")
         return Reply(
@@ -181,7 +181,8 @@ def _about(view: View) -> list[str]:
     return [f"ID: {view.id}", f"Status: {egirl(view)}", f"Description: {phrase(view.description)}"]
 
 
-def _line(view: View) -> str:
+def listed(view: View) -> str:
+    """Write a line of the list."""
     ran = egirl_run(view.latest.state)
     last = f", last run: {ran}" if ran else ""
     return f"{view.id} [{egirl(view)}{last}] {phrase(view.description, 80)}"

@@ -16,6 +16,7 @@ from errands.ports.dialect import Reply, Tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from datetime import datetime
     from typing import Any
 
     from errands.dialects.visit import Visit
@@ -138,7 +139,7 @@ class Native(Spoken):
 
     async def list(self, visit: Visit, *, state: str | None = None) -> Reply:
         views = await visit.tasks(states=() if state is None else (state,))
-        lines = [_line(visit, view) for view in views[:LISTED]]
+        lines = [listed(view, visit.engine.now()) for view in views[:LISTED]]
         if len(views) > LISTED:
             lines.append(f"[{len(views) - LISTED} older ones are left out; ask for one `state`]")
         return Reply(
@@ -150,13 +151,13 @@ class Native(Spoken):
     async def show(self, visit: Visit, *, id: str) -> Reply:
         view = await visit.find(id)
         shown = await visit.last_lines(view, 20)
-        return _reply(view, [_line(visit, view), *_more(visit, view), shown.text])
+        return _reply(view, [listed(view, visit.engine.now()), *_more(visit, view), shown.text])
 
     async def output(self, visit: Visit, *, id: str, offset: int | None = None) -> Reply:
         view = await visit.find(id)
         if offset is None:
             shown = await visit.result(view)
-            lines = [_line(visit, view), *_more(visit, view), shown.text or "(no output)"]
+            lines = [listed(view, visit.engine.now()), *_more(visit, view), shown.text or "(no output)"]
             return _reply(view, lines, output=shown.text)
         piece = await visit.engine.output(view.id, offset=offset, limit=SHOWN)
         content = piece.content if len(piece.content) < SHOWN else page(piece)
@@ -189,7 +190,9 @@ class Native(Spoken):
 
     async def _ended(self, visit: Visit, view: View) -> Reply:
         shown = await visit.result(view)
-        return _reply(view, [_line(visit, view), *_more(visit, view), shown.text], output=shown.text)
+        return _reply(
+            view, [listed(view, visit.engine.now()), *_more(visit, view), shown.text], output=shown.text
+        )
 
 
 def _reply(view: View, lines: list[str], **more: Any) -> Reply:
@@ -201,11 +204,12 @@ def _reply(view: View, lines: list[str], **more: Any) -> Reply:
     )
 
 
-def _line(visit: Visit, view: View) -> str:
+def listed(view: View, now: datetime) -> str:
+    """Write a task in one line."""
     run = view.latest
     took = run.elapsed
     if took is None and run.started_at is not None and view.is_live:
-        took = (visit.engine.now() - run.started_at).total_seconds()
+        took = (now - run.started_at).total_seconds()
     words = [view.id, view.marks, view.state]
     if took is not None:
         words.append(spoken_duration(timedelta(seconds=took)))

@@ -160,7 +160,7 @@ class OpenCode(Spoken):
         views = await visit.tasks(batch=batch_id)
         if not views:
             return Reply(text=NOTHING)
-        lines = [_line(view) for view in views[:LISTED]]
+        lines = [listed(view) for view in views[:LISTED]]
         if len(views) > LISTED:
             lines.append(f"[{len(views) - LISTED} older ones are left out]")
         return _reply(views[:LISTED], lines)
@@ -256,6 +256,7 @@ def _times(visit: Visit, view: View) -> list[str]:
     return lines
 
 
-def _line(view: View) -> str:
+def listed(view: View) -> str:
+    """Write a line of the list."""
     waits = " (awaiting approval)" if view.state == "proposed" else ""
     return f"{_name(view)} - {opencode(view)}{waits} - {phrase(view.description, 80)}"

@@ -125,9 +125,9 @@ class Visit:
         return view
 
     async def ended(self, view: View, milliseconds: float) -> View:
-        """Wait until a task ends or the time has passed; whoever gets the end so need not be told."""
+        """Wait until a task ends or the time has passed; a session that gets the end so need not be told."""
         view = await self.engine.wait(view.id, timeout=milliseconds / 1000)
-        if not view.is_live:
+        if not view.is_live and view.owner == self.caller.session:
             await self.engine.acknowledge(view.latest.id, reader=self.caller.door)
         return view
 
