@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from errands.config import Config
     from errands.engine.connected import Connected
     from errands.engine.loops import Loops
+    from errands.frontends.install.installation import Installation
     from errands.model.approval import Consent
     from errands.ports.agent import Agent
     from errands.ports.output import OutputPort
@@ -270,6 +271,15 @@ def serve_mcp(
         ensure_held=ensure_held,
         environ=environ,
     )
+
+
+def installation(
+    client: str, *, environ: Mapping[str, str], project: str | None, dialect: str | None
+) -> Installation:
+    """Make what writes Errands into the files of a client, and takes it out again."""
+    from errands.frontends.install.installation import Installation
+
+    return Installation(client, environ=environ, project=project, dialect=dialect)
 
 
 def connect(
