@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from errands.model.states import OPEN
 from errands.testing.engines import TestEngine, embedded
 from errands.testing.speaker import Stage
 from tests.engine.agents import Project
@@ -42,7 +43,10 @@ async def stage(
             yield Stage(engine, way, folder)
 
 
-@pytest.fixture
-def session() -> str:
-    """A session of its own for every test, so that it sees its own tasks alone."""
-    return f"chat-{next(_sessions)}"
+@pytest_asyncio.fixture(loop_scope="module")
+async def session(stage: Stage) -> AsyncIterator[str]:
+    """A session of its own for every test, which sees its own tasks alone; what it leaves is cancelled."""
+    session = f"chat-{next(_sessions)}"
+    yield session
+    left = await stage.engine.list(states=OPEN, parent=session)
+    await stage.engine.cancel(*(view.id for view in left))
