@@ -9,10 +9,10 @@ SAME_REQUIREMENTS := [ ! -e ../shared/spec.md ] || cmp ../shared/spec.md docs/re
 # Without compiled files every start of the command line would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test check bench chaos fuzz spec docs fmt clean
+.PHONY: help demo test check bench chaos fuzz conformance spec docs fmt clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV) ## Show what Errands does, in a minute, on a store of its own
 	@$(BIN)/errands demo
@@ -38,6 +38,9 @@ chaos: $(VENV) ## Kill, stop and starve a real engine, and count what was lost
 
 fuzz: $(VENV) ## Disguise harmful commands in 100,000 ways, and count which the judge lets pass
 	@$(BIN)/python -m tests.risk.fuzz
+
+conformance: $(VENV) $(PROGRAMS) ## Run the official conformance suite of MCP against our server
+	@$(BIN)/python -m pytest -v tests/real/test_conformance.py
 
 spec: $(VENV) ## Tell which requirements have no test
 	@$(SAME_REQUIREMENTS)

@@ -63,13 +63,14 @@ def requests(door: Door, questions: list[Approval]) -> dict[str, ElicitRequest]:
 
 
 def answer(door: Door, call: Call, client: Client, question: Approval, said: ElicitResult) -> None:
-    """Record what a person said. A question that has its answer, or has changed since, keeps what it has."""
+    """Record a yes or a no. A question that has its answer, or has changed since, keeps what it has."""
     call.asked.add(question.id)
-    if said.action == "cancel":
+    agreed = (said.content or {}).get(_APPROVE) if said.action == "accept" else None
+    if agreed is not True and agreed is not False and said.action != "decline":
         return
     engine, by = door.engine.engine, door.person(call.caller)
     try:
-        if said.action == "accept" and (said.content or {}).get(_APPROVE) is True:
+        if agreed is True:
             engine.approve(question.task_id, by=by, door=NAME, question=question.id)
             door.ensure_held()
         else:

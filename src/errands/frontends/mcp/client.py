@@ -5,6 +5,7 @@ In the newer protocol every request says so anew; in the older one it was said o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from mcp.server.context import ServerRequestContext
@@ -15,6 +16,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from errands.model.sanitise import line
 
 TASKS = "io.modelcontextprotocol/tasks"
+MESSAGE = "errands/message"  # in _meta: the turn of the conversation, whose launches are a batch
 _LONGEST_NAME = 60
 
 Context = ServerRequestContext[Any, Any]
@@ -30,6 +32,9 @@ class Client:
         self.can_elicit = asking is not None and (asking.form is not None or asking.url is None)
         extensions = (said.extensions if said else None) or {}
         self.has_tasks = self.is_modern and extensions.get(TASKS) is not None
+        turn = (ctx.params or {}).get("_meta")
+        said_turn = turn.get(MESSAGE) if isinstance(turn, Mapping) else None
+        self.message = said_turn[:_LONGEST_NAME] if isinstance(said_turn, str) and said_turn else None
         self.headers: dict[str, str] = dict(ctx.request.headers) if ctx.request is not None else {}
 
 

@@ -40,10 +40,11 @@ class Door:
         ensure_held: Callable[[Engine], None],
         everything: bool = False,
         environ: Mapping[str, str] = os.environ,
+        cwd: str | None = None,
     ) -> None:
         self.dialect = dialect
         self.everything = everything
-        self.cwd = os.getcwd()
+        self.cwd = cwd or os.getcwd()
         self._open_engine = open_engine
         self._ensure_held = ensure_held
         self._engine: AsyncEngine | None = None
@@ -81,6 +82,7 @@ class Door:
             # Only whoever is named by its installation has something that wakes it.
             wake=self._wake if session else "none",
             everything=self.everything,
+            message=client.message,
         )
 
     def called(self, client: Client, arguments: Mapping[str, Any]) -> tuple[Caller, dict[str, Any]]:

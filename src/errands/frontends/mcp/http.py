@@ -60,14 +60,26 @@ def make_app(server: Server[Any], host: str, port: int, token: str | None, large
     return app if token is None else _guarded(app, token)
 
 
+def listening(host: str, port: int) -> socket.socket:
+    """Open the socket on which clients are heard."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # Only of a socket that names its protocol does asyncio know that nothing small shall be held back.
+    place = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        place.bind((host, port))
+        place.listen()
+    except OSError as error:
+        place.close()
+        raise ErrandsError(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
+    return place
+
+
 async def serve(server: Server[Any], host: str, port: int, token: Callable[[], str], largest: int) -> None:
     """Serve until this process is told to end; say first where."""
     import uvicorn
 
-    try:
-        place = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
-    except OSError as error:
-        raise ErrandsError(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
+    place = listening(host, port)
     port = place.getsockname()[1]
     app = make_app(server, host, port, token(), largest)
     config = uvicorn.Config(

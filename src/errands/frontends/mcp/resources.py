@@ -9,7 +9,12 @@ import json
 import secrets
 from typing import Any
 
+from mcp.shared.exceptions import MCPError
 from mcp_types import (
+    INVALID_PARAMS,
+    CompleteRequestParams,
+    CompleteResult,
+    Completion,
     ListResourcesResult,
     ListResourceTemplatesResult,
     PaginatedRequestParams,
@@ -17,6 +22,7 @@ from mcp_types import (
     ReadResourceResult,
     Resource,
     ResourceTemplate,
+    ResourceTemplateReference,
     TextResourceContents,
 )
 
@@ -30,7 +36,10 @@ from errands.text import clip
 ROOT = "errands://tasks"
 PAGE = 64 * 1024  # bytes of output in one answer
 _LISTED = 50
+_COMPLETED = 100
 _MOST = 1000
+_LONGEST = 200
+_NOT_FOUND = -32002  # as the older protocol has it
 # What is told of a task; its variables and processes are nobody's business here.
 _TOLD = (
     "id", "kind", "state", "name", "description", "command", "prompt", "cwd", "batch", "created_at",
@@ -78,8 +87,28 @@ class Resources:
             ]
         )
 
+    async def complete(self, ctx: Context, params: CompleteRequestParams) -> CompleteResult:
+        """Complete the id of a task in an address; there is nothing else to complete."""
+        found: list[str] = []
+        is_ours = isinstance(params.ref, ResourceTemplateReference) and params.ref.uri.startswith(ROOT)
+        if is_ours and params.argument.name == "id":
+            views = self._door.tasks(self._door.caller(Client(ctx)), limit=_MOST)
+            found = [view.id for view in views if view.id.startswith(params.argument.value)]
+        shown = found[:_COMPLETED]
+        return CompleteResult(
+            completion=Completion(values=shown, total=len(found), has_more=len(shown) < len(found))
+        )
+
     async def read(self, ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
-        caller = self._door.caller(Client(ctx))
+        client = Client(ctx)
+        try:
+            return self._read(client, params)
+        except NotFound as error:
+            code = INVALID_PARAMS if client.is_modern else _NOT_FOUND
+            raise MCPError(code, str(error), {"uri": params.uri[:_LONGEST]}) from None
+
+    def _read(self, client: Client, params: ReadResourceRequestParams) -> ReadResourceResult:
+        caller = self._door.caller(client)
         if params.uri == ROOT:
             told = [_told(view) for view in self._door.tasks(caller, limit=_MOST)]
             return _contents(params.uri, json.dumps(told, ensure_ascii=False, indent=1), "application/json")

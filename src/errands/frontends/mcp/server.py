@@ -11,7 +11,8 @@ from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel import Server
 from mcp.server.request_state import InvalidRequestState, RequestStateBoundary, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
-from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, DiscoverResult, RequestParams
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from errands import __version__
 from errands.frontends.mcp.calls import Calls
@@ -62,11 +63,24 @@ def make_server(door: Door) -> Server[Any]:
         on_subscriptions_listen=watching.listen,
         on_list_prompts=prompts.list,
         on_get_prompt=prompts.get,
+        on_completion=resources.complete,
     )
     server.add_request_handler("tasks/get", TaskParams, tasks.get)
     server.add_request_handler("tasks/update", UpdateParams, tasks.update)
     server.add_request_handler("tasks/cancel", TaskParams, tasks.cancel)
     server.extensions[TASKS] = {}
+
+    async def discover(ctx: Context, params: RequestParams) -> DiscoverResult:
+        """Say what is served; unlike the resources, tools and prompts never change."""
+        said = server.get_capabilities(protocol_version=ctx.protocol_version)
+        for each in (said.tools, said.prompts):
+            if each is not None:
+                each.list_changed = False
+        return DiscoverResult(
+            supported_versions=list(MODERN_PROTOCOL_VERSIONS), capabilities=said, instructions=_INSTRUCTIONS
+        )
+
+    server.add_request_handler("server/discover", RequestParams, discover)
     server.middleware += [_explained, RequestStateBoundary(_sealing(door), default_audience="errands")]
     return server
 

@@ -21,10 +21,14 @@ _CHUNK = 64 * 1024
 
 async def serve(server: Server[Any], largest: int) -> None:
     """Serve the client that started this process, until it hangs up."""
+    # Whatever prints from here on, ours or not, must not reach the client.
+    await carry(server, _taken(0, os.devnull), _taken(1, "/dev/stderr"), largest)
+
+
+async def carry(server: Server[Any], wire_in: int, wire_out: int, largest: int) -> None:
+    """Carry messages between a server and two descriptors, until nothing more comes in."""
     incoming, heard = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     said, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
-    # Whatever prints from here on, ours or not, must not reach the client.
-    wire_in, wire_out = _taken(0, os.devnull), _taken(1, "/dev/stderr")
     lines: asyncio.Queue[bytes | None] = asyncio.Queue(1)
     loop = asyncio.get_running_loop()
     threading.Thread(target=_read, args=(wire_in, largest, lines, loop), daemon=True).start()
@@ -41,9 +45,8 @@ async def serve(server: Server[Any], largest: int) -> None:
     async def say() -> None:
         async with outgoing:
             async for each in outgoing:
-                text = each.message.model_dump_json(by_alias=True, exclude_unset=True)
                 try:
-                    await asyncio.to_thread(_write, wire_out, text.encode() + b"\n")
+                    await asyncio.to_thread(_write, wire_out, _written(each.message) + b"\n")
                 except OSError:  # the client does not listen any more
                     return
 
@@ -54,6 +57,14 @@ async def serve(server: Server[Any], largest: int) -> None:
             await server.run(heard, said, server.create_initialization_options())
         finally:
             hearing.cancel()
+
+
+def _written(message: Any) -> bytes:
+    try:
+        text: str = message.model_dump_json(by_alias=True, exclude_unset=True)
+    except ValueError:  # half a character, for which there is no UTF-8
+        text = json.dumps(message.model_dump(by_alias=True, exclude_unset=True), ensure_ascii=False)
+    return text.encode("utf-8", "replace")
 
 
 def _understood(line: bytes) -> Any:
@@ -68,6 +79,11 @@ def _understood(line: bytes) -> Any:
         found = json.loads(line)
     except (ValueError, RecursionError):
         return _error(None, PARSE_ERROR, "this is no JSON")
+    try:
+        whole = json.dumps(found, ensure_ascii=False).encode("utf-8", "replace")
+        return jsonrpc_message_adapter.validate_json(whole, by_name=False)
+    except (ValueError, RecursionError):
+        pass
     number = found.get("id") if isinstance(found, dict) else None
     is_name = isinstance(number, str | int) and not isinstance(number, bool)
     return _error(number if is_name else None, INVALID_REQUEST, "this is no JSON-RPC message")

@@ -131,7 +131,7 @@ class Tools:
             call = from_plain(json.loads(params.request_state))
         except (ValueError, TypeError, KeyError):
             raise MCPError(INVALID_PARAMS, "Invalid or expired requestState") from None
-        if not may_see(call, self._door.caller(client)):
+        if not may_see(call, self._door.called(client, params.arguments or {})[0]):
             raise MCPError(INVALID_PARAMS, "Invalid or expired requestState")
         questions = asking.open_questions(self._door, call)
         asking.answers(self._door, call, client, questions, params.input_responses or {})

@@ -34,7 +34,7 @@ from errands.frontends.mcp.client import Client, Context
 from errands.frontends.mcp.door import Door
 from errands.frontends.mcp.resources import ROOT, taken_apart
 from errands.frontends.mcp.tasks import Tasks
-from errands.model.errors import ErrandsError
+from errands.model.errors import BadValue, ErrandsError, NotFound
 from errands.ports.dialect import Caller
 from errands.ports.store import Query
 
@@ -113,7 +113,9 @@ class Watching:
     async def subscribe(self, ctx: Context, params: SubscribeRequestParams) -> EmptyResult:
         """Tell an older client about one resource, until it does not want to know or the task has ended."""
         caller = self._door.caller(Client(ctx))
-        task_id = None if params.uri == ROOT else self._door.find(caller, taken_apart(params.uri)[0]).id
+        task_id = self._watchable(caller, params.uri)
+        if task_id is None:
+            return EmptyResult()  # whoever waits for what is not there waits, and is not told whether it is
         place = _place(ctx, params.uri)
         self._end(place)
         while len(self._subscribed) >= _MOST:
@@ -122,13 +124,22 @@ class Watching:
 
         async def tell() -> None:
             changes = _Watched(self._door, caller, [params.uri], False).changes(False)
-            while task_id is None or self._door.find(caller, task_id).is_live:
+            while not task_id or self._door.find(caller, task_id).is_live:
                 await anext(changes)
                 await session.send_resource_updated(params.uri)
 
         task = self._subscribed[place] = asyncio.create_task(tell())
         task.add_done_callback(lambda done: self._forget(place, done))
         return EmptyResult()
+
+    def _watchable(self, caller: Caller, uri: str) -> str | None:
+        """Name the task that an address is about; the empty text stands for all, None for nothing at all."""
+        if uri == ROOT:
+            return ""
+        try:
+            return self._door.find(caller, taken_apart(uri)[0]).id
+        except (NotFound, BadValue):
+            return None
 
     async def unsubscribe(self, ctx: Context, params: UnsubscribeRequestParams) -> EmptyResult:
         self._end(_place(ctx, params.uri))
@@ -189,7 +200,7 @@ class _Watched:
             task_id, is_output, _ = taken_apart(uri)
             view = self._door.find(self._caller, task_id)
         except ErrandsError:
-            return lambda: None  # whoever waits for what is not there waits, and is not told whether it is
+            return lambda: None
         return lambda: self._look(view.id, is_output)
 
     def _look(self, task_id: str, is_output: bool) -> object:
