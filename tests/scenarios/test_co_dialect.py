@@ -103,11 +103,6 @@ async def test_start_needs_approval_for_what_does_harm(stage: Stage, co: Speaker
     assert (done.approved_by, done.state) == ("ada", "completed")
 
 
-@pytest.mark.spec("A8")
-async def test_the_tool_that_starts_says_that_it_asks(co: Speaker) -> None:
-    assert [each.name for each in await co.carrier.tools() if each.asks] == ["start_background_task"]
-
-
 @pytest.mark.spec("L5")
 async def test_five_run_and_the_sixth_is_pending(co: Speaker) -> None:
     replies = [

@@ -158,11 +158,6 @@ async def test_a_dismissed_proposal_is_gone_from_the_list(stage: Stage, egirl: S
     assert await egirl.refused("task_run_now", task_id=task.id) == f"Task not found: {task.id}"
 
 
-@pytest.mark.spec("A8")
-async def test_only_what_proposes_asks(egirl: Speaker) -> None:
-    assert [each.name for each in await egirl.carrier.tools() if each.asks] == ["task_propose"]
-
-
 # task_list
 
 
