@@ -6,6 +6,8 @@ VENV := .venv/installed
 PROGRAMS := tools/node_modules/installed
 # Where the requirements are written beside the project, its copy must be exact.
 SAME_REQUIREMENTS := [ ! -e ../shared/spec.md ] || cmp ../shared/spec.md docs/requirements.md
+# Tests wait for processes more than they compute: three at once keep two cores busy.
+AT_ONCE ?= 3
 # Without compiled files every start of the command line would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -19,7 +21,7 @@ demo: $(VENV) ## Show what Errands does, in a minute, on a store of its own
 
 test: $(VENV) $(PROGRAMS) ## Run the tests, a minute of chaos included
 	-@tools/apt bubblewrap
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n $(AT_ONCE) --dist loadscope
 
 check: $(VENV) ## Check style, types, layers and documents
 	@$(BIN)/ruff check .
