@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from errands.model.session import session_name
+from errands.model.record import evolve
 from errands.model.view import View
 from errands.ports.dialect import Reply
 from errands.testing.engines import WITHIN, until
@@ -39,6 +39,16 @@ async def answered(speaker: Speaker, prompt: str, **more: Any) -> str:
     return found
 
 
+async def command(speaker: Speaker, line: str) -> str:
+    """Start a command in the same session: where it does not matter what a task is, it is the quickest."""
+    view = await speaker.engine.submit(line, parent=speaker.caller.session, description="a task")
+    return view.id
+
+
+async def ended(speaker: Speaker) -> str:
+    return (await speaker.engine.wait(await command(speaker, "true"), timeout=WITHIN)).id
+
+
 async def busy(speaker: Speaker) -> str:
     """Launch an agent that is in the middle of something."""
     found = await launch(speaker, "`sleep 60`")
@@ -54,6 +64,14 @@ def _calls(speaker: Speaker, found: str) -> int:
 
 async def shown(speaker: Speaker, found: str) -> View:
     return await speaker.engine.get(found)
+
+
+async def named(stage: Stage, found: str, session: str) -> None:
+    """Have a conversation known by the name of the session that its caller speaks in."""
+    with stage.engine.engine.store as store:
+        kept = store.session(found)
+        assert kept is not None
+        store.add_session(evolve(kept, name=session))
 
 
 # background_task
@@ -94,15 +112,14 @@ async def test_background_task_says_who_plays_an_agent_that_is_not_there(opencod
 
 @pytest.mark.spec("S8")
 async def test_background_task_with_fork(stage: Stage, opencode: Speaker) -> None:
-    parent = await answered(opencode, "`echo marmalade`")
-    inside = await stage.speaker("opencode", session_name(parent))
-    reply = await inside(
+    await named(stage, await answered(opencode, "`echo marmalade`"), str(opencode.caller.session))
+    reply = await opencode(
         "background_task", description="go on", prompt="what was said?", agent="offline", fork=True
     )
     assert f"Task ID: {task_id(reply)} (forked)" in reply.text
-    done = await inside("background_output", task_id=task_id(reply), block=True)
+    done = await opencode("background_output", task_id=task_id(reply), block=True)
     assert "marmalade" in fenced(done.text)
-    assert f"{task_id(reply)} (forked) - completed" in (await inside("background_list")).text
+    assert f"{task_id(reply)} (forked) - completed" in (await opencode("background_list")).text
 
 
 async def test_fork_defaults_to_false(opencode: Speaker) -> None:
@@ -118,7 +135,7 @@ async def test_fork_of_a_conversation_that_nobody_knows(opencode: Speaker) -> No
 
 @pytest.mark.spec("S8")
 async def test_fork_and_resume_are_mutually_exclusive(opencode: Speaker) -> None:
-    found = await answered(opencode, "hello")
+    found = await ended(opencode)
     said = await opencode.refused("background_task", prompt="go on", fork=True, resume=found)
     assert said.startswith("fork and resume are mutually exclusive")
     assert await opencode.count() == 1
@@ -140,7 +157,7 @@ async def test_background_task_with_resume(opencode: Speaker) -> None:
 @pytest.mark.trap(41)
 @pytest.mark.parametrize("more", [{"description": "x"}, {"agent": "offline"}])
 async def test_resume_takes_a_prompt_and_nothing_else(opencode: Speaker, more: dict[str, str]) -> None:
-    found = await answered(opencode, "hello")
+    found = await ended(opencode)
     said = await opencode.refused("background_task", resume=found, prompt="go on", **more)
     assert said == "resume goes on with a task as it is; give resume and prompt, and nothing else"
 
@@ -186,7 +203,7 @@ async def test_background_output_of_a_running_task_shows_progress(opencode: Spea
 
 
 async def test_block_defaults_to_false(opencode: Speaker) -> None:
-    found = await launch(opencode, "`sleep 60`")
+    found = await command(opencode, "sleep 60")
     said = await asyncio.wait_for(opencode("background_output", task_id=found), timeout=5)
     assert "Status: running" in said.text
 
@@ -200,7 +217,7 @@ async def test_background_output_waits_with_block(opencode: Speaker) -> None:
 @pytest.mark.spec("O4")
 @pytest.mark.trap(38)
 async def test_background_output_gives_the_status_after_its_timeout(opencode: Speaker) -> None:
-    found = await launch(opencode, "`sleep 60`")
+    found = await command(opencode, "sleep 60")
     asked = opencode("background_output", task_id=found, block=True, timeout=50)
     assert "Status: running" in (await asyncio.wait_for(asked, timeout=2)).text
 
@@ -271,9 +288,9 @@ async def test_empty_list_for_no_children(opencode: Speaker) -> None:
 
 @pytest.mark.trap(71)
 async def test_filter_by_parent_session(stage: Stage, opencode: Speaker) -> None:
-    mine = await answered(opencode, "hello")
+    mine = await ended(opencode)
     other = await stage.speaker("opencode", f"{opencode.caller.session}-other")
-    theirs = await answered(other, "hello")
+    theirs = await ended(other)
     listed = (await opencode("background_list")).text
     assert mine in listed
     assert theirs not in listed
@@ -286,7 +303,7 @@ async def test_show_resumed_indicator(opencode: Speaker) -> None:
 
 
 async def test_no_indicator_for_new_tasks(opencode: Speaker) -> None:
-    found = await answered(opencode, "hello")
+    found = await ended(opencode)
     assert (await opencode("background_list")).text == f"{found} - completed - a task"
 
 
@@ -304,13 +321,13 @@ async def test_a_list_is_bounded(stage: Stage, opencode: Speaker) -> None:
 
 @pytest.mark.spec("L9")
 async def test_cancel_running_tasks(opencode: Speaker) -> None:
-    found = await busy(opencode)
+    found = await command(opencode, "sleep 60")
     assert (await opencode("background_cancel", task_id=found)).text == f"Task {found}: cancelled"
     assert (await shown(opencode, found)).state == "cancelled"
 
 
 async def test_cancel_what_is_over(opencode: Speaker) -> None:
-    found = await answered(opencode, "hello")
+    found = await ended(opencode)
     said = await opencode.refused("background_cancel", task_id=found)
     assert said == f"Task {found} is not running (status: completed)."
 
@@ -330,21 +347,21 @@ async def test_cancel_an_empty_batch(opencode: Speaker) -> None:
 
 @pytest.mark.spec("O14")
 async def test_clear_one_task(opencode: Speaker) -> None:
-    found, other = await answered(opencode, "hello"), await answered(opencode, "hello")
+    found, other = await ended(opencode), await ended(opencode)
     assert (await opencode("background_clear", task_id=found)).text == f"Cleared: {found}"
     assert [view.id for view in await opencode.engine.list(parent=opencode.caller.session)] == [other]
 
 
 @pytest.mark.spec("O14")
 async def test_clear_all_of_a_session_and_keep_what_runs(opencode: Speaker) -> None:
-    found, running = await answered(opencode, "hello"), await launch(opencode, "`sleep 60`")
+    found, running = await ended(opencode), await command(opencode, "sleep 60")
     said = (await opencode("background_clear")).text
     assert said == f"Cleared: {found}\nStill running, so not cleared: {running}"
 
 
 @pytest.mark.spec("O14")
 async def test_clear_refuses_what_runs(opencode: Speaker) -> None:
-    running = await launch(opencode, "`sleep 60`")
+    running = await command(opencode, "sleep 60")
     assert running in await opencode.refused("background_clear", task_id=running)
     assert await opencode.count() == 1
 
