@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -129,9 +129,12 @@ async def over_stdio(engine: TestEngine) -> AsyncIterator[Way]:
 
 @asynccontextmanager
 async def over_http(engine: TestEngine) -> AsyncIterator[Way]:
-    way = McpWay(engine, "2026-07-28", _listening)
+    house = House()
+    way = McpWay(engine, "2026-07-28", house.room)
     try:
-        yield way
+        async with house.open():
+            yield way
+            await way.close()
     finally:
         await way.close()
 
@@ -183,6 +186,43 @@ async def _lines(wire_in: int, wire_out: int) -> AsyncIterator[TransportStreams]
             stream.close()
 
 
+class House:
+    """One listener for many servers, each in a room of its own: `/1/mcp`, `/2/mcp` ..."""
+
+    def __init__(self) -> None:
+        self._rooms: dict[str, http.App] = {}
+        self._port = 0
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        place = http.listening("127.0.0.1", 0)
+        self._port = place.getsockname()[1]
+        config = uvicorn.Config(
+            self._enter, interface="asgi3", lifespan="off", log_level="warning", timeout_graceful_shutdown=1
+        )
+        serving = _Quiet(config)
+        running = asyncio.create_task(serving.serve(sockets=[place]))
+        try:
+            yield
+        finally:
+            serving.should_exit = True
+            await running
+
+    @asynccontextmanager
+    async def room(self, server: Server[Any]) -> AsyncIterator[Transport]:
+        number = str(len(self._rooms) + 1)
+        app = self._rooms[number] = http.make_app(server, "127.0.0.1", self._port, TOKEN, LARGEST)
+        url = f"http://127.0.0.1:{self._port}/{number}{http.PATH}"
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        async with _alive(app), create_mcp_http_client(headers=headers) as client:
+            yield streamable_http_client(url, http_client=client)
+
+    async def _enter(self, scope: http.Scope, receive: http.Receive, send: http.Send) -> None:
+        number, _, rest = scope["path"].lstrip("/").partition("/")
+        path = f"/{rest}"
+        await self._rooms[number]({**scope, "path": path, "raw_path": path.encode()}, receive, send)
+
+
 class _Quiet(uvicorn.Server):
     """Leaves the signals of the test's process alone."""
 
@@ -192,14 +232,17 @@ class _Quiet(uvicorn.Server):
 
 
 @asynccontextmanager
-async def _listening(server: Server[Any]) -> AsyncIterator[Transport]:
-    place = http.listening("127.0.0.1", 0)
-    port = place.getsockname()[1]
-    app = http.make_app(server, "127.0.0.1", port, TOKEN, LARGEST)
-    serving = _Quiet(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
-    running = asyncio.create_task(serving.serve(sockets=[place]))
-    headers = {"Authorization": f"Bearer {TOKEN}"}
-    async with create_mcp_http_client(headers=headers) as client:
-        yield streamable_http_client(f"http://127.0.0.1:{port}{http.PATH}", http_client=client)
-    serving.should_exit = True
-    await running
+async def _alive(app: http.App) -> AsyncIterator[None]:
+    """Tell an application that it begins and, later, that it ends, as every server does."""
+    told: asyncio.Queue[MutableMapping[str, Any]] = asyncio.Queue()
+    heard: asyncio.Queue[MutableMapping[str, Any]] = asyncio.Queue()
+
+    async def run() -> None:
+        await app({"type": "lifespan", "asgi": {"version": "3.0"}}, told.get, heard.put)
+
+    life = asyncio.create_task(run())
+    await told.put({"type": "lifespan.startup"})
+    assert (await heard.get())["type"] == "lifespan.startup.complete"
+    yield
+    await told.put({"type": "lifespan.shutdown"})
+    await life
