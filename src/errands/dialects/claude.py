@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from errands.dialects.arguments import flag, milliseconds, schema, task_id, text
 from errands.dialects.projections import CLAUDE, CLAUDE_TYPES, ICONS, claude, claude_type
-from errands.dialects.showing import phrase
+from errands.dialects.showing import phrase, summary
 from errands.dialects.spoken import Spoken
 from errands.dialects.waking import approval, told, wake
 from errands.model.duration import spoken
@@ -210,8 +210,8 @@ class Claude(Spoken):
             lines.append(f"Error: {facts['error']}")
         if took is not None and not view.is_live:
             lines.append(f"Duration: {spoken(took)}")
-        if run.summary and view.agent is None:
-            lines.append(f"Summary: {phrase(run.summary)}")
+        if counted := summary(view):
+            lines.append(f"Summary: {counted}")
         if shown.text:
             lines.append("Recent Output:" if view.is_live else "Output:")
         return _reply(view, [*lines, shown.text], facts)

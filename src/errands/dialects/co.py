@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from errands.dialects.arguments import flag, schema, task_id, text
 from errands.dialects.projections import CO, co
-from errands.dialects.showing import phrase
+from errands.dialects.showing import phrase, summary
 from errands.dialects.spoken import Spoken
 from errands.dialects.waking import approval, told
 from errands.model.duration import spoken
@@ -162,8 +162,8 @@ def _remarks(visit: Visit, view: View) -> list[str]:
         lines.append(f"Progress: {count}({view.progress.percent:.0f}%)")
     if complaint:
         lines.append(f"Error: {complaint}")
-    if view.latest.summary and view.agent is None:
-        lines.append(f"Summary: {phrase(view.latest.summary)}")
+    if counted := summary(view):
+        lines.append(f"Summary: {counted}")
     return lines
 
 

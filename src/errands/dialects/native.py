@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from errands.dialects.arguments import flag, milliseconds, number, schema, task_id, text, texts
-from errands.dialects.showing import bounded, page, phrase
+from errands.dialects.showing import bounded, page, phrase, summary
 from errands.dialects.spoken import Spoken
 from errands.dialects.visit import SHOWN
 from errands.dialects.waking import approval, told, wake
@@ -216,8 +216,8 @@ def listed(view: View, now: datetime) -> str:
     if run.exit_code:
         words.append(f"exit code {run.exit_code}")
     words.append(f"({phrase(view.description, 80)})")
-    if run.summary and view.agent is None:
-        words.append(f"- {phrase(run.summary)}")
+    if said := summary(view):
+        words.append(f"- {said}")
     return " ".join(filter(None, words))
 
 
