@@ -312,6 +312,15 @@ async def test_clear_refuses_what_runs(opencode: Speaker) -> None:
     assert await opencode.count() == 1
 
 
+@pytest.mark.spec("O14")
+async def test_who_sees_everything_clears_its_own(stage: Stage, session: str, opencode: Speaker) -> None:
+    theirs = await ended(opencode)
+    everyone = await stage.speaker("opencode", f"{session}-everyone", everything=True)
+    mine = await ended(everyone)
+    assert theirs in (await everyone("background_list")).text
+    assert (await everyone("background_clear")).text == f"Cleared: {mine}"
+
+
 async def test_clear_nothing(opencode: Speaker) -> None:
     assert (await opencode("background_clear")).text == "No background tasks found"
 

@@ -104,6 +104,18 @@ class DialectContract(ABC):
             assert set(tool.parameters.get("required", ())) <= set(tool.parameters["properties"])
             assert not (tool.reads_only and (tool.destructive or tool.asks))
 
+    async def test_the_examples_are_calls(self, stage: Stage) -> None:
+        for tool in await (await self.speaker(stage)).carrier.tools():
+            examples = re.findall(r"Example: (\{.*\})", tool.description)
+            assert len(examples) == 1 or not tool.parameters.get("required")
+            for example in examples:
+                given = json.loads(example)
+                assert (
+                    set(tool.parameters.get("required", ()))
+                    <= set(given)
+                    <= set(tool.parameters["properties"])
+                )
+
     @pytest.mark.parametrize("wake", ["none", "session", "channel discord"])
     async def test_the_list_of_tools_costs_a_model_little(self, stage: Stage, wake: str) -> None:
         tools = await (await self.speaker(stage, wake=wake)).carrier.tools()
