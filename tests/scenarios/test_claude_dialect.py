@@ -89,8 +89,28 @@ async def test_a_slow_foreground_command_goes_on_in_the_background(claude: Speak
 @pytest.mark.spec("S7")
 async def test_who_waited_in_the_foreground_is_not_told_again(stage: Stage, session: str) -> None:
     speaker = await stage.speaker("claude", session, wake="session")
-    await speaker("Bash", command="true")
+    foreground = asyncio.create_task(speaker("Bash", command="sleep 0.2"))
+    # Somebody else listens for this session all the time, and must not be faster than the reply.
+    while not foreground.done():
+        assert await stage.engine.take_notices(session) == []
+        await asyncio.sleep(0.001)
+    await foreground
     assert await stage.engine.take_notices(session) == []
+
+
+@pytest.mark.spec("S7")
+@pytest.mark.trap(1)
+async def test_what_was_handed_over_is_told_at_its_end(stage: Stage, session: str) -> None:
+    speaker = await stage.speaker("claude", session, wake="session")
+    reply = await speaker("Bash", command="sleep 0.2", timeout=20)
+    assert "wake: session" in reply.text
+    await stage.engine.wait(facts(reply)["task_id"], timeout=WITHIN)
+    assert len(await stage.engine.take_notices(session)) == 1
+
+
+@pytest.mark.spec("S7")
+async def test_what_was_launched_in_the_background_is_told_at_its_end(stage: Stage, session: str) -> None:
+    speaker = await stage.speaker("claude", session, wake="session")
     await finished(speaker, "true")
     assert len(await stage.engine.take_notices(session)) == 1
 

@@ -131,8 +131,13 @@ class Visit:
 
     async def ended(self, view: View, milliseconds: float) -> View:
         """Wait until a task ends or the time has passed; a session that gets the end so need not be told."""
+        is_told = view.owner == self.caller.session
+        if is_told and view.is_live:
+            await self.engine.expect(view.latest.id)
         view = await self.engine.wait(view.id, timeout=milliseconds / 1000)
-        if not view.is_live and view.owner == self.caller.session:
+        if is_told and view.is_live:
+            await self.engine.give_up_waiting(view.latest.id)
+        elif is_told:
             await self.engine.acknowledge(view.latest.id, reader=self.caller.door)
         return view
 
