@@ -270,7 +270,7 @@ if TYPE_CHECKING:
             """Tell whether somebody blocks until this run answers."""
 
         def awaited(self, run_id: str, text: str) -> None:
-            """Note that somebody blocks until a run ends; `text` is what it is asked, unless that is known."""
+            """Note that somebody blocks until a run ends; `text` is what it is asked, unless it is known."""
 
         def not_awaited(self, run_id: str) -> None: ...
         def live_children(self, session: str) -> list[str]:
