@@ -112,9 +112,10 @@ async def test_what_was_launched_in_the_background_is_told_at_its_end(stage: Sta
     assert len(await stage.engine.take_notices(session)) == 1
 
 
-async def test_bash_defaults(claude: Speaker) -> None:
+async def test_bash_and_task_wait_in_the_foreground_by_default(claude: Speaker) -> None:
     given = await properties(claude, "Bash")
-    assert given["run_in_background"]["default"] is False
+    for each in (given, await properties(claude, "Task")):
+        assert each["run_in_background"]["default"] is False
     assert given["timeout"] == {
         "type": "number",
         "description": "longest wait in the foreground, ms",
@@ -201,10 +202,6 @@ async def test_task_needs_all_but_one(claude: Speaker, missing: str) -> None:
     given = {"description": "x", "prompt": "x", "subagent_type": "offline"}
     del given[missing]
     assert await claude.refused("Task", **given) == f"Invalid arguments for Task: {missing} is missing"
-
-
-async def test_task_runs_in_the_foreground_by_default(claude: Speaker) -> None:
-    assert (await properties(claude, "Task"))["run_in_background"]["default"] is False
 
 
 # TaskOutput
