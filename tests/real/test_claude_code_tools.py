@@ -140,6 +140,7 @@ def test_it_launches_a_command_and_is_woken_when_that_ends(live: Live, person: P
     assert f"{launched['task_id']} is completed" in woken
     assert "12 passed" in woken
     assert "NOT USER INPUT" in woken
+    assert "<summary>Errands: news of background tasks</summary>" in woken
     assert person.sees(launched["task_id"])["created_by"] == "agent claude-code"
 
 
