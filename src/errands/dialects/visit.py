@@ -158,15 +158,22 @@ class Visit:
         if answer:
             clean = await self.engine.masked(view.id, visible(answer))
             return bounded(clean, longest, rest=_where(view), label=f"answer of {view.id}")
-        head = await self.engine.output(view.id, limit=longest)
-        content, is_cut = head.content, False
-        if len(content) >= longest:
+        content, is_all = await self._beginning(view, longest)
+        if not is_all:
             tail = await self.engine.tail(view.id, longest // 40)
-            content, is_cut = middle_out(head, tail, longest, rest=_where(view))
+            content = middle_out(content, tail, longest, rest=_where(view))
         clean = await self.engine.masked(view.id, visible(content))
-        return bounded(
-            clean, None, rest="", label=f"output of {view.id}", is_cut=is_cut or view.latest.truncated
-        )
+        return bounded(clean, None, rest="", label=f"output of {view.id}", is_cut=not is_all)
+
+    async def _beginning(self, view: View, longest: int) -> tuple[bytes, bool]:
+        """Read an output up to a length, or up to what is missing of it; tell whether that is all."""
+        content = b""
+        while len(content) < longest:
+            piece = await self.engine.output(view.id, offset=len(content), limit=longest - len(content))
+            if piece.missing or not piece.content:
+                return content, not piece.missing
+            content += piece.content
+        return content, False
 
     def complaint(self, view: View) -> str:
         """Say why a task failed. What an agent says of itself is data like all it says."""
