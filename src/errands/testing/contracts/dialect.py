@@ -197,15 +197,15 @@ class DialectContract(ABC):
     # Whose tasks are seen.
 
     @pytest.mark.fault("F50")
-    @pytest.mark.parametrize("hostile", HOSTILE, ids=lambda text: repr(text[:20]))
-    async def test_a_hostile_id_is_simply_not_found(self, stage: Stage, hostile: str) -> None:
+    async def test_a_hostile_id_is_simply_not_found(self, stage: Stage) -> None:
         speaker = await self.speaker(stage)
         for tool in await speaker.carrier.tools():
             if ID in self.minimal[tool.name].values():
-                said = await speaker.refused(tool.name, **self.of(tool, hostile))
-                assert len(said) < 200
-                assert said.isprintable()
-                assert re.search("not found", said)
+                for hostile in HOSTILE:
+                    said = await speaker.refused(tool.name, **self.of(tool, hostile))
+                    assert len(said) < 200
+                    assert said.isprintable()
+                    assert "not found" in said
 
     @pytest.mark.fault("F50")
     @pytest.mark.trap(5)
