@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +96,14 @@ async def test_the_tools_of_co_return_a_dict_with_a_display(engine: TestEngine) 
     content = script.results[0].content
     assert content["display"].startswith(f"Started background task {content['task_id']}: nothing")
     assert content["status"] in ("pending", "running")
+
+
+def test_without_pydantic_ai_it_says_what_to_install() -> None:
+    program = "import sys; sys.modules['pydantic_ai'] = None; import errands.frontends.toolset"
+
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+    assert "this needs pydantic-ai: pip install 'errands[agents]'" in run.stderr.splitlines()[-1]
 
 
 def test_a_dialect_that_does_not_exist_is_refused(engine: TestEngine) -> None:
