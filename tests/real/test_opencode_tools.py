@@ -147,3 +147,17 @@ def test_another_session_sees_and_hears_nothing_of_it(
 
     assert listed == "There are no tasks."
     assert theirs["id"] not in json.dumps(other.messages())
+
+
+@pytest.mark.spec("N6")
+def test_what_ended_while_nobody_was_there_is_told_with_the_next_prompt(
+    opencode: str, person: Person
+) -> None:
+    session = Session(opencode, person.cwd)
+    owner = {"ERRANDS_SESSION": f"opencode:{session.id}"}
+    task = person.types("run", "-q", "--yes", "echo meanwhile", yes=False, **owner).out.strip()
+    person.types("wait", "-q", task)
+
+    session.prompts("SAY here again")
+
+    assert "meanwhile" in json.dumps(session.is_told(f"{task} is completed"))
