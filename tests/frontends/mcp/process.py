@@ -77,20 +77,19 @@ class Served:
         assert message["jsonrpc"] == "2.0"
         return message
 
-    def say(self, method: str, **params: Any) -> int:
-        """Send a request of the newer protocol; give its number."""
+    def message(self, method: str, **params: Any) -> dict[str, Any]:
+        """Write a request of the newer protocol."""
         self._number += 1
-        meta = {
+        params["_meta"] = {
             f"{_META}/protocolVersion": NEWER,
             f"{_META}/clientInfo": {"name": "by-hand", "version": "1"},
             f"{_META}/clientCapabilities": {"extensions": {TASKS: {}}},
         }
-        message = {
-            "jsonrpc": "2.0",
-            "id": self._number,
-            "method": method,
-            "params": {**params, "_meta": meta},
-        }
+        return {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
+
+    def say(self, method: str, **params: Any) -> int:
+        """Send a request; give its number."""
+        message = self.message(method, **params)
         self.write(json.dumps(message).encode() + b"\n")
         return self._number
 

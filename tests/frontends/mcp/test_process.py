@@ -9,6 +9,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 
@@ -142,6 +144,33 @@ STRANGE = [
 ]
 
 
+METHODS = (
+    "tools/list", "tools/call", "tasks/get", "tasks/update", "tasks/cancel", "resources/list",
+    "resources/read", "prompts/get", "completion/complete", "subscriptions/listen", "server/discover",
+    "initialize",
+)  # fmt: skip
+PARAMS: tuple[dict[str, Any], ...] = (
+    {},
+    {"name": "show", "arguments": {"id": "sleep-abcdef"}},
+    {"name": "run", "arguments": {"command": "true", "wait": 10}},
+    {"taskId": "call-0123456789abcdef", "inputResponses": {"approval-1": {"action": "accept"}}},
+    {"uri": "errands://tasks/sleep-abcdef/output?offset=4"},
+    {"ref": {"type": "ref/resource", "uri": "errands://tasks"}, "argument": {"name": "id", "value": ""}},
+    {"notifications": {"resourceSubscriptions": ["errands://tasks"], "taskIds": ["sleep-abcdef"]}},
+)
+
+
+ODD: tuple[Any, ...] = (None, True, -1, 1e308, "", "x" * 10_000, [], [[]], {}, {"": {}}, "\0", "../..")
+
+
+def places(thing: Any) -> Iterator[tuple[Any, Any]]:
+    """Name every place in a message, however deep."""
+    keys = list(thing) if isinstance(thing, dict) else range(len(thing)) if isinstance(thing, list) else ()
+    for key in keys:
+        yield thing, key
+        yield from places(thing[key])
+
+
 @pytest.mark.fault("F50")
 def test_nothing_that_is_written_stops_it(tmp_path: Path) -> None:
     with Served(tmp_path) as server:
@@ -151,6 +180,34 @@ def test_nothing_that_is_written_stops_it(tmp_path: Path) -> None:
             assert server.ask("tools/list")["tools"], line
 
         assert "not found" in server.call("show", id="x" * 1_000_000)["content"][0]["text"]
+        assert server.hang_up() == 0
+
+
+@pytest.mark.fault("F50")
+def test_nothing_that_is_bent_stops_it(tmp_path: Path) -> None:
+    """Messages that were right are changed at random places, by a dice that falls the same way each time."""
+    dice = Random(20261115)
+    with Served(tmp_path) as server:
+        server.ask("server/discover")
+        for _ in range(400):
+            message = json.loads(json.dumps(server.message(dice.choice(METHODS), **dice.choice(PARAMS))))
+            place, key = dice.choice(list(places(message)))
+            if dice.random() < 0.3:
+                del place[key]
+            else:
+                place[key] = dice.choice(ODD)
+            line = bytearray(json.dumps(message).encode())
+            if dice.random() < 0.3:
+                line[dice.randrange(len(line))] = dice.choice(b'{}[]",:0\\\x80\xff')
+            server.write(bytes(line) + b"\n")
+            assert server.ask("tools/list")["tools"], line
+        assert server.hang_up() == 0
+
+
+def test_a_client_that_neither_reads_nor_leaves_does_not_hold_it(tmp_path: Path) -> None:
+    with Served(tmp_path) as server:
+        for _ in range(20):
+            server.say("tools/list")
         assert server.hang_up() == 0
 
 
