@@ -154,8 +154,9 @@ def test_what_ended_while_nobody_was_there_is_told_with_the_next_prompt(
     opencode: str, person: Person
 ) -> None:
     session = Session(opencode, person.cwd)
-    owner = {"ERRANDS_SESSION": f"opencode:{session.id}"}
-    task = person.types("run", "-q", "--yes", "echo meanwhile", yes=False, **owner).out.strip()
+    owner = f"opencode:{session.id}"
+    said = person.types("run", "-q", "--yes", "echo meanwhile", yes=False, ERRANDS_SESSION=owner)
+    task = said.out.strip()
     person.types("wait", "-q", task)
 
     session.prompts("SAY here again")

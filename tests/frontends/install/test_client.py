@@ -122,6 +122,13 @@ def test_what_a_plugin_could_not_pass_on_is_told_again(person: Person) -> None:
 
 @pytest.mark.trap(41)
 def test_it_is_no_verb_for_people(person: Person) -> None:
-    for words in (("claude", "news"), ("opencode", "wake"), ("opencode", "news")):
+    for words in (
+        ("claude", "news"),
+        ("opencode", "wake"),
+        ("opencode", "news"),
+        ("claude", "mcp"),
+        ("claude", "wake", "session"),
+        ("claude", "remind", "--dialect", "native"),
+    ):
         assert "this is for the programs" in person.types("client", *words, code=2).err
     assert "client" not in person.types("--help").out.split()

@@ -25,20 +25,16 @@ ONE_SHOT = "sdk-cli"
 
 
 def client(context: Context, arguments: Arguments) -> int:
-    match arguments.client, arguments.deed:
-        case "claude" | "opencode", "mcp":
-            return context.bootstrap.serve_mcp(
-                arguments.dialect,
-                http=None,
-                everything=False,
-                environ=_served(arguments.client, context.environ),
-            )
-        case "claude", "wake":
+    match arguments.client, arguments.deed, arguments.session, arguments.dialect:
+        case name, "mcp", None, str(dialect):
+            environ = _served(name, context.environ)
+            return context.bootstrap.serve_mcp(dialect, http=None, everything=False, environ=environ)
+        case "claude", "wake", None, None:
             return _wake_claude(context)
-        case "claude", "remind":
+        case "claude", "remind", None, None:
             return _remind_claude(context)
-        case "opencode", "news" if arguments.session:
-            return _tell_opencode(context, arguments.session)
+        case "opencode", "news", str(session), None:
+            return _tell_opencode(context, session)
     raise Usage("this is for the programs that `errands install` sets up; see errands install --help")
 
 
@@ -162,9 +158,7 @@ VERBS = (
         name="client",
         summary="what the programs start that errands install has set up",
         run=client,
-        options=(
-            Option(flags=("--dialect",), metavar="NAME", default="native", help="the words of the tools"),
-        ),
+        options=(Option(flags=("--dialect",), metavar="NAME", help="the words of the tools"),),
         operands=(
             Operand(metavar="CLIENT", help="the program", choices=("claude", "opencode")),
             Operand(metavar="DEED", help="what it wants", choices=("mcp", "wake", "remind", "news")),
