@@ -44,6 +44,11 @@ class CallVerbs:
     async def restart(self, task_id: str, /) -> View:
         return await self._once(lambda _: self._engine.restart(task_id))
 
+    async def acknowledge(self, run_id: str, /, *, reader: str) -> None:
+        """Note that the caller has got the end of a run; a call that became a task may never be asked for."""
+        if not self._call.is_kept:
+            await self._engine.acknowledge(run_id, reader=reader)
+
     async def wait(self, task_id: str, /, *, timeout: float | timedelta | None = None) -> View:
         watching = asyncio.create_task(self._watch(task_id))
         try:
