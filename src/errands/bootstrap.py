@@ -28,9 +28,11 @@ if TYPE_CHECKING:
     from errands.engine.loops import Loops
     from errands.model.approval import Consent
     from errands.ports.output import OutputPort
+    from errands.ports.runner import Runner
     from errands.stores.sqlite.repair import Repaired
 
 READY_WITHIN = 10.0  # seconds
+_AGENT_PARTS = ("errands.bootstrap", "errands.engine.replying", "errands.agents.builtin")
 _EXPORTER = "import sys; from errands.bootstrap import run_exporter; sys.exit(run_exporter(int(sys.argv[1])))"
 
 
@@ -82,11 +84,10 @@ def open_engine(
 def make_loops(home: Home, config: Config, *, is_after_reboot: bool) -> Loops:
     """Put the loops together; whoever runs them must hold the lock of the home."""
     from errands.engine.loops import Loops
-    from errands.runners.pool import ShimPool
 
     return Loops(
         store=open_store(home, config),
-        runner=ShimPool(home.runs),
+        runner=_runner(home, config),
         home=home,
         config=config,
         clock=SystemClock(),
@@ -94,6 +95,37 @@ def make_loops(home: Home, config: Config, *, is_after_reboot: bool) -> Loops:
         channels={},
         is_after_reboot=is_after_reboot,
     )
+
+
+def _runner(home: Home, config: Config) -> Runner:
+    from errands.runners.pool import ShimPool
+    from errands.runners.system import choose
+
+    plain = ShimPool(home.runs)
+    keep = config.agents.warm
+    if keep is None or choose().NAME != "linux":
+        return plain
+    from errands.runners.router import Router
+    from errands.runners.warm_pool import WarmPool
+
+    return Router(
+        plain,
+        WarmPool(home.runs, library=lambda: _library(config), cold=plain, keep=keep.total_seconds()),
+    )
+
+
+def _library(config: Config) -> list[str]:
+    """Name what the runs of built-in agents load sooner or later; a name that means nothing does no harm."""
+    models: list[str] = []
+    for settings in config.backends.values():
+        escalate = settings.get("escalate")
+        models += [
+            settings.get("model", ""),
+            escalate["model"] if isinstance(escalate, dict) else escalate or "",
+        ]
+    providers = {"openai", "ollama", *(name.partition(":")[0].replace("-", "_") for name in models)}
+    parts = [f"pydantic_ai.{part}.{name}" for name in sorted(providers) for part in ("models", "providers")]
+    return [*_AGENT_PARTS, *parts]
 
 
 def run_daemon(home: Home | None = None) -> int:

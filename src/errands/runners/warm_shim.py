@@ -1,0 +1,137 @@
+"""A warm shim: its run is no new program but a fork of itself, which has the library loaded already.
+
+The fork becomes what the program would have been: everything that was the shim's is let go of, and everything
+that a process is started with is given to it, before the first line of its own is run.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import io
+import os
+import runpy
+import signal
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from errands.runners.guise import started_with, wear
+from errands.runners.shim import ALL_SIGNALS, Shim
+from errands.runners.zygote import MOST_FILES
+
+if TYPE_CHECKING:
+    from errands.runners.shim import FileActions
+
+# What an interpreter sets by itself where nobody says in which letters to write.
+_ADDED = {name: value for name, value in os.environ.items() if name not in started_with()}
+_UNFLUSHED = 120  # what Python says when its last words cannot be written
+
+
+class WarmShim(Shim):
+    def spawn(self, path: str, argv: list[str], env: dict[str, str], actions: FileActions) -> int:
+        """Fork, and have the fork run the module that the last of the words names."""
+        # A signal for the fork must neither get lost in our handlers nor be taken for one for us.
+        usual = signal.pthread_sigmask(signal.SIG_BLOCK, ALL_SIGNALS)
+        try:
+            pid = os.fork()
+            if not pid:
+                _become(argv, env, actions, shim=self.pid)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, usual)
+        return pid
+
+
+def _become(argv: list[str], env: dict[str, str], actions: FileActions, *, shim: int) -> NoReturn:
+    code = 1
+    try:
+        os.setsid()
+        _take_files(actions)
+        _forget_signals()
+        os.environ.clear()
+        os.environ.update({**_ADDED, **env})
+        wear(argv, env)
+        if os.getppid() != shim:
+            os._exit(1)  # it was killed before we could be found as its run: the run is lost, so are we
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        time.tzset()
+        gc.enable()
+        sys.orig_argv = list(argv)
+        _renew_streams()
+        code = _run(argv[-1])
+        code = _leave(code)
+    finally:
+        os._exit(code)
+
+
+def _take_files(actions: FileActions) -> None:
+    """Have the descriptors that the run is to have, and none besides: the record is locked through one."""
+    for action in actions:
+        match action:
+            case os.POSIX_SPAWN_DUP2, file, wanted:
+                os.dup2(file, wanted)
+            case _, wanted, path, flags, mode:
+                os.dup2(os.open(path, flags, mode), wanted)
+    os.closerange(3, MOST_FILES)
+
+
+def _forget_signals() -> None:
+    """Have signals as an interpreter has them that has just begun."""
+    signal.set_wakeup_fd(-1)
+    for number in ALL_SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _renew_streams() -> None:
+    """Make streams like those that the interpreter made for what was open when it began."""
+    for file, name in enumerate(("stdin", "stdout", "stderr")):
+        stream = getattr(sys, name)
+        mode = "w" if file else "r"
+        buffer: Any = open(file, f"{mode}b", closefd=False)  # noqa: SIM115  # for as long as we live
+        buffer.raw.name = f"<{name}>"
+        renewed: Any = io.TextIOWrapper(
+            buffer,
+            encoding=stream.encoding,
+            errors=stream.errors,
+            line_buffering=stream.line_buffering,
+            write_through=stream.write_through,
+        )
+        renewed.mode = mode
+        setattr(sys, name, renewed)
+        setattr(sys, f"__{name}__", renewed)
+
+
+def _run(module: str) -> int:
+    """Run a module as `python -m` does; give the exit code."""
+    sys.argv = ["-m"]
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except SystemExit as error:
+        if isinstance(error.code, str):
+            print(error.code, file=sys.stderr)
+            return 1
+        return (error.code or 0) & 0xFF
+    except KeyboardInterrupt:
+        sys.excepthook(*sys.exc_info())
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+    except BaseException:  # noqa: BLE001  # the interpreter's edge: whatever it is is told, and ends us
+        sys.excepthook(*sys.exc_info())
+        return 1
+    return 0
+
+
+def _leave(code: int) -> int:
+    """Do what an interpreter does at its end; give the exit code after that."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        return code or _UNFLUSHED
+    return code
