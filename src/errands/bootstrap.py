@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from errands.stores.sqlite.repair import Repaired
 
 READY_WITHIN = 10.0  # seconds
-_AGENT_PARTS = ("errands.bootstrap", "errands.engine.replying", "errands.agents.builtin")
+_AGENT_PARTS = ("errands.bootstrap", "errands.engine.replying", "errands.agents.builtin.rehearsal")
 _EXPORTER = "import sys; from errands.bootstrap import run_exporter; sys.exit(run_exporter(int(sys.argv[1])))"
 
 

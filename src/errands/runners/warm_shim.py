@@ -15,6 +15,7 @@ import signal
 import sys
 import threading
 import time
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from errands.runners.guise import started_with, wear
@@ -108,21 +109,29 @@ def _renew_streams() -> None:
 def _run(module: str) -> int:
     """Run a module as `python -m` does; give the exit code."""
     sys.argv = ["-m"]
+    sys.modules["__main__"] = ModuleType("__main__")
     try:
-        runpy.run_module(module, run_name="__main__", alter_sys=True)
+        runpy._run_module_as_main(module)  # type: ignore[attr-defined]  # what `-m` itself calls
     except SystemExit as error:
         if isinstance(error.code, str):
             print(error.code, file=sys.stderr)
             return 1
         return (error.code or 0) & 0xFF
-    except KeyboardInterrupt:
-        sys.excepthook(*sys.exc_info())
+    except KeyboardInterrupt as error:
+        _tell(error)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
-    except BaseException:  # noqa: BLE001  # the interpreter's edge: whatever it is is told, and ends us
-        sys.excepthook(*sys.exc_info())
+    except BaseException as error:  # noqa: BLE001  # the interpreter's edge: whatever it is, it is told
+        _tell(error)
         return 1
     return 0
+
+
+def _tell(error: BaseException) -> None:
+    """Say what nobody has caught, beginning where the program begins."""
+    ours = error.__traceback__
+    error.__traceback__ = ours and ours.tb_next
+    sys.excepthook(type(error), error, error.__traceback__)
 
 
 def _leave(code: int) -> int:
