@@ -337,7 +337,7 @@ def test_an_agent_that_could_never_answer_is_found_by_a_check(
     (problem,) = problems
     assert (problem.source, problem.key) == (str(places.user), key)
     assert advice in problem.advice
-    assert places.load()  # nobody but those who ask it need care
+    places.load()  # whoever does not ask it need not care
 
 
 def test_agents_that_can_be_used_are_not_complained_about(places: Places) -> None:

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from errands.config import Config
     from errands.engine.connected import Connected
     from errands.engine.loops import Loops
+    from errands.frontends.install.installation import Installation
     from errands.model.approval import Consent
+    from errands.ports.agent import Agent
     from errands.ports.output import OutputPort
     from errands.ports.runner import Runner
     from errands.stores.sqlite.repair import Repaired
@@ -180,6 +182,34 @@ def run_agent(run_id: str) -> int:
         engine.close()
 
 
+def agent_readiness(name: str, config: Config) -> str:
+    """Say why an agent could start; an error says why not."""
+    from errands.agents.readiness import ready
+
+    return ready(name, config.backends.get(name, {}))
+
+
+def drop_sessions() -> None:
+    """Have backends forget the sessions of tasks that were cleared."""
+    import asyncio
+    import logging
+
+    from errands.agents import make
+    from errands.engine.dropping import drop_all
+
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    home = open_home()
+    engine = open_engine(home, configuration.load(cwd="/"))
+
+    def agent(name: str, cwd: str) -> Agent:
+        return make(name, configuration.load(cwd=cwd).backends.get(name, {}), home.path)
+
+    try:
+        asyncio.run(drop_all(engine, agent))
+    finally:
+        engine.close()
+
+
 def start_daemon(home: Home) -> None:
     """Start the daemon in the background and return when it answers, or say why it does not."""
     os.makedirs(home.path, mode=0o700, exist_ok=True)
@@ -246,6 +276,42 @@ def repair_store(home: Home) -> Repaired:
         return repair(home.store, datetime.now(UTC).strftime("%Y%m%d-%H%M%S"))
     finally:
         lock.release()
+
+
+def serve_mcp(
+    dialect: str,
+    *,
+    http: str | None = None,
+    everything: bool = False,
+    environ: Mapping[str, str] = os.environ,
+) -> int:
+    """Serve the tools of a dialect to clients of the Model Context Protocol."""
+    try:
+        from errands.frontends.mcp.serving import serve
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "errands":
+            raise
+        raise BadValue(
+            f"`errands mcp` needs {error.name}, which is not installed; "
+            "install it with: pip install 'errands[mcp]'"
+        ) from error
+    return serve(
+        dialect,
+        http=http,
+        everything=everything,
+        open_engine=open_engine,
+        ensure_held=ensure_held,
+        environ=environ,
+    )
+
+
+def installation(
+    client: str, *, environ: Mapping[str, str], project: str | None, dialect: str | None
+) -> Installation:
+    """Make what writes Errands into the files of a client, and takes it out again."""
+    from errands.frontends.install.installation import Installation
+
+    return Installation(client, environ=environ, project=project, dialect=dialect)
 
 
 def connect(

@@ -132,7 +132,7 @@ async def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
     agent = Command({"command": "no-such-program"})
     session = await agent.open(desk)
 
-    with pytest.raises(AgentUnavailable, match="no-such-program cannot be started: No such file"):
+    with pytest.raises(AgentUnavailable, match="no-such-program cannot be started: there is no such"):
         await agent.prompt(session, "hello", desk)
 
 
@@ -189,7 +189,14 @@ async def test_recovery_gives_an_answer_that_was_kept_and_sends_what_was_not_sen
     assert (tmp_path / "witness").read_text() == "x\n"
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give programs little time between the polite signal and the last one."""
+    monkeypatch.setattr("errands.agents.command.process.GRACE", 0.5)
+
+
 @pytest.mark.trap(64)
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("how", ["cancel", "abort"])
 async def test_all_that_the_program_started_ends_with_the_prompt(tmp_path: Path, how: str) -> None:
     desk = desk_in(tmp_path)
@@ -213,6 +220,7 @@ async def test_all_that_the_program_started_ends_with_the_prompt(tmp_path: Path,
 
 
 @pytest.mark.trap(64)
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("how", ["cancel", "abort"])
 async def test_a_program_that_is_given_up_while_it_starts_is_not_left_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str

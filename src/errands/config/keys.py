@@ -148,6 +148,8 @@ VARIABLES = {
     "without it `$XDG_STATE_HOME/errands`, usually `~/.local/state/errands`",
     "ERRANDS_SESSION": "whose tasks and notices are meant; without it those of `user`",
     "ERRANDS_PLATFORM": "`posix` uses the portable supervision instead of that of the system",
+    "ERRANDS_MCP_TOKEN": "for `errands mcp` over HTTP: the token that a client must show; "
+    "without it that in `mcp/token` of the home",
     "ERRANDS_TASK_ID": "in a task: its id",
     "ERRANDS_RUN_ID": "in a task: the id of its run",
     "ERRANDS_RUN_DIR": "in a task: the directory of its run, for files that shall be kept",

@@ -148,8 +148,11 @@ class Reading:
         """Find out that the agent that is usually asked does not exist."""
         from errands.config.backends import BACKENDS, is_agent
 
-        default, source = self.values["agents"].get("default"), self.origin.get("agents.default")
-        if source is not None and not is_agent(default, self.backends):
+        source = self.origin.get("agents.default")
+        if source is None:
+            return
+        default = self.values["agents"]["default"]
+        if not is_agent(default, self.backends):
             known = dict.fromkeys((*BACKENDS, *self.backends))
             near = did_you_mean(default, known)
             advice = f"there is no agent {default!r}{near}; there are: {', '.join(known)}"

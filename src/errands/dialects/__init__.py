@@ -17,6 +17,10 @@ GROUP = "errands.dialects"
 # They are found without metadata, too, so that a copy of the source is enough.
 BUILT_IN = {
     "native": "errands.dialects.native:Native",
+    "opencode": "errands.dialects.opencode:OpenCode",
+    "claude": "errands.dialects.claude:Claude",
+    "co": "errands.dialects.co:Co",
+    "egirl": "errands.dialects.egirl:Egirl",
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from errands.dialects.arguments import flag, milliseconds, number, schema, task_id, text, texts
-from errands.dialects.showing import bounded, page, phrase
+from errands.dialects.showing import bounded, page, phrase, summary
 from errands.dialects.spoken import Spoken
 from errands.dialects.visit import SHOWN
 from errands.dialects.waking import approval, told, wake
@@ -16,6 +16,7 @@ from errands.ports.dialect import Reply, Tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from datetime import datetime
     from typing import Any
 
     from errands.dialects.visit import Visit
@@ -138,7 +139,7 @@ class Native(Spoken):
 
     async def list(self, visit: Visit, *, state: str | None = None) -> Reply:
         views = await visit.tasks(states=() if state is None else (state,))
-        lines = [_line(visit, view) for view in views[:LISTED]]
+        lines = [listed(view, visit.engine.now()) for view in views[:LISTED]]
         if len(views) > LISTED:
             lines.append(f"[{len(views) - LISTED} older ones are left out; ask for one `state`]")
         return Reply(
@@ -150,13 +151,14 @@ class Native(Spoken):
     async def show(self, visit: Visit, *, id: str) -> Reply:
         view = await visit.find(id)
         shown = await visit.last_lines(view, 20)
-        return _reply(view, [_line(visit, view), *_more(view), shown.text])
+        return _reply(view, [listed(view, visit.engine.now()), *_more(visit, view), shown.text])
 
     async def output(self, visit: Visit, *, id: str, offset: int | None = None) -> Reply:
         view = await visit.find(id)
         if offset is None:
             shown = await visit.result(view)
-            return _reply(view, [_line(visit, view), shown.text or "(no output)"], output=shown.text)
+            lines = [listed(view, visit.engine.now()), *_more(visit, view), shown.text or "(no output)"]
+            return _reply(view, lines, output=shown.text)
         piece = await visit.engine.output(view.id, offset=offset, limit=SHOWN)
         content = piece.content if len(piece.content) < SHOWN else page(piece)
         clean = await visit.engine.masked(view.id, visible(content))
@@ -177,22 +179,20 @@ class Native(Spoken):
         return _reply(view, [f"Task {view.id} is {view.state}."])
 
     async def _launched(self, visit: Visit, view: View, wait: float) -> Reply:
-        if wait and view.state != "proposed":
-            view = await visit.ended(view, wait)
+        if wait:
+            view = await visit.handed_over(view, wait)
             if not view.is_live:
                 return await self._ended(visit, view)
-            await visit.engine.give_up_waiting(view.latest.id)
         ask_with = f'{self.ask_with} {{"id": "{view.id}"}}'
-        if view.state == "proposed":
-            lines = [f"Task {view.id} is proposed.", approval(view)]
-        else:
-            lines = [f"Task {view.id} is {view.state}."]
+        lines = [f"Task {view.id} is {view.state}.", approval(view)]
         said = wake(view, visit.caller, ask_with)
         return _reply(view, [*lines, told(view, visit.caller, ask_with)], wake=said)
 
     async def _ended(self, visit: Visit, view: View) -> Reply:
         shown = await visit.result(view)
-        return _reply(view, [_line(visit, view), *_more(view), shown.text], output=shown.text)
+        return _reply(
+            view, [listed(view, visit.engine.now()), *_more(visit, view), shown.text], output=shown.text
+        )
 
 
 def _reply(view: View, lines: list[str], **more: Any) -> Reply:
@@ -204,37 +204,35 @@ def _reply(view: View, lines: list[str], **more: Any) -> Reply:
     )
 
 
-def _line(visit: Visit, view: View) -> str:
+def listed(view: View, now: datetime) -> str:
+    """Write a task in one line."""
     run = view.latest
     took = run.elapsed
     if took is None and run.started_at is not None and view.is_live:
-        took = (visit.engine.now() - run.started_at).total_seconds()
+        took = (now - run.started_at).total_seconds()
     words = [view.id, view.marks, view.state]
     if took is not None:
         words.append(spoken_duration(timedelta(seconds=took)))
     if run.exit_code:
         words.append(f"exit code {run.exit_code}")
     words.append(f"({phrase(view.description, 80)})")
-    if run.summary:
-        words.append(f"- {phrase(run.summary)}")
+    if said := summary(view):
+        words.append(f"- {said}")
     return " ".join(filter(None, words))
 
 
-def _more(view: View) -> list[str]:
-    if view.state == "proposed":
-        return [approval(view)]
-    lines = [f"error: {phrase(view.latest.error, 1000)}"] if view.latest.error else []
-    if view.progress is not None:
-        lines.append(f"progress: {view.progress.percent:.0f}% {view.progress.text}".rstrip())
-    return lines
+def _more(visit: Visit, view: View) -> list[str]:
+    complaint = visit.complaint(view)
+    lines = [approval(view), f"error: {complaint}" if complaint else ""]
+    return lines if view.progress is None else [*lines, f"progress: {view.progress.percent:.0f}%"]
 
 
 def _facts(view: View) -> dict[str, Any]:
     """What programs may rely on, with the names that `--json` has for them."""
     names = (
         "id", "kind", "state", "description", "created_at", "started_at", "completed_at", "exit_code",
-        "error", "duration", "summary", "truncated", "output_file",
+        "duration", "truncated", "output_file",
     )  # fmt: skip
     flat = as_json(view)
-    flat |= {name: phrase(flat[name], 1000) for name in ("description", "error", "summary") if flat[name]}
+    flat["description"] = phrase(view.description)
     return {name: flat[name] for name in names if flat[name] not in (None, "")}

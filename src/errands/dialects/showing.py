@@ -13,8 +13,14 @@ from errands.text import clip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from errands.model.view import View
     from errands.ports.output import Piece
 
+# The words of summaries that count something; others repeat what a task printed.
+_COUNTED = frozenset(
+    "passed failed error errors skipped todo deselected xfailed xpassed no tests ran all checks issues in "
+    "file files package packages fixable fixed remaining but exit code".split()
+)
 _NEAR = 4096  # bytes within which a cut looks for a blank, so that it cuts no word
 
 
@@ -62,6 +68,13 @@ def _until_blank(content: bytes) -> bytes:
 def _from_blank(content: bytes) -> bytes:
     places = [place for blank in (b"\n", b" ", b"\t") if 0 <= (place := content.find(blank)) < _NEAR]
     return content[min(places) + 1 :] if places else content
+
+
+def summary(view: View) -> str:
+    """Give the line that says how a command went, if it can say nothing else: no fence stands around it."""
+    said = view.latest.summary or ""
+    words = said.replace(",", " ").replace("(", " ").replace(")", " ").split()
+    return said if all(word.isdecimal() or word in _COUNTED for word in words) else ""
 
 
 def phrase(text: str, longest: int = 200) -> str:

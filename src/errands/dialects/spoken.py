@@ -7,8 +7,9 @@ from errands.dialects.visit import Missing, Visit
 from errands.dialects.waking import advice
 from errands.model.errors import BadValue, ErrandsError
 from errands.model.record import evolve
-from errands.model.sanitise import line
+from errands.model.sanitise import line, visible
 from errands.ports.dialect import Reply
+from errands.text import clip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from errands.ports.dialect import Caller, Tool, Verbs
 
+LONGEST_REFUSAL = 2000
 END = "{end}"  # in a description: how the end of a task is told to whoever reads it
 
 
@@ -48,7 +50,9 @@ class Spoken:
         except Missing as error:
             return self.missing(error.shown)
         except ErrandsError as error:
-            return self.refused(str(error), given)
+            return self.refused(clip(visible(str(error)), LONGEST_REFUSAL), given)
+        except OSError as error:  # what a task printed is in its hands, and so is where it stands
+            return self.refused(f"What the task printed cannot be read: {line(str(error))}", given)
         return reply
 
     def missing(self, task_id: str) -> Reply:

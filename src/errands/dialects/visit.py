@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 
-from errands.dialects.showing import Shown, bounded, middle_out
+from errands.dialects.showing import Shown, bounded, middle_out, phrase
 from errands.model.errors import BadValue, NotFound
 from errands.model.naming import is_id, is_task_id
 from errands.model.sanitise import line, visible
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 SHOWN = 30_000  # bytes of a task's output that one reply has room for
 ENDS_WITHIN = 10.0  # seconds in which a cancelled task is gone, its grace included
+_MOMENT, _LOOKS = 0.005, 20  # seconds between looks at a task that is about to start, and how many
 _MOST = 1000  # tasks of one session that are looked through
 _LONGEST_NAME = 80
 
@@ -96,12 +98,36 @@ class Visit:
         """Say where a task runs: where the caller is, or a place below or beside it."""
         return self.caller.cwd if given is None else os.path.join(self.caller.cwd, os.path.expanduser(given))
 
+    def agent(self, name: str | None) -> tuple[str | None, str]:
+        """Choose the agent that plays a role: the one of that name, or else the usual one, which is said."""
+        if name is None or self.engine.knows_agent(name):
+            return name, ""
+        return None, f"There is no agent {phrase(name, 80)!r} here; the configured one does it."
+
     # Waiting.
 
+    async def begun(self, view: View) -> bool:
+        """Tell whether a task that was launched just now has left the queue; most have in a moment."""
+        for _ in range(_LOOKS):
+            if view.state == "proposed" or view.latest.state != "pending":
+                break
+            await asyncio.sleep(_MOMENT)
+            (view,) = await self.engine.list(ids=(view.id,))
+        return view.latest.state != "pending"
+
+    async def handed_over(self, view: View, milliseconds: float) -> View:
+        """Wait in the foreground for a task that goes on in the background if it takes longer."""
+        if view.state == "proposed":
+            return view
+        view = await self.ended(view, milliseconds)
+        if view.is_live:
+            await self.engine.give_up_waiting(view.latest.id)
+        return view
+
     async def ended(self, view: View, milliseconds: float) -> View:
-        """Wait until a task ends or the time has passed; whoever gets the end so need not be told."""
+        """Wait until a task ends or the time has passed; a session that gets the end so need not be told."""
         view = await self.engine.wait(view.id, timeout=milliseconds / 1000)
-        if not view.is_live:
+        if not view.is_live and view.owner == self.caller.session:
             await self.engine.acknowledge(view.latest.id, reader=self.caller.door)
         return view
 
@@ -112,26 +138,31 @@ class Visit:
 
     # Reading.
 
-    async def result(self, view: View) -> Shown:
+    async def result(self, view: View, *, longest: int = SHOWN) -> Shown:
         """Give what a task has to show: an agent's answer, or else what was printed, fenced and bounded."""
         await self.engine.mark_retrieved(view)
         answer = None if view.agent is None or view.is_live else view.agent.answer
         if answer:
             clean = await self.engine.masked(view.id, visible(answer))
-            return bounded(clean, SHOWN, rest=_where(view), label=f"answer of {view.id}")
-        return await self.printed(view)
-
-    async def printed(self, view: View) -> Shown:
-        """Give the beginning and the end of what a task printed."""
-        head = await self.engine.output(view.id, limit=SHOWN)
+            return bounded(clean, longest, rest=_where(view), label=f"answer of {view.id}")
+        head = await self.engine.output(view.id, limit=longest)
         content, is_cut = head.content, False
-        if len(content) >= SHOWN:
-            tail = await self.engine.tail(view.id, SHOWN // 40)
-            content, is_cut = middle_out(head, tail, SHOWN, rest=_where(view))
+        if len(content) >= longest:
+            tail = await self.engine.tail(view.id, longest // 40)
+            content, is_cut = middle_out(head, tail, longest, rest=_where(view))
         clean = await self.engine.masked(view.id, visible(content))
         return bounded(
             clean, None, rest="", label=f"output of {view.id}", is_cut=is_cut or view.latest.truncated
         )
+
+    def complaint(self, view: View) -> str:
+        """Say why a task failed. What an agent says of itself is data like all it says."""
+        error = view.latest.error
+        if not error or view.is_live:
+            return ""
+        if view.agent is None:
+            return phrase(error, 1000)
+        return bounded(phrase(error, 1000), None, rest="", label=f"error of {view.id}").text.rstrip("\n")
 
     async def last_lines(self, view: View, count: int) -> Shown:
         """Give the last lines that a task printed."""
@@ -142,4 +173,6 @@ class Visit:
 
 
 def _where(view: View) -> str:
+    if view.agent is not None and not view.is_live:
+        return f"all of it: errands show {view.id}"
     return f"all of it: errands logs {view.id}, or the file {view.latest.output_file}"

@@ -5,6 +5,8 @@ Only who is really woken is told not to ask; everybody else is told what to ask 
 
 from __future__ import annotations
 
+from errands.dialects.showing import phrase
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.model.view import View
@@ -41,10 +43,15 @@ def told(view: View, caller: Caller, ask_with: str) -> str:
 
 
 def approval(view: View) -> str:
-    """Say what a proposed task waits for, and that the caller cannot give it."""
+    """Say what a person has to answer before a task goes on, and that its caller cannot; mostly nothing."""
+    agent = view.agent
+    is_held = view.latest.state == "running" and agent is not None and agent.waiting == "approval"
+    if view.state != "proposed" and not is_held:
+        return ""
     reasons = () if view.question is None else view.question.reasons
-    why = "; ".join(each.text for each in reasons) or "it is not known to be harmless"
+    why = "; ".join(phrase(each.text, 1000) for each in reasons)
+    what = "Its agent waits for a person's approval" if is_held else "It waits for a person's approval"
     return (
-        f"It waits for a person's approval and has not started: {why}.\n"
+        f"{what}{f': {why}' if why else ''}.\n"
         f"A person can say `errands approve {view.id}` or `errands reject {view.id}`; you cannot approve it."
     )

@@ -25,6 +25,7 @@ from errands.ports.store import Query
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.model.action import Command
+    from errands.model.session import Exchange
 
 _CHUNK = 256 * 1024
 _AT_ONCE = 100  # tasks in one transaction: the first of many shall start while the last are written
@@ -39,7 +40,7 @@ class AsyncEngine:
         self._submitter = ""
         self._gathered: list[tuple[Draft, asyncio.Future[View]]] = []
 
-    async def submit(self, command: Command | Sequence[str] | Draft, **options: Any) -> View:
+    async def submit(self, command: Command | Sequence[str] | Draft, /, **options: Any) -> View:
         """Create a task; `options` are the fields of `Draft`: name, cwd, env, after, timeout, batch ...
 
         What several coroutines submit at once is written in one transaction.
@@ -75,7 +76,7 @@ class AsyncEngine:
                 answer.set_result(view)
 
     async def ask(
-        self, text: str, *, resume: str | None = None, is_awaited: bool = False, **options: Any
+        self, text: str, /, *, resume: str | None = None, is_awaited: bool = False, **options: Any
     ) -> View:
         """Ask an agent; `options` are the fields of `Draft`: agent, model, fork, cwd, timeout, budget ...
 
@@ -92,6 +93,10 @@ class AsyncEngine:
     async def resume(self, task_id: str, text: str, *, is_awaited: bool = False) -> View:
         """Send a follow-up prompt to a completed task's session, as a new run of the task."""
         return self.engine.sessions.resume(task_id, text, is_awaited=is_awaited)
+
+    async def conversation(self, task_id: str) -> list[tuple[int, Exchange]]:
+        """Give what an agent was asked and answered, oldest first, with the numbers of the runs."""
+        return self.engine.sessions.conversation(task_id)
 
     async def submit_all(self, drafts: Sequence[Draft]) -> list[View]:
         """Create several tasks at once; `after` may name another one of them."""

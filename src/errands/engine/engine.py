@@ -216,6 +216,10 @@ class Engine:
             runs = self.store.remove(ids)
         for run_id in runs:
             remove_tree(self.home.run(run_id))
+        if self.store.remnants(now=self.clock.now()):
+            from errands.engine.dropping import start
+
+            start(self.home)
         return ids
 
     def send(self, task_id: str, content: bytes, *, eof: bool = False) -> None:

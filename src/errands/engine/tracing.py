@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from errands.ports.store import Store
 
 
+def _ids(run_id: str, created_at: datetime) -> tuple[str, ...]:
+    return tuple(span_id(run_id, created_at, name) for name in (EXECUTE, START))
+
+
 class Tracing:
     """Answers what traces ask, whoever asks: the command line, or the process that exports."""
 
@@ -37,12 +41,10 @@ class Tracing:
         return self._down(root, set())
 
     def find(self, span: str) -> str:
-        """Name the task whose run has a span; a prefix is enough. It looks through all runs."""
+        """Name the task whose run has a span; a prefix is enough."""
         wanted = span.lower().strip()
-        if wanted:
-            for run_id, created_at in self._store.every_run():
-                if any(span_id(run_id, created_at, name).startswith(wanted) for name in (EXECUTE, START)):
-                    return task_of(run_id)[0]
+        if wanted and (run_id := self._store.run_with_span(wanted, _ids)):
+            return task_of(run_id)[0]
         raise NotFound(f"there is no span {span!r}; `errands show` and `errands trace` tell those of a task")
 
     def spans(self, run_id: str) -> list[Span]:

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 CONSENTS: tuple[Consent, ...] = ("none", "typed", "yes")
 # Who answers at one of these is a person: their own account on this machine, or a place that knows them.
-PERSONAL = ("terminal", "cli", "python", "chat", "web", "top", "discord")
+PERSONAL = ("terminal", "cli", "python", "mcp", "chat", "web", "top", "discord")
 # Whoever answers at one of these may be a program, which answers for itself.
-UNATTENDED = ("cli", "python")
+UNATTENDED = ("cli", "python", "mcp")
 # How the question about a call of an agent begins.
 CALLS = "the agent calls "
 

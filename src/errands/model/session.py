@@ -41,6 +41,17 @@ class Session:
 
 
 @record
+class Remnant:
+    """A session that lives on at its backend, although its task is gone."""
+
+    seq: int
+    agent: str
+    name: str
+    cwd: str
+    tries: int = 0
+
+
+@record
 class Exchange:
     """What one run of an agent was asked, what it answered, and what that took."""
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from errands.model.risk.verdict import Reason
     from errands.model.rollup import Outcome
     from errands.model.run import Cause, Run
-    from errands.model.session import Exchange, Session, Waiting
+    from errands.model.session import Exchange, Remnant, Session, Waiting
     from errands.model.states import Skip
     from errands.model.task import Task
     from errands.model.view import RunView, View
@@ -278,6 +278,12 @@ if TYPE_CHECKING:
 
         def forget_ended_sessions(self) -> None:
             """Drop the ended sessions that no task belongs to any more."""
+
+        def remnants(self, *, now: datetime) -> list[Remnant]:
+            """Give the sessions that are to be dropped at their backends by now."""
+
+        def try_later(self, remnant: Remnant, *, at: datetime) -> None: ...
+        def forget_remnant(self, remnant: Remnant) -> None: ...
 
         # Templates.
         def save_template(self, name: str, draft: str, *, now: datetime) -> None: ...

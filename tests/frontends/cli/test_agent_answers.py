@@ -112,7 +112,7 @@ def test_whoever_waits_for_an_agent_is_told_what_to_type_and_can_give_up(
         sys.executable,
         ["-m", "errands", "wait", agent, "--timeout", "1s"],
         cwd=str(person.cwd),
-        env={**person.environ, "TERM": "xterm"},  # type: ignore[arg-type]
+        env={**person.environ, "TERM": "xterm"},
         dimensions=(24, 200),
         encoding="utf-8",
         timeout=20,

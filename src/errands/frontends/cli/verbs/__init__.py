@@ -31,6 +31,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Look at it", ("ls", "show", "logs", "wait", "notices", "sessions", "trace")),
     ("Decide", ("approve", "reject", "judge", "audit")),
     ("Steer it", ("cancel", "stop", "send", "clear")),
+    ("Let agents in", ("mcp", "install", "uninstall")),
     (
         "Keep house",
         (
@@ -47,10 +48,16 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
 )
 
-HIDDEN = ("complete",)
+HIDDEN = ("complete", "client")
 
 # Modules that hold more than the one verb they are named after.
-MODULES = {"resume": "ask", "stop": "cancel", "reject": "approve", "complete": "completion"}
+MODULES = {
+    "resume": "ask",
+    "stop": "cancel",
+    "reject": "approve",
+    "uninstall": "install",
+    "complete": "completion",
+}
 
 # What people type who come from elsewhere.
 MEANT = {

@@ -1,0 +1,48 @@
+"""Serving: one process that speaks the protocol, for one client over stdio or for many over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import os
+import sys
+from collections.abc import Callable, Mapping
+
+from errands.dialects import named
+from errands.engine.engine import Engine
+from errands.frontends.mcp.door import Door
+from errands.frontends.mcp.server import LARGEST, make_server, secret
+
+
+def serve(
+    dialect: str,
+    *,
+    http: str | None,
+    everything: bool,
+    open_engine: Callable[[], Engine],
+    ensure_held: Callable[[Engine], None],
+    environ: Mapping[str, str] = os.environ,
+) -> int:
+    """Serve until the client hangs up or, over HTTP, until this process is told to end."""
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="errands mcp: %(message)s")
+    gc.enable()
+    door = Door(
+        named(dialect),
+        open_engine=open_engine,
+        ensure_held=ensure_held,
+        everything=everything,
+        environ=environ,
+    )
+    server = make_server(door)
+    if http is None:
+        from errands.frontends.mcp import stdio
+
+        asyncio.run(stdio.serve(server, LARGEST))
+        return 0
+    from errands.frontends.mcp import http as web
+
+    host, port = web.address(http)
+    token = os.environ.get("ERRANDS_MCP_TOKEN")
+    asyncio.run(web.serve(server, host, port, lambda: token or secret(door, "token"), LARGEST))
+    return 0
