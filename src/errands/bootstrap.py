@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from errands.model.approval import Consent
     from errands.ports.agent import Agent
     from errands.ports.output import OutputPort
-    from errands.ports.runner import Runner
     from errands.stores.sqlite.repair import Repaired
 
 READY_WITHIN = 10.0  # seconds
@@ -86,10 +85,11 @@ def open_engine(
 def make_loops(home: Home, config: Config, *, is_after_reboot: bool) -> Loops:
     """Put the loops together; whoever runs them must hold the lock of the home."""
     from errands.engine.loops import Loops
+    from errands.runners.router import make_runner
 
     return Loops(
         store=open_store(home, config),
-        runner=_runner(home, config),
+        runner=make_runner(home.runs, lambda: _library(config), keep=config.agents.warm),
         home=home,
         config=config,
         clock=SystemClock(),
@@ -99,34 +99,12 @@ def make_loops(home: Home, config: Config, *, is_after_reboot: bool) -> Loops:
     )
 
 
-def _runner(home: Home, config: Config) -> Runner:
-    from errands.runners.pool import ShimPool
-    from errands.runners.system import choose
-
-    plain = ShimPool(home.runs)
-    keep = config.agents.warm
-    if keep is None or choose().NAME != "linux":
-        return plain
-    from errands.runners.router import Router
-    from errands.runners.warm_pool import WarmPool
-
-    return Router(
-        plain,
-        WarmPool(home.runs, library=lambda: _library(config), cold=plain, keep=keep.total_seconds()),
-    )
-
-
 def _library(config: Config) -> list[str]:
     """Name what the runs of built-in agents load sooner or later; a name that means nothing does no harm."""
-    models: list[str] = []
-    for settings in config.backends.values():
-        escalate = settings.get("escalate")
-        models += [
-            settings.get("model", ""),
-            escalate["model"] if isinstance(escalate, dict) else escalate or "",
-        ]
-    providers = {"openai", "ollama", *(name.partition(":")[0].replace("-", "_") for name in models)}
-    parts = [f"pydantic_ai.{part}.{name}" for name in sorted(providers) for part in ("models", "providers")]
+    from errands.config.backends import providers
+
+    names = sorted({"openai", "ollama", *providers(config.backends)})
+    parts = [f"pydantic_ai.{part}.{name}" for name in names for part in ("models", "providers")]
     return [*_AGENT_PARTS, *parts]
 
 

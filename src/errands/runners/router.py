@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from errands.runners import system
+from errands.runners.pool import ShimPool
+from errands.runners.warm_pool import WarmPool
 
-    from errands.ports.runner import Found, Launch, Report
-    from errands.runners.pool import ShimPool
-    from errands.runners.warm_pool import WarmPool
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import timedelta
+
+    from errands.ports.runner import Found, Launch, Report, Runner
 
 
 class Router:
@@ -46,3 +49,11 @@ class Router:
 
     def _whose(self, run_id: str) -> ShimPool:
         return self._warm if self._warm.knows(run_id) else self._plain
+
+
+def make_runner(runs_dir: str, library: Callable[[], Sequence[str]], *, keep: timedelta | None) -> Runner:
+    """Make what starts runs: two pools where forks can be made alike to new processes and `keep` wants it."""
+    plain = ShimPool(runs_dir)
+    if keep is None or system.choose().NAME != "linux":
+        return plain
+    return Router(plain, WarmPool(runs_dir, library=library, cold=plain, keep=keep.total_seconds()))

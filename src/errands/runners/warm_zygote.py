@@ -39,14 +39,14 @@ class _Noting(dict[bytes, bytes]):
 def load(modules: list[str]) -> tuple[list[str], list[tuple[str, int]]]:
     """Load modules; give the variables they asked for, and when something was last installed where."""
     before = set(os.listdir(_OPEN_FILES))
-    plain = os.environ._data  # type: ignore[attr-defined]
-    noting = os.environ._data = _Noting(plain)  # type: ignore[attr-defined]
+    inside = vars(os.environ)  # where it keeps them; every way to ask for one leads there
+    noting = inside["_data"] = _Noting(inside["_data"])
     for name in modules:
         try:
             importlib.import_module(name)
         except ImportError:
             continue  # whoever needs it says so better
-    os.environ._data = dict(noting)  # type: ignore[attr-defined]
+    inside["_data"] = dict(noting)
     if len(os.listdir(_THREADS)) > 1:
         raise UnfitError("a module starts threads, which a fork does not have")
     if set(os.listdir(_OPEN_FILES)) - before:
