@@ -36,8 +36,9 @@ def measure(count: int) -> Table:
             samples = [[_launch(engine, model) for engine in engines] for _ in range(count)]
             cold, forked = (Spread(each) for each in zip(*samples, strict=True))
             _wait_for(lambda: len(_warm(daemon)) == 1, "idle shims to leave")
-            idle = processes.pss(_warm(daemon))
-            per_run = [_per_run(engine, model) for engine in engines]
+            zygote = _warm(daemon)
+            idle = processes.pss(zygote)
+            cold_size, warm_size = _sizes(engines[0], model, []), _sizes(engines[1], model, zygote) - idle
             for engine in engines:
                 engine.close()
     ratios = cold.over(forked)
@@ -53,10 +54,10 @@ def measure(count: int) -> Table:
                 bar=Bar(limit=5, aim=10),
             ),
             Figure(
-                what=f"PSS per running task and its shim, {_AT_ONCE} at once, warm",
-                value=megabytes(per_run[1]),
-                beside=f"cold {megabytes(per_run[0])}",
-                ratio=per_run[0] / per_run[1],
+                what=f"PSS that each of {_AT_ONCE} running tasks adds, its shim included, warm",
+                value=megabytes(warm_size / _AT_ONCE),
+                beside=f"cold {megabytes(cold_size / _AT_ONCE)}",
+                ratio=cold_size / warm_size,
             ),
             Figure(what="PSS of the idle process that has the library", value=megabytes(idle)),
         ),
@@ -87,16 +88,16 @@ def _launch(engine: Engine, model: ModelServer) -> float:
     return model.asked[-1].at - began
 
 
-def _per_run(engine: Engine, model: ModelServer) -> float:
-    """Give the bytes that each of several tasks takes while it waits for its model, its shim included."""
+def _sizes(engine: Engine, model: ModelServer, others: list[int]) -> int:
+    """Give the bytes that tasks take while they wait for their model, with their shims and these others."""
     before = len(model.asked)
     tasks = [engine.submit(Draft(prompt="SLOW 600", agent="builtin")).id for _ in range(_AT_ONCE)]
     _wait_for(lambda: len(model.asked) == before + _AT_ONCE, "all to ask")
     agents = [engine.store.view(task).latest.pid or 0 for task in tasks]
-    size = processes.pss([*agents, *map(_parent, agents)])
+    size = processes.pss([*agents, *map(_parent, agents), *others])
     engine.cancel(tasks, by="the benchmark")
     wait(engine, tasks, timeout=_PATIENCE)
-    return size / _AT_ONCE
+    return size
 
 
 def _parent(pid: int) -> int:

@@ -16,7 +16,13 @@ from pydantic_ai.models.test import TestModel
 from errands.agents.builtin import Builtin as Builtin
 
 # What is loaded by the first request and the price of its answer.
-_LATER = ("anyio._backends._asyncio", "genai_prices.data", "openai.resources.chat.completions")
+_LATER = (
+    "anyio._backends._asyncio",
+    "concurrent.futures.thread",
+    "genai_prices.data",
+    "openai.resources.chat.chat",
+    "openai.resources.responses.responses",
+)
 
 
 def rehearse() -> None:
