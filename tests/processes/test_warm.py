@@ -81,7 +81,6 @@ async def test_a_fork_is_what_a_new_process_would_be(stage: WarmStage) -> None:
 
 ENDS = {
     "raises": "import atexit; atexit.register(print, 'later'); print('first'); raise ValueError('quince')",
-    "says_why": "import sys; sys.exit('no quinces')",
     "large": "import sys; print('a' * 100_000); sys.exit(300)",
     "threads": "import threading, time\n"
     "threading.Thread(target=lambda: (time.sleep(0.1), print('from a thread'))).start()",
@@ -89,6 +88,7 @@ ENDS = {
     "terminated": "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)",
     "spawns": "import os, subprocess, sys\n"
     "print(subprocess.run(['printenv', 'ERRANDS_RUN_DIR', 'FRUIT'], capture_output=True).returncode)",
+    "odd": "import sys; sys.exit(['no', 'number'])",
     "missing": None,
 }
 
@@ -349,3 +349,28 @@ async def test_what_a_fork_starts_is_known_to_be_inside_of_a_run(stage: WarmStag
         found.append(stage.output(run).decode().replace(run, "THE RUN"))
         await until(lambda: stage.warm.is_ready, "a warm zygote")
     assert found == ["['THE RUN', 'that this process descends from']\n"] * 2
+
+
+async def test_what_a_library_does_to_its_variables_is_done_for_forks(stage: WarmStage) -> None:
+    stage.program(
+        "tidies",
+        "from os import environ\n"
+        "environ.setdefault('QUINCES', '5'); environ['PEARS'] = '6'; environ.pop('PLUMS', 0)",
+    )
+    stage.program("tells", "import os, tidies; print(sorted(os.environb.items()))")
+    stage.warm._library = lambda: ("tidies",)
+    found = []
+    for _ in range(2):
+        run = stage.begin("tells", PEARS="1", PLUMS="2", FIGS="3")
+        await stage.ended(run)
+        found.append((stage.was_warm(run), stage.output(run).decode().replace(run, "THE RUN")))
+        await until(lambda: stage.warm.is_ready, "a warm zygote")
+    assert [is_warm for is_warm, _ in found] == [False, True]
+    assert found[0][1] == found[1][1]
+    assert "b'5'" in found[1][1]
+
+
+async def test_a_variable_that_cannot_be_one_fails_the_run_and_not_the_pool(stage: WarmStage) -> None:
+    run = stage.begin("first", **{"with=sign": "1"})
+    assert "cannot start" in ((await stage.ended(run)).error or "")
+    assert stage.warm._zygote is None

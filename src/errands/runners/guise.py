@@ -15,10 +15,11 @@ from errands.runners.sweep import MARK
 _ARG_START = 45  # the fields of /proc/self/stat behind the name: where words and variables begin and end
 
 
-def started_with() -> set[str]:
-    """Name the variables that this process was started with."""
+def started_with() -> dict[str, str]:
+    """Give the variables that this process was started with, whatever became of them."""
     with open("/proc/self/environ", "rb") as file:
-        return {os.fsdecode(each.partition(b"=")[0]) for each in file.read().split(b"\0")}
+        pairs = (os.fsdecode(each).partition("=") for each in file.read().split(b"\0") if each)
+        return {name: value for name, _, value in pairs}
 
 
 def wear(words: Iterable[str], variables: Mapping[str, str]) -> None:

@@ -305,7 +305,7 @@ class ShimPool:
                     (os.POSIX_SPAWN_OPEN, 2, "/dev/null", os.O_WRONLY, 0),
                 ],
             )
-        except OSError:
+        except (OSError, ValueError):
             ours.close()
             raise
         finally:

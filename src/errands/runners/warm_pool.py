@@ -14,6 +14,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from errands.model.ending import Ending
+from errands.runners import tree
 from errands.runners.pool import ShimPool, wait_for
 
 if TYPE_CHECKING:
@@ -66,8 +67,8 @@ class WarmPool(ShimPool):
             self._idleness.cancel()
         self._unload()
         await super().close()
-        for pid in tuple(self._leaving):
-            await asyncio.to_thread(wait_for, pid)
+        while self._leaving:
+            await asyncio.to_thread(wait_for, self._leaving.pop())
 
     def start(self, launch: Launch) -> None:
         """Fork the process of a run, or have it started cold; then get ready for the next."""
@@ -118,8 +119,8 @@ class WarmPool(ShimPool):
         self._environ = {name: value for name, value in variables.items() if not name.startswith(_OF_A_RUN)}
         try:
             self._start_zygote()
-        except OSError as error:
-            self._give_rest(f"{self._python} cannot be started: {error.strerror}")
+        except (OSError, ValueError) as error:  # there is no room, or a name that no variable can have
+            self._give_rest(f"{self._python} cannot be started: {error}")
             return
         self._used_at = self._loop.time()
         if self._idleness is None:
@@ -129,11 +130,7 @@ class WarmPool(ShimPool):
         """Let the zygote go; what runs goes on."""
         if self._zygote is not None:
             self._zygote.close()
-            if not self.is_ready:
-                os.kill(self._zygote_pid, signal.SIGKILL)  # it would go on loading first
-            self._leaving.add(self._zygote_pid)
-            self._take_leave(self._zygote_pid)
-            self._lose_zygote()
+            self._lose_zygote(is_leaving=self.is_ready)
 
     def _look_for_idleness(self) -> None:
         now = self._loop.time()
@@ -146,7 +143,9 @@ class WarmPool(ShimPool):
             self._idleness = self._loop.call_at(self._used_at + self._keep, self._look_for_idleness)
 
     def _take_leave(self, pid: int) -> None:
-        """Wait for a zygote that was let go of, without waiting."""
+        """See a zygote out that was let go of, without waiting for it."""
+        if pid not in self._leaving:
+            return
         try:
             is_gone = bool(os.waitpid(pid, os.WNOHANG)[0])
         except ChildProcessError:
@@ -156,7 +155,11 @@ class WarmPool(ShimPool):
         else:
             self._loop.call_later(_PAUSE, self._take_leave, pid)
 
-    def _lose_zygote(self) -> None:
+    def _lose_zygote(self, *, is_leaving: bool) -> None:
+        if not is_leaving:
+            tree.send([self._zygote_pid], signal.SIGKILL)  # it is still loading, or hangs without a channel
+        self._leaving.add(self._zygote_pid)
+        self._take_leave(self._zygote_pid)
         self._zygote = None
         self.is_ready = False
         for shim in self._idle:
@@ -182,10 +185,9 @@ class WarmPool(ShimPool):
 
     def _zygote_ended(self) -> None:
         """Go on without; the next run starts another zygote."""
-        wait_for(self._zygote_pid)
         if not self.is_ready and self._loop.time() >= self._not_before:
             self._give_rest("the process that loads their library died")
-        self._lose_zygote()
+        self._lose_zygote(is_leaving=False)
 
     def _start_again(self, launch: Launch, shim: Shim) -> None:
         """Begin a run elsewhere that provably did not begin here."""

@@ -25,8 +25,6 @@ from errands.runners.zygote import MOST_FILES
 if TYPE_CHECKING:
     from errands.runners.shim import FileActions
 
-# What an interpreter sets by itself where nobody says in which letters to write.
-_ADDED = {name: value for name, value in os.environ.items() if name not in started_with()}
 _UNFLUSHED = 120  # what Python says when its last words cannot be written
 
 
@@ -50,8 +48,7 @@ def _become(argv: list[str], env: dict[str, str], actions: FileActions, *, shim:
         os.setsid()
         _take_files(actions)
         _forget_signals()
-        os.environ.clear()
-        os.environ.update({**_ADDED, **env})
+        _change_variables(env)
         wear(argv, env)
         if os.getppid() != shim:
             os._exit(1)  # it was killed before we could be found as its run: the run is lost, so are we
@@ -62,6 +59,8 @@ def _become(argv: list[str], env: dict[str, str], actions: FileActions, *, shim:
         _renew_streams()
         code = _run(argv[-1])
         code = _leave(code)
+    except BaseException as error:  # noqa: BLE001  # nothing of the shim's may go on in a fork
+        _tell(error)
     finally:
         os._exit(code)
 
@@ -85,6 +84,14 @@ def _forget_signals() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_IGN)
+
+
+def _change_variables(env: dict[str, str]) -> None:
+    """Have the run's variables, with the changes that the interpreter and the library make to theirs."""
+    before, now = started_with(), dict(os.environ)
+    changed = {name: value for name, value in now.items() if before.get(name) != value}
+    os.environ.clear()
+    os.environ.update({name: env[name] for name in env if name in now or name not in before} | changed)
 
 
 def _renew_streams() -> None:
@@ -113,10 +120,10 @@ def _run(module: str) -> int:
     try:
         runpy._run_module_as_main(module)  # type: ignore[attr-defined]  # what `-m` itself calls
     except SystemExit as error:
-        if isinstance(error.code, str):
-            print(error.code, file=sys.stderr)
-            return 1
-        return (error.code or 0) & 0xFF
+        if isinstance(error.code, int | None):
+            return (error.code or 0) & 0xFF
+        print(error.code, file=sys.stderr)
+        return 1
     except KeyboardInterrupt as error:
         _tell(error)
         signal.signal(signal.SIGINT, signal.SIG_DFL)

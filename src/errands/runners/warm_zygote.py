@@ -40,13 +40,16 @@ def load(modules: list[str]) -> tuple[list[str], list[tuple[str, int]]]:
     """Load modules; give the variables they asked for, and when something was last installed where."""
     before = set(os.listdir(_OPEN_FILES))
     inside = vars(os.environ)  # where it keeps them; every way to ask for one leads there
-    noting = inside["_data"] = _Noting(inside["_data"])
+    variables = inside["_data"]
+    noting = inside["_data"] = _Noting(variables)
     for name in modules:
         try:
             importlib.import_module(name)
         except ImportError:
             continue  # whoever needs it says so better
-    inside["_data"] = dict(noting)
+    variables.clear()
+    variables.update(noting)
+    inside["_data"] = variables
     if len(os.listdir(_THREADS)) > 1:
         raise UnfitError("a module starts threads, which a fork does not have")
     if set(os.listdir(_OPEN_FILES)) - before:
