@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from errands.bootstrap import open_engine
+from errands.bootstrap import _library, open_engine
+from errands.config import Config
 from errands.engine.engine import Engine
 from errands.engine.home import Home
 from errands.model.draft import Draft
@@ -38,7 +41,7 @@ class House:
         self.project.mkdir()
         (folder / "config" / "errands").mkdir(parents=True)
         (folder / "config" / "errands" / "config.toml").write_text(
-            f'[agents.builtin]\nmodel = "fake"\nurl = "{model.openai_url}"\n'
+            f'[agents.quick]\nbackend = "builtin"\nmodel = "fake"\nurl = "{model.openai_url}"\n'
         )
 
     @property
@@ -76,14 +79,14 @@ def client(house: House, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
 def warm(house: House, client: Engine) -> Engine:
     """See to it that the next run is warm."""
     if not house.zygote:
-        assert finished(client, client.submit(Draft(prompt="hello", agent="builtin")).id).state == "completed"
+        assert finished(client, client.submit(Draft(prompt="hello", agent="quick")).id).state == "completed"
         eventually(lambda: house.zygote)
     return client
 
 
 def ask(client: Engine, *lines: str) -> tuple[View, int]:
     """Ask the agent, and wait for its process, which is given too."""
-    task = client.submit(Draft(prompt="\n".join(lines), agent="builtin"))
+    task = client.submit(Draft(prompt="\n".join(lines), agent="quick"))
     eventually(lambda: client.store.view(task.id).latest.pid)
     return client.get(task.id), client.store.view(task.id).latest.pid or 0
 
@@ -95,6 +98,18 @@ def mid_run(client: Engine, house: House, name: str) -> tuple[View, int]:
     assert linux.ancestors(pid)[1] == house.zygote
     eventually(lambda: client.get(view.id).agent.tool_calls)  # type: ignore[union-attr]
     return view, pid
+
+
+def test_what_is_loaded_for_runs_can_be_loaded() -> None:
+    escalate = {"model": "google-cloud:gemini"}
+    mine = {"backend": "builtin", "model": "anthropic:claude", "escalate": escalate}
+    usual, special = _library(Config()), _library(Config(backends={"mine": mine}))
+    for name in usual:
+        importlib.import_module(name)
+    assert "openai.resources.chat.chat" in sys.modules
+    assert {f"pydantic_ai.models.{name}" for name in ("anthropic", "google_cloud")} == {
+        name for name in {*special} - {*usual} if "models" in name
+    }
 
 
 def test_the_second_run_is_warm_and_no_different(house: House, client: Engine) -> None:

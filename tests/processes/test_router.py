@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from errands.runners.pool import ShimPool
+from errands.runners.router import Router, make_runner
 from tests.processes import test_capture, test_crashes, test_endings, test_records, test_steps
 from tests.processes import test_stopping as stopping
 from tests.processes.warm_stage import WarmStage
@@ -33,3 +36,15 @@ test_adopted_cancel = test_crashes.test_an_adopted_run_can_be_cancelled
 test_killed_shim = test_crashes.test_after_all_were_killed_the_run_is_lost_and_its_processes_are_ended
 test_zygote = test_crashes.test_the_zygote_is_replaced_and_its_runs_do_not_notice
 test_never_began = test_records.test_an_attempt_that_never_began_never_will
+
+
+def test_there_is_one_pool_where_nothing_is_to_be_warm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made(keep: timedelta | None) -> type:
+        return type(make_runner(str(tmp_path), list, keep=keep))
+
+    assert made(timedelta(minutes=10)) is Router
+    assert made(None) is ShimPool
+    monkeypatch.setenv("ERRANDS_PLATFORM", "posix")
+    assert made(timedelta(minutes=10)) is ShimPool
