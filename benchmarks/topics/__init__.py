@@ -7,7 +7,7 @@ from collections.abc import Callable
 from benchmarks.scale import Scale
 from benchmarks.table import Table
 
-NAMES = ("throughput", "latency", "memory", "capture", "start", "queries", "queue", "agents")
+NAMES = ("throughput", "latency", "memory", "capture", "start", "queries", "queue", "agents", "mcp")
 
 
 def measure(name: str, scale: Scale) -> list[Table]:

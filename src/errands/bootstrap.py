@@ -267,10 +267,11 @@ def serve_mcp(
     try:
         from errands.frontends.mcp.serving import serve
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] == "errands":
+        missing = (error.name or "").partition(".")[0]
+        if missing == "errands":
             raise
         raise BadValue(
-            f"`errands mcp` needs {error.name}, which is not installed; "
+            f"`errands mcp` needs {missing}, which is not installed; "
             "install it with: pip install 'errands[mcp]'"
         ) from error
     return serve(

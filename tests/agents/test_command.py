@@ -55,10 +55,24 @@ async def test_a_program_that_is_told_the_model_alone_reads_the_prompt(tmp_path:
 
 async def test_what_a_prompt_says_is_not_filled_in(tmp_path: Path) -> None:
     desk = desk_in(tmp_path, model="tiny")
-    agent = Command({"command": ["printf", "%s", "{prompt}"]})
+    agent = Command({"command": ["printf", "%s|%s", "{model}", "{prompt}"]})
     session = await agent.open(desk)
 
-    assert (await agent.prompt(session, "what is {model}?", desk)).text == "what is {model}?"
+    assert (await agent.prompt(session, "what is {model}?", desk)).text == "tiny|what is {model}?"
+
+
+@pytest.mark.parametrize(
+    ("choice", "why"), [({"model": "tiny"}, "not told which model"), ({"tools": ("web",)}, "its own tools")]
+)
+async def test_a_choice_that_the_program_would_never_hear_of_is_refused(
+    tmp_path: Path, choice: dict[str, Any], why: str
+) -> None:
+    desk = desk_in(tmp_path, **choice)
+    agent = Command({"command": "cat"})
+    session = await agent.open(desk)
+
+    with pytest.raises(AgentError, match=why):
+        await agent.prompt(session, "hello", desk)
 
 
 async def test_it_runs_in_the_directory_of_the_task_with_its_environment(tmp_path: Path) -> None:

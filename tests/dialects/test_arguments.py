@@ -58,6 +58,7 @@ def test_a_wait_beyond_the_bounds_is_refused(wait: float) -> None:
         ({"name": None}, "name is missing"),
         ({"name": 1}, "name must be a string"),
         ({"name": "x" * 11}, "name is too long: 11 characters, and the most is 10; put it into a file"),
+        ({"name": "\ud800"}, "name must be a string in UTF-8, and has half a character"),
         ({"name": "x", "kind": "c"}, "kind must be one of: a, b"),
         ({"name": "x", "loud": "yes"}, "loud must be true or false"),
         ({"name": "x", "count": 0}, "count must be at least 1"),

@@ -87,8 +87,7 @@ def test_a_summary_that_could_say_anything_is_not_shown(said: str | None, shown:
 @pytest.mark.spec("N9")
 def test_the_middle_is_left_out_and_counted() -> None:
     whole = b"one two three four five six seven eight nine ten"
-    text, is_cut = middle_out(piece(whole[:20]), piece(whole[-20:], len(whole) - 20), 20, rest="there")
-    assert is_cut
+    text = middle_out(whole[:20], piece(whole[-20:], len(whole) - 20), 20, rest="there")
     first, last = text.split(b"\n[... ")[0], text.rpartition(b"...]\n")[2]
     assert (first, last) == (b"one two ", b"nine ten")
     assert f"[... {len(whole) - len(first) - len(last)} bytes are left out here; there ...]".encode() in text
@@ -96,13 +95,22 @@ def test_the_middle_is_left_out_and_counted() -> None:
 
 def test_what_fits_is_shown_whole() -> None:
     whole = b"one two three"
-    assert middle_out(piece(whole), piece(whole), 13, rest="") == (whole, False)
+    assert middle_out(whole, piece(whole), 26, rest="") == whole
 
 
 @pytest.mark.spec("O12")
 def test_a_page_ends_with_a_whole_word() -> None:
-    assert page(piece(b"one two thr")) == b"one two "
-    assert page(piece(b"x" * 10_000)) == b"x" * 10_000
+    assert page(b"one two thr", 11) == b"one two "
+    assert page(b"x" * 10_000, 10_000) == b"x" * 10_000
+
+
+@pytest.mark.parametrize("text", ["", "x", "äö", "日本", "x🙂"])
+def test_a_short_page_ends_with_a_whole_character(text: str) -> None:
+    whole = text.encode()
+    assert page(whole, 100) == whole
+    for cut in range(len(whole)):
+        assert whole[:cut].startswith(page(whole[:cut], 100))
+        assert page(whole[:cut], 100).decode() == text[: len(page(whole[:cut], 100).decode())]
 
 
 def test_a_phrase_is_one_visible_line() -> None:

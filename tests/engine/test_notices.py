@@ -19,7 +19,7 @@ from errands.engine.notifier import GIVE_UP, Notifier
 from errands.model.draft import Draft
 from errands.model.notice import Address, Notice
 from errands.testing.clock import START, HandClock
-from errands.testing.engines import TestEngine, embedded
+from errands.testing.engines import WITHIN, TestEngine, embedded
 
 
 @pytest.mark.trap(2)
@@ -178,3 +178,15 @@ async def test_giving_up_is_visible(client: Engine) -> None:
 
     [dead] = client.store.undelivered()
     assert (dead.state, dead.attempts) == ("dead", GIVE_UP)
+
+
+@pytest.mark.spec("S7")
+async def test_the_notice_of_a_command_that_is_waited_for_is_kept_back_a_moment(engine: TestEngine) -> None:
+    task = await engine.submit("sleep 0.1", parent="chat", owner="chat")
+    await engine.expect(task.latest.id)
+    await engine.wait(task.id, timeout=WITHIN)
+    assert await engine.take_notices("chat") == []
+    with engine.engine.store as store:
+        later = engine.now() + timedelta(seconds=3)
+        (notice,) = store.take_inbox("chat", reader="test", now=later, limit=9)
+    assert notice.run_id == task.latest.id

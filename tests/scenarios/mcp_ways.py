@@ -120,7 +120,7 @@ class McpWay:
 
 @asynccontextmanager
 async def over_stdio(engine: TestEngine) -> AsyncIterator[Way]:
-    way = McpWay(engine, "legacy", _piped)
+    way = McpWay(engine, "legacy", piped)
     try:
         yield way
     finally:
@@ -140,7 +140,7 @@ async def over_http(engine: TestEngine) -> AsyncIterator[Way]:
 
 
 @asynccontextmanager
-async def _piped(server: Server[Any]) -> AsyncIterator[Transport]:
+async def piped(server: Server[Any]) -> AsyncIterator[Transport]:
     (to_server, from_client), (to_client, from_server) = os.pipe(), os.pipe()
     carrying = asyncio.create_task(stdio.carry(server, to_server, from_server, LARGEST))
     try:

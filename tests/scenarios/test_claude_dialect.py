@@ -89,15 +89,33 @@ async def test_a_slow_foreground_command_goes_on_in_the_background(claude: Speak
 @pytest.mark.spec("S7")
 async def test_who_waited_in_the_foreground_is_not_told_again(stage: Stage, session: str) -> None:
     speaker = await stage.speaker("claude", session, wake="session")
-    await speaker("Bash", command="true")
+    await speaker("Bash", command="sleep 0.1")
     assert await stage.engine.take_notices(session) == []
+    # Nor would somebody have been who listens for this session and is faster than the reply.
+    assert stage.engine.engine.store.is_awaited((await speaker.task()).latest.id)
+
+
+@pytest.mark.spec("S7")
+@pytest.mark.trap(1)
+async def test_what_was_handed_over_is_told_at_its_end(stage: Stage, session: str) -> None:
+    speaker = await stage.speaker("claude", session, wake="session")
+    reply = await speaker("Bash", command="sleep 0.2", timeout=20)
+    assert "wake: session" in reply.text
+    await stage.engine.wait(facts(reply)["task_id"], timeout=WITHIN)
+    assert len(await stage.engine.take_notices(session)) == 1
+
+
+@pytest.mark.spec("S7")
+async def test_what_was_launched_in_the_background_is_told_at_its_end(stage: Stage, session: str) -> None:
+    speaker = await stage.speaker("claude", session, wake="session")
     await finished(speaker, "true")
     assert len(await stage.engine.take_notices(session)) == 1
 
 
-async def test_bash_defaults(claude: Speaker) -> None:
+async def test_bash_and_task_wait_in_the_foreground_by_default(claude: Speaker) -> None:
     given = await properties(claude, "Bash")
-    assert given["run_in_background"]["default"] is False
+    for each in (given, await properties(claude, "Task")):
+        assert each["run_in_background"]["default"] is False
     assert given["timeout"] == {
         "type": "number",
         "description": "longest wait in the foreground, ms",
@@ -184,10 +202,6 @@ async def test_task_needs_all_but_one(claude: Speaker, missing: str) -> None:
     given = {"description": "x", "prompt": "x", "subagent_type": "offline"}
     del given[missing]
     assert await claude.refused("Task", **given) == f"Invalid arguments for Task: {missing} is missing"
-
-
-async def test_task_runs_in_the_foreground_by_default(claude: Speaker) -> None:
-    assert (await properties(claude, "Task"))["run_in_background"]["default"] is False
 
 
 # TaskOutput

@@ -121,6 +121,13 @@ async def test_ask_and_resume(native: Speaker) -> None:
     assert "marmalade" in fenced(again["output"])
 
 
+@pytest.mark.spec("S3")
+async def test_what_is_asked_again_is_resumed(native: Speaker) -> None:
+    found = facts(await native("ask", prompt="hello", wait=20_000))["id"]
+    assert facts(await native("ask", resume=found, prompt="`sleep 60`"))["state"] == "resumed"
+    assert [each["id"] for each in facts(await native("list", state="resumed"))["tasks"]] == [found]
+
+
 @pytest.mark.trap(41)
 @pytest.mark.parametrize("more", [{"fork": True}, {"agent": "offline"}, {"name": "x"}])
 async def test_resume_changes_nothing_else(native: Speaker, more: dict[str, Any]) -> None:
@@ -226,7 +233,10 @@ async def test_output_that_was_not_kept_is_counted(stage: Stage, native: Speaker
     # The first part ends within a line, which the fence ends.
     kept = len(fenced(first["output"])) - 1 + len(fenced(rest.text))
     assert int(gap[1].replace(",", "")) + kept == facts(rest)["next_offset"]
-    assert facts(await native("output", id=view.id))["truncated"] is True
+    overview = facts(await native("output", id=view.id))
+    assert overview["truncated"] is True
+    assert fenced(overview["output"]).startswith("1\n2\n")
+    assert fenced(overview["output"]).endswith("\n20000\n")
 
 
 # wait, cancel

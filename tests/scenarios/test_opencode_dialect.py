@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import Any
 
 import pytest
 import pytest_asyncio
 
-from errands.model.record import evolve
-from errands.model.view import View
-from errands.ports.dialect import Reply
-from errands.testing.engines import WITHIN, until
 from errands.testing.speaker import Speaker, Stage, fenced
+
+from .background import answered, busy, command, ended, launch, named, shown, task_id
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.spec("X1")]
 
@@ -21,57 +18,6 @@ pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.spec("X1")]
 @pytest_asyncio.fixture(loop_scope="module")
 async def opencode(stage: Stage, session: str) -> Speaker:
     return await stage.speaker("opencode", session)
-
-
-def task_id(reply: Reply) -> str:
-    (found,) = re.findall(r"^Task ID: (\S+)", reply.text, re.MULTILINE)
-    return str(found)
-
-
-async def launch(speaker: Speaker, prompt: str, **more: Any) -> str:
-    given = {"description": "a task", "prompt": prompt, "agent": "offline", **more}
-    return task_id(await speaker("background_task", **given))
-
-
-async def answered(speaker: Speaker, prompt: str, **more: Any) -> str:
-    found = await launch(speaker, prompt, **more)
-    await speaker.engine.wait(found, timeout=WITHIN)
-    return found
-
-
-async def command(speaker: Speaker, line: str) -> str:
-    """Start a command in the same session: where it does not matter what a task is, it is the quickest."""
-    view = await speaker.engine.submit(line, parent=speaker.caller.session, description="a task")
-    return view.id
-
-
-async def ended(speaker: Speaker) -> str:
-    return (await speaker.engine.wait(await command(speaker, "true"), timeout=WITHIN)).id
-
-
-async def busy(speaker: Speaker) -> str:
-    """Launch an agent that is in the middle of something."""
-    found = await launch(speaker, "`sleep 60`")
-    await until(lambda: _calls(speaker, found))
-    return found
-
-
-def _calls(speaker: Speaker, found: str) -> int:
-    (view,) = speaker.engine.engine.light([found])
-    assert view.agent is not None
-    return view.agent.tool_calls
-
-
-async def shown(speaker: Speaker, found: str) -> View:
-    return await speaker.engine.get(found)
-
-
-async def named(stage: Stage, found: str, session: str) -> None:
-    """Have a conversation known by the name of the session that its caller speaks in."""
-    with stage.engine.engine.store as store:
-        kept = store.session(found)
-        assert kept is not None
-        store.add_session(evolve(kept, name=session))
 
 
 # background_task
@@ -366,6 +312,15 @@ async def test_clear_refuses_what_runs(opencode: Speaker) -> None:
     assert await opencode.count() == 1
 
 
+@pytest.mark.spec("O14")
+async def test_who_sees_everything_clears_its_own(stage: Stage, session: str, opencode: Speaker) -> None:
+    theirs = await ended(opencode)
+    everyone = await stage.speaker("opencode", f"{session}-everyone", everything=True)
+    mine = await ended(everyone)
+    assert theirs in (await everyone("background_list")).text
+    assert (await everyone("background_clear")).text == f"Cleared: {mine}"
+
+
 async def test_clear_nothing(opencode: Speaker) -> None:
     assert (await opencode("background_clear")).text == "No background tasks found"
 
@@ -373,97 +328,3 @@ async def test_clear_nothing(opencode: Speaker) -> None:
 async def test_clear_takes_a_task_or_a_batch(opencode: Speaker) -> None:
     said = await opencode.refused("background_clear", task_id="x", batch_id="y")
     assert said == "Invalid arguments for background_clear: give task_id or batch_id"
-
-
-# background_resume
-
-
-@pytest.mark.spec("S3", "S7")
-async def test_resume_with_block_gives_the_response_alone(opencode: Speaker) -> None:
-    found = await answered(opencode, "`echo one`")
-    said = (await opencode("background_resume", task_id=found, message="`echo two`", block=True)).text
-    assert "$ echo two" in fenced(said)
-    assert "echo one" not in said
-    assert said.startswith("[answer of ")
-
-
-@pytest.mark.spec("S3")
-async def test_resume_without_block_returns_at_once(opencode: Speaker) -> None:
-    found = await answered(opencode, "hello")
-    reply = await opencode("background_resume", task_id=found, message="`sleep 60`")
-    assert "Status: resumed" in reply.text
-    assert "wake: none; ask with background_output" in reply.text
-
-
-@pytest.mark.spec("S3")
-async def test_resume_with_block_gives_up_after_its_timeout(opencode: Speaker) -> None:
-    found = await answered(opencode, "hello")
-    reply = await opencode("background_resume", task_id=found, message="`sleep 60`", block=True, timeout=50)
-    assert reply.text.startswith("The response is not there yet.")
-    assert "Status: resumed" in reply.text
-
-
-@pytest.mark.spec("S4")
-async def test_resume_count(opencode: Speaker) -> None:
-    found = await answered(opencode, "hello")
-    assert "Resume count" not in (await opencode("background_output", task_id=found)).text
-    for count in (1, 2):
-        await opencode("background_resume", task_id=found, message="hello", block=True)
-        said = (await opencode("background_output", task_id=found)).text
-        assert f"Resume count: {count}" in said
-
-
-@pytest.mark.spec("S5")
-async def test_resume_of_a_running_task(opencode: Speaker) -> None:
-    found = await launch(opencode, "`sleep 60`")
-    said = await opencode.refused("background_resume", task_id=found, message="go on")
-    assert said == "Cannot resume task: status is 'running'. Only completed tasks can be resumed."
-
-
-@pytest.mark.spec("S5")
-async def test_resume_of_a_cancelled_task(opencode: Speaker) -> None:
-    found = await busy(opencode)
-    await opencode("background_cancel", task_id=found)
-    said = await opencode.refused("background_task", resume=found, prompt="go on")
-    assert said == "Cannot resume task: status is 'cancelled'. Only completed tasks can be resumed."
-
-
-@pytest.mark.spec("S5")
-async def test_resume_of_a_task_with_an_error(stage: Stage, session: str) -> None:
-    lost = await stage.speaker("opencode", session, cwd="/nowhere/at/all")
-    found = await answered(lost, "hello")
-    said = await lost.refused("background_resume", task_id=found, message="go on")
-    assert said == "Cannot resume task: status is 'error'. Only completed tasks can be resumed."
-
-
-@pytest.mark.spec("S5", "S6")
-async def test_resume_of_a_task_that_is_being_resumed(opencode: Speaker) -> None:
-    found = await answered(opencode, "hello")
-    both = await asyncio.gather(
-        *(
-            opencode.carrier.call("background_resume", {"task_id": found, "message": "`sleep 60`"})
-            for _ in "12"
-        )
-    )
-    assert sorted(reply.failed for reply in both) == [False, True]
-    (refused,) = [reply.text for reply in both if reply.failed]
-    assert refused == "Task is currently being resumed. Wait for completion before sending another message."
-
-
-@pytest.mark.spec("S5")
-async def test_resume_of_a_session_that_is_gone(stage: Stage, opencode: Speaker) -> None:
-    found = await answered(opencode, "hello")
-    with stage.engine.engine.store as store:
-        session = store.session(found)
-        assert session is not None
-        store.session_gone(session, now=stage.engine.now())
-    said = await opencode.refused("background_resume", task_id=found, message="go on")
-    assert said == "Session expired or was deleted. Start a new background_task to continue."
-
-
-@pytest.mark.parametrize("missing", ["task_id", "message"])
-async def test_resume_needs_a_task_and_a_message(opencode: Speaker, missing: str) -> None:
-    given = {"task_id": "x", "message": "y"}
-    del given[missing]
-    said = await opencode.refused("background_resume", **given)
-    assert said == f"Invalid arguments for background_resume: {missing} is missing"

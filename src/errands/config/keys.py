@@ -148,6 +148,8 @@ VARIABLES = {
     "without it `$XDG_STATE_HOME/errands`, usually `~/.local/state/errands`",
     "ERRANDS_SESSION": "whose tasks and notices are meant; without it those of `user`",
     "ERRANDS_PLATFORM": "`posix` uses the portable supervision instead of that of the system",
+    "ERRANDS_WAKE": "for `errands mcp`: `session` if something tells the client of ERRANDS_SESSION of an "
+    "end; without it nothing does",
     "ERRANDS_MCP_TOKEN": "for `errands mcp` over HTTP: the token that a client must show; "
     "without it that in `mcp/token` of the home",
     "ERRANDS_TASK_ID": "in a task: its id",

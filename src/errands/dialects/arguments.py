@@ -98,9 +98,19 @@ def _checked(name: str, value: Any, wanted: Mapping[str, Any]) -> Any:
         raise BadValue(
             f"{name} is too long: {len(value):,} characters, and the most is {longest:,}; put it into a file"
         )
+    if longest is not None and not _is_whole(value):
+        raise BadValue(f"{name} must be {spoken} in UTF-8, and has half a character")
     if "enum" in wanted and value not in wanted["enum"]:
         raise BadValue(f"{name} must be one of: {', '.join(wanted['enum'])}")
     return value
+
+
+def _is_whole(value: Any) -> bool:
+    try:
+        str(value).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _amount(name: str, value: float, kind: str, wanted: Mapping[str, Any]) -> float:

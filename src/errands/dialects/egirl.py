@@ -54,7 +54,9 @@ class Egirl(Spoken):
         Tool(
             name="task_propose",
             description="Propose a background task that nobody asked for. It does not run until a person "
-            "approves it. Takes what task_add takes.",
+            "approves it. {end}\n"
+            'Example: {"name": "watch-deploy", "description": "Watch the deploy to staging", '
+            '"prompt": "Run `kubectl rollout status deployment/app` and report.", "kind": "oneshot"}',
             parameters=schema("name", "description", "prompt", "kind", **_NEW),
             asks=True,
         ),

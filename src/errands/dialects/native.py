@@ -11,6 +11,7 @@ from errands.dialects.visit import SHOWN
 from errands.dialects.waking import approval, told, wake
 from errands.model.duration import spoken as spoken_duration
 from errands.model.sanitise import visible
+from errands.model.states import ENDED, OPEN
 from errands.model.view import as_json
 from errands.ports.dialect import Reply, Tool
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from errands.model.view import View
 
 LISTED = 50  # tasks in one list
-_STATES = ("proposed", "pending", "running", "completed", "failed", "cancelled", "skipped")
+_STATES = (*OPEN, "resumed", *ENDED)
 _ID = "id of the task, as `run`, `ask` or `list` gave it"
 _WAIT = "milliseconds to wait for its end"
 
@@ -159,8 +160,9 @@ class Native(Spoken):
             shown = await visit.result(view)
             lines = [listed(view, visit.engine.now()), *_more(visit, view), shown.text or "(no output)"]
             return _reply(view, lines, output=shown.text)
+        await visit.engine.mark_retrieved(view)
         piece = await visit.engine.output(view.id, offset=offset, limit=SHOWN)
-        content = piece.content if len(piece.content) < SHOWN else page(piece)
+        content = page(piece.content, SHOWN) if view.is_live or len(piece.content) == SHOWN else piece.content
         clean = await visit.engine.masked(view.id, visible(content))
         shown = bounded(clean, None, rest="", label=f"output of {view.id}")
         beyond = piece.next_offset - (len(piece.content) - len(content))

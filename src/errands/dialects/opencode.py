@@ -170,14 +170,17 @@ class OpenCode(Spoken):
     ) -> Reply:
         if (task_id is None) == (batch_id is None):
             return self.refused("Invalid arguments for background_cancel: give task_id or batch_id", {})
-        found = await visit.tasks(batch=batch_id) if task_id is None else [await visit.find(task_id)]
+        found = await visit.own(batch=batch_id) if task_id is None else [await visit.find(task_id)]
         live = [view for view in found if view.is_live]
         if not live:
             if task_id is None:
                 return self.refused(NOTHING, {})
             return self.refused(f"Task {found[0].id} is not running (status: {opencode(found[0])}).", {})
         views = await visit.cancelled(*live)
-        return _reply(views, [f"Task {_name(view)}: {opencode(view)}" for view in views])
+        lines = [f"Task {_name(view)}: {opencode(view)}" for view in views[:LISTED]]
+        if len(views) > LISTED:
+            lines.append(f"[{len(views) - LISTED} others too]")
+        return _reply(views, lines)
 
     async def background_clear(
         self, visit: Visit, *, task_id: str | None = None, batch_id: str | None = None
@@ -186,14 +189,14 @@ class OpenCode(Spoken):
             if batch_id is not None:
                 return self.refused("Invalid arguments for background_clear: give task_id or batch_id", {})
             cleared = await visit.engine.clear((await visit.find(task_id)).id)
-            return Reply(text=f"Cleared: {', '.join(cleared)}", tasks=tuple(cleared))
-        views = await visit.tasks(batch=batch_id)
+            return Reply(text=f"Cleared: {_some(cleared)}", tasks=tuple(cleared))
+        views = await visit.own(batch=batch_id)
         kept = [view.id for view in views if view.is_live]
         cleared = await visit.engine.clear(*(view.id for view in views if not view.is_live))
         if not views:
             return Reply(text=NOTHING)
-        lines = [f"Cleared: {', '.join(cleared)}" if cleared else "Nothing was finished."]
-        lines += [f"Still running, so not cleared: {', '.join(kept)}"] if kept else []
+        lines = [f"Cleared: {_some(cleared)}" if cleared else "Nothing was finished."]
+        lines += [f"Still running, so not cleared: {_some(kept)}"] if kept else []
         return Reply(text="\n".join(lines), tasks=tuple(cleared))
 
     def _launched(self, visit: Visit, view: View, begin: str, note: str = "") -> Reply:
@@ -219,6 +222,12 @@ def _reply(views: list[View], lines: list[str]) -> Reply:
         tasks=tuple(view.id for view in views),
         proposed=tuple(view.id for view in views if view.state == "proposed"),
     )
+
+
+def _some(ids: list[str]) -> str:
+    """Name tasks, as many as one cares to read."""
+    more = f" and {len(ids) - LISTED} more" if len(ids) > LISTED else ""
+    return ", ".join(ids[:LISTED]) + more
 
 
 def _name(view: View) -> str:

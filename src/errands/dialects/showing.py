@@ -43,21 +43,27 @@ def bounded(text: str, longest: int | None, *, rest: str, label: str, is_cut: bo
     return Shown(text=fence(text, boundary=os.urandom(8).hex(), label=label), is_cut=is_cut)
 
 
-def middle_out(head: Piece, tail: Piece, longest: int, *, rest: str) -> tuple[bytes, bool]:
+def middle_out(head: bytes, tail: Piece, longest: int, *, rest: str) -> bytes:
     """Put the beginning and the end of an output together, and say how much is missing between them."""
     half = longest // 2
-    if tail.next_offset <= head.next_offset:
-        return head.content, False
-    first = _until_blank(head.content[:half])
+    first = _until_blank(head[:half])
     last = _from_blank(tail.content[-half:])
     missing = tail.next_offset - len(last) - len(first)
+    if missing <= 0:
+        return head
     gap = f"\n[... {missing:,} bytes are left out here; {rest} ...]\n"
-    return first + gap.encode() + last, True
+    return first + gap.encode() + last
 
 
-def page(piece: Piece) -> bytes:
-    """Give of a piece that more may follow what surely ends with a whole word."""
-    return _until_blank(piece.content)
+def page(content: bytes, longest: int) -> bytes:
+    """Give of what was read, if more may follow, what ends with a whole word, or at least a character."""
+    if len(content) >= longest:
+        return _until_blank(content)
+    for count in (1, 2, 3):
+        lead = content[-count] if len(content) >= count else 0
+        if lead >= 0xC0:  # the first byte of a character, which says how many it has
+            return content[:-count] if count < (2 if lead < 0xE0 else 3 if lead < 0xF0 else 4) else content
+    return content
 
 
 def _until_blank(content: bytes) -> bytes:

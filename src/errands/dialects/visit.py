@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 
 from errands.dialects.showing import Shown, bounded, middle_out, phrase
 from errands.model.errors import BadValue, NotFound
@@ -54,6 +55,10 @@ class Visit:
         if len(begun) != 1:
             raise Missing(task_id)
         return begun[0]
+
+    async def own(self, *, batch: str | None = None) -> list[View]:
+        """List the tasks of the caller's session alone: nobody ends or removes others' by the dozen."""
+        return [view for view in await self.tasks(batch=batch) if view.parent == self.caller.session]
 
     async def tasks(self, *, states: Iterable[str] = (), batch: str | None = None) -> list[View]:
         """List what the caller sees, newest first; what was turned down is gone from every list."""
@@ -126,15 +131,23 @@ class Visit:
 
     async def ended(self, view: View, milliseconds: float) -> View:
         """Wait until a task ends or the time has passed; a session that gets the end so need not be told."""
+        is_told = view.owner == self.caller.session
+        if is_told and view.is_live:
+            await self.engine.expect(view.latest.id)
         view = await self.engine.wait(view.id, timeout=milliseconds / 1000)
-        if not view.is_live and view.owner == self.caller.session:
+        if is_told and view.is_live:
+            await self.engine.give_up_waiting(view.latest.id)
+        elif is_told:
             await self.engine.acknowledge(view.latest.id, reader=self.caller.door)
         return view
 
     async def cancelled(self, *views: View) -> list[View]:
         """Cancel tasks and wait until their processes are gone."""
         await self.engine.cancel(*(view.id for view in views), by=self.who)
-        return [await self.engine.wait(view.id, timeout=ENDS_WITHIN) for view in views]
+        deadline = time.monotonic() + ENDS_WITHIN
+        return [
+            await self.engine.wait(view.id, timeout=max(0.0, deadline - time.monotonic())) for view in views
+        ]
 
     # Reading.
 
@@ -145,15 +158,22 @@ class Visit:
         if answer:
             clean = await self.engine.masked(view.id, visible(answer))
             return bounded(clean, longest, rest=_where(view), label=f"answer of {view.id}")
-        head = await self.engine.output(view.id, limit=longest)
-        content, is_cut = head.content, False
-        if len(content) >= longest:
+        content, is_all = await self._beginning(view, longest)
+        if not is_all:
             tail = await self.engine.tail(view.id, longest // 40)
-            content, is_cut = middle_out(head, tail, longest, rest=_where(view))
+            content = middle_out(content, tail, longest, rest=_where(view))
         clean = await self.engine.masked(view.id, visible(content))
-        return bounded(
-            clean, None, rest="", label=f"output of {view.id}", is_cut=is_cut or view.latest.truncated
-        )
+        return bounded(clean, None, rest="", label=f"output of {view.id}", is_cut=not is_all)
+
+    async def _beginning(self, view: View, longest: int) -> tuple[bytes, bool]:
+        """Read an output up to a length, or up to what is missing of it; tell whether that is all."""
+        content = b""
+        while len(content) < longest:
+            piece = await self.engine.output(view.id, offset=len(content), limit=longest - len(content))
+            if piece.missing or not piece.content:
+                return content, not piece.missing
+            content += piece.content
+        return content, False
 
     def complaint(self, view: View) -> str:
         """Say why a task failed. What an agent says of itself is data like all it says."""

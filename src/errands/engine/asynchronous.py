@@ -150,6 +150,10 @@ class AsyncEngine:
     async def mark_retrieved(self, view: View) -> None:
         self.engine.mark_retrieved(view)
 
+    async def expect(self, run_id: str) -> None:
+        """Note that whoever asks now blocks until a run ends, and need not be told as long as it does."""
+        self.engine.sessions.expect(run_id)
+
     async def acknowledge(self, run_id: str, *, reader: str) -> None:
         """Note that whoever asked has got the result, so that it is not told once more."""
         self.engine.sessions.acknowledge(run_id, reader=reader)

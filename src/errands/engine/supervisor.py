@@ -275,7 +275,8 @@ class Supervisor:
             )  # fmt: skip
             address = Address(channel="inbox", target=task.owner)
             # Whoever blocks until the answer is there has a moment to say that it has arrived.
-            later = now + AWAITED if said is not None and self._store.is_awaited(run_id) else None
+            may_be_awaited = said is not None or task.parent is not None
+            later = now + AWAITED if may_be_awaited and self._store.is_awaited(run_id) else None
             self._store.add_notice(run_id, outcome.run_state, address, body=body, now=now, not_before=later)
         released: list[str] = []
         ended = [task.id]

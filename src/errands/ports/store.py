@@ -269,6 +269,9 @@ if TYPE_CHECKING:
         def is_awaited(self, run_id: str) -> bool:
             """Tell whether somebody blocks until this run answers."""
 
+        def awaited(self, run_id: str, text: str) -> None:
+            """Note that somebody blocks until a run ends; `text` is what it is asked, unless it is known."""
+
         def not_awaited(self, run_id: str) -> None: ...
         def live_children(self, session: str) -> list[str]:
             """Name the live runs of the tasks that belong to a session."""

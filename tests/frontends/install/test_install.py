@@ -290,6 +290,30 @@ def test_the_texts_are_in_the_package(house: House) -> None:
     assert "const ENVIRONMENT = {}\n" in plugin
 
 
+def test_whoever_lacks_the_server_is_told(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert house.installation("claude").missing == ""
+
+    monkeypatch.setattr("errands.frontends.install.installation.find_spec", lambda name: None)
+    assert house.installation("claude").missing == "pip install 'errands[mcp]'"
+
+
+def test_a_memory_that_is_damaged_is_not_guessed_at(house: House) -> None:
+    house.install("cursor")
+    house.file("home/.config/errands/installed.json").write_text("{")
+
+    with pytest.raises(BadValue, match="is damaged; delete it"):
+        house.uninstall("cursor")
+
+
+def test_without_a_memory_only_what_is_surely_ours_goes(house: House) -> None:
+    house.install("cursor")
+    house.file("home/.config/errands/installed.json").unlink()
+
+    house.uninstall("cursor")
+
+    assert json.loads(house.file("home/.cursor/mcp.json").read_text()) == {"mcpServers": {}}
+
+
 # On the command line.
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic_ai import Agent, ConversationTypeAdapter
@@ -28,6 +31,79 @@ async def test_every_dialect_is_offered_as_it_is(engine: TestEngine, dialect: st
 
     caller = Caller(session="any", cwd="/", door="toolset")
     assert script.offered == {each.name: each.description for each in dialects.named(dialect).tools(caller)}
+
+
+LAUNCHES: dict[str, tuple[str, dict[str, Any]]] = {
+    "native": ("run", {"command": "rm {}"}),
+    "claude": ("Bash", {"command": "rm {}"}),
+    "co": ("start_background_task", {"command": "rm {}", "description": "tidy up"}),
+}
+
+
+@pytest.mark.spec("X5", "A8")
+@pytest.mark.parametrize("dialect", LAUNCHES)
+async def test_in_every_dialect_a_launch_is_held_and_goes_on(
+    engine: TestEngine, victim: Path, dialect: str
+) -> None:
+    name, arguments = LAUNCHES[dialect]
+    script = Script((name, {**arguments, "command": arguments["command"].format(victim)}))
+    agent = script.agent(toolsets=[BackgroundToolset(engine, dialect=dialect)])
+
+    held = await agent.run("go")
+    assert isinstance(held.output, DeferredToolRequests)
+    answers = held.output.build_results(approve_all=True, metadata=held.output.metadata)
+    await agent.run(conversation=held.conversation, deferred_tool_results=answers)
+
+    (task,) = await engine.list()
+    assert (await engine.wait(task.id)).state == "completed"
+    assert script.results[0].outcome == "success"
+    assert task.id in str(script.results[0].content)
+    assert not victim.exists()
+
+
+@pytest.mark.spec("X5", "A8")
+@pytest.mark.parametrize(
+    ("dialect", "name", "arguments"),
+    [
+        ("opencode", "background_task", {"description": "look", "prompt": "run `true`", "agent": "offline"}),
+        ("claude", "Task", {"description": "look", "prompt": "run `true`", "subagent_type": "offline"}),
+        (
+            "egirl",
+            "task_add",
+            {"name": "look", "description": "x", "prompt": "run `true`", "kind": "oneshot"},
+        ),
+    ],
+)
+async def test_agents_are_launched_in_their_dialects_and_can_be_held(
+    engine: TestEngine, dialect: str, name: str, arguments: dict[str, Any]
+) -> None:
+    script = Script((name, arguments))
+    free = script.agent(toolsets=[BackgroundToolset(engine, dialect=dialect)])
+    bound = script.agent(toolsets=[BackgroundToolset(engine, dialect=dialect, requires_approval=True)])
+
+    assert isinstance((await bound.run("go")).output, DeferredToolRequests)
+    assert await engine.list() == []
+    assert (await free.run("go")).output == DONE
+    assert [view.kind for view in await engine.list() if view.parent is not None][-1] == "agent"
+
+
+@pytest.mark.spec("X3", "X5")
+async def test_the_tools_of_co_return_a_dict_with_a_display(engine: TestEngine) -> None:
+    script = Script(("start_background_task", {"command": "true", "description": "nothing"}))
+
+    await script.agent(toolsets=[BackgroundToolset(engine, dialect="co")]).run("go")
+
+    content = script.results[0].content
+    assert content["display"].startswith(f"Started background task {content['task_id']}: nothing")
+    assert content["status"] in ("pending", "running")
+
+
+def test_without_pydantic_ai_it_says_what_to_install() -> None:
+    program = "import sys; sys.modules['pydantic_ai'] = None; import errands.frontends.toolset"
+
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+    assert "this needs pydantic-ai: pip install 'errands[agents]'" in run.stderr.splitlines()[-1]
 
 
 def test_a_dialect_that_does_not_exist_is_refused(engine: TestEngine) -> None:

@@ -110,7 +110,10 @@ def _claude_hooks(place: Place) -> list[Piece]:
         words = [quote(word) for word in command("client", "claude", deed)]
         return {"type": "command", "command": " ".join([*env, *words]), **more}
 
-    wake = {"matcher": f"mcp__{SERVER}__.*", "hooks": [hook("wake", asyncRewake=True, timeout=_DAY)]}
+    # What the person and the model see of it; without these it is called the feedback of a hook.
+    said = {"rewakeSummary": "Errands: news of background tasks", "rewakeMessage": "News from Errands:"}
+    waking = hook("wake", asyncRewake=True, timeout=_DAY, **said)
+    wake = {"matcher": f"mcp__{SERVER}__.*", "hooks": [waking]}
     remind = {"hooks": [hook("remind", timeout=10)]}
     return [
         Item(path=("hooks", "PostToolUse"), value=wake, mark="-m errands client claude wake"),

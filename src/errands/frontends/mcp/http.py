@@ -32,16 +32,20 @@ def address(text: str) -> tuple[str, int]:
     """Read `HOST:PORT`, `HOST` or `PORT`; port 0 means any that is free."""
     if not text:
         return DEFAULT
-    host, colon, port = text.rpartition(":")
-    if not colon:
-        host, port = ("", text) if text.isdecimal() else (text, "")
-    elif host.startswith("["):
-        host = host.strip("[]")
-    if (port and not (port.isascii() and port.isdecimal() and int(port) < 65536)) or (colon and not host):
+    if text.isdecimal():
+        host, port = DEFAULT[0], text
+    elif text.startswith("["):
+        host, _, rest = text[1:].partition("]")
+        port = rest.removeprefix(":")
+    elif text.count(":") > 1:
+        host, port = text, ""
+    else:
+        host, _, port = text.partition(":")
+    if port and not (port.isascii() and port.isdecimal() and int(port) < 65536):
         raise BadValue(f"{text!r} is no address; write HOST:PORT, such as 127.0.0.1:7878")
-    if colon and host in _WILDCARDS:
+    if host in _WILDCARDS:
         raise BadValue(f"name the one address that clients use, such as 127.0.0.1, not {host!r}")
-    return host or DEFAULT[0], int(port) if port else DEFAULT[1]
+    return host, int(port) if port else DEFAULT[1]
 
 
 def make_app(server: Server[Any], host: str, port: int, token: str | None, largest: int) -> App:

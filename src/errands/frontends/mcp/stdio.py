@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import queue
 import threading
 from typing import Any
 
@@ -17,6 +18,9 @@ from mcp.shared.message import SessionMessage
 from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
 
 _CHUNK = 64 * 1024
+_GOODBYE = 3.0  # seconds in which the last answers can be read after a client has hung up
+
+Text = tuple[bytes, asyncio.Future[bool] | None]
 
 
 async def serve(server: Server[Any], largest: int) -> None:
@@ -30,8 +34,11 @@ async def carry(server: Server[Any], wire_in: int, wire_out: int, largest: int) 
     incoming, heard = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     said, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
     lines: asyncio.Queue[bytes | None] = asyncio.Queue(1)
+    texts: queue.SimpleQueue[Text] = queue.SimpleQueue()
     loop = asyncio.get_running_loop()
-    threading.Thread(target=_read, args=(wire_in, largest, lines, loop), daemon=True).start()
+    for act in (lambda: _read(wire_in, largest, lines, loop), lambda: _write(wire_out, texts, loop)):
+        # Nobody waits for these: a client that neither reads nor leaves must not hold us.
+        threading.Thread(target=act, daemon=True).start()
 
     async def hear() -> None:
         async with incoming, said.clone() as reply:
@@ -45,18 +52,24 @@ async def carry(server: Server[Any], wire_in: int, wire_out: int, largest: int) 
     async def say() -> None:
         async with outgoing:
             async for each in outgoing:
-                try:
-                    await asyncio.to_thread(_write, wire_out, _written(each.message) + b"\n")
-                except OSError:  # the client does not listen any more
+                is_read: asyncio.Future[bool] = loop.create_future()
+                texts.put((_written(each.message) + b"\n", is_read))
+                if not await is_read:
                     return
 
-    async with asyncio.TaskGroup() as group:
-        group.create_task(say())
-        hearing = group.create_task(hear())
-        try:
-            await server.run(heard, said, server.create_initialization_options())
-        finally:
-            hearing.cancel()
+    serving = server.run(heard, said, server.create_initialization_options())
+    hearing, running, saying = tasks = [asyncio.create_task(each) for each in (hear(), serving, say())]
+    try:
+        await asyncio.wait((hearing, running), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((running, saying), timeout=_GOODBYE)
+    finally:
+        texts.put((b"", None))
+        for task in tasks:
+            task.cancel()
+        ended = await asyncio.gather(*tasks, return_exceptions=True)
+    for error in ended:
+        if isinstance(error, Exception):
+            raise error
 
 
 def _written(message: Any) -> bytes:
@@ -141,6 +154,21 @@ def _chunk(wire: int) -> bytes:
         return b""
 
 
-def _write(wire: int, content: bytes) -> None:
-    while content:
-        content = content[os.write(wire, content) :]
+def _write(wire: int, texts: queue.SimpleQueue[Text], loop: asyncio.AbstractEventLoop) -> None:
+    """Write texts in a thread of their own, and say of each whether it could be written."""
+    while (text := texts.get())[0]:
+        content, is_read = text
+        try:
+            while content:
+                content = content[os.write(wire, content) :]
+        except OSError:  # the client does not listen any more
+            pass
+        try:
+            loop.call_soon_threadsafe(_settle, is_read, not content)
+        except RuntimeError:
+            return  # the loop has ended; so does the process
+
+
+def _settle(future: asyncio.Future[bool] | None, value: bool) -> None:
+    if future is not None and not future.done():
+        future.set_result(value)

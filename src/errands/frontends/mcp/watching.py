@@ -30,6 +30,7 @@ from mcp_types import (
 )
 
 from errands.engine.asynchronous import Line
+from errands.engine.waiting import LOOK
 from errands.frontends.mcp.client import Client, Context
 from errands.frontends.mcp.door import Door
 from errands.frontends.mcp.resources import ROOT, taken_apart
@@ -38,7 +39,8 @@ from errands.model.errors import BadValue, ErrandsError, NotFound
 from errands.ports.dialect import Caller
 from errands.ports.store import Query
 
-_LOOK = 0.5  # seconds between two looks at what a task prints, which nobody rings for
+_LOOK = 0.5  # seconds between two looks at what a task prints
+_GATHER = 0.1  # seconds in which changes are gathered
 _MOST_NAMES = 100  # resources and tasks on one stream
 _MOST = 200  # streams and subscriptions at the same time
 
@@ -174,10 +176,15 @@ class _Watched:
         """Give the resources that changed, again and again; the empty text stands for the list of them."""
         if not (self._looks or self._is_list_watched or is_endless):
             await asyncio.Event().wait()  # there is nothing to tell: the stream only stays open
+        engine = self._door.engine.engine
+        # Nobody rings for output, so it is looked for; whatever else changes is rung for.
+        pause = _LOOK if self._looks or is_endless else LOOK
         seen, listed = self._facts(), self._listed()
-        async with Line(self._door.engine.engine, ("*",), lambda: None) as line:
+        async with Line(engine, ("*",), lambda: None) as line:
             while True:
-                await line.news(_LOOK)
+                # What changes by the dozen is told once; where nobody runs the loops, nobody rings.
+                await asyncio.sleep(_GATHER if engine.bell.is_answered() else pause)
+                await line.news(pause)
                 now, known = self._facts(), self._listed()
                 changed = [uri for uri in now if now[uri] != seen[uri]]
                 changed += [""] if known != listed else []

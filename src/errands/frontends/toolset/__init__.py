@@ -4,7 +4,7 @@ from errands.model.errors import BadValue
 
 try:
     import pydantic_ai  # noqa: F401  # to say it in one sentence if it is missing
-except ImportError as error:  # pragma: no cover
+except ImportError as error:
     raise BadValue("this needs pydantic-ai: pip install 'errands[agents]'") from error
 
 from errands.frontends.toolset.capability import BackgroundTasks

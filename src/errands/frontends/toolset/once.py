@@ -13,12 +13,11 @@ from errands.model.view import View
 
 
 class Once:
-    """`key` names the call; `approved` is the task of it that a person has just said yes to."""
+    """`key` names the call."""
 
-    def __init__(self, engine: AsyncEngine, key: str, *, approved: str | None = None) -> None:
+    def __init__(self, engine: AsyncEngine, key: str) -> None:
         self._engine = engine
         self._key = key
-        self._approved = approved
         self._launched = 0
 
     def __getattr__(self, name: str) -> Any:
@@ -29,12 +28,6 @@ class Once:
 
     async def ask(self, text: str, /, *, is_awaited: bool = False, **options: Any) -> View:
         return await self._engine.ask(text, is_awaited=is_awaited, **self._keyed(options))
-
-    async def restart(self, task_id: str, /) -> View:
-        if task_id == self._approved:
-            (view,) = await self._engine.list(ids=[task_id])
-            return view
-        return await self._engine.restart(task_id)
 
     def _keyed(self, options: dict[str, Any]) -> dict[str, Any]:
         self._launched += 1

@@ -92,14 +92,15 @@ class BackgroundToolset(AbstractToolset[Any]):
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:
         key = _key(self.session(ctx), ctx, tool_args)
-        approved = await self._approve(ctx, key) if ctx.tool_call_approved else None
-        reply = await self._call(ctx, name, tool_args, Once(self.engine, key, approved=approved))
-        asks = (tool.tool_def.metadata or {}).get("asks", False)
-        if asks and reply.proposed and ctx.tool_call_approved and approved is None:
+        is_approved = ctx.tool_call_approved and await self._approve(ctx, key)
+        reply = await self._call(ctx, name, tool_args, key)
+        # Who only looks at a proposal asks for nothing.
+        may_ask = not (tool.tool_def.metadata or {}).get("reads_only", False)
+        if may_ask and reply.proposed and ctx.tool_call_approved and not is_approved:
             # A person said yes to a call of which there was no task yet, or to one with other arguments.
-            approved = await self._approve(ctx, key, reply.proposed[0])
-            reply = await self._call(ctx, name, tool_args, Once(self.engine, key, approved=approved))
-        if asks and reply.proposed and self._defers:
+            await self._approve(ctx, key)
+            reply = await self._call(ctx, name, tool_args, key)
+        if may_ask and reply.proposed and self._defers:
             (view,) = await self.engine.list(ids=reply.proposed[:1])
             raise ApprovalRequired(metadata=_question(view))
         if reply.failed:
@@ -112,8 +113,8 @@ class BackgroundToolset(AbstractToolset[Any]):
             name=tool.name,
             description=tool.description,
             parameters_json_schema=dict(tool.parameters),
-            kind="unapproved" if tool.asks and self._requires_approval else "function",
-            metadata={"asks": tool.asks, "reads_only": tool.reads_only, "destructive": tool.destructive},
+            kind="unapproved" if self._requires_approval and _launches(tool) else "function",
+            metadata={"reads_only": tool.reads_only, "destructive": tool.destructive},
         )
 
     def _caller(self, ctx: RunContext[Any]) -> Caller:
@@ -128,25 +129,25 @@ class BackgroundToolset(AbstractToolset[Any]):
             message=f"{ctx.run_id}.{ctx.run_step}",
         )
 
-    async def _call(self, ctx: RunContext[Any], name: str, arguments: dict[str, Any], engine: Once) -> Reply:
-        return await self._dialect.call(cast("Verbs", engine), self._caller(ctx), name, arguments)
+    async def _call(self, ctx: RunContext[Any], name: str, arguments: dict[str, Any], key: str) -> Reply:
+        verbs = cast("Verbs", Once(self.engine, key))
+        return await self._dialect.call(verbs, self._caller(ctx), name, arguments)
 
-    async def _approve(self, ctx: RunContext[Any], key: str, task_id: str | None = None) -> str | None:
-        """Pass a person's yes on to the proposal that a call has made, or to a given one."""
+    async def _approve(self, ctx: RunContext[Any], key: str) -> bool:
+        """Pass a person's yes on to what a call has proposed; False when there is nothing of the kind."""
         proposed = await self.engine.list(states=("proposed",), parent=self.session(ctx))
-        mine = [view for view in proposed if view.id == task_id or _is_of(key, view)]
+        mine = [view for view in proposed if (view.key or "").startswith(f"{key}.")]
         if not mine:
             await self._withdraw(ctx, proposed)
-            return None
-        (view,) = mine
-        try:
-            await self.engine.approve(view.id, by=self._approver, question=_asked(ctx, view))
-        except Drifted:
-            (view,) = await self.engine.list(ids=[view.id])
-            raise ApprovalRequired(metadata=_question(view)) from None
-        except ErrandsError as error:
-            raise ToolFailed(str(error)) from None
-        return view.id
+        for view in mine:
+            try:
+                await self.engine.approve(view.id, by=self._approver, question=_asked(ctx, view))
+            except Drifted:
+                (now,) = await self.engine.list(ids=[view.id])
+                raise ApprovalRequired(metadata=_question(now)) from None
+            except ErrandsError as error:
+                raise ToolFailed(str(error)) from None
+        return bool(mine)
 
     async def _withdraw(self, ctx: RunContext[Any], proposed: Sequence[View]) -> None:
         """Take back what a call has proposed, now that a person wants it with other arguments."""
@@ -176,6 +177,10 @@ class BackgroundToolset(AbstractToolset[Any]):
                     await self.engine.acknowledge(view.latest.id, reader=DOOR)
                 except (AlreadyResolved, IllegalMove, Drifted):
                     pass  # somebody else was faster, or it is asked about anew
+
+
+def _launches(tool: Tool) -> bool:
+    return not tool.reads_only and not tool.destructive
 
 
 def _question(view: View) -> dict[str, Any]:
@@ -213,10 +218,6 @@ def _place(session: str, messages: Sequence[ModelMessage], call_id: str) -> str:
         if isinstance(each, ModelResponse) and any(part.tool_call_id == call_id for part in each.tool_calls)
     ]
     return f"{DOOR}:{session}:{times[-1] if times else ''}:{call_id}"
-
-
-def _is_of(key: str, view: View) -> bool:
-    return (view.key or "").startswith(f"{key}.")
 
 
 def _answers(messages: Sequence[ModelMessage]) -> Iterator[tuple[str, ToolReturnPart]]:

@@ -152,6 +152,16 @@ class SessionRows(Table):
         rows = self.db.read("SELECT awaited FROM exchanges WHERE run = ?", (self.run_seq(run_id),))
         return bool(rows and rows[0][0])
 
+    def awaited(self, run_id: str, text: str) -> None:
+        """Note that somebody blocks until a run ends; `text` is what it is asked, unless that is known."""
+        self.db.write(
+            """
+            INSERT INTO exchanges (run, text, awaited) VALUES (?, ?, 1)
+            ON CONFLICT (run) DO UPDATE SET awaited = 1
+            """,
+            (self.run_seq(run_id), text),
+        )
+
     def not_awaited(self, run_id: str) -> None:
         self.db.write("UPDATE exchanges SET awaited = 0 WHERE run = ?", (self.run_seq(run_id),))
 

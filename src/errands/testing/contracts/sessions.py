@@ -93,6 +93,23 @@ class SessionStoreContract:
         assert view is not None
         assert view.usage == {"requests": 3}
 
+    @pytest.mark.spec("S7")
+    def test_whoever_blocks_until_a_run_ends_is_noted(self, store: Store) -> None:
+        talk(store)
+        with store:
+            store.awaited("talk-222222.1", "what?")
+        assert store.is_awaited("talk-222222.1")
+        with store:
+            store.add_exchange("talk-222222.1", "hello")
+            store.not_awaited("talk-222222.1")
+        assert not store.is_awaited("talk-222222.1")
+        with store:
+            store.awaited("talk-222222.1", "something else")
+        assert store.is_awaited("talk-222222.1")
+        exchange = store.exchange("talk-222222.1")
+        assert exchange is not None
+        assert exchange.text == "what?"
+
     def test_only_running_runs_wait(self, store: Store) -> None:
         talk(store)
         with store:

@@ -25,20 +25,16 @@ ONE_SHOT = "sdk-cli"
 
 
 def client(context: Context, arguments: Arguments) -> int:
-    match arguments.client, arguments.deed:
-        case "claude" | "opencode", "mcp":
-            return context.bootstrap.serve_mcp(
-                arguments.dialect,
-                http=None,
-                everything=False,
-                environ=_served(arguments.client, context.environ),
-            )
-        case "claude", "wake":
+    match arguments.client, arguments.deed, arguments.session, arguments.dialect:
+        case name, "mcp", None, str(dialect):
+            environ = _served(name, context.environ)
+            return context.bootstrap.serve_mcp(dialect, http=None, everything=False, environ=environ)
+        case "claude", "wake", None, None:
             return _wake_claude(context)
-        case "claude", "remind":
+        case "claude", "remind", None, None:
             return _remind_claude(context)
-        case "opencode", "news" if arguments.session:
-            return _tell_opencode(context, arguments.session)
+        case "opencode", "news", str(session), None:
+            return _tell_opencode(context, session)
     raise Usage("this is for the programs that `errands install` sets up; see errands install --help")
 
 
@@ -65,7 +61,6 @@ def _claude(session: str) -> str:
 def _wake_claude(context: Context) -> int:
     """Wait beside Claude Code until there is news for its session, and wake it with them."""
     from errands.engine.attending import attend, turn
-    from errands.engine.telling import deliver
 
     sessions = _claude_sessions(context)
     if context.environ.get("CLAUDE_CODE_ENTRYPOINT") == ONE_SHOT or not sessions:
@@ -73,18 +68,26 @@ def _wake_claude(context: Context) -> int:
     owner, engine = sessions[0], context.engine
     with turn(engine, owner) as is_mine:
         while is_mine and attend(engine, owner, is_wanted=_is_wanted(context), unheld=context.ensure_daemon):
-            if deliver(engine, owner, reader="claude", write=context.note):
+            if _delivered(context, owner, context.note):
                 return BLOCKING
     return 0
 
 
 def _remind_claude(context: Context) -> int:
     """Tell what has ended since with the next prompt: what is printed here becomes part of it."""
-    from errands.engine.telling import deliver
-
     for owner in _claude_sessions(context):
-        deliver(context.engine, owner, reader="claude", write=_printed)
+        _delivered(context, owner, _printed)
     return 0
+
+
+def _delivered(context: Context, owner: str, write: Callable[[str], None]) -> bool:
+    """Hand over all that there is, in as many messages as it takes; tell whether there was anything."""
+    from errands.engine.telling import MOST, deliver
+
+    count = told = deliver(context.engine, owner, reader="claude", write=write)
+    while count == MOST:
+        count = deliver(context.engine, owner, reader="claude", write=write)
+    return told > 0
 
 
 def _claude_sessions(context: Context) -> list[str]:
@@ -155,9 +158,7 @@ VERBS = (
         name="client",
         summary="what the programs start that errands install has set up",
         run=client,
-        options=(
-            Option(flags=("--dialect",), metavar="NAME", default="native", help="the words of the tools"),
-        ),
+        options=(Option(flags=("--dialect",), metavar="NAME", help="the words of the tools"),),
         operands=(
             Operand(metavar="CLIENT", help="the program", choices=("claude", "opencode")),
             Operand(metavar="DEED", help="what it wants", choices=("mcp", "wake", "remind", "news")),

@@ -100,7 +100,7 @@ VERBS = (
         operands=(_CLIENT,),
         examples=(
             ("errands install claude", "for all projects"),
-            ("errands install opencode --project", "for this one, to be committed with it"),
+            ("errands install opencode --project", "for the project in this directory"),
             ("errands install vscode --print", "to put it there by hand"),
         ),
     ),

@@ -68,9 +68,7 @@ export const Errands = async ({ client, directory }) => {
       if (input.tool.startsWith(TOOLS)) output.args._session = input.sessionID
     },
     "tool.execute.after": async (input) => {
-      if (!input.tool.startsWith(TOOLS)) return
-      delete input.args._session
-      attend(input.sessionID)
+      if (input.tool.startsWith(TOOLS)) attend(input.sessionID)
     },
     // What ended while OpenCode was away is told when somebody is back in the session.
     "chat.message": async (input) => {
