@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from errands.stores.sqlite.repair import Repaired
 
 READY_WITHIN = 10.0  # seconds
+_AGENT_PARTS = ("errands.bootstrap", "errands.engine.replying", "errands.agents.builtin.rehearsal")
 _EXPORTER = "import sys; from errands.bootstrap import run_exporter; sys.exit(run_exporter(int(sys.argv[1])))"
 
 
@@ -84,11 +85,11 @@ def open_engine(
 def make_loops(home: Home, config: Config, *, is_after_reboot: bool) -> Loops:
     """Put the loops together; whoever runs them must hold the lock of the home."""
     from errands.engine.loops import Loops
-    from errands.runners.pool import ShimPool
+    from errands.runners.router import make_runner
 
     return Loops(
         store=open_store(home, config),
-        runner=ShimPool(home.runs),
+        runner=make_runner(home.runs, lambda: _library(config), keep=config.agents.warm),
         home=home,
         config=config,
         clock=SystemClock(),
@@ -96,6 +97,15 @@ def make_loops(home: Home, config: Config, *, is_after_reboot: bool) -> Loops:
         channels={},
         is_after_reboot=is_after_reboot,
     )
+
+
+def _library(config: Config) -> list[str]:
+    """Name what the runs of built-in agents load sooner or later; a name that means nothing does no harm."""
+    from errands.config.backends import providers
+
+    names = sorted({"openai", "ollama", *providers(config.backends)})
+    parts = [f"pydantic_ai.{part}.{name}" for name in names for part in ("models", "providers")]
+    return [*_AGENT_PARTS, *parts]
 
 
 def run_daemon(home: Home | None = None) -> int:

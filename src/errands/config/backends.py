@@ -98,6 +98,15 @@ def lacking(name: str, settings: Mapping[str, Any], lanes: Mapping[str, int]) ->
         yield "lane", f"there is no lane {lane!r}{did_you_mean(lane, lanes)}; there are: {', '.join(lanes)}"
 
 
+def providers(backends: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Name the provider of every model, as its module would be named; `qwen3:8b` seems to have one, too."""
+    for settings in backends.values():
+        second = settings.get("escalate")
+        for model in (settings.get("model"), second.get("model") if isinstance(second, dict) else second):
+            if isinstance(model, str) and ":" in model:
+                yield model.partition(":")[0].replace("-", "_")
+
+
 def is_agent(name: str, backends: Mapping[str, object]) -> bool:
     """Tell whether an agent of that name can be asked."""
     return name in backends or name in BACKENDS

@@ -47,7 +47,7 @@ class Key:
 
 _PERSONAL = (
     "runs.shell", "approval.allow", "approval.yes", "approval.expires", "agents.depth", "agents.fan_out",
-    "agents.unattended",
+    "agents.unattended", "agents.warm",
 )  # fmt: skip
 
 
@@ -93,6 +93,12 @@ KEYS = (
         "choice",
         "what becomes of an agent's call that a person must allow; a refused one is told to the agent",
         choices=("wait", "refuse"),
+    ),
+    _key(
+        "agents.warm",
+        "duration",
+        "how long the built-in agent's library stays loaded after a run, for the next; `none`: it never is",
+        optional=True,
     ),
     _key("retention.enabled", "flag", "whether finished tasks are removed by themselves"),
     _key("retention.keep", "duration", "how long a finished task is kept"),

@@ -35,6 +35,8 @@ UNKNOWN_LANE = 1
 LENDING = ("approval", "task")  # what an agent's run waits for without its slot
 _CACHED_ENVIRONMENTS = 16
 # The process of an agent asks the store for all the rest. `-P`: the project's own modules are not ours.
+# What the backends load that take long to load, a warm start has loaded.
+WARM_BACKENDS = ("builtin",)
 _AGENT_STEP = Step(role="main", argv=(sys.executable, "-P", "-m", "errands.agents"), label="agent")
 
 
@@ -184,8 +186,12 @@ class Dispatcher:
             processes=limits.processes,
             input="none" if isinstance(action, Prompt) else action.input,
             may_wait=isinstance(action, Prompt),
+            may_be_warm=isinstance(action, Prompt) and self._backend(action.agent) in WARM_BACKENDS,
         )
         return launch if sandbox is None else self._enclosed(launch, sandbox)
+
+    def _backend(self, agent: str) -> object:
+        return self._config.backends.get(agent, {}).get("backend", agent)
 
     def _steps(self, action: Shell) -> tuple[Step, ...]:
         if not action.before and not action.lastly:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MARK = b"ERRANDS_RUN_ID="
-_SHIM = b"/errands/runners/zygote.py\0"
+_SHIMS = (b"/errands/runners/zygote.py\0", b"\0errands.runners.warm_zygote\0")
 _MOST = 1000  # processes upwards: more than any tree is deep
 
 
@@ -31,7 +31,8 @@ def enclosing_runs() -> Iterator[str]:
             if variable.startswith(_MARK) and variable != _MARK:
                 yield os.fsdecode(variable[len(_MARK) :])
         # Orphans of a run come to its shim, so a way to the top that meets no shim is outside of every run.
-        if _SHIM in _read(pid, "cmdline"):
+        words = _read(pid, "cmdline")
+        if any(shim in words for shim in _SHIMS):
             yield "that this process descends from"
             return
         pid = _parent(pid)
