@@ -92,11 +92,14 @@ async def connected(
     everything: bool = False,
     cwd: str | None = None,
     hears: Callable[[Any], Any] | None = None,
+    config: bool = True,
 ) -> AsyncIterator[Client]:
     """Connect a client to a server of its own, on the engine of the test."""
     door = Door(
         named("native"),
-        open_engine=lambda: bootstrap.open_engine(engine.engine.home, engine.engine.config),
+        open_engine=lambda: bootstrap.open_engine(
+            engine.engine.home, engine.engine.config if config else None
+        ),
         ensure_held=lambda _: None,
         everything=everything,
         environ={"ERRANDS_SESSION": session or "", "USER": "ada"},

@@ -147,6 +147,22 @@ async def test_a_reply_is_there_when_the_task_was_cleared(engine: TestEngine) ->
         assert "done" in (await ended(client, task_id))["result"]["content"][0]["text"]
 
 
+async def test_a_call_that_cannot_be_written_down_is_waited_for(engine: TestEngine, own_home: Path) -> None:
+    (own_home / "mcp").mkdir()
+    (own_home / "mcp" / "calls").write_text("no directory")
+    async with connected(engine, tasks=True) as client:
+        assert "done" in text(await call(client, "run", command="sleep 1; echo done", wait=20_000))
+
+
+async def test_a_home_that_cannot_be_used_is_a_reply(engine: TestEngine, project: Path) -> None:
+    (project / "errands.toml").write_text("[lanes]\nshell = 'many'\n")
+    async with connected(engine, config=False) as client:
+        result = await call(client, "run", command="true")
+
+    assert result.is_error
+    assert "lanes.shell" in text(result)
+
+
 async def test_a_hundred_calls_at_a_time_are_enough(engine: TestEngine) -> None:
     async with connected(engine) as client:
         launched = (await call(client, "run", command="sleep 60")).structured_content["id"]

@@ -29,7 +29,7 @@ class Ledger:
         path = os.path.join(directory, call.id)
         handle = os.open(f"{path}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with open(handle, "w", encoding="utf-8") as file:
-            json.dump(as_plain(call), file)
+            json.dump(as_plain(call), file, default=str)
         os.replace(f"{path}.new", path)
 
     def find(self, call_id: str) -> Call | None:

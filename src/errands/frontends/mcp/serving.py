@@ -43,6 +43,14 @@ def serve(
     from errands.frontends.mcp import http as web
 
     host, port = web.address(http)
-    token = os.environ.get("ERRANDS_MCP_TOKEN")
-    asyncio.run(web.serve(server, host, port, lambda: token or secret(door, "token"), LARGEST))
+
+    def token() -> str:
+        given = environ.get("ERRANDS_MCP_TOKEN")
+        if given:
+            return given
+        found = secret(door, "token")
+        sys.stderr.write(f"errands mcp: clients need the token in {door.engine.engine.home.path}/mcp/token\n")
+        return found
+
+    asyncio.run(web.serve(server, host, port, token, LARGEST))
     return 0

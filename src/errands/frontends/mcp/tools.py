@@ -57,13 +57,13 @@ class Tools:
             call = Call(params.name, arguments, caller)
         try:
             self._calls.enter()
+            try:
+                return await self._conduct(call, client, ctx)
+            finally:
+                self._calls.leave()
         except ErrandsError as error:
             call.reply = Reply(text=str(error), failed=True)
             return call.result()
-        try:
-            return await self._conduct(call, client, ctx)
-        finally:
-            self._calls.leave()
 
     async def _conduct(self, call: Call, client: Client, ctx: Context) -> HandlerResult:
         loop = asyncio.get_running_loop()
@@ -77,11 +77,14 @@ class Tools:
         call.report = report
         try:
             self._calls.begin(call)
+            patience = PROMPT if client.has_tasks else None
             for _ in range(_ROUNDS):
-                await call.happens(PROMPT if client.has_tasks else None)
-                if not call.is_over and client.has_tasks:
-                    self._calls.keep(call)
-                    return created(call)
+                await call.happens(patience)
+                if not call.is_over and patience is not None:
+                    if self._calls.keep(call):
+                        return created(call)
+                    patience = None
+                    continue
                 questions = self._to_ask(call, client)
                 if not questions:
                     break
@@ -120,7 +123,7 @@ class Tools:
         call.reply = None
         return InputRequiredResult(
             input_requests=dict(asking.requests(self._door, questions)),
-            request_state=json.dumps(as_plain(call)),
+            request_state=json.dumps(as_plain(call), default=str),
         )
 
     def _continued(self, client: Client, params: CallToolRequestParams) -> Call | None:

@@ -23,10 +23,10 @@ _STEP = 0.001  # percent: what is told must always be more than before
 
 
 class CallVerbs:
-    def __init__(self, engine: AsyncEngine, call: Call, ensure_held: Callable[[], None]) -> None:
+    def __init__(self, engine: AsyncEngine, call: Call, *, launched: Callable[[], None]) -> None:
         self._engine = engine
         self._call = call
-        self._ensure_held = ensure_held
+        self._note_launch = launched
         self._count = 0
 
     def __getattr__(self, name: str) -> Any:
@@ -63,7 +63,7 @@ class CallVerbs:
         # The key holds even if this process dies before it has noted the id.
         view = await launch(f"{self._call.id}:{number}")
         self._call.launched.append(view.id)
-        self._ensure_held()
+        self._note_launch()
         return view
 
     async def _watch(self, task_id: str) -> None:
