@@ -14,6 +14,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import httpx2
 import uvicorn
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
@@ -190,6 +191,7 @@ class House:
     """One listener for many servers, each in a room of its own: `/1/mcp`, `/2/mcp` ..."""
 
     def __init__(self) -> None:
+        self._client: httpx2.AsyncClient | None = None
         self._rooms: dict[str, http.App] = {}
         self._port = 0
 
@@ -203,7 +205,9 @@ class House:
         serving = _Quiet(config)
         running = asyncio.create_task(serving.serve(sockets=[place]))
         try:
-            yield
+            # One for all, because each that is made reads the certificates of the world.
+            async with create_mcp_http_client(headers={"Authorization": f"Bearer {TOKEN}"}) as self._client:
+                yield
         finally:
             serving.should_exit = True
             await running
@@ -213,9 +217,8 @@ class House:
         number = str(len(self._rooms) + 1)
         app = self._rooms[number] = http.make_app(server, "127.0.0.1", self._port, TOKEN, LARGEST)
         url = f"http://127.0.0.1:{self._port}/{number}{http.PATH}"
-        headers = {"Authorization": f"Bearer {TOKEN}"}
-        async with _alive(app), create_mcp_http_client(headers=headers) as client:
-            yield streamable_http_client(url, http_client=client)
+        async with _alive(app):
+            yield streamable_http_client(url, http_client=self._client)
 
     async def _enter(self, scope: http.Scope, receive: http.Receive, send: http.Send) -> None:
         number, _, rest = scope["path"].lstrip("/").partition("/")
