@@ -25,8 +25,6 @@ def serve(
     environ: Mapping[str, str] = os.environ,
 ) -> int:
     """Serve until the client hangs up or, over HTTP, until this process is told to end."""
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="errands mcp: %(message)s")
-    gc.enable()
     door = Door(
         named(dialect),
         open_engine=open_engine,
@@ -38,11 +36,13 @@ def serve(
     if http is None:
         from errands.frontends.mcp import stdio
 
+        _settle_down()
         asyncio.run(stdio.serve(server, LARGEST))
         return 0
     from errands.frontends.mcp import http as web
 
     host, port = web.address(http)
+    _settle_down()
 
     def token() -> str:
         given = environ.get("ERRANDS_MCP_TOKEN")
@@ -54,3 +54,9 @@ def serve(
 
     asyncio.run(web.serve(server, host, port, token, LARGEST))
     return 0
+
+
+def _settle_down() -> None:
+    """Be a process that stays: it has garbage to look for, and something to say on standard error."""
+    gc.enable()
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="errands mcp: %(message)s")
