@@ -129,6 +129,19 @@ async def test_nobody_is_asked_where_only_a_terminal_may_answer(
     assert person.asked == []
 
 
+@pytest.mark.parametrize("padding", [" " * 5000, "\n" * 80], ids=["long", "tall"])
+async def test_nobody_is_asked_about_what_no_form_can_show(
+    engine: TestEngine, project: Path, era: str, padding: str
+) -> None:
+    person = Person(YES)
+    async with connected(engine, era, person=person) as client:
+        result = await call(client, "run", command=f"echo harmless;{padding}{HARMFUL}")
+
+    assert person.asked == []
+    assert "errands approve" in text(result)
+    assert (project / "precious").exists()
+
+
 @pytest.mark.trap(9)
 async def test_a_command_cannot_draw_on_the_form(engine: TestEngine, era: str) -> None:
     person = Person(DISMISSED)

@@ -13,14 +13,15 @@ from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult
 from errands.frontends.mcp.call import Call
 from errands.frontends.mcp.client import Client
 from errands.frontends.mcp.door import NAME, Door
+from errands.model.action import Shell
 from errands.model.approval import Approval
 from errands.model.errors import ErrandsError
 from errands.model.sanitise import line
-from errands.text import clip
 
 _LOG = logging.getLogger("errands.mcp")
 _APPROVE = "approve"
 _LONGEST_COMMAND = 4000
+_MOST_LINES = 60
 _SCHEMA = {
     "type": "object",
     "properties": {
@@ -42,14 +43,25 @@ def open_questions(door: Door, call: Call) -> list[Approval]:
     if call.reply is not None and tool is not None and tool.asks:
         waiting += call.reply.proposed
     found = map(door.engine.engine.store.question, dict.fromkeys(waiting))
-    return [each for each in found if each is not None and each.id not in call.asked]
+    return [each for each in found if each is not None and each.id not in call.asked and _fits(door, each)]
+
+
+def _fits(door: Door, question: Approval) -> bool:
+    """Tell whether a form can show all that would run; about anything else nobody is asked here."""
+    task = door.engine.engine.store.task(question.task_id)
+    action = task.action
+    if task.state != "proposed":
+        return True  # it is about a call of its agent, whose reasons say all
+    if isinstance(action, Shell) and (action.before or action.lastly or action.env):
+        return False
+    return len(action.line) <= _LONGEST_COMMAND and action.line.count("\n") < _MOST_LINES
 
 
 def form(door: Door, question: Approval) -> ElicitRequestFormParams:
     """Write the form for a question: all that would run, where, and why it is asked about."""
     view = door.engine.engine.light([question.task_id])[0]
     what = "This prompt" if view.agent is not None and view.state == "proposed" else "This command"
-    shown = [f"  {line(each)}" for each in clip(view.command, _LONGEST_COMMAND).split("\n")]
+    shown = [f"  {line(each)}" for each in view.command.split("\n")]
     if view.state != "proposed":
         what, shown = f"What the agent of task {view.id} wants to do next", []
     reasons = [f"- {line(each.text)}" for each in question.reasons]
