@@ -32,7 +32,7 @@ class Served:
             env={**os.environ, **environ},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
         )
         assert self.process.stdin is not None
         assert self.process.stdout is not None
@@ -48,8 +48,6 @@ class Served:
         finally:
             self.kill()
             self._out.close()
-            assert self.process.stderr is not None
-            self.process.stderr.close()
 
     def kill(self) -> None:
         self.process.send_signal(signal.SIGKILL)

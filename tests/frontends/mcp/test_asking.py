@@ -82,6 +82,7 @@ async def test_what_a_person_does_not_answer_stays_proposed(
     assert not (project / "precious").exists()
 
 
+@pytest.mark.trap(70)
 async def test_a_client_that_cannot_ask_is_told_how_to_approve(engine: TestEngine, era: str) -> None:
     async with connected(engine, era) as client:
         result = await call(client, "run", command=HARMFUL, wait=20_000)

@@ -48,6 +48,21 @@ async def test_output_is_a_resource_that_is_read_on_from_where_it_ended(engine: 
         assert [each["id"] for each in json.loads((await read(client, "errands://tasks")).text)] == [view.id]
 
 
+@pytest.mark.trap(4)
+@pytest.mark.spec("O5")
+async def test_reading_marks_a_result_as_retrieved_and_swallows_no_notice(engine: TestEngine) -> None:
+    async with connected(engine) as client:
+        await call(client, "run", command="echo hello")
+        (view,) = await engine.list()
+        view = await engine.wait(view.id, timeout=20)
+        assert view.latest.retrieved_at is None
+        await read(client, f"errands://tasks/{view.id}")
+        await read(client, f"errands://tasks/{view.id}/output")
+
+    assert (await engine.get(view.id)).latest.retrieved_at is not None
+    assert [notice.run_id for notice in await engine.take_notices()] == [view.latest.id]
+
+
 async def test_secrets_are_masked_in_what_is_read(engine: TestEngine, project: Path) -> None:
     async with connected(engine) as client:
         launched = await engine.submit(
