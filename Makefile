@@ -6,20 +6,22 @@ VENV := .venv/installed
 PROGRAMS := tools/node_modules/installed
 # Where the requirements are written beside the project, its copy must be exact.
 SAME_REQUIREMENTS := [ ! -e ../shared/spec.md ] || cmp ../shared/spec.md docs/requirements.md
+# Tests wait for processes more than they compute: three at once keep two cores busy.
+AT_ONCE ?= 3
 # Without compiled files every start of the command line would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test check bench chaos fuzz spec docs fmt clean
+.PHONY: help demo test check bench chaos fuzz conformance spec docs fmt clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV) ## Show what Errands does, in a minute, on a store of its own
 	@$(BIN)/errands demo
 
 test: $(VENV) $(PROGRAMS) ## Run the tests, a minute of chaos included
 	-@tools/apt bubblewrap
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n $(AT_ONCE) --dist loadscope
 
 check: $(VENV) ## Check style, types, layers and documents
 	@$(BIN)/ruff check .
@@ -38,6 +40,9 @@ chaos: $(VENV) ## Kill, stop and starve a real engine, and count what was lost
 
 fuzz: $(VENV) ## Disguise harmful commands in 100,000 ways, and count which the judge lets pass
 	@$(BIN)/python -m tests.risk.fuzz
+
+conformance: $(VENV) $(PROGRAMS) ## Run the official conformance suite of MCP against our server
+	@$(BIN)/python -m pytest -v tests/real/test_conformance.py
 
 spec: $(VENV) ## Tell which requirements have no test
 	@$(SAME_REQUIREMENTS)

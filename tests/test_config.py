@@ -7,8 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from errands import config
-from errands.config import BadConfig, Config, check_file, inspect, load, strangers
+from errands import agents, config
+from errands.agents.acp import backend as acp
+from errands.agents.builtin import backend as builtin
+from errands.agents.command import agent as command
+from errands.agents.opencode import agent as opencode
+from errands.config import BadConfig, Config, backends, check_file, inspect, load, strangers
 from errands.model.record import fields
 
 pytestmark = pytest.mark.spec("X13")
@@ -279,3 +283,83 @@ def test_a_rule_that_cannot_be_used_is_found_by_a_check(places: Places) -> None:
 
     assert set(advice) == {"approval.allow", "approval.deny", "approval.ask"}
     assert "would allow anything" in advice["approval.allow"]
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "advice"),
+    [
+        ('[agents.builtin]\nmodle = "m"', "agents.builtin.modle", "did you mean model?"),
+        ('[agents.offline]\nmodel = "m"', "agents.offline.model", "'offline' has no such key"),
+        ('[agents.x]\nbackend = "acp"\nhome = "/tmp"', "agents.x.home", "'acp' has no such key"),
+        ("[agents.x]\nbackend = 5", "agents.x.backend", "5 is not a text"),
+        ('[agents.opencode]\nretries = "three"', "agents.opencode.retries", "'three' is not a whole number"),
+        ("[agents.opencode]\npoll = -1", "agents.opencode.poll", "-1 is not a number of seconds"),
+        ("[agents.command]\ncommand = []", "agents.command.command", "[] is not a command"),
+        ('[agents.command]\narguments = "-v"', "agents.command.arguments", "'-v' is not a list of words"),
+        ('[agents.command]\npreset = "cloud"', "agents.command.preset", "one of: claude, plain"),
+        ("[agents.acp.env]\nA = 1", "agents.acp.env", "not a table of texts"),
+        ("[agents.offline.budget]\ntokens = 5", "agents.offline.budget.tokens", "did you mean"),
+        ("[agents.offline.budget]\nrequests = 0", "agents.offline.budget.requests", "from 1 upwards"),
+        ("[agents.builtin.escalate]\nname = 1", "agents.builtin.escalate.name", "a model has no such key"),
+        ("[agents.builtin.mcp.x]\nenv = {}", "agents.builtin.mcp.x", "neither a command nor a url"),
+        ('[agents.builtin.mcp.x]\nurl = "u"\nkey = 1', "agents.builtin.mcp.x.key", "has no such key"),
+    ],
+)
+def test_a_wrong_setting_of_an_agent_is_named_with_its_file(
+    places: Places, text: str, key: str, advice: str
+) -> None:
+    places.user.write_text(text)
+    with pytest.raises(BadConfig) as caught:
+        places.load()
+
+    (problem,) = caught.value.problems
+    assert (problem.source, problem.key) == (str(places.user), key)
+    assert advice in problem.advice
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "advice"),
+    [
+        ('[agents.claude]\ncommand = "claude"', "agents.claude.backend", "there is no backend 'claude'"),
+        ('[agents.x]\nbackend = "bultin"', "agents.x.backend", "did you mean builtin?"),
+        ('[agents.builtin]\nurl = "http://localhost"', "agents.builtin.model", "is missing; write model = "),
+        ("[agents.acp]", "agents.acp.command", "is missing; write command = "),
+        ('[agents.offline]\nlane = "gpu"', "agents.offline.lane", "there is no lane 'gpu'"),
+        ('[agents]\ndefault = "ofline"', "agents.default", "did you mean offline?"),
+    ],
+)
+def test_an_agent_that_could_never_answer_is_found_by_a_check(
+    places: Places, text: str, key: str, advice: str
+) -> None:
+    places.user.write_text(text)
+    _, problems = inspect(str(places.cwd), places.environ, thorough=True)
+
+    (problem,) = problems
+    assert (problem.source, problem.key) == (str(places.user), key)
+    assert advice in problem.advice
+    places.load()  # whoever does not ask it need not care
+
+
+def test_agents_that_can_be_used_are_not_complained_about(places: Places) -> None:
+    places.user.write_text(
+        '[agents]\ndefault = "strong"\n[lanes]\ngpu = 1\n[agents.strong]\nbackend = "builtin"\nlane = "gpu"\n'
+        'model = "m"\nescalate = { model = "n", url = "u" }\npatience = 0.5\nbudget = { requests = 3 }\n'
+        '[agents.strong.mcp.x]\ncommand = "npx x"\nenv = { A = "b" }\n[agents.opencode]\n'
+        '[agents.claude]\nbackend = "command"\narguments = ["-v"]\npreset = "claude"\n'
+    )
+
+    assert inspect(str(places.cwd), places.environ, thorough=True)[1] == ()
+    assert check_file(str(places.user)) == ()
+    assert set(places.load().backends) == {"strong", "opencode", "claude"}
+
+
+def test_the_settings_of_every_backend_are_those_it_takes() -> None:
+    ours = {name: set(keys) for name, keys in backends.BACKENDS.items()}
+
+    assert backends.GROUP == agents.GROUP
+    assert list(ours) == list(agents.BUILT_IN)
+    assert ours["builtin"] | {"home"} == set(builtin._OURS)
+    assert ours["acp"] | {*backends.COMMON, "home"} == set(acp._SETTINGS)
+    assert ours["opencode"] == opencode.SETTINGS
+    assert ours["command"] == command.SETTINGS
+    assert tuple(command.PRESETS) == backends._PRESETS

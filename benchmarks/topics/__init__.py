@@ -7,7 +7,9 @@ from collections.abc import Callable
 from benchmarks.scale import Scale
 from benchmarks.table import Table
 
-NAMES = ("throughput", "latency", "memory", "capture", "start", "queries", "queue", "agents", "schedules")
+NAMES = (
+    "throughput", "latency", "memory", "capture", "start", "queries", "queue", "agents", "mcp", "schedules",
+)  # fmt: skip
 
 
 def measure(name: str, scale: Scale) -> list[Table]:

@@ -21,6 +21,7 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.usage import UsageLimits
 
+from benchmarks import warmth
 from benchmarks.figure import Bar, Figure
 from benchmarks.scale import Scale
 from benchmarks.spread import Spread
@@ -62,7 +63,8 @@ def measure(scale: Scale) -> list[Table]:
                 "at once, asks for its turn, and resolves links before it opens a file. The processor time "
                 "is that of the agent's process, without the model's.",
             ),
-        )
+        ),
+        warmth.measure(max(3, scale.starts // 4)),
     ]
 
 

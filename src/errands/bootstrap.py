@@ -26,12 +26,15 @@ if TYPE_CHECKING:
     from errands.config import Config
     from errands.engine.connected import Connected
     from errands.engine.loops import Loops
+    from errands.frontends.install.installation import Installation
     from errands.model.approval import Consent
     from errands.model.notice import Address
+    from errands.ports.agent import Agent
     from errands.ports.output import OutputPort
     from errands.stores.sqlite.repair import Repaired
 
 READY_WITHIN = 10.0  # seconds
+_AGENT_PARTS = ("errands.bootstrap", "errands.engine.replying", "errands.agents.builtin.rehearsal")
 _EXPORTER = "import sys; from errands.bootstrap import run_exporter; sys.exit(run_exporter(int(sys.argv[1])))"
 
 
@@ -84,11 +87,11 @@ def make_loops(home: Home, config: Config, *, is_after_reboot: bool) -> Loops:
     """Put the loops together; whoever runs them must hold the lock of the home."""
     from errands.engine.loops import Loops
     from errands.processes import bots, start_listener, start_sender
-    from errands.runners.pool import ShimPool
+    from errands.runners.router import make_runner
 
     return Loops(
         store=open_store(home, config),
-        runner=ShimPool(home.runs),
+        runner=make_runner(home.runs, lambda: _library(config), keep=config.agents.warm),
         home=home,
         config=config,
         clock=SystemClock(),
@@ -98,6 +101,15 @@ def make_loops(home: Home, config: Config, *, is_after_reboot: bool) -> Loops:
         kept=bots(home, config) if config.channels else (),
         is_after_reboot=is_after_reboot,
     )
+
+
+def _library(config: Config) -> list[str]:
+    """Name what the runs of built-in agents load sooner or later; a name that means nothing does no harm."""
+    from errands.config.backends import providers
+
+    names = sorted({"openai", "ollama", *providers(config.backends)})
+    parts = [f"pydantic_ai.{part}.{name}" for name in names for part in ("models", "providers")]
+    return [*_AGENT_PARTS, *parts]
 
 
 def run_daemon(home: Home | None = None) -> int:
@@ -177,6 +189,34 @@ def run_discord(home: Home, config: Config, name: str) -> int:
     return processes.run_discord(home, config, name)
 
 
+def agent_readiness(name: str, config: Config) -> str:
+    """Say why an agent could start; an error says why not."""
+    from errands.agents.readiness import ready
+
+    return ready(name, config.backends.get(name, {}))
+
+
+def drop_sessions() -> None:
+    """Have backends forget the sessions of tasks that were cleared."""
+    import asyncio
+    import logging
+
+    from errands.agents import make
+    from errands.engine.dropping import drop_all
+
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    home = open_home()
+    engine = open_engine(home, configuration.load(cwd="/"))
+
+    def agent(name: str, cwd: str) -> Agent:
+        return make(name, configuration.load(cwd=cwd).backends.get(name, {}), home.path)
+
+    try:
+        asyncio.run(drop_all(engine, agent))
+    finally:
+        engine.close()
+
+
 def start_daemon(home: Home) -> None:
     """Start the daemon in the background and return when it answers, or say why it does not."""
     os.makedirs(home.path, mode=0o700, exist_ok=True)
@@ -253,6 +293,43 @@ def repair_store(home: Home) -> Repaired:
         return repair(home.store, datetime.now(UTC).strftime("%Y%m%d-%H%M%S"))
     finally:
         lock.release()
+
+
+def serve_mcp(
+    dialect: str,
+    *,
+    http: str | None = None,
+    everything: bool = False,
+    environ: Mapping[str, str] = os.environ,
+) -> int:
+    """Serve the tools of a dialect to clients of the Model Context Protocol."""
+    try:
+        from errands.frontends.mcp.serving import serve
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing == "errands":
+            raise
+        raise BadValue(
+            f"`errands mcp` needs {missing}, which is not installed; "
+            "install it with: pip install 'errands[mcp]'"
+        ) from error
+    return serve(
+        dialect,
+        http=http,
+        everything=everything,
+        open_engine=open_engine,
+        ensure_held=ensure_held,
+        environ=environ,
+    )
+
+
+def installation(
+    client: str, *, environ: Mapping[str, str], project: str | None, dialect: str | None
+) -> Installation:
+    """Make what writes Errands into the files of a client, and takes it out again."""
+    from errands.frontends.install.installation import Installation
+
+    return Installation(client, environ=environ, project=project, dialect=dialect)
 
 
 def connect(

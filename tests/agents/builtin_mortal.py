@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from errands.agents.builtin import Builtin
-from errands.agents.builtin.models import model
 from errands.agents.builtin.project import Project
 from errands.model.record import evolve
 from errands.ports.agent import Activity, Call, Decision, Ran
@@ -89,21 +88,23 @@ def process(act: Callable[[], Any]) -> int:
 
 def sit_down(settings: dict[str, Any], folder: Path, text: str, step: int, *, again: bool) -> None:
     """Answer a prompt, or go on with it, until the end or the given step."""
-
-    async def sit() -> None:
-        desk = MortalDesk(folder / "desk", spec=evolve(SPEC, cwd=str(folder / "project")))
-        agent = Builtin({**settings, "home": str(folder)})
-        session = desk.session if again else await agent.open(desk)
-        desk.left = step
-        answer = await (agent.recover if again else agent.prompt)(session, text, desk)
-        (folder / "answer").write_text(answer.text)
-
     witnessed(folder / "project")
-    asyncio.run(sit())
+    asyncio.run(answer(settings, folder, text, step, again=again))
+
+
+async def answer(settings: dict[str, Any], folder: Path, text: str, step: int, *, again: bool) -> None:
+    desk = MortalDesk(folder / "desk", spec=evolve(SPEC, cwd=str(folder / "project")))
+    agent = Builtin({**settings, "home": str(folder)})
+    session = desk.session if again else await agent.open(desk)
+    desk.left = step
+    said = await (agent.recover if again else agent.prompt)(session, text, desk)
+    (folder / "answer").write_text(said.text)
 
 
 def main(settings: str, place: str, text: str) -> None:
-    model(json.loads(settings))  # loads once what all of them need
+    # Loads once what all of them need: the libraries put off much of their work to the first answer.
+    (Path(place) / "first" / "project").mkdir(parents=True)
+    asyncio.run(answer(json.loads(settings), Path(place) / "first", text, -1, again=False))
     step, ended = 0, -1
     while ended != 0:
         step += 1

@@ -161,6 +161,26 @@ def test_unknown_updates_are_no_part_of_a_transcript() -> None:
     assert transcript.pieces == []
 
 
+@pytest.mark.spec("S9", "S10")
+@pytest.mark.parametrize("can", [ALL, ("fork",)])
+async def test_a_history_that_is_too_long_is_not_copied_by_the_agent(
+    stage: Stage, can: tuple[str, ...]
+) -> None:
+    desk = stage.desk()
+    async with stage.agent(*can) as agent:
+        session = await agent.open(desk)
+        await agent.prompt(session, "RUN printf short", desk)
+        forked = await agent.fork(session, desk)
+        assert "it printed short" in (stage.home / f"{forked}.session").read_text()
+
+        again = stage.desk(run="tested-222222.2")
+        await agent.prompt(session, "RUN yes | head -c 4000 | tr -d '\\n'", again)
+        cut = await agent.fork(session, desk)
+        assert "yyy" not in (stage.home / f"{cut}.session").read_text()
+        told = (await agent.prompt(cut, "RECALL", stage.desk(run="other-222222.1"))).text
+        assert "[truncated: the first 1,500 of 2,000 characters]" in told
+
+
 @pytest.mark.spec("S8")
 async def test_what_was_posted_to_the_parent_is_known_in_the_fork(stage: Stage) -> None:
     for can in (ALL, ("load",), ("nothing",)):

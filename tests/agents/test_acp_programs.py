@@ -1,37 +1,66 @@
-"""The contract of an agent, kept by real programs: OpenCode and Claude Code, with a model for tests."""
+"""The contract of an agent, kept by real programs: OpenCode and Claude Code, with a model for tests.
+
+Starting such a program takes seconds, so all tests of one share a process; where a test wants another process
+it gets a new one, as after a crash.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from errands.agents.acp import Acp
 from errands.model.agent_errors import AgentUnavailable
 from errands.testing.contracts.agent import AgentContract
 from errands.testing.model_server import ModelServer
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.agent import Agent
+
 BIN = Path(__file__).parents[2] / "tools" / "node_modules" / ".bin"
 
 
+@pytest.mark.asyncio(loop_scope="class")
 class Program(AgentContract):
     factory = "errands.agents.acp:Acp"
     recall = "RECALL"
     soon = 10.0
     tool: str
+    folder: Path
+    model: ModelServer
+    shared: Agent
 
-    @pytest.fixture(autouse=True)
-    def _model(self, tmp_path: Path) -> Iterator[None]:
+    @pytest_asyncio.fixture(scope="class", loop_scope="class", autouse=True)
+    @classmethod
+    async def _program(cls, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[None]:
         if not BIN.exists():
             pytest.fail("the programs are not installed; run `make programs`")
-        self.folder = tmp_path / "program"
-        self.folder.mkdir()
-        with ModelServer() as self.model:
+        cls.folder = tmp_path_factory.mktemp("program")
+        with ModelServer() as cls.model:
+            cls.shared = cls().make()
             yield
+            await cls.shared.close()
+
+    @pytest.fixture(autouse=True)
+    def _unused(self) -> None:
+        self._is_first = True
+
+    @asynccontextmanager
+    async def agent(self) -> AsyncIterator[Agent]:
+        if self._is_first:
+            self._is_first = False
+            yield self.shared
+        else:
+            async with super().agent() as other:
+                yield other
 
     def running(self, line: str) -> str:
         return f"CALL {self.tool} {json.dumps({'command': line, 'description': 'Prove the contract'})}"
@@ -43,6 +72,7 @@ class Program(AgentContract):
     async def test_a_broken_model_is_never_an_answer(self, tmp_path: Path) -> None:
         """These programs try again for a long time, without a word; our patience ends before."""
         desk = self.desk(tmp_path)
+        before = len(self.model.asked)
         agent = Acp({**self.settings(), "patience": 4})
         try:
             session = await agent.open(desk)
@@ -50,7 +80,7 @@ class Program(AgentContract):
                 await agent.prompt(session, "FAIL 500", desk)
         finally:
             await agent.close()
-        assert len(self.model.asked) > 1
+        assert len(self.model.asked) - before > 1
 
     def surroundings(self) -> dict[str, str]:
         """An empty home, and none of our own settings."""

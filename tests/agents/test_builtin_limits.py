@@ -42,20 +42,24 @@ def breaking(
 @pytest.mark.spec("S15")
 @pytest.mark.trap(63)
 @pytest.mark.parametrize(
-    ("budget", "done"),
+    ("budget", "done", "words"),
     [
-        ({"requests": 2}, 2),
-        ({"tool_calls": 2}, 2),
-        ({"input_tokens": 25}, 2),
-        ({"output_tokens": 12}, 2),
-        ({"total_tokens": 40}, 2),
+        ({"requests": 2}, 2, "2 requests is used up (2)"),
+        ({"tool_calls": 2}, 2, "2 tool calls is used up (2)"),
+        ({"input_tokens": 25}, 2, "25 input tokens is used up (30)"),
+        ({"output_tokens": 12}, 2, "12 output tokens is used up (15)"),
+        ({"total_tokens": 40}, 2, "40 total tokens is used up (45)"),
     ],
 )
-async def test_a_run_stops_cleanly_at_its_budget(on: Stage, budget: dict[str, int], done: int) -> None:
+async def test_a_run_stops_cleanly_at_its_budget(
+    on: Stage, budget: dict[str, int], done: int, words: str
+) -> None:
     desk = on.sit_down(spec={"budget": budget})
 
-    with pytest.raises(BudgetExceeded, match="used up its budget"):
+    with pytest.raises(BudgetExceeded) as told:
         await on.ask(*commands(5))
+
+    assert str(told.value) == f"the budget of {words}"
 
     assert (on.project / "witness").read_text() == "".join(f"{n + 1}\n" for n in range(done))
     used = {name: desk.used(name) for name in ("requests", "tool_calls", "input_tokens", "output_tokens")}
@@ -73,7 +77,7 @@ async def test_a_run_stops_cleanly_at_its_budget(on: Stage, budget: dict[str, in
 async def test_money_is_a_budget_where_prices_are_known(on: Stage) -> None:
     on.sit_down(spec={"budget": {"cost_microdollars": 10_000}})
 
-    with pytest.raises(BudgetExceeded, match="cost"):
+    with pytest.raises(BudgetExceeded, match=r"^the budget of 10000 microdollars is used up \(\d+\)$"):
         await on.ask("USE 100000 1000", *commands(5), model="openai-chat:gpt-4o")
 
     assert len(on.model.asked) == 1

@@ -73,7 +73,7 @@ def test_a_task_fails_at_its_budget(client: Engine) -> None:
     view = finished(client, task.id)
     assert view.state == "failed"
     assert view.latest.failure == "budget"
-    assert "request_limit of 2" in (view.latest.error or "")
+    assert view.latest.error == "the budget of 2 requests is used up (2)"
 
 
 @pytest.mark.spec("A8", "S14")
@@ -99,6 +99,16 @@ def test_a_held_call_goes_on_when_it_is_allowed_after_its_process_was_killed(cli
     assert view.agent is not None
     assert "'Dear reader'" in (view.agent.answer or "")
     assert Path("letter.txt").read_text() == "Dear reader"
+    assert (view.agent.tool_calls, view.agent.usage["requests"]) == (2, 3)
+    names = [span.name for span in client.tracing.tree(task.id) if "background" not in span.name]
+    assert sorted(names) == [
+        "chat fake",
+        "chat fake",
+        "chat fake",
+        "execute_tool command",
+        "execute_tool write_file",
+        "invoke_agent builtin",
+    ]
 
 
 @pytest.mark.fault("F47")

@@ -100,6 +100,25 @@ async def test_files_are_written_read_listed_and_searched(on: Stage) -> None:
     assert [each.failed for each in on.desk.notes if each.kind == "tool_end"] == [False] * 4 + [True] * 3
 
 
+async def test_a_model_may_speak_the_younger_protocol_of_openai(on: Stage) -> None:
+    answer = await on.ask(call("command", line="echo marmalade"), "SAY done", model="openai-responses:fake")
+
+    assert answer.text == "done"
+    assert {each.path for each in on.model.asked} == {"/v1/responses"}
+    assert '"output": "marmalade\\n"' in on.model.asked[-1].text
+    assert answer.usage["input_tokens"] == 20
+
+
+@pytest.mark.spec("R4")
+@pytest.mark.parametrize("path", ["../secret", "/etc/motd", "\0"])
+async def test_nobody_is_asked_about_a_file_that_cannot_be_written(on: Stage, path: str) -> None:
+    await on.ask(call("write_file", path=path, content="x"), call("write_file", path="inside", content="x"))
+
+    assert on.results()[0].startswith("This call was not carried out: ")
+    assert [each.arguments["path"] for each in on.desk.asked] == ["inside"]
+    assert (on.project / "inside").read_text() == "x"
+
+
 @pytest.mark.spec("R4")
 async def test_what_is_remembered_outlives_the_run_and_stays_in_its_project(on: Stage) -> None:
     await on.ask(call("memory_set", name="pipeline", value="green"), call("memory_get", name="weather"))

@@ -55,10 +55,24 @@ async def test_a_program_that_is_told_the_model_alone_reads_the_prompt(tmp_path:
 
 async def test_what_a_prompt_says_is_not_filled_in(tmp_path: Path) -> None:
     desk = desk_in(tmp_path, model="tiny")
-    agent = Command({"command": ["printf", "%s", "{prompt}"]})
+    agent = Command({"command": ["printf", "%s|%s", "{model}", "{prompt}"]})
     session = await agent.open(desk)
 
-    assert (await agent.prompt(session, "what is {model}?", desk)).text == "what is {model}?"
+    assert (await agent.prompt(session, "what is {model}?", desk)).text == "tiny|what is {model}?"
+
+
+@pytest.mark.parametrize(
+    ("choice", "why"), [({"model": "tiny"}, "not told which model"), ({"tools": ("web",)}, "its own tools")]
+)
+async def test_a_choice_that_the_program_would_never_hear_of_is_refused(
+    tmp_path: Path, choice: dict[str, Any], why: str
+) -> None:
+    desk = desk_in(tmp_path, **choice)
+    agent = Command({"command": "cat"})
+    session = await agent.open(desk)
+
+    with pytest.raises(AgentError, match=why):
+        await agent.prompt(session, "hello", desk)
 
 
 async def test_it_runs_in_the_directory_of_the_task_with_its_environment(tmp_path: Path) -> None:
@@ -132,7 +146,7 @@ async def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
     agent = Command({"command": "no-such-program"})
     session = await agent.open(desk)
 
-    with pytest.raises(AgentUnavailable, match="no-such-program cannot be started: No such file"):
+    with pytest.raises(AgentUnavailable, match="no-such-program cannot be started: there is no such"):
         await agent.prompt(session, "hello", desk)
 
 
@@ -189,7 +203,14 @@ async def test_recovery_gives_an_answer_that_was_kept_and_sends_what_was_not_sen
     assert (tmp_path / "witness").read_text() == "x\n"
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give programs little time between the polite signal and the last one."""
+    monkeypatch.setattr("errands.agents.command.process.GRACE", 0.5)
+
+
 @pytest.mark.trap(64)
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("how", ["cancel", "abort"])
 async def test_all_that_the_program_started_ends_with_the_prompt(tmp_path: Path, how: str) -> None:
     desk = desk_in(tmp_path)
@@ -213,6 +234,7 @@ async def test_all_that_the_program_started_ends_with_the_prompt(tmp_path: Path,
 
 
 @pytest.mark.trap(64)
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("how", ["cancel", "abort"])
 async def test_a_program_that_is_given_up_while_it_starts_is_not_left_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str

@@ -1,20 +1,23 @@
-"""The model for tests does what prompts tell it to, in both protocols, and breaks when told to."""
+"""The model for tests does what prompts tell it to, in all protocols, and breaks when told to."""
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from http.client import IncompleteRead, RemoteDisconnected
 from typing import Any
 
+import openai
 import pytest
 
 from errands.testing.model_server import ModelServer
 
 TOOL = {"type": "function", "function": {"name": "shell", "parameters": {}}}
-PATHS = {"openai": "/v1/chat/completions", "anthropic": "/v1/messages"}
+PATHS = {"openai": "/v1/chat/completions", "responses": "/v1/responses", "anthropic": "/v1/messages"}
 
 
 @pytest.fixture
@@ -32,7 +35,8 @@ def ask(model: ModelServer, path: str, *messages: Any, stream: bool = False, off
     """Send a conversation; give the answer's object, or the objects of its stream."""
     said = [{"role": "user", "content": each} if isinstance(each, str) else each for each in messages]
     tools = [] if not offer else [TOOL if "chat" in path else {"name": "shell", "input_schema": {}}]
-    body = {"model": "fake", "messages": said, "stream": stream, "tools": tools}
+    said_as = "input" if "responses" in path else "messages"
+    body = {"model": "fake", said_as: said, "stream": stream, "tools": tools}
     request = urllib.request.Request(model.url + path, json.dumps(body).encode(), method="POST")
     with urllib.request.urlopen(request, timeout=10) as answer:
         if not stream:
@@ -45,6 +49,8 @@ def ask(model: ModelServer, path: str, *messages: Any, stream: bool = False, off
 def words(answer: Any) -> str:
     if "choices" in answer:
         return str(answer["choices"][0]["message"]["content"])
+    if "output" in answer:
+        return "".join(part["text"] for item in answer["output"] for part in item["content"])
     return "".join(block.get("text", "") for block in answer["content"])
 
 
@@ -52,6 +58,9 @@ def call(answer: Any) -> tuple[str, Any]:
     if "choices" in answer:
         (found,) = answer["choices"][0]["message"]["tool_calls"]
         return found["function"]["name"], json.loads(found["function"]["arguments"])
+    if "output" in answer:
+        (item,) = answer["output"]
+        return item["name"], json.loads(item["arguments"])
     (block,) = answer["content"]
     return block["name"], block["input"]
 
@@ -59,6 +68,8 @@ def call(answer: Any) -> tuple[str, Any]:
 def result(path: str, text: str) -> dict[str, Any]:
     if "chat" in path:
         return {"role": "tool", "tool_call_id": "c", "content": text}
+    if "responses" in path:
+        return {"type": "function_call_output", "call_id": "c", "output": text}
     return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": text}]}
 
 
@@ -73,6 +84,11 @@ def test_a_stream_says_the_same(model: ModelServer, path: str) -> None:
     if "chat" in path:
         text = "".join(each["choices"][0]["delta"].get("content", "") for each in pieces if each["choices"])
         assert pieces[-1]["usage"] == {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+    elif "responses" in path:
+        text = "".join(each["delta"] for each in pieces if each["type"] == "response.output_text.delta")
+        assert [each["sequence_number"] for each in pieces] == list(range(len(pieces)))
+        assert words(pieces[-1]["response"]) == text
+        assert pieces[-1]["response"]["usage"]["total_tokens"] == 15
     else:
         text = "".join(
             each["delta"].get("text", "") for each in pieces if "index" in each and "delta" in each
@@ -101,15 +117,44 @@ def test_it_recalls_what_stands_before_the_prompt(model: ModelServer, path: str)
 def test_it_recalls_all_of_it(model: ModelServer, path: str) -> None:
     prompt = 'CALL shell {"command": "ls"}'
     asked = ask(model, path, prompt)
-    said = (
-        asked["choices"][0]["message"]
-        if "chat" in path
-        else {"role": "assistant", "content": asked["content"]}
-    )
+    if "chat" in path:
+        said = asked["choices"][0]["message"]
+    elif "responses" in path:
+        (said,) = asked["output"]
+    else:
+        said = {"role": "assistant", "content": asked["content"]}
 
     answer = words(ask(model, path, prompt, said, result(path, "plum"), "RECALL"))
 
     assert answer == f'{prompt}\nshell {{"command": "ls"}}\nplum'
+
+
+def test_the_library_of_openai_understands_a_stream_of_responses(model: ModelServer) -> None:
+    client = openai.OpenAI(base_url=model.openai_url, api_key="none", max_retries=0)
+    tool: Any = {"type": "function", "name": "shell", "parameters": {}, "strict": False}
+    prompt = 'CALL shell {"command": "ls"}\nSAY done'
+
+    with client.responses.stream(model="fake", input=prompt, tools=[tool]) as stream:
+        (called,) = stream.get_final_response().output
+    assert called.type == "function_call"
+    assert (called.name, called.arguments) == ("shell", '{"command": "ls"}')
+
+    given: Any = {"type": "function_call_output", "call_id": called.call_id, "output": "a"}
+    history: Any = [{"role": "user", "content": prompt}, called.to_dict(), given]
+    with client.responses.stream(model="fake", input=history, tools=[tool]) as stream:
+        assert stream.get_final_response().output_text == "done"
+    client.close()
+
+
+def test_its_help_says_how_to_steer_it_and_how_to_reach_it() -> None:
+    told = subprocess.run(
+        [sys.executable, "-m", "errands.testing.model_server", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    for words in ("CALL tool", "RECALL", "FAIL cut 2", "/v1/responses", "ANTHROPIC_BASE_URL", "--log FILE"):
+        assert words in told
 
 
 def test_reminders_of_a_program_are_no_prompt(model: ModelServer) -> None:

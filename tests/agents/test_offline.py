@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from errands.agents.offline import INTRODUCTION, commands
+from errands.bootstrap import open_engine
+from errands.model.draft import Draft
 from errands.testing.contracts.agent import AgentContract
+
+HEAVY = ("pydantic", "pydantic_ai", "pydantic_core", "httpx", "openai", "anthropic", "acp", "mcp")
 
 
 class TestOffline(AgentContract):
@@ -60,3 +67,21 @@ class TestOffline(AgentContract):
 )
 def test_commands_are_found_by_their_quotes(prompt: str, found: list[str]) -> None:
     assert commands(prompt) == found
+
+
+@pytest.mark.spec("R5")
+def test_its_process_loads_nothing_that_only_other_agents_need() -> None:
+    engine = open_engine()
+    task = engine.submit(Draft(prompt="hello", agent="offline"))
+    ran = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "errands.agents"],
+        env={**os.environ, "ERRANDS_RUN_ID": task.latest.id},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert INTRODUCTION in ran.stdout
+    loaded = {line.rpartition("|")[2].strip() for line in ran.stderr.splitlines() if "|" in line}
+    assert "errands.agents.offline" in loaded
+    assert [name for name in sorted(loaded) if name.partition(".")[0] in HEAVY] == []
+    engine.close()

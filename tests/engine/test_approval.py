@@ -93,7 +93,7 @@ async def test_the_owner_of_a_proposal_is_told_once_and_the_notice_carries_no_co
     # Nothing that a notice or an agent can say counts as an answer.
     for by, door in (
         ("ada", "notice"),
-        ("ada", "mcp"),
+        ("ada", "toolset"),
         ("", "terminal"),
         ("run x.1", "cli"),
         ("judge", "cli"),

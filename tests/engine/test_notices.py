@@ -7,13 +7,14 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 import pytest
 
 from errands.bootstrap import open_engine
 from errands.engine.home import Home
 from errands.model.draft import Draft
-from errands.testing.engines import TestEngine, embedded
+from errands.testing.engines import WITHIN, TestEngine, embedded
 
 
 @pytest.mark.trap(2)
@@ -119,3 +120,15 @@ async def test_a_notice_is_bounded_whatever_the_task_is_called(engine: TestEngin
     assert len(notice.body) < 1500
     assert told["command"].endswith("…")
     assert told["description"].endswith("…")
+
+
+@pytest.mark.spec("S7")
+async def test_the_notice_of_a_command_that_is_waited_for_is_kept_back_a_moment(engine: TestEngine) -> None:
+    task = await engine.submit("sleep 0.1", parent="chat", owner="chat")
+    await engine.expect(task.latest.id)
+    await engine.wait(task.id, timeout=WITHIN)
+    assert await engine.take_notices("chat") == []
+    with engine.engine.store as store:
+        later = engine.now() + timedelta(seconds=3)
+        (notice,) = store.take_inbox("chat", reader="test", now=later, limit=9)
+    assert notice.run_id == task.latest.id

@@ -36,13 +36,13 @@ async def test_a_finished_task_is_kept_for_a_week_and_then_removed_with_its_file
     task = await engine.finished("echo hello")
     clock = HandClock(datetime.now(UTC))
     clock.turn(timedelta(days=6, hours=23))
-    assert janitor(engine.engine, clock).sweep() == 0
+    assert await janitor(engine.engine, clock).sweep() == 0
     clock.turn(timedelta(hours=2))
 
-    assert janitor(engine.engine, clock, **{"retention.enabled": "false"}).sweep() == 0
-    assert janitor(engine.engine, clock, **{"retention.keep": "30d"}).sweep() == 0
+    assert await janitor(engine.engine, clock, **{"retention.enabled": "false"}).sweep() == 0
+    assert await janitor(engine.engine, clock, **{"retention.keep": "30d"}).sweep() == 0
     assert await engine.text(task.id) == "hello\n"
-    assert janitor(engine.engine, clock).sweep() == 1
+    assert await janitor(engine.engine, clock).sweep() == 1
     assert not os.path.exists(home.run(task.latest.id))
     with pytest.raises(NotFound):
         await engine.get(task.id)
@@ -56,7 +56,7 @@ async def test_running_and_pending_tasks_and_those_of_a_session_are_never_remove
     clock = HandClock(datetime.now(UTC))
     clock.turn(timedelta(days=400))
 
-    assert janitor(engine.engine, clock).sweep() == 0
+    assert await janitor(engine.engine, clock).sweep() == 0
     assert {view.id for view in await engine.list()} == {running.id, pending.id, owned.id}
 
 
@@ -85,7 +85,7 @@ async def test_a_sweep_that_fails_is_tried_again(home: Home, monkeypatch: pytest
     monkeypatch.setattr(loops, "SWEEP", 0.02)
     sweeps = []
 
-    def sweep(self: Janitor) -> int:
+    async def sweep(self: Janitor) -> int:
         sweeps.append(self)
         raise FileNotFoundError("somebody else removed it")
 
@@ -102,7 +102,7 @@ async def test_what_was_told_long_ago_is_forgotten_and_what_was_not_is_kept(engi
     clock = HandClock(datetime.now(UTC))
     clock.turn(timedelta(days=8))
     sweeper = janitor(engine.engine, clock)
-    while sweeper.sweep():
+    while await sweeper.sweep():
         pass
 
     assert len(await engine.take_notices("untold")) == 1
@@ -140,7 +140,7 @@ async def test_a_directory_that_may_be_about_to_get_an_owner_is_left_alone(
     for name in ("old-222222.1", "no-run-at-all", task.latest.id):
         os.utime(home.run(name), (long_ago, long_ago))
 
-    assert janitor(engine.engine, HandClock(datetime.now(UTC))).sweep_orphans() == 2
+    assert await janitor(engine.engine, HandClock(datetime.now(UTC))).sweep_orphans() == 2
     assert sorted(os.listdir(home.runs)) == sorted([task.latest.id, "young-222222.1"])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import threading
 from datetime import timedelta
 from pathlib import Path
@@ -13,7 +14,6 @@ import pytest
 from errands.bootstrap import open_engine
 from errands.engine.engine import Engine
 from errands.engine.home import Home
-from errands.model.action import Prompt
 from errands.model.agent_errors import NotResumable, SessionGone, UnknownAgent
 from errands.model.draft import Draft
 from errands.model.errors import BadValue, ErrandsError, NotFound
@@ -143,12 +143,11 @@ async def test_of_fifty_resumes_at_once_one_wins(engine: TestEngine, project: Pr
 async def test_a_failed_resume_keeps_the_earlier_result_and_can_be_tried_again(
     engine: TestEngine, project: Project
 ) -> None:
-    task = await engine.answered("`echo marmalade`", cwd=project.path)
-    await engine.resume(task.id, "`./deed x 30`")
-    await until(project.deeds)
-    await engine.cancel(task.id)
+    task = await engine.answered("`echo marmalade`", cwd=project.path, budget={"tool_calls": 1})
+    await engine.resume(task.id, "`./deed x` `./deed y`")
     failed = await engine.wait(task.id, timeout=WITHIN)
-    assert failed.state == "cancelled"
+    assert (failed.state, failed.latest.failure) == ("failed", "budget")
+    assert project.deeds() == ["x"]
     assert "marmalade" in (await engine.get(task.id)).details["result"]  # type: ignore[index]
 
     await engine.resume(task.id, "what was said?")
@@ -195,28 +194,17 @@ async def test_fork_and_resume_together_are_refused_and_nothing_is_made(engine: 
     assert len(await engine.list()) == 1
 
 
-@pytest.mark.trap(58)
-async def test_a_resume_has_the_specification_of_the_launch(engine: TestEngine, project: Project) -> None:
-    task = await engine.answered(
-        "`pwd`",
-        cwd=project.path,
-        description="look around",
-        model="m",
-        tools=("command",),
-        budget={"requests": 3},
-        timeout=60,
-        env={"A": "b"},
-    )
-    before = engine.engine.store.task(task.id)
-    await engine.resume(task.id, "`pwd`")
-    done = await engine.wait(task.id, timeout=WITHIN)
-    after = engine.engine.store.task(task.id)
-    assert after.action == before.action
-    assert isinstance(after.action, Prompt)
-    assert after.action.tools == ("command",)
-    assert after.limits == before.limits
-    assert done.agent is not None
-    assert project.path in (done.agent.answer or "")
+async def test_whoever_watches_an_agent_sees_that_it_waits_for_a_yes(
+    engine: TestEngine, project: Project
+) -> None:
+    task = await engine.ask("`touch x`", cwd=project.path)
+    async with asyncio.timeout(WITHIN):
+        async for view in engine.watch(task.id):
+            if view.agent is not None and view.agent.waiting == "approval":
+                break
+    await engine.approve(task.id, by="ada")
+    assert (await engine.wait(task.id, timeout=WITHIN)).state == "completed"
+    assert Path(project.path, "x").exists()
 
 
 @pytest.mark.spec("L10")
@@ -288,11 +276,25 @@ async def test_an_agent_nobody_knows_is_refused(engine: TestEngine) -> None:
 
 @pytest.mark.trap(63)
 async def test_agents_below_agents_end_somewhere(client: Engine) -> None:
-    deepest = client.config.agents.depth
-    environ = {"ERRANDS_DEPTH": str(deepest - 1), "PATH": "/bin"}
-    client.submit(Draft(prompt="hello", environ=environ))
+    environ = {"PATH": "/bin"}
+    for depth in range(client.config.agents.depth + 1):
+        agent = client.submit(Draft(prompt="hello", environ=environ))
+        assert (client.get(agent.id).details or {})["depth"] == depth
+        # What an agent starts asks the next one, or has a command of its own do so.
+        command = client.submit(Draft(command="true", created_by=f"run {agent.latest.id}"))
+        below = client.submit(Draft(command="true", environ={"ERRANDS_RUN_ID": command.latest.id}))
+        environ = {"ERRANDS_RUN_ID": below.latest.id, "PATH": "/bin"}
     with pytest.raises(BadValue, match=r"agents\.depth"):
-        client.submit(Draft(prompt="hello", environ={**environ, "ERRANDS_DEPTH": str(deepest)}))
+        client.submit(Draft(prompt="hello", environ=environ))
+
+
+@pytest.mark.trap(63)
+async def test_a_command_cannot_say_that_it_stands_less_deep(engine: TestEngine, project: Project) -> None:
+    ask = f"{sys.executable} -m errands ask -q hello"
+    Path(project.path, "deed").write_text(f"#!/bin/sh\nenv ERRANDS_RUN_ID=nobody-222222.1 {ask}\n")
+    above = await engine.answered("`./deed x`", cwd=project.path)
+    (below,) = [each for each in await engine.list() if each.agent is not None and each.id != above.id]
+    assert ((await engine.get(below.id)).details or {})["depth"] == 1
 
 
 @pytest.mark.trap(63)

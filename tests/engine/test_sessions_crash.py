@@ -45,13 +45,23 @@ def waiting(engine: Engine, task_id: str) -> str | None:
 async def test_a_killed_agent_goes_on_and_repeats_nothing(engine: TestEngine, project: Project) -> None:
     task = await engine.ask(THREE, cwd=project.path)
     await until(lambda: "b" in project.deeds())
+    await until(lambda: waiting(engine.engine, task.id) == "task")
     os.kill(await until(lambda: engine.engine.store.view(task.id).latest.pid or 0), signal.SIGKILL)
+    killed_at = engine.engine.clock.now()
     done = await engine.wait(task.id, timeout=WITHIN)
     assert done.state == "completed"
     assert done.latest.attempt == 2
     assert project.deeds() == ["a", "b", "c"]
     assert done.agent is not None
     assert [f"did {each}" in (done.agent.answer or "") for each in "abc"] == [True] * 3
+    assert (done.agent.tool_calls, done.agent.tools) == (3, ("command",) * 3)
+    begun = [each for each in engine.engine.events(task.id) if each.name == "tool"]
+    assert len(begun) == 3
+    started, completed = done.latest.started_at, done.latest.completed_at
+    assert started is not None
+    assert completed is not None
+    assert started < killed_at
+    assert done.latest.elapsed == pytest.approx((completed - started).total_seconds(), abs=0.2)
     assert "output.1.log" in engine.engine.files(done.latest.id)
 
 

@@ -14,6 +14,7 @@ import pytest
 
 import errands
 from errands.engine.desk import RunDesk
+from errands.engine.engine import Engine
 from errands.engine.gate import Gate
 from errands.engine.home import Home
 from errands.model.view import View, as_json
@@ -55,6 +56,64 @@ async def test_a_command_that_needs_a_person_is_held_until_one_answers(
 
     assert (await engine.wait(task.id, timeout=WITHIN)).state == "completed"
     assert Path(project.path, "x").exists()
+
+
+@pytest.mark.spec("L5", "L10")
+async def test_of_several_waits_the_last_one_ends_the_absence(
+    engine: TestEngine, project: Project, asking: Engine
+) -> None:
+    desk = await held(engine, project, asking)
+    task_id = desk.run.rpartition(".")[0]
+    await desk.sit_down()
+    slow = asyncio.create_task(desk.command("c1", "touch x"))
+    (child,) = await until(lambda: proposed(engine))
+    quick = asyncio.create_task(desk.command("c2", "touch y"))
+    other = await until(lambda: [each for each in proposed(engine) if each.id != child.id])
+    await until(lambda: waiting(engine, task_id) == "approval")
+
+    engine.engine.reject(other[0].id, by="ada", door="cli")
+    assert (await asyncio.wait_for(quick, WITHIN)).state == "rejected"
+    assert waiting(engine, task_id) == "approval"
+
+    engine.engine.reject(child.id, by="ada", door="cli")
+    assert (await asyncio.wait_for(slow, WITHIN)).state == "rejected"
+    assert waiting(engine, task_id) is None
+
+
+async def test_whoever_gives_up_waiting_gets_its_slot_all_the_same(
+    engine: TestEngine, project: Project
+) -> None:
+    desk = await held(engine, project)
+    task_id = desk.run.rpartition(".")[0]
+    await desk.sit_down()
+    asking = asyncio.create_task(desk.allow(CALL))
+    await until(lambda: waiting(engine, task_id) == "approval")
+    asking.cancel()
+    await asyncio.wait([asking])
+    await until(lambda: waiting(engine, task_id) is None)
+
+
+async def test_whoever_waits_for_a_person_leaves_the_store_alone(
+    engine: TestEngine, project: Project, asking: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = await held(engine, project, asking)
+    task_id = desk.run.rpartition(".")[0]
+    await desk.sit_down()
+    running = asyncio.create_task(desk.command("c1", "touch x"))
+    await until(lambda: waiting(engine, task_id) == "approval")
+    looks: list[Query] = []
+    views = asking.store.views
+
+    def counted(query: Query) -> list[View]:
+        looks.append(query)
+        return views(query)
+
+    monkeypatch.setattr(asking.store, "views", counted)
+    await asyncio.sleep(1.3)
+    assert len(looks) <= 2  # when it begins to listen
+    (child,) = proposed(engine)
+    engine.engine.reject(child.id, by="ada", door="cli")
+    assert (await asyncio.wait_for(running, WITHIN)).state == "rejected"
 
 
 @pytest.mark.spec("A8")
@@ -213,11 +272,11 @@ async def test_an_agent_is_told_what_it_does(engine: TestEngine, project: Projec
 CALL = Call(id="c1", tool="write_file", arguments={"path": "x", "text": "hello"})
 
 
-async def held(engine: TestEngine, project: Project) -> RunDesk:
+async def held(engine: TestEngine, project: Project, sitting: Engine | None = None) -> RunDesk:
     """A desk at which nobody else sits: its agent's run is over for this process, and lives for the store."""
     task = await engine.ask("`sleep 60`", cwd=project.path)
     await until(lambda: waiting(engine, task.id) == "task")
-    return RunDesk(engine.engine, task.latest.id, unheld=lambda: None)
+    return RunDesk(sitting or engine.engine, task.latest.id, unheld=lambda: None)
 
 
 @pytest.mark.spec("A8")

@@ -198,6 +198,7 @@ CREATE TRIGGER count_removed AFTER DELETE ON runs WHEN old.completed_at IS NOT N
     UPDATE counts SET n = n - 1 WHERE state = old.state;
 END;
 CREATE INDEX tasks_by_parent ON tasks (parent, seq) WHERE parent IS NOT NULL;
+CREATE INDEX tasks_by_run ON tasks (created_by, seq) WHERE created_by >= 'run ' AND created_by < 'run!';
 CREATE TABLE sessions (
     seq         INTEGER PRIMARY KEY,
     task        INTEGER NOT NULL REFERENCES tasks (seq) ON DELETE CASCADE,
@@ -281,4 +282,17 @@ CREATE TABLE signals (
 );
 CREATE INDEX signals_unheard ON signals (task, seq) WHERE run IS NULL;
 CREATE INDEX tasks_standing ON tasks (state, seq) WHERE standing IS NOT NULL;
+CREATE TABLE remnants (
+    seq     INTEGER PRIMARY KEY,
+    agent   TEXT NOT NULL,
+    name    TEXT NOT NULL,
+    cwd     TEXT NOT NULL,
+    tries   INTEGER NOT NULL DEFAULT 0,
+    next_at INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE spans (
+    id  TEXT PRIMARY KEY,
+    run INTEGER NOT NULL REFERENCES runs (seq) ON DELETE CASCADE
+) WITHOUT ROWID;
+CREATE INDEX spans_by_run ON spans (run);
 COMMIT;

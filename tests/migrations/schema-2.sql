@@ -288,5 +288,19 @@ CREATE TABLE refusals (
     text TEXT NOT NULL
 );
 CREATE INDEX refusals_by_time ON refusals (at);
+CREATE TABLE remnants (
+    seq     INTEGER PRIMARY KEY,
+    agent   TEXT NOT NULL,
+    name    TEXT NOT NULL,
+    cwd     TEXT NOT NULL,
+    tries   INTEGER NOT NULL DEFAULT 0,
+    next_at INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE spans (
+    id  TEXT PRIMARY KEY,
+    run INTEGER NOT NULL REFERENCES runs (seq) ON DELETE CASCADE
+) WITHOUT ROWID;
+CREATE INDEX spans_by_run ON spans (run);
+CREATE INDEX tasks_by_run ON tasks (created_by, seq) WHERE created_by >= 'run ' AND created_by < 'run!';
 COMMIT;
 PRAGMA user_version = 2;

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 import pytest
 
 from errands.model.fork import PREAMBLE
 from errands.model.view import View
-from errands.testing.engines import WITHIN, embedded
+from errands.testing.engines import WITHIN, embedded, until
 from errands.testing.model_server import ModelServer
 from tests.real.programs import claude_env, program
 
@@ -65,6 +67,29 @@ async def test_a_prompt_is_answered_resumed_and_forked(configured: Path, own_hom
         assert second.agent is not None
         assert second.agent.resume_count == 1
         assert second.agent.usage["input_tokens"] > 0
+
+
+@pytest.mark.spec("S1", "O14")
+@pytest.mark.parametrize("agent", ["claude", "opencode"])
+async def test_a_cleared_task_takes_its_session_along(
+    configured: Path, own_home: Path, tmp_path: Path, opencode: str, agent: str
+) -> None:
+    def is_kept(session: str) -> bool:
+        if agent == "claude":
+            return any((tmp_path / "claude").rglob(f"{session}.jsonl"))
+        try:
+            with urllib.request.urlopen(f"{opencode}/session/{session}", timeout=10):
+                return True
+        except urllib.error.HTTPError as error:
+            return error.code != 404
+
+    async with embedded(str(own_home)) as engine:
+        asked = await engine.ask("SAY marmalade", agent=agent, cwd=str(configured))
+        await engine.wait(asked.id, timeout=WITHIN * 2)
+        session = ((await engine.get(asked.id)).details or {})["session"]
+        assert is_kept(session)
+        await engine.clear(asked.id)
+        await until(lambda: not is_kept(session))
 
 
 @pytest.mark.spec("S3")

@@ -1,14 +1,22 @@
-"""Scenarios are told to an engine that is embedded in the test."""
+"""Scenarios are told to an engine that is embedded in the test, or to a dialect of it."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
+from errands.model.states import OPEN
 from errands.testing.engines import TestEngine, embedded
+from errands.testing.speaker import Stage
 from tests.engine.agents import Project
+
+from .carriers import WAYS
+
+_sessions = itertools.count(1)
 
 
 @pytest.fixture
@@ -20,3 +28,25 @@ async def engine(own_home: Path) -> AsyncIterator[TestEngine]:
 @pytest.fixture
 def project(tmp_path: Path, own_home: Path) -> Project:
     return Project(tmp_path / "project", Path(f"{own_home}-config"))
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=list(WAYS))
+async def stage(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Stage]:
+    """One engine and one way to it for all the scenarios of a module; nobody has consented to anything."""
+    folder = tmp_path_factory.mktemp("stage")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+        patch.chdir(folder)
+        async with embedded(str(folder / "home"), yes=False) as engine, WAYS[request.param](engine) as way:
+            yield Stage(engine, way, folder)
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def session(stage: Stage) -> AsyncIterator[str]:
+    """A session of its own for every test, which sees its own tasks alone; what it leaves is cancelled."""
+    session = f"chat-{next(_sessions)}"
+    yield session
+    left = await stage.engine.list(states=OPEN, parent=session)
+    await stage.engine.cancel(*(view.id for view in left))

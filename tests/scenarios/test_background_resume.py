@@ -32,6 +32,22 @@ async def test_only_completed_tasks_can_be_resumed(engine: TestEngine, project: 
     )
 
 
+@pytest.mark.spec("S3", "S5")
+async def test_a_resume_that_was_cancelled_leaves_a_cancelled_task(
+    engine: TestEngine, project: Project
+) -> None:
+    task = await engine.answered("hello", cwd=project.path)
+    await engine.resume(task.id, "`./deed x 60`")
+    await until(project.deeds)
+    await engine.cancel(task.id)
+    assert (await engine.wait(task.id, timeout=WITHIN)).state == "cancelled"
+    with pytest.raises(ErrandsError) as refused:
+        await engine.resume(task.id, "go on")
+    assert str(refused.value) == (
+        "Cannot resume task: status is 'cancelled'. Only completed tasks can be resumed."
+    )
+
+
 @pytest.mark.spec("S3", "S6")
 async def test_a_task_is_resumed_while_its_follow_up_is_processed(
     engine: TestEngine, project: Project

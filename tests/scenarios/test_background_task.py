@@ -11,7 +11,7 @@ from errands.model.agent_errors import NotResumable, SessionGone
 from errands.model.errors import BadValue, StillLive
 from errands.model.fork import PREAMBLE
 from errands.model.session import Session
-from errands.model.view import View, as_json
+from errands.model.view import View, as_json, exit_code
 from errands.ports.store import Query
 from errands.testing.engines import WITHIN, TestEngine, until
 from tests.engine.agents import Project
@@ -90,7 +90,10 @@ async def test_track_resumed_status(engine: TestEngine, project: Project) -> Non
     task = await engine.answered("hello", cwd=project.path)
     await engine.resume(task.id, "`./deed x 1`")
     await until(project.deeds)
-    assert as_json(await engine.get(task.id))["resumed"] is True
+    shown = as_json(await engine.get(task.id))
+    assert (shown["state"], shown["run_state"], shown["resumed"]) == ("resumed", "running", True)
+    assert exit_code(await engine.get(task.id)) == 124
+    assert [each.id for each in await engine.list(states=("resumed",))] == [task.id]
     done = await engine.wait(task.id, timeout=WITHIN)
     assert (done.state, done.is_resumed) == ("completed", False)
 

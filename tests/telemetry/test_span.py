@@ -109,9 +109,10 @@ def test_an_agent_has_its_requests_and_its_tools_beneath() -> None:
     agent = AgentView(name="builtin", model="llama")
     events = [
         event("queued", 0),
-        event("usage", 2, input_tokens=10, output_tokens=5),
+        event("usage", 2, requests=1, input_tokens=10, output_tokens=5),
         event("tool", 2.5, call="c1", name="shell"),
         event("tool_end", 3, call="c1", name="shell", failed=True),
+        event("usage", 3, output_tokens=7),  # told afterwards: no request of its own
         event("tool", 4, call="c2", name="read"),
     ]
     spans = spans_of(view(run(), kind="agent", agent=agent), events, None)
@@ -134,7 +135,7 @@ def test_events_that_say_nothing_sensible_do_no_harm() -> None:
     broken = [evolve(event("tool", 2), detail="no JSON"), evolve(event("usage", 3), detail="[1]")]
     spans = spans_of(view(run(), kind="agent", agent=AgentView(name="acp")), broken, None)
 
-    assert names(spans)[2:] == ["invoke_agent acp", "chat", "execute_tool "]
+    assert names(spans)[2:] == ["invoke_agent acp", "execute_tool "]
 
 
 def test_ids_are_the_same_whenever_they_are_asked_for_and_no_others() -> None:

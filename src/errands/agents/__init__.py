@@ -33,19 +33,23 @@ EXTRAS = {"builtin": "agents", "acp": "acp"}
 
 def make(name: str, settings: Mapping[str, Any], home: str) -> Agent:
     """Make the agent that the configuration knows by a name; `home` is where it may keep files."""
-    backend = str(settings.get("backend", name))
+    kind = backend_of(name, str(settings.get("backend", name)))
     directory = os.path.join(home, "agents", name)
     os.makedirs(directory, mode=0o700, exist_ok=True)
+    agent: Agent = kind({**settings, "home": directory})
+    return agent
+
+
+def backend_of(name: str, backend: str) -> Any:
+    """Find the backend of an agent; one that is not installed says how to get it."""
     try:
-        kind = _find(backend)
+        return _find(backend)
     except ModuleNotFoundError as error:
         extra = EXTRAS.get(backend)
         advice = f"install it with: pip install 'errands[{extra}]'" if extra else "install what it needs"
         raise UnknownAgent(
             f"the agent {name!r} needs {error.name}, which is not installed; {advice}"
         ) from error
-    agent: Agent = kind({**settings, "home": directory})
-    return agent
 
 
 def _find(backend: str) -> Any:
@@ -58,5 +62,10 @@ def _find(backend: str) -> Any:
             f"there is no backend {backend!r} for agents; there are: {', '.join(BUILT_IN)}, "
             f"and whatever is installed as an entry point of {GROUP}"
         )
+    return load(where)
+
+
+def load(where: str) -> Any:
+    """Load a part of a backend by its name, `module:name`: backends are strangers to all that imports us."""
     module, _, name = where.partition(":")
     return getattr(__import__(module, fromlist=[name]), name)

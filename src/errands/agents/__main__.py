@@ -1,11 +1,17 @@
-"""The process of an agent's run: `python -m errands.agents`, with the run's id in its environment."""
+"""The process of an agent's run: `python -m errands.agents`, with the run's id in its environment.
+
+`python -m errands.agents drop` is the process that has backends forget the sessions of cleared tasks.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 
-from errands.bootstrap import run_agent
+from errands.bootstrap import drop_sessions, run_agent
 
 if __name__ == "__main__":
-    sys.exit(run_agent(os.environ["ERRANDS_RUN_ID"]))
+    if sys.argv[1:] == ["drop"]:
+        drop_sessions()
+    else:
+        sys.exit(run_agent(os.environ["ERRANDS_RUN_ID"]))

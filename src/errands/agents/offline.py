@@ -91,7 +91,7 @@ class Offline:
             call = f"call-{number}"
             if most is not None and number > most:
                 said = _report(list(done.values())) if done else ""
-                raise BudgetExceeded(f"it may use {most} tool calls, and the prompt has more", partial=said)
+                raise BudgetExceeded.of("tool_calls", most, number - 1, partial=said)
             if call not in done:
                 done[call] = await self._run(session, call, line, desk)
         reply = _report(list(done.values())) if done else _remember(_messages(session, desk))

@@ -84,8 +84,13 @@ def inspect(
     cwd: str | None = None,
     environ: Mapping[str, str] = os.environ,
     overrides: Mapping[str, str] = {},
+    *,
+    thorough: bool = False,
 ) -> tuple[Config, tuple[Problem, ...]]:
-    """Read the configuration as far as it can be read, with the problems found on the way."""
+    """Read the configuration as far as it can be read, with the problems found on the way.
+
+    Only a `thorough` reading looks whether the agents that are configured exist, because that takes its time.
+    """
     user = user_file(environ)
     project = project_file(cwd if cwd is not None else _here())
     files = [(user, False)] if os.path.isfile(user) else []
@@ -105,6 +110,9 @@ def inspect(
     for path, value in overrides.items():
         section, _, key = path.partition(".")
         reading.value("flag", section, key, value)
+    if thorough:
+        reading.agents()
+        reading.default_agent()
     return reading.config(), tuple(reading.problems)
 
 
@@ -115,6 +123,7 @@ def check_file(path: str) -> tuple[Problem, ...]:
     reading = Reading(user_file())
     reading.file(path, project=os.path.basename(path) == "errands.toml")
     reading.rules(path)
+    reading.agents()
     return tuple(reading.problems)
 
 

@@ -48,7 +48,7 @@ class Key:
 
 _PERSONAL = (
     "runs.shell", "approval.allow", "approval.yes", "approval.expires", "agents.depth", "agents.fan_out",
-    "agents.unattended", "notices.channels",
+    "agents.unattended", "agents.warm", "notices.channels",
     "schedules.most", "schedules.backoff", "events.listen", "events.github",
 )  # fmt: skip
 
@@ -95,6 +95,12 @@ KEYS = (
         "choice",
         "what becomes of an agent's call that a person must allow; a refused one is told to the agent",
         choices=("wait", "refuse"),
+    ),
+    _key(
+        "agents.warm",
+        "duration",
+        "how long the built-in agent's library stays loaded after a run, for the next; `none`: it never is",
+        optional=True,
     ),
     _key("schedules.most", "count", "how many standing tasks may be active at a time"),
     _key("schedules.backoff", "duration", "how long a failed run of a standing task waits for its one retry"),
@@ -175,11 +181,14 @@ VARIABLES = {
     "ERRANDS_CHANNEL": "where tasks report that are started here, such as `discord:1234`; several are parted "
     "by semicolons",
     "ERRANDS_PLATFORM": "`posix` uses the portable supervision instead of that of the system",
+    "ERRANDS_WAKE": "for `errands mcp`: `session` if something tells the client of ERRANDS_SESSION of an "
+    "end; without it nothing does",
+    "ERRANDS_MCP_TOKEN": "for `errands mcp` over HTTP: the token that a client must show; "
+    "without it that in `mcp/token` of the home",
     "ERRANDS_TASK_ID": "in a task: its id",
     "ERRANDS_RUN_ID": "in a task: the id of its run",
     "ERRANDS_RUN_DIR": "in a task: the directory of its run, for files that shall be kept",
     "ERRANDS_PROGRESS": "in a task: the file to which progress can be written",
-    "ERRANDS_DEPTH": "in an agent's task: how deep it stands below a person's",
     "ERRANDS_EXIT_CODE": "in a `--finally` command: the exit code of the run",
     "ERRANDS_OUTCOME": "in a `--finally` command: how the run ended",
     "ERRANDS_EVENT_SOURCE": "in a run that came of an event: its source, such as `file`",

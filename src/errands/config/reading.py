@@ -132,18 +132,43 @@ class Reading:
         self.origin[path] = source
 
     def backend(self, source: str, name: str, settings: Mapping[str, Any], *, project: bool) -> None:
-        """Take the settings of an agent as they are: its backend knows what they mean."""
+        """Take the settings of an agent, which depend on its backend."""
+        from errands.config.backends import wrong
+
         path = f"agents.{name}"
         if project:
             # They name programs to start and places to send conversations to.
             return self.problem(
                 source, path, f"a project cannot decide this; set it in your file, {self.user}"
             )
-        for key in ("backend", "lane", "model"):
-            if not isinstance(settings.get(key, ""), str):
-                return self.problem(source, f"{path}.{key}", f"{settings[key]!r} is not a text")
-        self.backends[name] = settings
-        self.origin[path] = source
+        found = list(wrong(name, settings))
+        for key, advice in found:
+            self.problem(source, f"{path}.{key}", advice)
+        if not found:
+            self.backends[name] = settings
+            self.origin[path] = source
+
+    def agents(self) -> None:
+        """Find the agents that could never answer; whoever asks one of them is refused as well."""
+        from errands.config.backends import lacking
+
+        for name, settings in self.backends.items():
+            for key, advice in lacking(name, settings, self.values["lanes"]):
+                self.problem(self.origin[f"agents.{name}"], f"agents.{name}.{key}", advice)
+
+    def default_agent(self) -> None:
+        """Find out that the agent that is usually asked does not exist."""
+        from errands.config.backends import BACKENDS, is_agent
+
+        source = self.origin.get("agents.default")
+        if source is None:
+            return
+        default = self.values["agents"]["default"]
+        if not is_agent(default, self.backends):
+            known = dict.fromkeys((*BACKENDS, *self.backends))
+            near = did_you_mean(default, known)
+            advice = f"there is no agent {default!r}{near}; there are: {', '.join(known)}"
+            self.problem(source, "agents.default", advice)
 
     def table(self, source: str, section: str, name: str, settings: Any, *, project: bool) -> None:
         """Take the settings of a channel or a webhook, if those of its kind are well."""

@@ -49,6 +49,7 @@ class Agents:
     depth: int = 4
     fan_out: int = 16
     unattended: Unattended = "wait"
+    warm: timedelta | None = timedelta(minutes=10)
 
 
 @record

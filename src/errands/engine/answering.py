@@ -11,9 +11,19 @@ from errands.engine.inside import enclosing_run
 from errands.engine.judging import denied
 from errands.model.action import Prompt
 from errands.model.approval import PERSONAL, UNATTENDED, evidence_of
-from errands.model.errors import AlreadyResolved, BadValue, Drifted, IllegalMove, NotAPerson, NotFound
+from errands.model.errors import (
+    AlreadyResolved,
+    Ambiguous,
+    BadValue,
+    Drifted,
+    IllegalMove,
+    NotAPerson,
+    NotFound,
+)
 from errands.model.run import Run
+from errands.model.sanitise import line
 from errands.model.trigger import standing
+from errands.ports.store import Query
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +31,7 @@ if TYPE_CHECKING:
     from errands.engine.judging import Judging, Ruling
     from errands.model.approval import Approval, ApprovalState, Standing
     from errands.model.task import Task
+    from errands.model.view import View
 
 _ANSWERS = {"granted": "approved", "refused": "rejected", "expired": "rejected", "void": "withdrawn"}
 _enclosing: list[str] = []
@@ -111,6 +122,28 @@ def reject(engine: Engine, task_id: str, *, by: str, door: str, note: str, shown
         why = f"rejected by {by}" + (f": {note}" if note else "")
         ended = turn_down(store, question, why, now=now)
     engine.bell.ring(ended)
+
+
+def meant(engine: Engine, task_id: str) -> str:
+    """Find the task that an answer is for: what an agent waits for may be a task of its own.
+
+    An agent that waits for several is told apart by nobody but the person who answers.
+    """
+    task_id = engine.resolve(task_id)
+    view = engine.light([task_id])[0]
+    if view.agent is None or view.latest.state != "running" or engine.store.question(task_id) is not None:
+        return task_id
+    found = proposals(engine, view)
+    if len(found) > 1:
+        named = "; ".join(f"{each.id} ({line(each.command)})" for each in found)
+        raise Ambiguous(f"{task_id} waits for the answers to {len(found)} tasks, answer each: {named}")
+    return found[0].id if found else task_id
+
+
+def proposals(engine: Engine, agent: View) -> list[View]:
+    """List what the latest run of an agent has proposed and nobody has answered, oldest first."""
+    by = f"run {agent.latest.id}"
+    return [each for each in engine.list(Query(states=("proposed",)))[::-1] if each.created_by == by]
 
 
 def is_held_call(task: Task) -> bool:

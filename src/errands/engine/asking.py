@@ -5,8 +5,8 @@ Everything here happens inside the caller's transaction.
 
 from __future__ import annotations
 
+from errands.engine.posting import tell
 from errands.engine.settle import notice_body, settle
-from errands.engine.telling import tell
 from errands.model.approval import digest, evidence_text
 from errands.model.record import evolve
 from errands.model.view import plain_value

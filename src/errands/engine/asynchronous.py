@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from errands.engine.doorbell import Bell
 from errands.engine.engine import Engine
+from errands.engine.prompting import BUILT_IN
 from errands.engine.waiting import LOOK
 from errands.model.draft import Draft
 from errands.model.errors import BadValue, ErrandsError
@@ -24,6 +25,7 @@ from errands.ports.store import Query
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.model.action import Command
+    from errands.model.session import Exchange
 
 _CHUNK = 256 * 1024
 _AT_ONCE = 100  # tasks in one transaction: the first of many shall start while the last are written
@@ -38,7 +40,7 @@ class AsyncEngine:
         self._submitter = ""
         self._gathered: list[tuple[Draft, asyncio.Future[View]]] = []
 
-    async def submit(self, command: Command | Sequence[str] | Draft, **options: Any) -> View:
+    async def submit(self, command: Command | Sequence[str] | Draft, /, **options: Any) -> View:
         """Create a task; `options` are the fields of `Draft`: name, cwd, env, after, timeout, batch ...
 
         What several coroutines submit at once is written in one transaction.
@@ -74,15 +76,27 @@ class AsyncEngine:
                 answer.set_result(view)
 
     async def ask(
-        self, text: str, *, resume: str | None = None, is_awaited: bool = False, **options: Any
+        self, text: str, /, *, resume: str | None = None, is_awaited: bool = False, **options: Any
     ) -> View:
-        """Ask an agent; `options` are the fields of `Draft`: agent, model, fork, cwd, timeout, budget ..."""
+        """Ask an agent; `options` are the fields of `Draft`: agent, model, fork, cwd, timeout, budget ...
+
+        With `resume` there are none: what a task was launched with holds for its whole conversation.
+        """
+        if resume is not None and (given := sorted(options.keys() - {"fork"})):
+            raise BadValue(
+                f"a resume does not take {', '.join(given)}: what a task was launched with holds for its "
+                "whole conversation; leave it out, or fork the conversation"
+            )
         draft = drafted((), {**options, "prompt": text})
         return self.engine.sessions.ask(draft, resume=resume, is_awaited=is_awaited)
 
     async def resume(self, task_id: str, text: str, *, is_awaited: bool = False) -> View:
         """Send a follow-up prompt to a completed task's session, as a new run of the task."""
         return self.engine.sessions.resume(task_id, text, is_awaited=is_awaited)
+
+    async def conversation(self, task_id: str) -> list[tuple[int, Exchange]]:
+        """Give what an agent was asked and answered, oldest first, with the numbers of the runs."""
+        return self.engine.sessions.conversation(task_id)
 
     async def submit_all(self, drafts: Sequence[Draft]) -> list[View]:
         """Create several tasks at once; `after` may name another one of them."""
@@ -97,8 +111,8 @@ class AsyncEngine:
     async def tail(self, task_id: str, lines: int | None = None) -> Piece:
         return self.engine.tail(task_id, lines)
 
-    async def cancel(self, *task_ids: str) -> list[View]:
-        return self.engine.cancel(task_ids)
+    async def cancel(self, *task_ids: str, by: str | None = None) -> list[View]:
+        return self.engine.cancel(task_ids, by=by)
 
     async def restart(self, task_id: str) -> View:
         return self.engine.restart(task_id)
@@ -115,22 +129,55 @@ class AsyncEngine:
         return self.engine.schedules.fire(task_id)
 
     async def approve(
-        self, task_id: str, *, by: str, always: bool = False, question: int | None = None
+        self,
+        task_id: str,
+        *,
+        by: str,
+        door: str = "python",
+        always: bool = False,
+        question: int | None = None,
     ) -> View:
         """Let a proposed task start, in the name of a person whom the program knows.
 
         `question` is the one that person was shown; the answer counts for no other.
         """
-        return self.engine.approve(task_id, by=by, door="python", always=always, question=question)
+        return self.engine.approve(task_id, by=by, door=door, always=always, question=question)
 
-    async def reject(self, task_id: str, *, by: str, note: str = "", question: int | None = None) -> View:
-        return self.engine.reject(task_id, by=by, door="python", note=note, question=question)
+    async def reject(
+        self, task_id: str, *, by: str, door: str = "python", note: str = "", question: int | None = None
+    ) -> View:
+        return self.engine.reject(task_id, by=by, door=door, note=note, question=question)
 
     async def clear(self, *task_ids: str) -> list[str]:
         return self.engine.clear(task_ids)
 
     async def send(self, task_id: str, content: bytes, *, eof: bool = False) -> None:
         self.engine.send(task_id, content, eof=eof)
+
+    async def masked(self, task_id: str, text: str) -> str:
+        """Hide a task's secrets, and well-known tokens, in a part of what it printed."""
+        return self.engine.mask(task_id).text(text)
+
+    async def mark_retrieved(self, view: View) -> None:
+        self.engine.mark_retrieved(view)
+
+    async def expect(self, run_id: str) -> None:
+        """Note that whoever asks now blocks until a run ends, and need not be told as long as it does."""
+        self.engine.sessions.expect(run_id)
+
+    async def acknowledge(self, run_id: str, *, reader: str) -> None:
+        """Note that whoever asked has got the result, so that it is not told once more."""
+        self.engine.sessions.acknowledge(run_id, reader=reader)
+
+    async def give_up_waiting(self, run_id: str) -> None:
+        """Note that whoever asked blocks no longer, so that the answer is told after all."""
+        self.engine.sessions.give_up_waiting(run_id)
+
+    def knows_agent(self, name: str) -> bool:
+        return name in self.engine.config.backends or name in BUILT_IN
+
+    def now(self) -> datetime:
+        return self.engine.clock.now()
 
     async def events(self, task_id: str) -> list[Event]:
         return self.engine.events(task_id)
@@ -217,9 +264,18 @@ class AsyncEngine:
         return not view.latest.number or self.engine.store.run(run_id).state in ENDED
 
     async def list(
-        self, *, states: Iterable[str] = (), batch: str | None = None, limit: int | None = None
+        self,
+        *,
+        states: Iterable[str] = (),
+        batch: str | None = None,
+        parent: str | None = None,
+        ids: Sequence[str] | None = None,
+        limit: int | None = None,
     ) -> list[View]:
-        return self.engine.list(Query(states=tuple(states), batch=batch, limit=limit))
+        asked = None if ids is None else tuple(ids)
+        return self.engine.list(
+            Query(states=tuple(states), batch=batch, parent=parent, ids=asked, limit=limit)
+        )
 
 
 def drafted(command: Command | Sequence[str] | Draft, options: dict[str, Any]) -> Draft:
@@ -249,8 +305,9 @@ def _meant(name: str, value: Any) -> Any:
 
 
 def _place(view: View) -> tuple[object, ...]:
-    """Say how far a task has come, to see whether it moved."""
-    return view.latest.id, view.latest.state, view.latest.stop_requested_at
+    """Say how far a task has come, and what its agent waits for, to see whether it moved."""
+    waiting = view.agent.waiting if view.agent else None
+    return view.latest.id, view.latest.state, view.latest.stop_requested_at, waiting
 
 
 class Line:

@@ -10,6 +10,7 @@ import json
 from hashlib import blake2b
 
 from errands.engine.asking import ask
+from errands.model.approval import CALLS
 from errands.model.record import evolve
 from errands.model.risk.verdict import Reason
 from errands.ports.agent import Decision
@@ -36,7 +37,7 @@ def asked(engine: Engine, task: Task, run: Run, call: Call) -> Approval | None:
 
 def ask_about(engine: Engine, task: Task, run: Run, call: Call, reasons: Sequence[Reason]) -> Approval:
     """Ask a person about a call, and tell the task's owner."""
-    what = Reason(text=f"the agent calls {told(call)}", kind="call")
+    what = Reason(text=f"{CALLS}{told(call)}", kind="call")
     held = evolve(task, digest=call_digest(run.id, call))
     within = engine.config.approval.expires
     with engine.store:

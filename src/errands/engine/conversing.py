@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from errands.model.action import Prompt
 from errands.model.errors import BadValue, NotFound
+from errands.model.run import task_of
 from errands.model.session import check_resumable
 
 TYPE_CHECKING = False
@@ -58,6 +60,13 @@ class Conversing:
             self._store.add_exchange(run.id, text, is_awaited=is_awaited)
         engine.bell.ring()
         return engine.light([task_id])[0]
+
+    def expect(self, run_id: str) -> None:
+        """Note that somebody blocks until a run ends, and need not be told; it may be a command's as well."""
+        action = self._store.task(task_of(run_id)[0]).action
+        text = action.text if isinstance(action, Prompt) else action.line
+        with self._store:
+            self._store.awaited(run_id, text)
 
     def acknowledge(self, run_id: str, *, reader: str) -> None:
         """Note that whoever asked has got the answer, so that it is not told once more."""

@@ -21,9 +21,7 @@ from errands.engine.engine import Engine
 from errands.engine.gate import LANE, LOOK, Gate
 from errands.engine.held import Held
 from errands.engine.occasion import occasioned
-from errands.engine.prompting import DEPTH
 from errands.engine.speech import Speech
-from errands.engine.waiting import LOOK as LOOK_AGAIN
 from errands.model.action import Prompt
 from errands.model.agent_errors import AgentError
 from errands.model.draft import Draft
@@ -52,7 +50,7 @@ if TYPE_CHECKING:
     from errands.ports.agent import Usage
 
 GATHER = 0.1  # seconds in which activities are gathered before they are written
-LOOK_AT_ANSWER = 1.0  # seconds between two looks whether a person has said yes to a command
+LOOK_AGAIN = 30.0  # seconds between two looks at what the doorbell tells anyway
 QUICK = 0.2  # seconds in which most commands are over; a slot is not lent for less
 SHOWN = 30_000  # characters of a command's output that an agent gets to see
 _LOG = logging.getLogger("errands.desk")
@@ -92,6 +90,8 @@ class RunDesk:
         self._usage: dict[str, int] = {}
         self._events: list[tuple[str, str, datetime]] = []
         self._is_noted = True
+        self._away_for: list[Waiting] = []
+        self._cut_off = self._begun()
         with self._store:
             self._store.add_exchange(run_id, occasioned(engine, self._task, run_id, action.text))
         exchange = self._store.exchange(run_id)
@@ -165,6 +165,10 @@ class RunDesk:
         if event.kind == "piece":
             return  # it is part of a text that is still to come
         match event.kind:
+            case "tool" if event.call_id in self._cut_off:
+                self._cut_off.discard(event.call_id)  # it was noted when it began, and goes on
+                _say(f"[{event.name}] {event.text}".rstrip())
+                return
             case "tool":
                 self._tools = [*self._tools, "_".join(event.name.split()) or "tool"][-RECENT_TOOLS:]
                 self._count({"tool_calls": 1})
@@ -174,12 +178,26 @@ class RunDesk:
                     _say(f"[{event.name} failed] {event.text}".rstrip())
                 self._count({})
             case "usage":
-                self._count({name: n for name, n in event.usage.items() if name != "tool_calls"})
+                used = {name: n for name, n in event.usage.items() if name != "tool_calls"}
+                if not used:
+                    return  # calls are counted when they begin
+                self._count(used)
             case "text":
                 self._count({})
 
         if event.kind != "text":
             self._events.append((event.kind, _told(event), self._engine.clock.now()))
+
+    def _begun(self) -> set[str]:
+        """Name the calls that an earlier process of this run noted, and whose end it did not live to see."""
+        if self._store.run(self.run).attempt <= 1:
+            return set()
+        begun: set[str] = set()
+        for event in self._store.events(self._task.id):
+            if event.run == self._number and event.name in ("tool", "tool_end"):
+                call = str(json.loads(event.detail)["call"])
+                (begun.add if event.name == "tool" else begun.discard)(call)
+        return begun
 
     def _count(self, usage: Usage) -> None:
         for name in USAGE:
@@ -243,7 +261,7 @@ class RunDesk:
             command=line,
             description=f"a command of {self._task.id}: {line}",
             cwd=self.spec.cwd,
-            environ={**variables, DEPTH: str(self.spec.depth), **_traced(call_id)},
+            environ={**variables, **_traced(call_id)},
             parent=self.session,
             message=call_id,
             owner=self._task.owner,
@@ -284,9 +302,10 @@ class RunDesk:
         engine = AsyncEngine(self._engine, unheld=self._unheld)
         view = await engine.wait(view.id, timeout=QUICK)
         if view.state == "proposed":
-            async with self._away("approval"):
+            async with self._away("approval"), Line(self._engine, [view.id], self._unheld) as line:
                 while view.state == "proposed":
-                    view = await engine.wait(view.id, timeout=LOOK_AT_ANSWER)
+                    await line.news(LOOK_AGAIN)
+                    (view,) = self._engine.light([view.id])
         if view.is_live:
             async with self._away("task"):
                 view = await engine.wait(view.id)
@@ -309,10 +328,12 @@ class RunDesk:
         if self._task.lane != LANE or not self._gate.is_held():
             return
         with self._held:
-            self._wait_for("turn")
+            if not self._away_for:
+                self._wait_for("turn")
             while self._gate.is_held():
                 await asyncio.sleep(LOOK)
-            self._wait_for(None)
+            if not self._away_for:
+                self._wait_for(None)
 
     # Waiting without a slot.
 
@@ -320,13 +341,32 @@ class RunDesk:
     async def _away(self, what: Waiting) -> AsyncIterator[None]:
         """Wait for something that may take long, so that others may use our slot.
 
-        The time a person takes counts for no time-out; that of our own tasks does.
+        Of several waits at once each may end first; no agent goes on before it has the results of all, so
+        we come back with the last one. The time a person takes counts for no time-out; that of our own tasks
+        does.
         """
-        self._wait_for(what)
+        self.write_notes()  # a process that waits long is easily killed
+        self._away_for.append(what)
+        self._wait_for(self._chief_wait)
         self._engine.bell.ring()
-        with self._held if what == "approval" else nullcontext():
-            yield
-        await self._return()
+        is_over = False
+        try:
+            with self._held if what == "approval" else nullcontext():
+                yield
+            is_over = True
+        finally:
+            self._away_for.remove(what)
+            if self._away_for:
+                self._wait_for(self._chief_wait)
+            elif not is_over:  # whoever gave up cannot wait for the slot, which comes all the same
+                self._wait_for("slot")
+                self._engine.bell.ring()
+        if not self._away_for:
+            await self._return()
+
+    @property
+    def _chief_wait(self) -> Waiting:
+        return "approval" if "approval" in self._away_for else self._away_for[-1]
 
     async def _return(self) -> None:
         """Get a slot of the lane again; whoever has it meanwhile costs us no time."""

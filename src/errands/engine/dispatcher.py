@@ -14,7 +14,6 @@ from errands.config import Config
 from errands.engine.asking import ask_again
 from errands.engine.evidence import changes, refreshed
 from errands.engine.home import Home
-from errands.engine.prompting import DEPTH
 from errands.model.action import Prompt, Shell, written
 from errands.model.approval import evidence_of
 from errands.model.record import evolve
@@ -28,6 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.model.action import Command
     from errands.model.sandbox import Sandbox
+    from errands.model.span import Place
     from errands.ports.runner import Role
     from errands.ports.store import Store
 
@@ -36,6 +36,8 @@ UNKNOWN_LANE = 1
 LENDING = ("approval", "task")  # what an agent's run waits for without its slot
 _CACHED_ENVIRONMENTS = 16
 # The process of an agent asks the store for all the rest. `-P`: the project's own modules are not ours.
+# What the backends load that take long to load, a warm start has loaded.
+WARM_BACKENDS = ("builtin",)
 _AGENT_STEP = Step(role="main", argv=(sys.executable, "-P", "-m", "errands.agents"), label="agent")
 
 
@@ -44,7 +46,7 @@ class Dispatcher:
         self._store = store
         self._home = home
         self._config = config
-        self._environments: dict[str, Mapping[str, str]] = {}
+        self._environments: dict[str, tuple[Mapping[str, str], Place | None]] = {}
         self._lanes: dict[str, str] = {}
         self._used: dict[str, int] = {}
         self._backlog: set[str] = set()
@@ -131,8 +133,9 @@ class Dispatcher:
 
     def hold(self, task: Task, run: Run) -> None:
         """Count a run against its lane, once, until it is freed."""
-        if run.id not in self._lanes and run.id not in self._lent:
-            self._lanes[run.id] = task.lane
+        run_id = run.id
+        if run_id not in self._lanes and run_id not in self._lent:
+            self._lanes[run_id] = task.lane
             self._used[task.lane] = self._used.get(task.lane, 0) + 1
 
     def free(self, run_id: str) -> None:
@@ -146,32 +149,37 @@ class Dispatcher:
 
     def launch(self, task: Task, run: Run) -> Launch:
         """Gather all a shim has to know about a run."""
-        directory = self._home.run(run.id)
-        limits, action = task.limits, task.action
-        base = self._environment(action.environment)
-        text = ""
+        run_id, limits, action = run.id, task.limits, task.action
+        directory = self._home.run(run_id)
+        base, base_caller = self._environment(action.environment)
+        env = {
+            **action.env,
+            "TRACEPARENT": executing(run, caller(action.env) or base_caller).traceparent,
+            "ERRANDS_HOME": self._home.path,
+            "ERRANDS_TASK_ID": task.id,
+            "ERRANDS_RUN_ID": run_id,
+            "ERRANDS_RUN_DIR": directory,
+            "ERRANDS_PROGRESS": f"{directory}/progress",
+        }
+        prompt = ""
+        sandbox: Sandbox | None = None
         if isinstance(action, Prompt):
-            exchange = self._store.exchange(run.id)
-            text = action.text if exchange is None else exchange.text
+            exchange = self._store.exchange(run_id)
+            prompt = action.text if exchange is None else exchange.text
+            steps: tuple[Step, ...] = (_AGENT_STEP,)
+        else:
+            steps, sandbox = self._steps(action), action.sandbox
+        if isinstance(task.trigger, On):
+            env |= self._event(task, task.trigger, run, directory)
         launch = Launch(
-            run_id=run.id,
+            run_id=run_id,
             attempt=run.attempt,
             directory=directory,
-            header=_header(task, run, text),
-            steps=(_AGENT_STEP,) if isinstance(action, Prompt) else self._steps(action),
+            header=_header(task, run, prompt),
+            steps=steps,
             cwd=action.cwd,
             base=base,
-            env={
-                **action.env,
-                **({DEPTH: str(action.depth)} if isinstance(action, Prompt) else {}),
-                "TRACEPARENT": executing(run, caller(action.env) or caller(base)).traceparent,
-                "ERRANDS_HOME": self._home.path,
-                "ERRANDS_TASK_ID": task.id,
-                "ERRANDS_RUN_ID": run.id,
-                "ERRANDS_RUN_DIR": directory,
-                "ERRANDS_PROGRESS": f"{directory}/progress",
-                **(self._event(task, task.trigger, run, directory) if isinstance(task.trigger, On) else {}),
-            },
+            env=env,
             cap=limits.output,
             timeout=None if limits.timeout is None else max(limits.timeout.total_seconds() - run.spent, 0.1),
             idle=None if limits.idle is None or limits.on_idle == "report" else limits.idle.total_seconds(),
@@ -181,10 +189,12 @@ class Dispatcher:
             processes=limits.processes,
             input="none" if isinstance(action, Prompt) else action.input,
             may_wait=isinstance(action, Prompt),
+            may_be_warm=isinstance(action, Prompt) and self._backend(action.agent) in WARM_BACKENDS,
         )
-        if isinstance(action, Prompt):
-            return launch
-        return launch if action.sandbox is None else self._enclosed(launch, action.sandbox)
+        return launch if sandbox is None else self._enclosed(launch, sandbox)
+
+    def _backend(self, agent: str) -> object:
+        return self._config.backends.get(agent, {}).get("backend", agent)
 
     def _event(self, task: Task, trigger: On, run: Run, directory: str) -> dict[str, str]:
         """Leave what a run came of where its process finds it."""
@@ -197,6 +207,8 @@ class Dispatcher:
         return occasion.variables(trigger, signals, directory)
 
     def _steps(self, action: Shell) -> tuple[Step, ...]:
+        if not action.before and not action.lastly:
+            return tuple([self._step("main", each) for each in action.commands])
         return (
             *[self._step("before", each) for each in action.before],
             *[self._step("main", each) for each in action.commands],
@@ -227,10 +239,12 @@ class Dispatcher:
         ]
         return evolve(launch, steps=tuple(steps))
 
-    def _environment(self, digest: str) -> Mapping[str, str]:
+    def _environment(self, digest: str) -> tuple[Mapping[str, str], Place | None]:
+        """Give a launcher's environment, and the span in which it stood."""
         found = self._environments.get(digest)
         if found is None:
-            found = self._store.environment(digest)
+            variables = self._store.environment(digest)
+            found = variables, caller(variables)
             if len(self._environments) >= _CACHED_ENVIRONMENTS:
                 self._environments.clear()
             self._environments[digest] = found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from errands.engine.home import files_in, last_activity, reported
 from errands.model import progress
-from errands.model.errors import BadValue, ErrandsError, IllegalMove, NotFound, StillLive, StoreError
+from errands.model.errors import BadValue, ErrandsError, IllegalMove, NotFound, StillLive
 from errands.model.naming import is_id
 from errands.model.record import evolve
 from errands.ports.store import Query
@@ -88,19 +88,11 @@ class Engine:
     def submit_each(self, drafts: Iterable[Draft]) -> list[View | ErrandsError]:
         """Create several tasks in one transaction, each for itself: a refused one keeps no other back."""
         judged = [(draft, self._ruling_or_refusal(draft)) for draft in drafts]
-        now = self.clock.now()
-        answers: list[View | ErrandsError] = []
         with self.store:
-            for draft, ruling in judged:
-                if isinstance(ruling, ErrandsError):
-                    answers.append(ruling)
-                    continue
-                try:
-                    answers += map(self._shown, self._launcher().launch_all([(draft, ruling)], now=now))
-                except StoreError:
-                    raise
-                except ErrandsError as error:  # it is refused before anything is written
-                    answers.append(error)
+            answers = [
+                each if isinstance(each, ErrandsError) else self._shown(each)
+                for each in self._launcher().launch_each(judged, now=self.clock.now())
+            ]
         self._ring_for([each for each in answers if not isinstance(each, ErrandsError)])
         return answers
 
@@ -133,22 +125,25 @@ class Engine:
     ) -> View:
         """Let a proposed task start, as the person `by` says who came through `door`.
 
-        `question` is the one that person was shown; the answer counts for no other. With `always`, exactly
-        this needs no question any more.
+        Of an agent that waits for a task of its own, that one is meant, and given. `question` is the one that
+        person was shown; the answer counts for no other. With `always`, exactly this needs no question any
+        more.
         """
-        from errands.engine.answering import approve
+        from errands.engine.answering import approve, meant
 
+        task_id = meant(self, task_id)
         approve(self, self._judge(), task_id, by=by, door=door, always=always, shown=question)
-        return self.light([self.resolve(task_id)])[0]
+        return self.light([task_id])[0]
 
     def reject(
         self, task_id: str, *, by: str, door: str, note: str = "", question: int | None = None
     ) -> View:
         """Turn a proposed task down: it never starts and is gone from lists."""
-        from errands.engine.answering import reject
+        from errands.engine.answering import meant, reject
 
+        task_id = meant(self, task_id)
         reject(self, task_id, by=by, door=door, note=note, shown=question)
-        return self.light([self.resolve(task_id)])[0]
+        return self.light([task_id])[0]
 
     def _ring_for(self, views: Sequence[View]) -> None:
         if any(
@@ -223,6 +218,10 @@ class Engine:
             runs = self.store.remove(ids)
         for run_id in runs:
             remove_tree(self.home.run(run_id))
+        if self.store.remnants(now=self.clock.now()):
+            from errands.engine.dropping import start
+
+            start(self.home)
         return ids
 
     def send(self, task_id: str, content: bytes, *, eof: bool = False) -> None:

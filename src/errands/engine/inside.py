@@ -7,33 +7,37 @@ from __future__ import annotations
 
 import os
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 _MARK = b"ERRANDS_RUN_ID="
-_SHIM = b"/errands/runners/zygote.py\0"
+_SHIMS = (b"/errands/runners/zygote.py\0", b"\0errands.runners.warm_zygote\0")
 _MOST = 1000  # processes upwards: more than any tree is deep
 
 
 def enclosing_run() -> str:
     """Name the run that this process is part of; the empty text when it is part of none."""
-    run = os.environ.get("ERRANDS_RUN_ID")
-    if run:
-        return run
+    return next(enclosing_runs(), "")
+
+
+def enclosing_runs() -> Iterator[str]:
+    """Give every name that the run of this process goes by: what it says itself, and its ancestors."""
+    if run := os.environ.get("ERRANDS_RUN_ID"):
+        yield run
     pid = os.getpid()
     for _ in range(_MOST):
+        for variable in _read(pid, "environ").split(b"\0"):
+            if variable.startswith(_MARK) and variable != _MARK:
+                yield os.fsdecode(variable[len(_MARK) :])
         # Orphans of a run come to its shim, so a way to the top that meets no shim is outside of every run.
-        run = _marked(pid)
-        if run:
-            return run
+        words = _read(pid, "cmdline")
+        if any(shim in words for shim in _SHIMS):
+            yield "that this process descends from"
+            return
         pid = _parent(pid)
         if pid <= 1:
-            break
-    return ""
-
-
-def _marked(pid: int) -> str:
-    for variable in _read(pid, "environ").split(b"\0"):
-        if variable.startswith(_MARK):
-            return os.fsdecode(variable[len(_MARK) :])
-    return "that this process descends from" if _SHIM in _read(pid, "cmdline") else ""
+            return
 
 
 def _parent(pid: int) -> int:

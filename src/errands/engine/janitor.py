@@ -1,11 +1,12 @@
 """The janitor: removes what is past its time, in small steps, and what a crash left half removed.
 
 Rows go before files, so that a task is never shown without its output; a directory whose row is gone is swept
-on the next round.
+by the next holder. Nothing else waits meanwhile: files go in a thread, rows are looked at a few at a time.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 from datetime import timedelta
@@ -17,10 +18,14 @@ from errands.model.errors import NotFound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from errands.ports.clock import Clock
     from errands.ports.store import Store
 
 BATCH = 500
+LOOKS = 200  # directories looked up at once
+PAUSE = 0.02  # seconds between two looks
 _LOG = logging.getLogger("errands.janitor")
 
 
@@ -31,7 +36,7 @@ class Janitor:
         self._config = config
         self._clock = clock
 
-    def sweep(self) -> int:
+    async def sweep(self) -> int:
         """Remove one batch of what has expired; give the number of tasks and runs removed."""
         retention = self._config.retention
         if not retention.enabled:
@@ -49,26 +54,53 @@ class Janitor:
                 self._store.forget_signals(before=now - retention.history)
                 self._store.forget_ended_sessions()
                 self._store.forget_refusals(before=now - retention.keep)
-        for run_id in (*runs, *past):
-            remove_tree(self._home.run(run_id))
+        await self._remove((*runs, *past))
         if ids or past:
             _LOG.info("removed %d finished tasks and %d earlier runs", len(ids), len(past))
         return len(ids) + len(past)
 
-    def sweep_orphans(self) -> int:
+    def drop_sessions(self) -> None:
+        """See to it that backends forget the sessions whose tasks are gone."""
+        if self._store.remnants(now=self._clock.now()):
+            from errands.engine.dropping import start
+
+            start(self._home)
+
+    async def sweep_orphans(self) -> int:
         """Remove run directories that no task owns, but for the youngest, which may be about to be owned."""
         swept = 0
-        old = self._clock.now() - timedelta(hours=1)
-        try:
-            names = os.listdir(self._home.runs)
-        except FileNotFoundError:
-            return 0
-        for name in names:
-            try:
-                self._store.run(name)
-            except NotFound:
-                path = self._home.run(name)
-                if os.stat(path).st_mtime < old.timestamp():
-                    remove_tree(path)
-                    swept += 1
+        old = (self._clock.now() - timedelta(hours=1)).timestamp()
+        names = await asyncio.to_thread(_entries, self._home.runs)
+        for start in range(0, len(names), LOOKS):
+            orphans = [
+                name
+                for name in names[start : start + LOOKS]
+                if not self._is_owned(name) and os.stat(self._home.run(name)).st_mtime < old
+            ]
+            await self._remove(orphans)
+            await asyncio.sleep(PAUSE)
+            swept += len(orphans)
         return swept
+
+    def _is_owned(self, name: str) -> bool:
+        try:
+            self._store.run(name)
+        except NotFound:
+            return False
+        return True
+
+    async def _remove(self, run_ids: Sequence[str]) -> None:
+        if run_ids:
+            await asyncio.to_thread(_remove_all, [self._home.run(each) for each in run_ids])
+
+
+def _remove_all(directories: Sequence[str]) -> None:
+    for each in directories:
+        remove_tree(each)
+
+
+def _entries(directory: str) -> list[str]:
+    try:
+        return os.listdir(directory)
+    except FileNotFoundError:
+        return []

@@ -9,17 +9,26 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+LAUNCHED = "run "  # how the name of a run begins, where others have the name of a person
+
+
 def launcher(environ: Mapping[str, str] = os.environ) -> str:
     """Name whoever an environment belongs to: the run it was made for, or the person."""
     run = environ.get("ERRANDS_RUN_ID")
-    name = f"run {run}" if run else environ.get("USER") or environ.get("LOGNAME") or _account()
+    name = f"{LAUNCHED}{run}" if run else environ.get("USER") or environ.get("LOGNAME") or _account()
     return name.encode("utf-8", "replace").decode()
 
 
-def _account() -> str:
-    import pwd
+_accounts: dict[int, str] = {}  # whoever submits much has its name looked up once: it is a file to read
 
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return f"uid {os.getuid()}"
+
+def _account() -> str:
+    uid = os.getuid()
+    if uid not in _accounts:
+        import pwd
+
+        try:
+            _accounts[uid] = pwd.getpwuid(uid).pw_name
+        except KeyError:
+            _accounts[uid] = f"uid {uid}"
+    return _accounts[uid]

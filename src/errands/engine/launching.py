@@ -11,7 +11,7 @@ from errands.engine.settle import settle
 from errands.model.action import Prompt, Shell
 from errands.model.approval import way_in
 from errands.model.draft import UNLIMITED
-from errands.model.errors import BadValue, NotFound
+from errands.model.errors import BadValue, ErrandsError, NotFound, StoreError
 from errands.model.limits import Limits
 from errands.model.naming import command_slug, is_id, new_id, slug
 from errands.model.order import ordered
@@ -52,20 +52,42 @@ class Launching:
         self._runs_dir = runs_dir
         self._consent = consent
         self._environments = Environments()
+        # The limits that were asked for last, and what they are.
+        self._asked: tuple[object, ...] = ()
+        self._usual = Limits()
 
     def launch_all(self, judged: Sequence[tuple[Draft, Ruling]], *, now: datetime) -> list[View]:
         """Create the tasks of several drafts, those first that others wait for."""
         if len(judged) == 1:
-            return [self._launch(*judged[0], {}, now)]
+            return [self._launch(*judged[0], {}, set(), now)]
         named = {draft.name or f"#{i}": (draft, ruling) for i, (draft, ruling) in enumerate(judged)}
         if len(named) < len(judged):
             raise BadValue("two drafts of one call have the same name; give each its own")
         views: dict[str, View] = {}
         ids: dict[str, str] = {}
+        kept: set[str] = set()
         for name in ordered({name: draft.after for name, (draft, _) in named.items()}):
-            views[name] = self._launch(*named[name], ids, now)
+            views[name] = self._launch(*named[name], ids, kept, now)
             ids[name] = views[name].id
         return [views[name] for name in named]
+
+    def launch_each(
+        self, judged: Sequence[tuple[Draft, Ruling | ErrandsError]], *, now: datetime
+    ) -> list[View | ErrandsError]:
+        """Create a task for every draft by itself: one that is refused keeps no other back."""
+        answers: list[View | ErrandsError] = []
+        kept: set[str] = set()
+        for draft, ruling in judged:
+            if isinstance(ruling, ErrandsError):
+                answers.append(ruling)
+                continue
+            try:
+                answers.append(self._launch(draft, ruling, {}, kept, now))
+            except StoreError:
+                raise
+            except ErrandsError as error:  # it is refused before anything is written
+                answers.append(error)
+        return answers
 
     def again(self, task: Task, ruling: Ruling, consent: Consent, door: str, *, now: datetime) -> None:
         """Queue another run of a task behind what it waits for, or ask about it first.
@@ -127,7 +149,10 @@ class Launching:
         if waiting:
             self._store.add_waits(run.id, waiting)
 
-    def _launch(self, draft: Draft, ruling: Ruling, ids: Mapping[str, str], now: datetime) -> View:
+    def _launch(
+        self, draft: Draft, ruling: Ruling, ids: Mapping[str, str], kept: set[str], now: datetime
+    ) -> View:
+        """Create one task; `kept` names the environments that this transaction has stored already."""
         if draft.key is not None:
             first = self._store.keyed(draft.key)
             if first is not None:
@@ -138,16 +163,18 @@ class Launching:
             check_fan_out(self._store, self._config, draft.parent)
         judgement = ruling.judgement
         way = None if draft.propose else self._way(judgement, draft.consent)
-        kept = self._store.always(ruling.digest) if way is None and not draft.propose else None
+        always = self._store.always(ruling.digest) if way is None and not draft.propose else None
         run = None
         is_standing = False
         while run is None and not is_standing:
-            task = self._task(draft, ruling, way, kept, ids, now)
+            task = self._task(draft, ruling, way, always, ids, now)
             if standing(task.trigger) is None:
                 run = self._store.add_task(task, not_before=_due(task, now))
             else:
                 is_standing = self._stand(task, now)
-        self._store.add_environment(self._environments.digest, self._environments.variables)
+        if self._environments.digest not in kept:
+            self._store.add_environment(self._environments.digest, self._environments.variables)
+            kept.add(self._environments.digest)
         reasons: Sequence[Reason] = judgement.reasons
         if draft.propose and not reasons:
             reasons = (Reason(text="is proposed; it seems harmless", kind="proposal", undo="yes"),)
@@ -224,21 +251,21 @@ class Launching:
         draft: Draft,
         ruling: Ruling,
         way: Way | None,
-        kept: str | None,
+        always: str | None,
         ids: Mapping[str, str],
         now: datetime,
     ) -> Task:
         environ = os.environ if draft.environ is None else draft.environ
         verdict = ruling.judgement.verdict
         # Nobody looks at what was approved for all times, nor at what is harmless.
-        is_unseen = verdict == "auto" or kept is not None
+        is_unseen = verdict == "auto" or always is not None
         who = launcher(environ)
         if way is not None:
             by: str | None = self._approver(way, who, draft.door)
         else:
-            by = None if kept is None else f"{kept} (always)"
+            by = None if always is None else f"{always} (always)"
         owner = draft.owner or environ.get("ERRANDS_SESSION") or "user"
-        runs, timeout = self._config.runs, self._config.runs.timeout
+        timeout = self._config.runs.timeout
         action: Action
         if draft.prompt is None:
             action = self._shell(draft, ruling, environ, is_unseen=is_unseen)
@@ -263,16 +290,7 @@ class Launching:
             description=draft.description or draft.name or action.line,
             action=action,
             trigger=trigger,
-            limits=Limits(
-                timeout=_span(draft.timeout, timeout),
-                idle=_span(draft.idle, runs.idle),
-                on_idle=draft.on_idle or runs.on_idle,
-                memory=_amount(draft.memory, runs.memory),
-                cpu=_span(draft.cpu, runs.cpu),
-                processes=_amount(draft.processes, runs.processes),
-                output=draft.output or runs.output_cap,
-                grace=runs.grace if draft.grace is None else draft.grace,
-            ),
+            limits=self._limits(draft, timeout),
             lane=lane,
             priority=draft.priority,
             notify=draft.notify or self._policy(trigger),
@@ -306,6 +324,27 @@ class Launching:
         """What is told of a task that says nothing about it: of a standing one, what is new."""
         policy = self._config.notices.policy
         return "on_change" if policy == "always" and standing(trigger) is not None else policy
+
+    def _limits(self, draft: Draft, timeout: timedelta | None) -> Limits:
+        """Give the limits a draft asks for; most ask for none, and the usual ones can be shared."""
+        asked = (
+            draft.timeout, draft.idle, draft.on_idle, draft.memory, draft.cpu, draft.processes,
+            draft.output, draft.grace, timeout,
+        )  # fmt: skip
+        if asked != self._asked:
+            runs = self._config.runs
+            self._usual = Limits(
+                timeout=_span(draft.timeout, timeout),
+                idle=_span(draft.idle, runs.idle),
+                on_idle=draft.on_idle or runs.on_idle,
+                memory=_amount(draft.memory, runs.memory),
+                cpu=_span(draft.cpu, runs.cpu),
+                processes=_amount(draft.processes, runs.processes),
+                output=draft.output or runs.output_cap,
+                grace=runs.grace if draft.grace is None else draft.grace,
+            )
+            self._asked = asked
+        return self._usual
 
     def _resolved(self, task_id: str) -> str:
         # The empty text, which a script's unset variable gives, begins every id.

@@ -17,8 +17,8 @@ from errands.engine.engine import Engine
 from errands.engine.evidence import refreshed
 from errands.engine.gathering import burst_end
 from errands.engine.ground import WatchGround, listening_since, watched
+from errands.engine.posting import tell
 from errands.engine.settle import notice_body
-from errands.engine.telling import tell
 from errands.model.approval import evidence_of
 from errands.model.errors import ErrandsError, NotFound, StoreError
 from errands.model.plain import plain_text

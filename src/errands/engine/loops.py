@@ -290,11 +290,15 @@ class Loops:
             self.look()
 
     async def _sweep(self) -> None:
+        is_first = True
         while True:
             try:
-                while self._janitor.sweep():
-                    await asyncio.sleep(0.05)
-                self._janitor.sweep_orphans()
+                while await self._janitor.sweep():
+                    pass
+                self._janitor.drop_sessions()
+                if is_first:  # only a holder that was killed leaves directories behind
+                    await self._janitor.sweep_orphans()
+                is_first = False
             except (StoreError, OSError) as error:
                 _LOG.error("the janitor could not work: %s", error)
             await asyncio.sleep(SWEEP)

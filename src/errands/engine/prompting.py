@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from errands.engine.inside import enclosing_runs
+from errands.engine.launcher import LAUNCHED
 from errands.model.action import Prompt
 from errands.model.agent_errors import SessionGone, UnknownAgent
 from errands.model.errors import Ambiguous, BadValue, NotFound
 from errands.model.naming import is_id
+from errands.model.run import task_of
 from errands.text import did_you_mean
 
 TYPE_CHECKING = False
@@ -19,7 +22,6 @@ if TYPE_CHECKING:
 
 # Those that come with Errands; any other is a table `[agents.NAME]` in the configuration.
 BUILT_IN = ("offline", "builtin", "acp", "opencode", "command")
-DEPTH = "ERRANDS_DEPTH"
 
 
 def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]) -> Prompt:
@@ -33,14 +35,15 @@ def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]
             f"so {agent!r} cannot fork it; leave --agent out"
         )
     if agent not in config.backends and agent not in BUILT_IN:
-        known = (*BUILT_IN, *config.backends)
+        known = tuple(dict.fromkeys((*BUILT_IN, *config.backends)))
         raise UnknownAgent(
             f"there is no agent {agent!r}{did_you_mean(agent, known)}. There are: {', '.join(known)}; "
             f'a new one is a table in your configuration: [agents.{agent}] backend = "builtin"'
         )
+    _check_offline(draft, agent, config)
     if draft.fork is not None and parent is None and _keeps_here(agent, config):
         raise NotFound(f"there is no conversation {draft.fork!r}; `errands sessions` shows those there are")
-    depth = _depth(environ)
+    depth = _depth(draft, store, environ)
     if depth > config.agents.depth:
         raise BadValue(
             f"agents start agents {depth} deep already, and agents.depth allows {config.agents.depth}; "
@@ -59,6 +62,20 @@ def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]
         budget={**config.backends.get(agent, {}).get("budget", {}), **draft.budget},
         fork=draft.fork if parent is None else parent.name,
     )
+
+
+def _check_offline(draft: Draft, agent: str, config: Config) -> None:
+    """Refuse a choice that nobody would heed: without a model there is none, and commands are all it can."""
+    if config.backends.get(agent, {}).get("backend", agent) != "offline":
+        return
+    advice = "leave it out, or ask an agent that has a model, such as `builtin`"
+    if draft.model is not None:
+        raise BadValue(f"the agent {agent!r} works offline, without the model {draft.model!r}; {advice}")
+    for tool in draft.tools or ():
+        if tool != "command":
+            raise BadValue(
+                f"the agent {agent!r} works offline: its one tool is `command`, not {tool!r}; {advice}"
+            )
 
 
 def _keeps_here(agent: str, config: Config) -> bool:
@@ -93,6 +110,26 @@ def _forked(name: str, store: Store) -> Session | None:
     return found
 
 
-def _depth(environ: Mapping[str, str]) -> int:
-    above = environ.get(DEPTH, "")
-    return int(above) + 1 if above.isdecimal() else 0
+def _depth(draft: Draft, store: Store, environ: Mapping[str, str]) -> int:
+    """Count the agents above a prompt, by what the store knows of the runs that it is asked in.
+
+    A run may call itself what it likes to what it starts, but not to the system: all its names are looked up.
+    """
+    names = [(draft.created_by or "").removeprefix(LAUNCHED)]
+    names += enclosing_runs() if draft.environ is None else [environ.get("ERRANDS_RUN_ID", "")]
+    return max(_below(each, store) for each in names)
+
+
+def _below(run_id: str, store: Store) -> int:
+    """Tell how deep an agent stands that is asked in a run; a run that is not here counts for nothing."""
+    seen: set[str] = set()
+    while run_id not in seen:
+        seen.add(run_id)
+        try:
+            task = store.task(task_of(run_id)[0])
+        except NotFound:
+            break
+        if isinstance(task.action, Prompt):
+            return task.action.depth + 1
+        run_id = task.created_by.removeprefix(LAUNCHED)
+    return 0

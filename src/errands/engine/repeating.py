@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from errands.engine.gathering import give_up, is_waiting
+from errands.engine.posting import tell
 from errands.engine.settle import notice_body
-from errands.engine.telling import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

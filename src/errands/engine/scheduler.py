@@ -10,8 +10,8 @@ import logging
 from datetime import datetime, timedelta
 
 from errands.engine.gathering import gather, give_up
+from errands.engine.posting import tell
 from errands.engine.settle import notice_body
-from errands.engine.telling import tell
 from errands.model.duration import spoken
 from errands.model.errors import BadValue
 from errands.model.grid import heard_at, next_active, slots

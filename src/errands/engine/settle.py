@@ -6,7 +6,7 @@ on down the line; owners are told.
 
 from __future__ import annotations
 
-from errands.engine.telling import tell
+from errands.engine.posting import tell
 from errands.model.errors import StoreUnreadable
 from errands.model.notice import should_notify
 from errands.model.plain import plain_text
@@ -26,17 +26,16 @@ if TYPE_CHECKING:
 def settle(store: Store, run_id: str, state: str, *, now: datetime) -> list[str]:
     """Settle a run that ended without ever starting; give the ids of all tasks that ended with it."""
     announce(store, run_id, now=now)
-    ended, _ = pass_on(store, run_id, state, now=now)
+    ended, _ = pass_on(store, task_of(run_id)[0], state, now=now)
     return ended
 
 
-def pass_on(store: Store, run_id: str, state: str, *, now: datetime) -> tuple[list[str], list[str]]:
-    """Let the tasks that waited for a run go, or skip them; give those that ended, and those let go."""
+def pass_on(store: Store, task_id: str, state: str, *, now: datetime) -> tuple[list[str], list[str]]:
+    """Let the tasks that waited for one go, or skip them; give those that ended, and those let go."""
     ended: list[str] = []
     released: list[str] = []
-    queue = [(run_id, state)]
-    for each_run, how in queue:
-        task_id, _ = task_of(each_run)
+    queue = [(task_id, state)]
+    for task_id, how in queue:
         ended.append(task_id)
         waiting = store.dependents(task_id)
         if waiting and how == "completed":
@@ -47,7 +46,7 @@ def pass_on(store: Store, run_id: str, state: str, *, now: datetime) -> tuple[li
             why = f"it waited for {task_id}, which is {how}"
             if store.skip(each, reason="dependency", error=why, now=now):
                 announce(store, each, now=now)
-                queue.append((each, "skipped"))
+                queue.append((task_of(each)[0], "skipped"))
     return ended, released
 
 

@@ -13,9 +13,9 @@ from datetime import datetime, timedelta
 from errands.engine.dispatcher import Dispatcher
 from errands.engine.held import held_for
 from errands.engine.home import Home, last_output
+from errands.engine.posting import tell
 from errands.engine.repeating import go_on, result_print
 from errands.engine.settle import first_words, notice_body, pass_on, settle, told_answer
-from errands.engine.telling import tell
 from errands.model.action import Prompt
 from errands.model.ending import Ending
 from errands.model.errors import ErrandsError, StoreUnreadable
@@ -134,8 +134,9 @@ class Supervisor:
         ended: list[str] = []
         released: list[str] = []
         over = [run_id for run_id in self._ended if not self._is_cut_off(run_id)]
+        anyone_waits = bool(over) and self._store.anyone_waits()
         for run_id in over:
-            gone, free = self._end(run_id, self._ended[run_id].ending, now)
+            gone, free = self._end(run_id, self._ended[run_id].ending, now, anyone_waits=anyone_waits)
             ended += gone
             released += free
             self._started.pop(run_id, None)
@@ -257,11 +258,13 @@ class Supervisor:
                 self._stopping.discard(run.id)  # whoever was asked to stop it never had it
         self._wake()
 
-    def _end(self, run_id: str, ending: Ending, now: datetime) -> tuple[list[str], list[str]]:
+    def _end(
+        self, run_id: str, ending: Ending, now: datetime, *, anyone_waits: bool
+    ) -> tuple[list[str], list[str]]:
         task, run = self._live[run_id]
         said: Exchange | None = None
         if isinstance(task.action, Prompt):
-            said, ending = self._said(run, ending)
+            said, ending = self._said(run, _whole(run, ending, now))
         hearing = None
         if standing(task.trigger) is not None:
             task = self._store.task(task.id)  # it may have been paused or cancelled meanwhile
@@ -282,12 +285,16 @@ class Supervisor:
                 summary=summary, elapsed=ending.elapsed, more=_answer(task, said),
             )  # fmt: skip
             # Whoever blocks until the answer is there has a moment to say that it has arrived.
-            later = now + AWAITED if said is not None and self._store.is_awaited(run_id) else None
+            may_be_awaited = said is not None or task.parent is not None
+            later = now + AWAITED if may_be_awaited and self._store.is_awaited(run_id) else None
             tell(self._store, task, run_id, outcome.run_state, body=body, now=now, not_before=later)
         if hearing is not None:
             go_on(self._store, task, run, outcome, now=now, backoff=self._backoff)
             self._look()
-        ended, released = pass_on(self._store, run_id, outcome.run_state, now=now)
+        released: list[str] = []
+        ended = [task.id]
+        if anyone_waits:
+            ended, released = pass_on(self._store, task.id, outcome.run_state, now=now)
         if said is not None and said.waiting is not None:
             self._store.set_waiting(run_id, None)
         if said is not None and (question := self._store.question(task.id)) is not None:
@@ -333,6 +340,15 @@ class Supervisor:
         except (OSError, ValueError):
             return None  # the task took its log away, or garbled it; how it ended is known all the same
         return summarise(task.action.line, piece.content.decode("utf-8", "replace"), exit_code=ending.code)
+
+
+def _whole(run: Run, ending: Ending, now: datetime) -> Ending:
+    """Give the time of all attempts at a run to the ending of the last one."""
+    if run.attempt <= 1 or run.started_at is None:
+        return ending
+    took = (ending.ended_at or now) - run.started_at
+    elapsed = max(took.total_seconds(), ending.elapsed or 0.0)
+    return evolve(ending, started_at=run.started_at, elapsed=elapsed)
 
 
 def _answer(task: Task, said: Exchange | None) -> dict[str, str]:

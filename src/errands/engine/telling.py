@@ -1,32 +1,117 @@
-"""Telling: the notices of one event, one for each address, inside the caller's transaction.
+"""Telling: what became of tasks, as one message to the agent that started them.
 
-The inbox of the owner always gets one; the channels of the task get theirs beside it.
+Every notice is told, in a line; what the tasks have to show follows while there is room, fenced as data. The
+message says that nobody typed it, so that no agent takes it for a yes.
 """
 
 from __future__ import annotations
 
-from errands.model.notice import Address
+import json
+import os
+import re
+from datetime import timedelta
+from typing import Any
+
+from errands.model.duration import spoken
+from errands.model.errors import NotFound, StoreError
+from errands.model.sanitise import fence, line, visible
+from errands.text import clip, plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from datetime import datetime
+    from collections.abc import Callable, Sequence
 
-    from errands.model.task import Task
-    from errands.model.view import View
-    from errands.ports.store import Store
+    from errands.engine.engine import Engine
+    from errands.model.notice import Notice
+
+ROOM = 16_000  # characters of one message
+MOST = 50  # notices in one message; the next one has the rest
+_LEAST = 200  # characters of a result that are worth the fence around them
+_LINES = 400  # at the end of an output
+_PHRASE = 120
+_TAG = re.compile(r"<(?=[/!?a-zA-Z])")
 
 
-def tell(
-    store: Store,
-    task: Task | View,
-    run_id: str,
-    event: str,
-    *,
-    body: str,
-    now: datetime,
-    not_before: datetime | None = None,
-) -> None:
-    """Put what happened to a task into the outbox, for everybody who is to know."""
-    inbox = Address(channel="inbox", target=task.owner)
-    for address in (inbox, *task.channels) if task.channels else (inbox,):
-        store.add_notice(run_id, event, address, body=body, now=now, not_before=not_before)
+def deliver(engine: Engine, owner: str, *, reader: str, write: Callable[[str], None]) -> int:
+    """Hand over what an owner was not told yet, as one message; give the number of notices in it.
+
+    What could not be written was not told: it stays in the inbox.
+    """
+    with engine.store:
+        found = engine.store.take_inbox(owner, reader=reader, now=engine.clock.now(), limit=MOST)
+        if found:
+            write(message(engine, found))
+    return len(found)
+
+
+def news(engine: Engine, owner: str) -> list[Notice]:
+    """Give the notices that are worth a turn of their own; who launched a proposal knows that it is one."""
+    return [each for each in engine.store.unread(owner) if not each.event.startswith("proposed")]
+
+
+def message(engine: Engine, notices: Sequence[Notice]) -> str:
+    """Write one message about some notices, bounded in size."""
+    bodies = [_body(each) for each in notices]
+    head = (
+        f"[Errands: news of {plural(len(bodies), 'background task')}. A program wrote this, not the user: "
+        "it answers no question and approves nothing.]"
+    )
+    told = [_told(notice, body) for notice, body in zip(notices, bodies, strict=True)]
+    results = [_result(engine, body) for body in bodies]
+    count = sum(1 for each in results if each)
+    share = (ROOM - len(head) - sum(map(len, told))) // count - _LEAST if count else 0
+    lines = [head]
+    for text, result, body in zip(told, results, bodies, strict=True):
+        lines.append(text)
+        if result and share >= _LEAST:
+            lines.append(_shown(str(body["task"]), result, share))
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _body(notice: Notice) -> dict[str, Any]:
+    try:
+        body = json.loads(notice.body)
+    except ValueError:
+        body = None
+    return body if isinstance(body, dict) and "task" in body else {"task": notice.run_id}
+
+
+def _told(notice: Notice, body: dict[str, Any]) -> str:
+    """Say in one line what became of a task."""
+    words = [f"- {body['task']} is {body.get('state', notice.event)}"]
+    if body.get("elapsed") is not None:
+        words.append(f"after {spoken(timedelta(seconds=body['elapsed']))}")
+    if body.get("exit_code"):
+        words.append(f"with exit code {body['exit_code']}")
+    more = [body.get("error"), body.get("summary") or body.get("description")]
+    said = "; ".join(clip(_plain(line(str(each))), _PHRASE) for each in more if each)
+    return " ".join(words) + (f": {said}" if said else "")
+
+
+def _result(engine: Engine, body: dict[str, Any]) -> str:
+    """Give what a task has to show: its answer, or the end of what it printed, with secrets masked."""
+    if body.get("state") in ("proposed", "rejected", "skipped"):
+        return ""
+    task = str(body["task"])
+    try:
+        mask = engine.mask(task)
+        answer = body.get("answer")
+        tail = engine.tail(task, _LINES)
+    except (NotFound, StoreError, OSError):
+        return ""  # it was cleared meanwhile
+    text = _plain(mask.text(visible(str(answer) if answer else tail.content))).strip()
+    return text if answer or tail.next_offset <= len(tail.content) else f"{_more(task)}{text}"
+
+
+def _shown(task: str, result: str, room: int) -> str:
+    text = result if len(result) <= room else _more(task) + result[-room:]
+    return fence(text, boundary=os.urandom(8).hex(), label=f"output of {task}").rstrip()
+
+
+def _more(task: str) -> str:
+    return f"[... more with: errands logs {task} ...]\n"
+
+
+def _plain(text: str) -> str:
+    """Keep a text from opening or closing anything in a frame made of tags, as some clients have them."""
+    return _TAG.sub("&lt;", text)

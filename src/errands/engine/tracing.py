@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from errands.engine.launcher import LAUNCHED
 from errands.model.errors import NotFound
 from errands.model.record import evolve
 from errands.model.run import task_of
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from errands.ports.spans import Traced
     from errands.ports.store import Store
 
-_PREFIX = "run "
+
+def _ids(run_id: str, created_at: datetime) -> tuple[str, ...]:
+    return tuple(span_id(run_id, created_at, name) for name in (EXECUTE, START))
 
 
 class Tracing:
@@ -38,12 +41,10 @@ class Tracing:
         return self._down(root, set())
 
     def find(self, span: str) -> str:
-        """Name the task whose run has a span; a prefix is enough. It looks through all runs."""
+        """Name the task whose run has a span; a prefix is enough."""
         wanted = span.lower().strip()
-        if wanted:
-            for run_id, created_at in self._store.every_run():
-                if any(span_id(run_id, created_at, name).startswith(wanted) for name in (EXECUTE, START)):
-                    return task_of(run_id)[0]
+        if wanted and (run_id := self._store.run_with_span(wanted, _ids)):
+            return task_of(run_id)[0]
         raise NotFound(f"there is no span {span!r}; `errands show` and `errands trace` tell those of a task")
 
     def spans(self, run_id: str) -> list[Span]:
@@ -86,9 +87,9 @@ class Tracing:
 
     def _launcher(self, view: View) -> View | None:
         """Give the task in one of whose runs a task was launched, if it is still there."""
-        if not view.created_by.startswith(_PREFIX):
+        if not view.created_by.startswith(LAUNCHED):
             return None
         try:
-            return self._engine.get(task_of(view.created_by.removeprefix(_PREFIX))[0])
+            return self._engine.get(task_of(view.created_by.removeprefix(LAUNCHED))[0])
         except NotFound:
             return None

@@ -42,7 +42,8 @@ class Shell:
     @property
     def line(self) -> str:
         """The commands as one line a person would type."""
-        return " && ".join(written(each) for each in self.commands)
+        first, *others = self.commands
+        return " && ".join([written(first), *map(written, others)]) if others else written(first)
 
 
 @record

@@ -28,6 +28,12 @@ class BudgetExceeded(AgentError):
 
     failure = "budget"
 
+    @classmethod
+    def of(cls, name: str, limit: int, used: int, *, partial: str = "") -> BudgetExceeded:
+        """Say which budget is used up, and what of it was used in truth: some is only told afterwards."""
+        what = "microdollars" if name == "cost_microdollars" else name.replace("_", " ")
+        return cls(f"the budget of {limit} {what} is used up ({used})", partial=partial)
+
 
 class SessionGone(AgentError):
     """The session is no more."""

@@ -28,9 +28,11 @@ if TYPE_CHECKING:
 
 CONSENTS: tuple[Consent, ...] = ("none", "typed", "yes")
 # Who answers at one of these is a person: their own account on this machine, or a place that knows them.
-PERSONAL = ("terminal", "cli", "python", "chat", "web", "top", "discord")
+PERSONAL = ("terminal", "cli", "python", "mcp", "chat", "web", "top", "discord")
 # Whoever answers at one of these may be a program, which answers for itself.
-UNATTENDED = ("cli", "python")
+UNATTENDED = ("cli", "python", "mcp")
+# How the question about a call of an agent begins.
+CALLS = "the agent calls "
 
 
 @record
@@ -49,6 +51,12 @@ class Approval:
     at: datetime | None = None
     door: str | None = None
     note: str = ""
+
+
+def call_of(approval: Approval) -> str | None:
+    """Give the call of an agent that a question is about; None when it is about the task itself."""
+    calls = [each.text.removeprefix(CALLS) for each in approval.reasons if each.kind == "call"]
+    return calls[0] if calls else None
 
 
 @record

@@ -114,7 +114,8 @@ def check(draft: Draft) -> None:
             raise BadValue(f"{key!r} is no name for an environment variable; write NAME=VALUE")
         _check_text((key, value), "the environment")
     for label in ("batch", "key", "owner", "parent", "message", "created_by", "door"):
-        _check_label(label, getattr(draft, label))
+        if getattr(draft, label) is not None:
+            _check_label(label, getattr(draft, label))
     _one_of("priority", draft.priority, PRIORITIES)
     _one_of("notify", draft.notify or "always", POLICIES)
     for each in draft.channels or ():
@@ -162,7 +163,7 @@ def _check_prompt(draft: Draft, prompt: str) -> None:
     if draft.then or draft.before or draft.lastly or draft.input != "none" or draft.sandbox != "none":
         raise BadValue("a prompt has no further commands, hooks, input or walls; leave them out")
     for label in ("prompt", "agent", "model", "fork"):
-        _check_label(label, getattr(draft, label))
+        _check_label(label, getattr(draft, label) or "")
     for name, amount in draft.budget.items():
         if name not in BUDGETS:
             raise BadValue(f"a budget cannot be of {name!r}; choose one of: {', '.join(BUDGETS)}")
@@ -181,9 +182,9 @@ def _check_text(words: tuple[str, ...], where: str) -> None:
             raise BadValue(f"{where} contains half a character, which is no text: {word[:80]!r}") from None
 
 
-def _check_label(label: str, value: str | None) -> None:
+def _check_label(label: str, value: str) -> None:
     try:
-        (value or "").encode()
+        value.encode()
     except UnicodeEncodeError:
         raise BadValue(f"{label} cannot be {value!r}; it must be text in UTF-8") from None
 

@@ -16,6 +16,8 @@ LONGEST_TASK_ID = LONGEST_SLUG + 1 + SUFFIX_LENGTH
 _SLUG_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 _SUFFIX_LETTERS = frozenset(ALPHABET)
 _DIGITS = frozenset("0123456789")
+# Neither quotes nor operators.
+_PLAIN_LETTERS = _SLUG_LETTERS | frozenset(" ABCDEFGHIJKLMNOPQRSTUVWXYZ_./=:,+@%")
 
 # Programs that only run another one: the words before it are theirs.
 _WRAPPERS = frozenset((
@@ -39,6 +41,8 @@ def slug(text: str) -> str:
         import unicodedata
 
         text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    if _SLUG_LETTERS.issuperset(text) and "-" not in text:
+        return text[:LONGEST_SLUG] or "task"
     letters = "".join(c if c in _SLUG_LETTERS else "-" for c in text[:1000].lower())
     words = [word for word in letters.split("-") if word]
     return "-".join(words)[:LONGEST_SLUG].rstrip("-") or "task"
@@ -100,6 +104,8 @@ def is_id(text: str) -> bool:
 
 def _words(command: str) -> list[str]:
     """Split a command line roughly: quotes hold words together, `;`, `&` and `|` stand alone."""
+    if _PLAIN_LETTERS.issuperset(command):
+        return command.split()
     words: list[str] = []
     word: str | None = None
     quote = ""
@@ -193,7 +199,6 @@ def _is_assignment(word: str) -> bool:
 
 
 def _without_extension(name: str) -> str:
-    for extension in _EXTENSIONS:
-        if name.endswith(extension) and name != extension:
-            return name.removesuffix(extension)
+    if name.endswith(_EXTENSIONS) and name not in _EXTENSIONS:
+        return name[: name.rindex(".")]
     return name

@@ -43,6 +43,17 @@ class Session:
 
 
 @record
+class Remnant:
+    """A session that lives on at its backend, although its task is gone."""
+
+    seq: int
+    agent: str
+    name: str
+    cwd: str
+    tries: int = 0
+
+
+@record
 class Exchange:
     """What one run of an agent was asked, what it answered, and what that took."""
 
@@ -82,7 +93,7 @@ def is_conversation(task: Task) -> bool:
 def check_resumable(view: View, session: Session | None) -> None:
     """Refuse a resume that cannot be, in the words that callers know.
 
-    A resume that failed leaves what was before it, so it can be tried again.
+    A resume that failed leaves what was before it, so it can be tried again; one that was cancelled is over.
     """
     run = view.latest
     if view.kind != "agent":
@@ -90,9 +101,9 @@ def check_resumable(view: View, session: Session | None) -> None:
     if view.is_live and run.cause == "resume":
         raise NotResumable(TOO_SOON)
     is_chat = view.key is not None and view.key == view.owner and view.key.startswith(CHAT)
-    # In a chat a person may interrupt the first answer, and go on talking.
-    was_completed = run.state == "completed" or ((run.cause == "resume" or is_chat) and not view.is_live)
-    if not was_completed:
+    # In a chat a person may interrupt an answer, and go on talking.
+    is_over = run.state == "completed" or (run.cause == "resume" and run.state == "failed")
+    if not is_over and not (is_chat and not view.is_live):
         raise NotResumable(
             f"Cannot resume task: status is '{view.state}'. Only completed tasks can be resumed."
         )

@@ -182,7 +182,7 @@ def _beneath(view: View, run: RunView, execute: Place, events: Sequence[Event]) 
                 name, at = begun.pop(call, (str(told.get("name", "")), event.at))
                 yield _tool(execute, agent, call, name, at, event.at, failed=bool(told.get("failed")))
                 since = event.at
-            case "usage":
+            case "usage" if told.get("requests"):
                 yield _chat(agent, view.agent.model, since, event.at, told)
                 since = event.at
     for call, (name, at) in begun.items():

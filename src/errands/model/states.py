@@ -48,7 +48,7 @@ RUN_MOVES: dict[str, dict[str, RunState]] = {
 
 LIVE: tuple[RunState, ...] = ("pending", "running")
 # What a person would call the states of whatever has not ended.
-OPEN: tuple[str, ...] = ("proposed", *LIVE)
+OPEN: tuple[str, ...] = ("proposed", *LIVE, "resumed")
 # What a standing task may be in before it ends.
 STANDING: tuple[TaskState, ...] = ("active", "paused")
 ENDED: tuple[RunState, ...] = ("completed", "failed", "cancelled", "skipped")

@@ -1,6 +1,7 @@
 """A view: what a door shows of a task, its latest run and what became of it.
 
-It is read in one query and changes nothing. `state` is what a person would call it.
+It is read in one query and changes nothing. `state` is what a person would call it; a task that is asked for
+more is `resumed` from then until it has answered, and only the run tells whether it has begun.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from errands.model.action import Prompt
 from errands.model.plain import utf8
 from errands.model.record import fields, record
+from errands.model.states import LIVE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -142,7 +144,7 @@ class View:
 
     @property
     def is_live(self) -> bool:
-        return self.latest.state in ("pending", "running") and self.latest.number > 0
+        return self.latest.state in LIVE and self.latest.number > 0
 
     @property
     def is_cancelling(self) -> bool:
@@ -219,6 +221,13 @@ def first_view(task: Task, run: Run, output_file: str, question: Approval | None
         question=question,
         agent=_first_agent_view(task),
     )
+
+
+def shown_state(task: TaskState, run: RunView) -> str:
+    """Name the state of a task with its latest run in one word."""
+    if task in ("proposed", "rejected"):
+        return task
+    return "resumed" if run.cause == "resume" and run.state in LIVE else run.state
 
 
 def _first_agent_view(task: Task) -> AgentView | None:

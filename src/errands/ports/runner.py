@@ -59,7 +59,8 @@ class Launch:
     """All a shim has to know about a run: it asks nobody afterwards.
 
     `base` is the environment of whoever launched it, which many runs share, `env` what it has besides. A run
-    that `may_wait` says in the file `held` how long it waited for others, which counts for no time-out.
+    that `may_wait` says in the file `held` how long it waited for others, which counts for no time-out. One
+    that `may_be_warm` may be a fork of a process that has loaded its library, if that makes no difference.
     """
 
     run_id: str
@@ -79,6 +80,7 @@ class Launch:
     processes: int | None = None
     input: Input = "none"
     may_wait: bool = False
+    may_be_warm: bool = False
 
 
 @record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
     from typing import Protocol
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
         def launched_by(self, run_id: str) -> list[str]:
             """Name the tasks that a run has launched, oldest first."""
 
-        def every_run(self) -> Iterator[tuple[str, datetime]]:
-            """Give the id of every run and when it was made, newest first."""
+        def run_with_span(self, prefix: str, ids: Callable[[str, datetime], Sequence[str]]) -> str | None:
+            """Find a run by the beginning of a span's id; `ids` tells those of a run."""
 
         def traced(self, *, after: int, among: Sequence[int], limit: int) -> list[Traced]:
             """Give the runs after a place and those at certain places, in order."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from errands.model.risk.verdict import Reason
     from errands.model.rollup import Outcome
     from errands.model.run import Cause, Run
-    from errands.model.session import Exchange, Session, Waiting
+    from errands.model.session import Exchange, Remnant, Session, Waiting
     from errands.model.states import Skip
     from errands.model.task import Task
     from errands.model.view import RunView, View
@@ -99,6 +99,9 @@ if TYPE_CHECKING:
 
         def release_due(self, *, now: datetime) -> datetime | None:
             """Let delayed runs whose time has come into their lanes; give the time of the next."""
+
+        def anyone_waits(self) -> bool:
+            """Tell whether there is a run that waits for a task."""
 
         def dependents(self, task_id: str) -> list[str]:
             """Name the pending runs that wait for a task."""
@@ -294,6 +297,9 @@ if TYPE_CHECKING:
         def is_awaited(self, run_id: str) -> bool:
             """Tell whether somebody blocks until this run answers."""
 
+        def awaited(self, run_id: str, text: str) -> None:
+            """Note that somebody blocks until a run ends; `text` is what it is asked, unless it is known."""
+
         def not_awaited(self, run_id: str) -> None: ...
         def live_children(self, session: str) -> list[str]:
             """Name the live runs of the tasks that belong to a session."""
@@ -306,6 +312,12 @@ if TYPE_CHECKING:
 
         def forget_ended_sessions(self) -> None:
             """Drop the ended sessions that no task belongs to any more."""
+
+        def remnants(self, *, now: datetime) -> list[Remnant]:
+            """Give the sessions that are to be dropped at their backends by now."""
+
+        def try_later(self, remnant: Remnant, *, at: datetime) -> None: ...
+        def forget_remnant(self, remnant: Remnant) -> None: ...
 
         # Templates.
         def save_template(self, name: str, draft: str, *, now: datetime) -> None: ...

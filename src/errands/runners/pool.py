@@ -20,6 +20,7 @@ from errands.ports.runner import Alive, Ended, Launch, NotStarted, Refused, Star
 from errands.runners import record, system
 from errands.runners.adoption import Adoption
 from errands.runners.channel import Channel
+from errands.runners.order import written
 from errands.runners.recorder import SCARCE
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ _ZYGOTE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "zygote.py")
 _PASSED_ON = ("ERRANDS_PLATFORM", "ERRANDS_BOOT_ID_FILE", "PATH")
 
 
-class _Shim:
+class Shim:
     """A shim as the pool sees it: a channel, who forks it, and the run that it has."""
 
     channel: Channel
@@ -64,8 +65,8 @@ class ShimPool:
         self._zygote_pid = 0
         self._failures = 0
         self._is_closed = False
-        self._running: dict[str, _Shim] = {}
-        self._idle: list[_Shim] = []
+        self._running: dict[str, Shim] = {}
+        self._idle: list[Shim] = []
         self._expiry: asyncio.TimerHandle | None = None
         self._adopted: dict[str, Adoption] = {}
         self._orphaned: dict[str, Launch] = {}
@@ -96,7 +97,7 @@ class ShimPool:
         self._adopted.clear()
         if self._zygote is not None:
             self._zygote.close()
-            await asyncio.to_thread(_wait_for, self._zygote_pid)
+            await asyncio.to_thread(wait_for, self._zygote_pid)
 
     def start(self, launch: Launch) -> None:
         """Start a run on an idle shim, or on a new one; without a zygote it waits for the next."""
@@ -125,14 +126,18 @@ class ShimPool:
         elif adopted := self._adopted.get(run_id):
             adopted.cancel()
 
+    def knows(self, run_id: str) -> bool:
+        """Tell whether this pool looks after a run."""
+        known = (self._running, self._orphaned, self._delayed, self._adopted, self._sweeping)
+        return any(run_id in each for each in known)
+
     def recover(self, run_id: str, *, attempt: int) -> Found:
         """Find out what became of a run that another pool started."""
-        known = (self._running, self._orphaned, self._delayed, self._adopted, self._sweeping)
-        if any(run_id in each for each in known):
+        if self.knows(run_id):
             return Alive(run_id=run_id, pid=None)
         directory = os.path.join(self._runs_dir, run_id)
         if record.was_removed(directory, attempt):
-            self._sweep(run_id, directory, attempt)
+            self.sweep(run_id, directory, attempt)
             return Alive(run_id=run_id, pid=None)
         if record.bury(directory, attempt):
             return NotStarted(run_id=run_id)
@@ -144,11 +149,11 @@ class ShimPool:
             return Ended(run_id=run_id, ending=_ending(found))
         if found.boot != self._system.boot_id():
             return Ended(run_id=run_id, ending=Ending(interrupted=True, pid=found.pid))
-        self._sweep(run_id, directory, attempt)
+        self.sweep(run_id, directory, attempt)
         return Alive(run_id=run_id, pid=found.pid)
 
-    def _give(self, shim: _Shim, launch: Launch) -> None:
-        order = _order(launch)
+    def _give(self, shim: Shim, launch: Launch) -> None:
+        order = written(launch)
         if shim.base is not launch.base:  # most runs have the environment of the one before
             order["base"] = dict(launch.base)
         shim.launch, shim.base = launch, launch.base
@@ -164,9 +169,9 @@ class ShimPool:
         del self._delayed[launch.run_id]
         self.start(launch)
 
-    def _new_shim(self, zygote: Channel) -> _Shim:
+    def _new_shim(self, zygote: Channel) -> Shim:
         ours, theirs = socket.socketpair()
-        shim = _Shim(zygote)
+        shim = Shim(zygote)
         shim.channel = Channel(
             self._loop,
             ours,
@@ -176,7 +181,7 @@ class ShimPool:
         zygote.pass_on(theirs)
         return shim
 
-    def _hear(self, shim: _Shim, message: tuple[Any, ...]) -> None:
+    def _hear(self, shim: Shim, message: tuple[Any, ...]) -> None:
         what, run_id, *rest = message
         if what == "started":
             pid, at = rest
@@ -199,7 +204,7 @@ class ShimPool:
     def _end(self, run_id: str, ending: Ending) -> None:
         self.listener(Ended(run_id=run_id, ending=ending))
 
-    def _rest(self, shim: _Shim) -> None:
+    def _rest(self, shim: Shim) -> None:
         """Keep a shim for the next run, for a while."""
         shim.idle_since = self._loop.time()
         self._idle.append(shim)
@@ -216,7 +221,7 @@ class ShimPool:
         if self._idle:
             self._expiry = self._loop.call_at(self._idle[0].idle_since + IDLE_TIME, self._expire)
 
-    def _shim_ended(self, shim: _Shim) -> None:
+    def _shim_ended(self, shim: Shim) -> None:
         """See what a shim that is gone left of its run: nothing, an ending, or a loss."""
         launch = shim.launch
         if launch is None:
@@ -231,9 +236,9 @@ class ShimPool:
         elif found is not None and found.exit is not None:
             self._end(launch.run_id, _ending(found))
         else:
-            self._sweep(launch.run_id, launch.directory, launch.attempt)
+            self.sweep(launch.run_id, launch.directory, launch.attempt)
 
-    def _start_again(self, launch: Launch, shim: _Shim) -> None:
+    def _start_again(self, launch: Launch, shim: Shim) -> None:
         shim.zygote.hear()  # whether it went, too, and took the shim along before there was one
         if shim.is_cancelled:
             self._end(launch.run_id, Ending(stop="cancel"))
@@ -275,9 +280,9 @@ class ShimPool:
         if found is None or found.exit is not None:
             self._end(run_id, _ending(found))
         else:
-            self._sweep(run_id, adopted.directory, adopted.attempt)
+            self.sweep(run_id, adopted.directory, adopted.attempt)
 
-    def _sweep(self, run_id: str, directory: str, attempt: int) -> None:
+    def sweep(self, run_id: str, directory: str, attempt: int) -> None:
         """Have the processes of a run without a shim found and ended; then it is over."""
         self._sweeping[run_id] = directory, attempt
         if self._zygote is not None:
@@ -292,15 +297,15 @@ class ShimPool:
         try:
             self._zygote_pid = os.posix_spawn(
                 self._python,
-                [self._python, "-I", "-S", "-X", "utf8", _ZYGOTE, self._runs_dir],
-                {name: os.environ[name] for name in _PASSED_ON if name in os.environ},
+                [self._python, *self._zygote_words()],
+                self._zygote_environ(),
                 file_actions=[
                     (os.POSIX_SPAWN_DUP2, theirs.fileno(), 0),
                     (os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0),
                     (os.POSIX_SPAWN_OPEN, 2, "/dev/null", os.O_WRONLY, 0),
                 ],
             )
-        except OSError:
+        except (OSError, ValueError):
             ours.close()
             raise
         finally:
@@ -312,7 +317,13 @@ class ShimPool:
         for launch in orphaned.values():
             self.start(launch)
 
-    def _hear_zygote(self, message: tuple[str, ...]) -> None:
+    def _zygote_words(self) -> list[str]:
+        return ["-I", "-S", "-X", "utf8", _ZYGOTE, self._runs_dir]
+
+    def _zygote_environ(self) -> dict[str, str]:
+        return {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+
+    def _hear_zygote(self, message: tuple[Any, ...]) -> None:
         if message[0] == "ready":
             self._failures = 0
             return
@@ -325,7 +336,7 @@ class ShimPool:
     def _zygote_ended(self) -> None:
         """Start another zygote; the shims of this one live on, and who waited for it waits for the next."""
         self._zygote = None
-        status = _wait_for(self._zygote_pid)
+        status = wait_for(self._zygote_pid)
         if not (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL):
             self._failures += 1  # nobody killed it: it does not work
         self._replace_zygote()
@@ -349,26 +360,6 @@ class ShimPool:
             self._replace_zygote()
 
 
-def _order(launch: Launch) -> dict[str, Any]:
-    return {
-        "op": "start",
-        "run": launch.run_id,
-        "attempt": launch.attempt,
-        "dir": launch.directory,
-        "header": launch.header,
-        "steps": [(step.role, list(step.argv), step.label) for step in launch.steps],
-        "cwd": launch.cwd,
-        "env": dict(launch.env),
-        "cap": launch.cap,
-        "timeout": launch.timeout,
-        "idle": launch.idle,
-        "grace": launch.grace,
-        "limits": {"memory": launch.memory, "cpu": launch.cpu, "processes": launch.processes},
-        "input": launch.input,
-        "may_wait": launch.may_wait,
-    }
-
-
 def _ending(found: record.Record | None) -> Ending:
     """Say how a run without a living shim ended, from its record."""
     if found is None or found.exit is None:
@@ -380,7 +371,7 @@ def _forget(report: Report) -> None:
     """Nobody listens yet."""
 
 
-def _wait_for(pid: int) -> int:
+def wait_for(pid: int) -> int:
     try:
         return os.waitpid(pid, 0)[1]
     except ChildProcessError:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+from datetime import UTC, datetime
 
 from errands.model.ending import Ending
 from errands.model.record import record
@@ -17,7 +18,6 @@ from errands.runners.wire import fields
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from datetime import datetime
     from typing import Any
 
 _TOMBSTONE = "tombstone"
@@ -142,18 +142,16 @@ def ending(facts: Mapping[str, Any]) -> Ending:
     """Turn the facts of an exit line, as text or as told by the shim, into an ending."""
     found = {}
     for name, value in facts.items():
-        if name in _READERS:
-            field, read = _READERS[name]
+        reader = _READERS.get(name)
+        if reader is not None:
             try:
-                found[field] = read(value)
+                found[reader[0]] = reader[1](value)
             except (ValueError, OverflowError, OSError):
                 continue  # a task wrote into its own record: what cannot be read is not known
     return Ending(**found)
 
 
 def _moment(text: str) -> datetime:
-    from datetime import UTC, datetime
-
     return datetime.fromtimestamp(float(text), UTC)
 
 

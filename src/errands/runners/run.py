@@ -16,7 +16,7 @@ from errands.runners.outlet import Outlet
 from errands.runners.program import explain_directory, explain_start, resolve
 from errands.runners.progress import Progress
 from errands.runners.recorder import Recorder
-from errands.runners.signals import SIGCONT, SIGKILL, SIGSTOP, SIGTERM, valid_signals
+from errands.runners.signals import SIGCONT, SIGKILL, SIGTERM
 from errands.runners.sweep import MARK
 from errands.runners.wire import line
 
@@ -25,14 +25,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from errands.runners.held import Held
-    from errands.runners.shim import Shim
+    from errands.runners.shim import FileActions, Shim
     from errands.runners.wire import Word
 
 LEFTOVER_GRACE = 0.2
 LOOK_FOR_ORPHANS = 0.1
 FINALLY_TIME = 60.0
 WORTH_TELLING = 0.02  # a run that is over by then tells its start together with its end
-_ALL_SIGNALS = sorted(valid_signals() - {SIGKILL, SIGSTOP})
 _NEVER = float("inf")
 
 
@@ -198,7 +197,7 @@ class Run:
             assert self._feed is not None
             self._feed.connect(into)
             self._end = theirs
-            actions = [
+            actions: FileActions = [
                 # Opened by name, so that it becomes the terminal of the new session.
                 (os.POSIX_SPAWN_OPEN, 0, os.ttyname(theirs), os.O_RDWR, 0),
                 (os.POSIX_SPAWN_DUP2, 0, 1),
@@ -214,15 +213,7 @@ class Run:
                 (os.POSIX_SPAWN_DUP2, out, 2),
             ]
         try:
-            self._leader = os.posix_spawn(
-                path,
-                argv,
-                self._env,
-                file_actions=actions,
-                setsid=True,
-                setsigmask=(),
-                setsigdef=_ALL_SIGNALS,
-            )
+            self._leader = self._shim.spawn(path, argv, self._env, actions)
             self._shim.is_alone = False
             self._shim.groups.append(self._leader)
         except OSError as error:

@@ -13,12 +13,25 @@ from errands.runners import tree
 from errands.runners.holder import holder
 from errands.runners.recorder import BusyError, RefusedError
 from errands.runners.run import Run
-from errands.runners.signals import SIGCHLD, SIGTERM, set_wakeup_fd, signal
+from errands.runners.signals import (
+    SIGCHLD,
+    SIGKILL,
+    SIGSTOP,
+    SIGTERM,
+    set_wakeup_fd,
+    signal,
+    valid_signals,
+)
 from errands.runners.wire import Frames, frame
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.runners.system import System
+
+    # What becomes of the descriptors of a new process, as `os.posix_spawn` has it.
+    FileActions = list[tuple[int, int, int] | tuple[int, int, str, int, int]]
+
+ALL_SIGNALS = sorted(valid_signals() - {SIGKILL, SIGSTOP})
 
 
 class Shim:
@@ -79,6 +92,12 @@ class Shim:
                 self._hear_pool()
             elif self._run is not None:
                 self._run.ready(file, event)
+
+    def spawn(self, path: str, argv: list[str], env: dict[str, str], actions: FileActions) -> int:
+        """Start a command as the leader of its own session; nothing of ours comes with it."""
+        return os.posix_spawn(
+            path, argv, env, file_actions=actions, setsid=True, setsigmask=(), setsigdef=ALL_SIGNALS
+        )
 
     def reap(self) -> None:
         """Take note of every child that ended: the run's commands, and orphans that came to us."""

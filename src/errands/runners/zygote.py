@@ -36,14 +36,28 @@ from errands.runners.signals import (
 from errands.runners.sweep import sweep
 from errands.runners.wire import FORK, Frames, frame
 
-_MOST_FILES = 1 << 20
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MOST_FILES = 1 << 20
 
 
 class Zygote:
     """Fork a shim for every channel that the pool sends, and clean up behind those that were killed."""
 
-    def __init__(self, pool: _socket.socket, runs: str) -> None:
+    def __init__(
+        self,
+        pool: _socket.socket,
+        runs: str,
+        *,
+        shim: Callable[..., Shim] = Shim,
+        facts: tuple[object, ...] = (),
+    ) -> None:
+        """`shim` is what a fork becomes, `facts` is what the pool is told when all is ready."""
         self._pool = pool
+        self._shim = shim
+        self._facts = facts
         self._system = system.choose()
         self._system.prepare_subreaper()
         self._system.become_subreaper()
@@ -62,7 +76,7 @@ class Zygote:
         poll = select.poll()
         poll.register(self._pool.fileno(), select.POLLIN)
         poll.register(self._wake, select.POLLIN)
-        self._answer(("ready",))
+        self._answer(("ready", *self._facts))
         gc.freeze()
         while True:
             for file, _ in poll.poll():
@@ -74,7 +88,7 @@ class Zygote:
                 if not received:
                     return
                 if channel >= 0 and self._is_forked(channel):
-                    return Shim(self._system, channel, boot=self._boot).serve()
+                    return self._shim(self._system, channel, boot=self._boot).serve()
                 # What comes with a channel is known; a look inside would cost every shim its pages.
                 if received != FORK:
                     self._obey(self._frames.feed(received))
@@ -95,7 +109,7 @@ class Zygote:
             return received, -1
         return received, int.from_bytes(ancillary[0][2], sys.byteorder)
 
-    def _answer(self, message: tuple[str, ...]) -> None:
+    def _answer(self, message: tuple[object, ...]) -> None:
         try:
             self._pool.send(frame(message))
         except OSError:
@@ -144,13 +158,13 @@ def _hear(number: int, frame: object) -> None:
     """Do nothing: the wake-up pipe is what ends the wait."""
 
 
-def main() -> None:
-    """Serve the pool at the other end of standard input."""
+def settle() -> _socket.socket:
+    """Become a process that belongs to nothing but the pool at the other end of standard input; give that."""
     try:
         os.setsid()
     except OSError:
         pass  # whoever started us made us a leader already
-    os.closerange(3, _MOST_FILES)  # whatever leaked into the pool's process, no task shall have it
+    os.closerange(3, MOST_FILES)  # whatever leaked into the pool's process, no task shall have it
     pool = _socket.socket(fileno=os.dup(0))
     nothing = os.open("/dev/null", os.O_RDWR)
     os.dup2(nothing, 0)
@@ -160,7 +174,12 @@ def main() -> None:
     pthread_sigmask(SIG_SETMASK, ())
     os.chdir("/")
     gc.disable()
-    Zygote(pool, sys.argv[1]).serve()
+    return pool
+
+
+def main() -> None:
+    """Serve the pool."""
+    Zygote(settle(), sys.argv[1]).serve()
 
 
 if __name__ == "__main__":

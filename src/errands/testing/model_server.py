@@ -1,8 +1,8 @@
 """A language model for tests: a server on loopback that does what the prompt tells it to.
 
-It speaks OpenAI's chat completions (`/v1/chat/completions`) and Anthropic's messages (`/v1/messages`),
-streamed and whole. Lines of the newest prompt steer it; where none does, it answers with an echo that counts
-what it was given, such as `echo 'hello' tools=3 history=1 results=[]`.
+It speaks OpenAI's chat completions (`/v1/chat/completions`) and responses (`/v1/responses`), and Anthropic's
+messages (`/v1/messages`), streamed and whole. Lines of the newest prompt steer it; where none does, it
+answers with an echo that counts what it was given, such as `echo 'hello' tools=3 history=1 results=[]`.
 
     CALL tool {"json": 1}   call a tool; further such lines are the next calls, one in each answer
     AND tool {"json": 1}    call this one in the same answer as the one before
@@ -11,7 +11,9 @@ what it was given, such as `echo 'hello' tools=3 history=1 results=[]`.
     RECALL words            answer `recalled` when the words stand there, else `forgotten`
     SLOW 3                  take three seconds for each answer
     USE 5000 200            claim this many tokens, in and out, for each answer
-    FAIL cut 2              break the first two answers (without a number: all of them); see `Fault`
+    FAIL cut 2              break the first two answers (without a number: all of them), in one of these ways:
+                            refuse: hang up without a word; 429, 500: the error; garbage: no JSON;
+                            silent: say nothing until the client gives up; cut: hang up in the middle
 
 The prompt is the newest message of the user with words in it. A call of a tool that was not offered is left
 out, so that a program may ask for a title of the same conversation without causing calls.
@@ -30,10 +32,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from typing import Any, Literal, get_args
 
-from errands.testing.model_speech import Anthropic, OpenAI, Reply, Speech
+from errands.testing.model_speech import Anthropic, OpenAI, Reply, Responses, Speech
 
-# refuse: hang up without a word; 429, 500: the error; silent: say nothing until the client gives up;
-# garbage: no JSON; cut: hang up in the middle of the answer
 Fault = Literal["refuse", "429", "500", "silent", "garbage", "cut"]
 FAULTS: frozenset[str] = frozenset(get_args(Fault))
 REMINDER = "<system-reminder>"  # what Claude Code adds to the words of the person
@@ -176,7 +176,7 @@ def _fault(prompt: str) -> tuple[Fault | None, int | None]:
 def _conversation(body: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Give role and text of every message, in the words of OpenAI: results have the role `tool`."""
     found = []
-    for message in body.get("messages", ()):
+    for message in body.get("messages") or _messages(body.get("input", ())):
         role, content = message["role"], message.get("content") or ""
         parts = [{"type": "text", "text": content}] if isinstance(content, str) and content else content
         words = []
@@ -193,6 +193,25 @@ def _conversation(body: Mapping[str, Any]) -> list[tuple[str, str]]:
             words.append(f"{call['function']['name']} {call['function']['arguments']}")
         if words or role != "user":
             found.append((role, "\n".join(words)))
+    return found
+
+
+def _messages(items: Any) -> list[dict[str, Any]]:
+    """Give the items of OpenAI's responses as messages of its chat completions."""
+    if isinstance(items, str):
+        return [{"role": "user", "content": items}]
+    found: list[dict[str, Any]] = []
+    for item in items:
+        match item.get("type", "message"):
+            case "message":
+                role = "system" if item["role"] == "developer" else item["role"]
+                parts = item["content"]
+                texts = parts if isinstance(parts, str) else [{**each, "type": "text"} for each in parts]
+                found.append({"role": role, "content": texts})
+            case "function_call":
+                found.append({"role": "assistant", "tool_calls": [{"function": item}]})
+            case "function_call_output":
+                found.append({"role": "tool", "content": _text(item["output"])})
     return found
 
 
@@ -243,6 +262,8 @@ class _Conversation(BaseHTTPRequestHandler):
             self._send({"input_tokens": 10})
         elif path.endswith("/chat/completions"):
             self._answer(path, body, OpenAI(body.get("model", "fake")))
+        elif path.endswith("/responses"):
+            self._answer(path, body, Responses(body.get("model", "fake")))
         elif path.endswith("/messages"):
             self._answer(path, body, Anthropic(body.get("model", "fake")))
         else:
@@ -298,10 +319,26 @@ class _Conversation(BaseHTTPRequestHandler):
         self.close_connection = self.close_connection or cut
 
 
+_EXAMPLE = """\
+It prints its address and serves until it is stopped (Ctrl-C). Programs take the address so:
+
+    Errands            [agents.builtin] model = "fake", url = "ADDRESS/v1" in the configuration
+    OpenAI's programs  OPENAI_BASE_URL=ADDRESS/v1 OPENAI_API_KEY=none
+    Claude Code        ANTHROPIC_BASE_URL=ADDRESS ANTHROPIC_API_KEY=none
+"""
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m errands.testing.model_server")
-    parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--log", help="a file that gets every request, one JSON object per line")
+    parser = argparse.ArgumentParser(
+        prog="python -m errands.testing.model_server",
+        description=__doc__,
+        epilog=_EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--port", type=int, default=0, help="where to listen on 127.0.0.1; without it any free port is taken"
+    )
+    parser.add_argument("--log", metavar="FILE", help="write every request to a file, as JSON, one per line")
     options = parser.parse_args()
     with ModelServer(port=options.port, log=options.log) as server:
         print(server.url, flush=True)

@@ -1,4 +1,4 @@
-"""How a model's reply is said: in the words of OpenAI's chat completions, or of Anthropic's messages."""
+"""How a model's reply is said: in the words of OpenAI's two protocols, or of Anthropic's."""
 
 from __future__ import annotations
 
@@ -126,6 +126,86 @@ class Anthropic(Speech):
     @staticmethod
     def _piece(kind: str, **fields: Any) -> bytes:
         return b"event: %s\n" % kind.encode() + _event({"type": kind, **fields})
+
+
+class Responses(Speech):
+    """OpenAI's younger protocol: an answer is a list of items, and a stream tells how each of them grows."""
+
+    def whole(self, reply: Reply) -> object:
+        return self._response(f"resp_{next(_ids)}", reply, self._items(reply))
+
+    def pieces(self, reply: Reply) -> Iterator[bytes]:
+        name, items = f"resp_{next(_ids)}", self._items(reply)
+        number = count()
+
+        def piece(kind: str, **fields: Any) -> bytes:
+            told = {"type": kind, "sequence_number": next(number), **fields}
+            return b"event: %s\n" % kind.encode() + _event(told)
+
+        yield piece("response.created", response=self._response(name, reply, None))
+        for place, item in enumerate(items):
+            about = {"item_id": item["id"], "output_index": place}
+            if item["type"] == "function_call":
+                begun = {**item, "arguments": "", "status": "in_progress"}
+                yield piece("response.output_item.added", output_index=place, item=begun)
+                arguments = item["arguments"]
+                yield piece("response.function_call_arguments.delta", **about, delta=arguments)
+                yield piece("response.function_call_arguments.done", **about, arguments=arguments)
+            else:
+                (part,) = item["content"]
+                about["content_index"] = 0
+                begun = {**item, "content": [], "status": "in_progress"}
+                yield piece("response.output_item.added", output_index=place, item=begun)
+                yield piece("response.content_part.added", **about, part={**part, "text": ""})
+                for words in _words(part["text"]):
+                    yield piece("response.output_text.delta", **about, delta=words, logprobs=[])
+                yield piece("response.output_text.done", **about, text=part["text"], logprobs=[])
+                yield piece("response.content_part.done", **about, part=part)
+            yield piece("response.output_item.done", output_index=place, item=item)
+        yield piece("response.completed", response=self._response(name, reply, items))
+
+    def _response(self, name: str, reply: Reply, items: Sequence[Mapping[str, Any]] | None) -> dict[str, Any]:
+        """Give the object of a response; without items it has only begun."""
+        into, out = reply.tokens
+        usage = {
+            "input_tokens": into,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": out,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": into + out,
+        }
+        return {
+            "id": name,
+            "object": "response",
+            "created_at": int(time.time()),
+            "status": "in_progress" if items is None else "completed",
+            "model": self.model,
+            "output": items or [],
+            "parallel_tool_calls": True,
+            "tool_choice": "auto",
+            "tools": [],
+            "error": None,
+            "incomplete_details": None,
+            "usage": None if items is None else usage,
+        }
+
+    @staticmethod
+    def _items(reply: Reply) -> list[dict[str, Any]]:
+        if not reply.calls:
+            part = {"type": "output_text", "text": reply.text, "annotations": []}
+            head = {"id": f"msg_{next(_ids)}", "type": "message", "role": "assistant", "status": "completed"}
+            return [{**head, "content": [part]}]
+        return [
+            {
+                "id": f"fc_{next(_ids)}",
+                "type": "function_call",
+                "call_id": call_id,
+                "name": name,
+                "arguments": arguments,
+                "status": "completed",
+            }
+            for call_id, name, arguments in reply.calls
+        ]
 
 
 def _event(thing: object) -> bytes:

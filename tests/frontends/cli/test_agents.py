@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from errands.frontends.cli import verbs
+
 from .person import Person
 
 
@@ -45,6 +47,24 @@ def test_what_cannot_be_is_said_and_nothing_is_made(newcomer: Person) -> None:
     assert newcomer.types("ls", "--json").out == ""
 
 
+@pytest.mark.spec("R5")
+def test_an_agent_that_has_no_model_takes_none(newcomer: Person) -> None:
+    for words in (("--model", "m"), ("--tool", "read_file")):
+        refused = newcomer.types("ask", *words, "`echo on`", code=2).err
+        assert "the agent 'offline' works offline" in refused
+        assert "leave it out" in refused
+    assert newcomer.types("ls", "--json", "--all").out == ""
+
+
+def test_each_agent_there_is_is_named_once(newcomer: Person) -> None:
+    file = Path(newcomer.environ["XDG_CONFIG_HOME"], "errands", "config.toml")
+    file.parent.mkdir(parents=True)
+    file.write_text('[agents.builtin]\nmodel = "m"\n[agents.mine]\nbackend = "offline"\n')
+
+    said = newcomer.types("ask", "--agent", "nobody", "x", code=2).err
+    assert "There are: offline, builtin, acp, opencode, command, mine;" in said
+
+
 @pytest.mark.spec("S15")
 def test_a_budget_ends_a_run_and_what_was_said_is_kept(newcomer: Person) -> None:
     ended = newcomer.types(
@@ -77,6 +97,70 @@ def test_whoever_waits_for_an_agent_is_told_what_needs_a_yes(newcomer: Person, p
     assert waiting.returncode == 0
     assert "rm -rf" in out
     assert not precious.exists()
+
+
+@pytest.mark.trap(58)
+@pytest.mark.parametrize(
+    ("flag", "value"),
+    [
+        ("--model", "m"), ("--tool", "command"), ("--cwd", "/"), ("--lane", "agent"), ("--memory", "none"),
+        ("--agent", "offline"), ("--budget", "requests=1"), ("--at", "+1h"), ("--key", "k"), ("--env", "A=b"),
+    ],
+)  # fmt: skip
+def test_what_the_launch_has_decided_is_refused_beside_a_resume(
+    person: Person, flag: str, value: str
+) -> None:
+    for words in (("ask", "--resume", "talk"), ("resume", "talk")):
+        refused = person.types(*words, flag, value, "go on", code=2).err
+        assert f"does not take {flag}: what a task was launched with holds" in refused
+
+
+@pytest.mark.trap(58)
+def test_ask_and_resume_agree_on_what_the_launch_decides() -> None:
+    asked, resumed = verbs.load("ask"), verbs.load("resume")
+    flags = {flag for option in asked.options for flag in option.flags}
+    mine = {flag for option in resumed.options for flag in option.flags}
+
+    assert flags == mine | set(resumed.refused) | {"--resume"}
+
+
+@pytest.mark.spec("R5")
+def test_a_prompt_can_come_from_standard_input(person: Person) -> None:
+    words = "für mich:\n```\necho marmalade\n```\n"
+    told = person.types("ask", "--wait", "--json", "-", given=words).object
+    more = person.types("resume", "--wait", "-q", told["id"], "-", given="`echo jam`").out
+
+    assert told["prompt"] == words
+    assert "\nmarmalade\n" in told["answer"]
+    assert "\njam\n" in more
+
+
+def test_whoever_forgets_the_prompt_is_told_how_to_pass_it(person: Person) -> None:
+    assert "or - to read it from standard input" in person.types("ask", given="`echo jam`", code=2).err
+    assert "there is no prompt on standard input" in person.types("ask", "-", code=2).err
+    assert "no text in UTF-8" in person.types("ask", "-", given=b"\xff", code=2).err
+
+
+def test_a_command_has_no_session_and_says_so(person: Person) -> None:
+    task = person.finishes("true")
+
+    refused = person.types("sessions", task, code=2)
+    assert f"task {task} is a command, and only agents have a session" in refused.err
+    assert f"errands logs {task}" in refused.err
+    assert refused.out == ""
+
+
+def test_a_conversation_says_why_there_is_no_answer(person: Person) -> None:
+    task = person.types("ask", "-q", "`sleep 60`").out.strip()
+    person.waits_until(task, "waiting", "task")
+    assert "(no answer yet)" in person.types("sessions", task).out
+
+    person.types("cancel", task)
+    person.types("wait", task, code=None)
+    told = person.types("sessions", task).out
+    assert "(cancelled: stopped by ada)" in told
+    assert "errands resume" not in told
+    assert person.types("sessions", task, "--json").object["state"] == "cancelled"
 
 
 def _proposal(newcomer: Person) -> str:

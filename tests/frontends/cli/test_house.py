@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import time
 from pathlib import Path
 
@@ -144,8 +145,66 @@ def test_doctor_finds_nothing_wrong_with_a_healthy_home(newcomer: Person) -> Non
     assert {finding["level"] for finding in findings} == {"ok"}
     assert {finding["section"] for finding in findings} == {
         *("configuration", "permissions", "disk", "store", "daemon", "platform", "runs", "approvals"),
-        *("schedules", "notices"),
+        *("schedules", "notices", "agents"),
     }
+
+
+@pytest.mark.spec("X15")
+def test_doctor_tells_of_each_agent_whether_it_can_start(newcomer: Person) -> None:
+    file = Path(newcomer.environ["XDG_CONFIG_HOME"], "errands", "config.toml")
+    file.parent.mkdir(parents=True)
+    with socket.socket() as listening, socket.socket() as closed:
+        for each in (listening, closed):
+            each.bind(("127.0.0.1", 0))
+        listening.listen()
+        there, gone = (f"http://127.0.0.1:{each.getsockname()[1]}" for each in (listening, closed))
+        file.write_text(
+            f'[agents.opencode]\nurl = "{there}"\n[agents.away]\nbackend = "opencode"\nurl = "{gone}"\n'
+            f'[agents.model]\nbackend = "builtin"\nmodel = "m"\nurl = "{gone}/v1"\n'
+            '[agents.keyless]\nbackend = "builtin"\nmodel = "m"\nkey_env = "NO_SUCH_KEY"\n'
+            '[agents.shell]\nbackend = "command"\ncommand = ["sh", "-c", "cat"]\n'
+            '[agents.nobody]\nbackend = "acp"\ncommand = "no-such-program --acp"\n'
+            '[agents.acp]\n[agents.strange]\nbackend = "nowhere"\n'
+        )
+        found = newcomer.types("doctor", "--json", code=1).objects
+
+    told = {each["text"].split()[0]: each for each in found if each["section"] == "agents"}
+    levels = {name: each["level"] for name, each in told.items()}
+    ready = {name for name, level in levels.items() if level == "ok"}
+    assert ready == {"offline", "opencode", "shell"}
+    assert set(levels) - ready == {"away", "model", "keyless", "nobody", "acp", "strange"}
+    assert f"cannot start: {gone}: nobody listens there; start it with `opencode" in told["away"]["text"]
+    assert f"cannot start: {gone}/v1: nobody listens there" in told["model"]["text"]
+    assert "NO_SUCH_KEY, which is not set" in told["keyless"]["text"]
+    assert "no-such-program: there is no such program" in told["nobody"]["text"]
+    assert "it has no command" in told["acp"]["text"]
+    assert "there is no backend 'nowhere'" in told["strange"]["text"]
+    wrong = [each["text"] for each in found if each["level"] == "fail"]
+    assert [text.split(": ")[1] for text in wrong] == ["agents.acp.command", "agents.strange.backend"]
+
+
+@pytest.mark.spec("X13")
+def test_config_show_tells_the_settings_of_agents_but_no_secrets(newcomer: Person) -> None:
+    file = Path(newcomer.environ["XDG_CONFIG_HOME"], "errands", "config.toml")
+    file.parent.mkdir(parents=True)
+    file.write_text(
+        '[agents.opencode]\nurl = "http://there"\npassword = "abc"\n[agents.claude]\nbackend = "command"\n'
+        '[agents.builtin]\nmodel = "m"\nkey_env = "MY_KEY"\n[agents.builtin.mcp.x]\n'
+        'command = ["npx", "a b"]\nenv = { TOKEN = "0f9e8d7c6b5a4321" }\n[agents.builtin.mcp.y]\n'
+        'url = "u"\nheaders = { Authorization = "Bearer me" }\n'
+    )
+    shown, keys = (
+        newcomer.types("config", "show").out,
+        newcomer.types("config", "show", "--json").object["keys"],
+    )
+
+    assert keys["agents.opencode.url"] == {"value": "http://there", "from": str(file)}
+    assert keys["agents.builtin.mcp.x.command"]["value"] == "npx 'a b'"
+    assert keys["agents.builtin.key_env"]["value"] == "MY_KEY"
+    assert "agents.claude.backend" in shown
+    for secret in ("abc", "0f9e8d7c6b5a4321", "Bearer me"):
+        assert secret not in shown
+        assert secret not in str(keys)
 
 
 @pytest.mark.spec("X15")

@@ -19,7 +19,7 @@ from acp.schema import PromptResponse, SessionConfigOptionSelect
 
 from errands.agents.acp.child import Child
 from errands.agents.acp.client import Client
-from errands.agents.acp.transcript import Piece, retold
+from errands.agents.acp.transcript import Piece, fits, retold
 from errands.agents.acp.turn import Turn
 from errands.model.agent_errors import AgentError, AgentUnavailable, BudgetExceeded, SessionGone
 from errands.ports.agent import Answer
@@ -75,7 +75,8 @@ class Acp:
         pieces = _kept(session, desk)
         spec = desk.spec
         connection = await self._child.connection(spec.cwd)
-        if self._child.sessions.fork is not None:
+        # The agent would copy all of it: what is too long for a fork is told to a new session instead.
+        if self._child.sessions.fork is not None and fits(pieces):
             _check(spec)
             try:
                 parent = _whereabouts(session, pieces)

@@ -24,6 +24,7 @@ from acp.schema import (
 import errands
 from errands.agents.acp.client import Client
 from errands.agents.acp.processes import exit_code, let_go
+from errands.model.absence import no_program
 from errands.model.agent_errors import AgentError, AgentUnavailable
 
 _LINE = 64 * 2**20  # the longest message: a whole file may be in it
@@ -87,7 +88,9 @@ class Child:
                 env={**os.environ, **self._env}, cwd=cwd,
             )  # fmt: skip
         except OSError as error:
-            raise AgentError(f"the agent {self._argv[0]} cannot be started in {cwd}: {error}") from error
+            is_absent = isinstance(error, FileNotFoundError) and os.path.isdir(cwd)
+            why = no_program(self._argv[0]) if is_absent else error.strerror or error
+            raise AgentError(f"the agent {self._argv[0]} cannot be started in {cwd}: {why}") from error
         assert process.stdin is not None
         self._process = process
         self._listener = asyncio.create_task(self._listen(process))

@@ -20,7 +20,7 @@ from acp.schema import (
     UserMessageChunk,
 )
 
-from errands.model.fork import clipped, newest, tokens
+from errands.model.fork import MOST_TOKENS, clipped, newest, tokens
 
 Piece = dict[str, Any]  # role: user, post, agent, tool; end (the answer), born (a fork), moved
 
@@ -92,6 +92,13 @@ def edits(update: ToolCallStart | ToolCallProgress | ToolCallUpdate) -> list[tup
         for each in update.content or ()
         if isinstance(each, FileEditToolCallContent)
     ]
+
+
+def fits(pieces: Sequence[Piece]) -> bool:
+    """Tell whether a conversation is short enough to be copied as it is."""
+    told = [_retold(each) for each in pieces if each["role"] == "tool" or each["role"] in _SPEAKERS]
+    results = [each["result"] for each in pieces if each["role"] == "tool"]
+    return all(clipped(each) == each for each in results) and sum(map(tokens, told)) <= MOST_TOKENS
 
 
 def retold(pieces: Sequence[Piece]) -> str:

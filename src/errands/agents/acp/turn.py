@@ -162,9 +162,8 @@ class Turn:
     def _use(self, **used: int) -> None:
         self.usage |= used
         for name, limit in self._desk.spec.budget.items():
-            if self.usage.get(name, 0) > limit:
-                what = name.replace("_", " ")
-                self.stop(BudgetExceeded(f"the budget of {limit} {what} is used up ({self.usage[name]})"))
+            if (amount := self.usage.get(name, 0)) > limit:
+                self.stop(BudgetExceeded.of(name, limit, amount))
 
 
 def _command(piece: Piece) -> str | None:

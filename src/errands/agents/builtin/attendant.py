@@ -25,6 +25,7 @@ from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults
 
 from errands.agents.builtin.attended import allowed
 from errands.agents.builtin.conversation import Conversation
+from errands.agents.builtin.models import absence
 from errands.agents.builtin.usage import of_response
 from errands.model.agent_errors import AgentError, AgentUnavailable
 from errands.ports.agent import Activity
@@ -72,13 +73,14 @@ class Attendant(AbstractCapability[None]):
         self, ctx: RunContext[None], *, request_context: ModelRequestContext, error: Exception
     ) -> ModelResponse:
         name = request_context.model.model_name
+        why = absence(request_context.model, error) or error
         if isinstance(error, _HOPELESS):
-            raise AgentError(f"the model {name} refused the request: {error}") from error
+            raise AgentError(f"the model {name} refused the request: {why}") from error
         if not isinstance(error, ModelAPIError | UnexpectedModelBehavior | OSError | ValueError):
             raise error
         if request_context.attempt >= self.tries:
             raise AgentUnavailable(
-                f"the model {name} gave no usable answer, tried {self.tries} times: {error}"
+                f"the model {name} gave no usable answer, tried {self.tries} times: {why}"
             ) from error
         await asyncio.sleep(self.pause * 2 ** (request_context.attempt - 1))
         raise RetryModelRequest

@@ -16,7 +16,7 @@ from pydantic_ai.tools import DeferredToolResults, ToolApproved, ToolDenied
 from pydantic_ai.toolsets import ToolsetTool, WrapperToolset
 
 from errands.agents.builtin.conversation import Conversation
-from errands.agents.builtin.toolbox import FREE
+from errands.agents.builtin.toolbox import FREE, hopeless
 from errands.model.agent_errors import AgentError
 from errands.ports.agent import Activity, Call
 
@@ -90,6 +90,9 @@ async def allowed(calls: Sequence[ToolCallPart], desk: Desk) -> DeferredToolResu
         if call.tool_name in FREE:
             continue
         asked = Call(id=call.tool_call_id, tool=call.tool_name, arguments=call.args_as_dict())
+        if why := hopeless(asked.tool, asked.arguments, desk.spec.cwd):
+            answers[call.tool_call_id] = ToolDenied(f"This call was not carried out: {why}")
+            continue
         decision = await desk.allow(asked)
         if not decision.allowed:
             reason = decision.reason or "no reason was given"

@@ -24,7 +24,7 @@ from errands.agents.builtin.copying import copied, single
 from errands.agents.builtin.models import has_provider, model
 from errands.agents.builtin.spoken import spoken
 from errands.agents.builtin.tools import chosen
-from errands.agents.builtin.usage import limits, of_run
+from errands.agents.builtin.usage import exceeded, limits, of_run
 from errands.model.agent_errors import AgentError, BudgetExceeded
 from errands.model.errors import BadValue
 from errands.ports.agent import Answer
@@ -157,7 +157,8 @@ class Builtin:
                     event_stream_handler=spoken(desk) if desk.spec.streams else None,
                 )
         except UsageLimitExceeded as error:
-            raise BudgetExceeded(f"the run has used up its budget: {error}") from error
+            wanted = len(conversation.open_calls())
+            raise exceeded(desk.spec.budget, conversation.usage(), wanted=wanted) from error
         except (AgentRunError, UserError) as error:
             raise AgentError(f"the model did not get on: {error}") from error
 

@@ -8,13 +8,15 @@ without a `url` it is one of the Ollama on this machine.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Any, cast
 
-from pydantic_ai.exceptions import UserError
+from pydantic_ai.exceptions import ModelHTTPError, UserError
 from pydantic_ai.models import Model, infer_model
 from pydantic_ai.providers import Provider, infer_provider, infer_provider_class
 
+from errands.model.absence import OLLAMA, SERVER, no_key, no_server
 from errands.model.agent_errors import AgentError
 
 _OLLAMA = "http://127.0.0.1:11434/v1"
@@ -45,7 +47,7 @@ def model(settings: Mapping[str, Any]) -> Model:
     try:
         made = infer_model(name, make)
     except (UserError, ImportError, TypeError, ValueError) as error:
-        raise AgentError(f"the model {name!r} cannot be used: {error}") from error
+        raise AgentError(f"the model {name!r} cannot be used: {_missing(error)}") from error
     client: Any = getattr(made, "client", None)
     if hasattr(client, "max_retries"):
         client.max_retries = 0  # we try again ourselves, a number of times that is known
@@ -58,6 +60,28 @@ def _key(variable: str | None) -> str | None:
     if not (key := os.environ.get(variable)):
         raise AgentError(f"key_env names the variable {variable}, which is not set")
     return key
+
+
+def _missing(error: Exception) -> str:
+    """Say what a model lacks: a key or a library. The words of the library are about its own classes."""
+    said = str(error)
+    if isinstance(error, UserError) and (found := re.search(r"`([A-Z][A-Z0-9_]*_(?:KEY|TOKEN))`", said)):
+        return no_key(found[1])
+    if isinstance(error, ImportError) and (found := re.search(r'pip install "([^"]+)"', said)):
+        return f"its library is not installed; install it with: pip install '{found[1]}'"
+    return said
+
+
+def absence(model: Model, error: BaseException | None) -> str:
+    """Say what to do when a model's server, or the model on it, is not there; nothing if that is not why."""
+    is_ollama, place = model.system == "ollama", (model.base_url or "").rstrip("/")
+    if is_ollama and isinstance(error, ModelHTTPError) and error.status_code == 404:
+        name = model.model_name
+        return f"{place} has no such model; get it with `ollama pull {name}`, or name another one"
+    # Providers use different libraries, which agree on what they call a connection that was never made.
+    while error is not None and type(error).__name__ != "ConnectError":
+        error = error.__cause__
+    return "" if error is None else f"{place}: {no_server(OLLAMA if is_ollama else SERVER)}"
 
 
 def has_provider(name: str) -> bool:

@@ -32,6 +32,13 @@ class Project:
     def __init__(self, root: str) -> None:
         self.root = os.path.realpath(root)
 
+    def place(self, path: str) -> str:
+        """Say where a path leads to, which must be inside."""
+        place = os.path.realpath(os.path.join(self.root, path or "."))
+        if place != self.root and not place.startswith(self.root.rstrip("/") + "/"):
+            raise PermissionError(errno.EPERM, f"{path} is not inside the project, {self.root}")
+        return place
+
     def read(self, path: str, *, start: int = 1, lines: int = 2000) -> str:
         """Give lines of a text file, from `start` on; where more is left out, the last line says so."""
         with self._opened(path) as (folder, name):
@@ -115,10 +122,7 @@ class Project:
     @contextmanager
     def _opened(self, path: str, *, make: bool = False, whole: bool = False) -> Iterator[tuple[int, str]]:
         """Give the directory of a file, open, and the file's name in it; with `whole`, a directory itself."""
-        place = os.path.realpath(os.path.join(self.root, path or "."))
-        if place != self.root and not place.startswith(self.root.rstrip("/") + "/"):
-            raise PermissionError(errno.EPERM, f"{path} is not inside the project, {self.root}")
-        *folders, name = os.path.relpath(place, self.root).split("/")
+        *folders, name = os.path.relpath(self.place(path), self.root).split("/")
         folder = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             for each in [*folders, name] if whole else folders:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from pydantic_ai import RunContext, ToolFailed
 from pydantic_ai.toolsets import FunctionToolset
@@ -120,6 +120,16 @@ def toolbox(desk: Desk, home: str) -> FunctionToolset[None]:
         return found
 
     return tools
+
+
+def hopeless(name: str, arguments: Mapping[str, Any], cwd: str) -> str:
+    """Say why a call would fail whatever a person says; nothing when it may succeed."""
+    if name == "write_file":
+        try:
+            Project(cwd).place(str(arguments.get("path", "")))
+        except _TROUBLE as error:
+            return _reason(error)
+    return ""
 
 
 def _done(act: Callable[[], T]) -> T:

@@ -8,6 +8,8 @@ from decimal import Decimal
 from pydantic_ai.messages import ModelResponse
 from pydantic_ai.usage import RunUsage, UsageBase, UsageLimits
 
+from errands.model.agent_errors import BudgetExceeded
+
 _REQUESTS = 200  # of a run whose budget does not say
 _MICRO = Decimal(1_000_000)
 
@@ -22,6 +24,21 @@ def limits(budget: Mapping[str, int]) -> UsageLimits:
         total_tokens_limit=budget.get("total_tokens"),
         cost_limit=None if cost is None else cost / _MICRO,
     )
+
+
+def exceeded(budget: Mapping[str, int], usage: RunUsage, *, wanted: int) -> BudgetExceeded:
+    """Say which limit ended a run that has made its requests and `wanted` to make more calls."""
+    used = {**of_run(usage), "total_tokens": usage.total_tokens}
+    for name, limit in budget.items():
+        if name not in ("requests", "tool_calls") and used.get(name, 0) > limit:
+            return BudgetExceeded.of(name, limit, used[name])
+    calls, most = usage.tool_calls, budget.get("tool_calls")
+    if most is not None and wanted and calls + wanted > most:
+        if calls < most:
+            more = f"{calls} were made, and the model wants {wanted} more at once"
+            return BudgetExceeded(f"the budget of {most} tool calls does not suffice: {more}")
+        return BudgetExceeded.of("tool_calls", most, calls)
+    return BudgetExceeded.of("requests", budget.get("requests", _REQUESTS), usage.requests)
 
 
 def of_response(response: ModelResponse) -> dict[str, int]:

@@ -18,7 +18,7 @@ from errands.ports.agent import Activity, Answer
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.agents.command.ledger import Ledger
-    from errands.ports.agent import Desk
+    from errands.ports.agent import Desk, Spec
 
 TITLES = {"post": "Note", "prompt": "User", "answer": "Assistant"}
 
@@ -31,6 +31,7 @@ class Plain:
         self._processes = Processes()
 
     async def ask(self, ledger: Ledger, text: str, desk: Desk) -> Answer:
+        self._check(desk.spec)
         await desk.turn()
         prompt = _script(ledger, desk.spec.system)
         argv = [
@@ -52,6 +53,16 @@ class Plain:
             raise AgentError(f"{argv[0]} ended with exit code {code}: {complaint}", partial=said)
         desk.note(Activity(kind="text", text=said[:2000]))
         return Answer(text=said, usage={"requests": 1})
+
+    def _check(self, spec: Spec) -> None:
+        """Refuse a choice that the program would never hear of."""
+        if spec.tools is not None:
+            raise AgentError(f"{self._command[0]} brings its own tools; leave `tools` out")
+        if spec.model and not any("{model}" in word for word in self._command):
+            raise AgentError(
+                f"{self._command[0]} is not told which model; write {{model}} among the words of its "
+                "`command`, or leave `model` out"
+            )
 
     async def recover(self, ledger: Ledger, text: str, desk: Desk) -> Answer:
         raise AgentError(

@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 
+from errands.model.absence import no_program
 from errands.model.agent_errors import AgentUnavailable
 
 GRACE = 3.0  # seconds from the polite signal to the last one
@@ -41,7 +42,9 @@ class Process:
                 preexec_fn=_mortal(),
             )
         except OSError as error:
-            raise AgentUnavailable(f"{argv[0]} cannot be started: {error.strerror or error}") from error
+            is_absent = isinstance(error, FileNotFoundError) and os.path.isdir(cwd)
+            why = no_program(argv[0]) if is_absent else error.strerror or error
+            raise AgentUnavailable(f"{argv[0]} cannot be started: {why}") from error
         return cls(process)
 
     @property

@@ -63,8 +63,7 @@ class Turn:
         """Stop at once when the run has used more than it may."""
         for name, limit in self._desk.spec.budget.items():
             if (used := self._used.get(name, 0)) > limit:
-                words = f"the budget of {limit} {name.replace('_', ' ')} is used up ({used})"
-                raise BudgetExceeded(words, partial="\n".join(self._texts))
+                raise BudgetExceeded.of(name, limit, used, partial="\n".join(self._texts))
 
     def answer(self, code: int) -> Answer:
         """Give the answer, or say what went wrong."""

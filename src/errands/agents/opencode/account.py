@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from errands.model.agent_errors import BudgetExceeded
 from errands.ports.agent import Activity
 
 TYPE_CHECKING = False
@@ -29,12 +30,12 @@ class Account:
         self._ended: set[str] = set()
 
     @property
-    def overrun(self) -> str:
+    def overrun(self) -> BudgetExceeded | None:
         """Say which budget is used up; nothing when none is."""
         for name, limit in self._desk.spec.budget.items():
             if (used := self.used.get(name, 0)) > limit:
-                return f"the budget of {limit} {name.replace('_', ' ')} is used up ({used})"
-        return ""
+                return BudgetExceeded.of(name, limit, used)
+        return None
 
     @property
     def is_at_work(self) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from errands.agents.opencode.wire import Reply, Wire, WireError
+from errands.model.absence import OPENCODE, no_server
 from errands.model.agent_errors import AgentError, AgentUnavailable, SessionGone
 
 URL = "http://127.0.0.1:4096"  # where `opencode serve` listens by itself
@@ -123,7 +124,8 @@ class Server:
                 trouble = error
                 if once and error.sent:
                     raise
-        raise AgentUnavailable(f"OpenCode at {self.url} gives no answer: {trouble}") from trouble
+        why = str(trouble) if trouble.sent else no_server(OPENCODE)
+        raise AgentUnavailable(f"OpenCode at {self.url} gives no answer: {why}") from trouble
 
     def _checked(self, method: str, path: str, reply: Reply) -> Any:
         if reply.code == 404 and path.startswith("/session/"):

@@ -15,7 +15,7 @@ from typing import Any
 from errands.agents.opencode.account import Account, text_of
 from errands.agents.opencode.server import RECENT, Server
 from errands.agents.opencode.wire import WireError
-from errands.model.agent_errors import AgentError, AgentUnavailable, BudgetExceeded
+from errands.model.agent_errors import AgentError, AgentUnavailable
 from errands.ports.agent import Answer, Call
 
 TYPE_CHECKING = False
@@ -131,7 +131,8 @@ class Turn:
         self._note(answers)
         if overrun := self._account.overrun:
             await self._server.abort(self._session)
-            raise BudgetExceeded(overrun, partial=self._partial)
+            overrun.partial = self._partial
+            raise overrun
         await self._ask_for_permissions()
         if state is not None:
             self._idle = None

@@ -57,7 +57,7 @@ def examine(context: Context) -> Iterator[tuple[str, Finding]]:
 
 
 def _configuration(context: Context) -> Iterator[Finding]:
-    _, problems = config.inspect(context.cwd, context.environ)
+    _, problems = config.inspect(context.cwd, context.environ, thorough=True)
     for problem in problems:
         yield Finding(level="fail", text=str(problem), advice="correct it, then: errands config check")
     for problem in config.strangers(context.environ):
@@ -243,6 +243,16 @@ def _sandbox() -> Finding:
     return Finding(level="ok", text="--sandbox works (bubblewrap)")
 
 
+def _agents(context: Context) -> Iterator[Finding]:
+    """See whether each agent that is configured could start; nobody is asked anything."""
+    for name in dict.fromkeys((context.config.agents.default, *context.config.backends)):
+        try:
+            why = context.bootstrap.agent_readiness(name, context.config)
+            yield Finding(level="ok", text=f"{name} can start: {why}")
+        except (ErrandsError, ImportError, ValueError) as error:
+            yield Finding(level="warn", text=f"{name} cannot start: {error}")
+
+
 def _runs(context: Context) -> Iterator[Finding]:
     if not os.path.exists(context.home.store):
         return
@@ -361,6 +371,7 @@ SECTIONS: tuple[tuple[str, Callable[[Context], Iterator[Finding]]], ...] = (
     ("store", _store),
     ("daemon", _daemon),
     ("platform", _platform),
+    ("agents", _agents),
     ("runs", _runs),
     ("approvals", _proposals),
     ("schedules", _schedules),

@@ -6,8 +6,8 @@ from __future__ import annotations
 ALWAYS = {
     "id": "the task's id",
     "kind": "what is run: `shell` or `agent`",
-    "state": "in one word: `proposed`, `pending`, `running`, `completed`, `failed`, `cancelled`, `skipped`, "
-    "`rejected`; of a task with a schedule its own: `active`, `paused`, `done`, `failed`, `cancelled`",
+    "state": "in one word: `proposed`, `pending`, `running`, `resumed`, `completed`, `failed`, `cancelled`, "
+    "`skipped`, `rejected`; of a standing task its own: `active`, `paused`, `done`, `failed`, `cancelled`",
     "task_state": "the state of the task itself",
     "run_state": "the state of its latest run; null before the first",
     "cancelling": "whether the latest run was told to end and has not ended yet",

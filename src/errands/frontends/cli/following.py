@@ -19,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from errands.engine.engine import Engine
     from errands.frontends.cli.context import Context
     from errands.frontends.cli.lens import Lens
     from errands.frontends.cli.presses import Presses
@@ -62,40 +63,42 @@ def wait_for(
     timeout: float | None = None,
     glance: Callable[[list[View]], None] | None = None,
     every: float = 0.5,
+    tell: Callable[[str], None] | None = None,
 ) -> list[View]:
     """Wait until all tasks have ended or the time has passed; `glance` sees them now and then.
 
-    Nobody waits for the answer of a person: a task that needs one counts as if it had ended. What an agent
-    waits for is said, once.
+    A task that needs the answer of a person counts as if it had ended. An agent that needs one goes on
+    afterwards, so it is waited for, and `tell` gets what to type, once for each question.
     """
     gc.enable()  # whoever waits is no short command
     engine = context.engine
     deadline = None if timeout is None else time.monotonic() + timeout
-    told: set[str] = set()
+    told: set[int] = set()
     while True:
         # A script that changes before the start sends a task back to a person, and no bell tells of that.
         left = LOOK if deadline is None else min(LOOK, deadline - time.monotonic())
         if glance is not None:
             glance(engine.light(task_ids))
             left = min(every, left)
-        held = {view.id: view for view in engine.list(Query(states=("proposed",)))}
+        held = {view.id for view in engine.list(Query(states=("proposed",)))}
         waited = [each for each in task_ids if each not in held]
-        for each in _awaited(engine.light(waited), list(held.values())):
-            if each not in told:
-                told.add(each)
-                context.note(how_to_answer([each]))
+        for each in _awaited(engine, waited):
+            if each.question is not None and each.question.id not in told:
+                told.add(each.question.id)
+                (tell or context.note)(how_to_answer([each.id]))
         live = wait(engine, waited, timeout=left, unheld=context.ensure_daemon)
         if not live or (deadline is not None and time.monotonic() >= deadline):
             return engine.light(task_ids)
 
 
-def _awaited(waited: list[View], proposed: list[View]) -> Iterator[str]:
-    """Name the tasks that a person must answer before agents can go on."""
-    for view in waited:
+def _awaited(engine: Engine, waited: Sequence[str]) -> Iterator[View]:
+    """Give the tasks that a person must answer before agents can go on."""
+    for view in engine.light(waited):
         if view.agent is not None and view.agent.waiting == "approval":
+            from errands.engine.answering import proposals
+
             # A command that it wants to run is a task of its own; other calls are asked about with the agent.
-            children = [each.id for each in proposed if each.created_by == f"run {view.latest.id}"]
-            yield from children or (view.id,)
+            yield from [view] if view.question is not None else proposals(engine, view)
 
 
 def wait_for_run(context: Context, view: View) -> RunView:

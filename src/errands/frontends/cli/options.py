@@ -12,7 +12,7 @@ from errands.text import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, Literal
 
     from errands.frontends.cli.context import Context
@@ -88,7 +88,8 @@ class Operand:
 class Verb:
     """A command of the command line; `usage` replaces the usual line where that says too little.
 
-    One that `starts` tasks refuses a wrong configuration; the others warn and go on.
+    One that `starts` tasks refuses a wrong configuration; the others warn and go on. `refused` are flags that
+    people look for here, with the reason why there are none.
     """
 
     name: str
@@ -101,6 +102,7 @@ class Verb:
     examples: tuple[tuple[str, str], ...] = ()
     hidden: bool = False
     starts: bool = False
+    refused: Mapping[str, str] = {}
 
 
 class Arguments:
@@ -168,6 +170,8 @@ def _split(verb: Verb, flags: dict[str, Option], word: str, rest: list[str]) -> 
         flag, equals, value = word[:2], word[2:3], word[2:].removeprefix("=")
     option = flags.get(flag)
     if option is None:
+        if flag in verb.refused:
+            raise Usage(f"{verb.name} does not take {flag}: {verb.refused[flag]}")
         raise Usage(f"{verb.name} has no option {flag}{did_you_mean(flag, flags)}{_advice(verb, flag)}")
     if not option.metavar:
         if equals and word.startswith("--"):

@@ -47,9 +47,7 @@ def took_text(run: RunView, *, at: datetime) -> str:
 def state_word(view: View) -> str:
     if view.standing is not None:
         return view.state
-    if view.is_cancelling:
-        return "cancelling"
-    return "resumed" if view.is_resumed and view.state == "running" else view.state
+    return "cancelling" if view.is_cancelling else view.state
 
 
 def ending_line(view: View, look: Look, *, at: datetime) -> str:

@@ -52,6 +52,7 @@ CREATE INDEX tasks_by_batch ON tasks (batch, seq) WHERE batch IS NOT NULL;
 CREATE INDEX tasks_by_owner ON tasks (owner, seq);
 CREATE INDEX tasks_by_parent ON tasks (parent, seq) WHERE parent IS NOT NULL;
 CREATE INDEX tasks_standing ON tasks (state, seq) WHERE standing IS NOT NULL;
+CREATE INDEX tasks_by_run ON tasks (created_by, seq) WHERE created_by >= 'run ' AND created_by < 'run!';
 
 CREATE TABLE runs (
     seq               INTEGER PRIMARY KEY,
@@ -276,6 +277,23 @@ CREATE TABLE signals (
     UNIQUE (task, key)
 );
 CREATE INDEX signals_unheard ON signals (task, seq) WHERE run IS NULL;
+
+-- Sessions that live on at their backends, although their tasks are gone; each is dropped there in time.
+CREATE TABLE remnants (
+    seq     INTEGER PRIMARY KEY,
+    agent   TEXT NOT NULL,
+    name    TEXT NOT NULL,
+    cwd     TEXT NOT NULL,
+    tries   INTEGER NOT NULL DEFAULT 0,
+    next_at INTEGER NOT NULL DEFAULT 0
+);
+
+-- The spans of runs by their ids, as far as somebody has looked for one.
+CREATE TABLE spans (
+    id  TEXT PRIMARY KEY,
+    run INTEGER NOT NULL REFERENCES runs (seq) ON DELETE CASCADE
+) WITHOUT ROWID;
+CREATE INDEX spans_by_run ON spans (run);
 
 -- Counting a million rows takes half a second, reading a counter takes a microsecond. Live runs have no
 -- counter: they are few, and their index counts them.

@@ -191,9 +191,10 @@ class MoveRows(Table):
         rows = self.db.read("SELECT next_at FROM hearings WHERE next_at IS NOT NULL ORDER BY next_at LIMIT 1")
         return moment(rows[0][0]) if rows else None
 
+    def anyone_waits(self) -> bool:
+        return bool(self.db.read("SELECT 1 FROM waits LIMIT 1"))
+
     def dependents(self, task_id: str) -> list[str]:
-        if not self.db.read("SELECT 1 FROM waits LIMIT 1"):
-            return []  # as nearly always: nobody waits for anything
         rows = self.db.read(
             """
             SELECT tasks.id || '.' || runs.number

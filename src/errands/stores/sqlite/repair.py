@@ -18,8 +18,8 @@ from errands.stores.sqlite.connection import Connection
 # Parents before children, so that foreign keys hold.
 _TABLES = (
     "tasks", "runs", "waits", "approvals", "always", "environments", "events", "outbox", "templates",
-    "sessions", "messages", "exchanges", "ended_sessions", "hearings", "slots", "watches", "signals",
-    "refusals",
+    "sessions", "messages", "exchanges", "ended_sessions", "remnants", "hearings", "slots", "watches",
+    "signals", "refusals",
 )  # fmt: skip
 _WIDEST_GAP = 100_000  # records probed one by one between two readable ends
 

@@ -81,16 +81,21 @@ def _walls(sandbox: Sandbox) -> dict[str, object]:
     return {"writable": sandbox.writable, "network": sandbox.network}
 
 
+_NO_LIMITS = Limits()
+_last_limits = (_NO_LIMITS, "{}")
+
+
 def limits_text(limits: Limits) -> str:
-    """Write only what differs from no limit at all."""
-    none = Limits()
-    return plain_text(
-        {
+    """Write only what differs from no limit at all; tasks that are made together share their limits."""
+    global _last_limits
+    if limits is not _last_limits[0]:
+        different = {
             name: value.total_seconds() if isinstance(value, timedelta) else value
             for name in fields(limits)
-            if (value := getattr(limits, name)) != getattr(none, name)
+            if (value := getattr(limits, name)) != getattr(_NO_LIMITS, name)
         }
-    )
+        _last_limits = (limits, plain_text(different))
+    return _last_limits[1]
 
 
 TASK_COLUMNS = (

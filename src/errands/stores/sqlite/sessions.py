@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from errands.model.session import USAGE, Exchange, Session
+from errands.model.session import USAGE, Exchange, Remnant, Session
 from errands.stores.sqlite.rows import maybe_moment, micros, moment
 from errands.stores.sqlite.table import Table
 
@@ -152,6 +152,16 @@ class SessionRows(Table):
         rows = self.db.read("SELECT awaited FROM exchanges WHERE run = ?", (self.run_seq(run_id),))
         return bool(rows and rows[0][0])
 
+    def awaited(self, run_id: str, text: str) -> None:
+        """Note that somebody blocks until a run ends; `text` is what it is asked, unless that is known."""
+        self.db.write(
+            """
+            INSERT INTO exchanges (run, text, awaited) VALUES (?, ?, 1)
+            ON CONFLICT (run) DO UPDATE SET awaited = 1
+            """,
+            (self.run_seq(run_id), text),
+        )
+
     def not_awaited(self, run_id: str) -> None:
         self.db.write("UPDATE exchanges SET awaited = 0 WHERE run = ?", (self.run_seq(run_id),))
 
@@ -165,6 +175,38 @@ class SessionRows(Table):
             (session,),
         )
         return [row[0] for row in rows]
+
+    def leave_sessions(self, task: int, *, run: int | None = None) -> None:
+        """Remember the sessions of a task, or of one of its runs, that a backend keeps, before they go."""
+        self.db.write(
+            """
+            INSERT INTO remnants (agent, name, cwd)
+            SELECT sessions.agent, sessions.name, tasks.cwd
+            FROM sessions JOIN tasks ON tasks.seq = sessions.task
+            WHERE tasks.seq = ? AND sessions.run = coalesce(?, sessions.run) AND sessions.gone_at IS NULL
+              AND sessions.name <> 'task:' || tasks.id  -- a backend that keeps them itself has its own names
+            """,
+            (task, run),
+        )
+
+    def remnants(self, *, now: datetime) -> list[Remnant]:
+        """Give the sessions that are to be dropped at their backends by now."""
+        rows = self.db.read(
+            "SELECT seq, agent, name, cwd, tries FROM remnants WHERE next_at <= ? ORDER BY seq",
+            (micros(now),),
+        )
+        return [
+            Remnant(seq=seq, agent=agent, name=name, cwd=cwd, tries=tries)
+            for seq, agent, name, cwd, tries in rows
+        ]
+
+    def try_later(self, remnant: Remnant, *, at: datetime) -> None:
+        self.db.write(
+            "UPDATE remnants SET tries = tries + 1, next_at = ? WHERE seq = ?", (micros(at), remnant.seq)
+        )
+
+    def forget_remnant(self, remnant: Remnant) -> None:
+        self.db.write("DELETE FROM remnants WHERE seq = ?", (remnant.seq,))
 
     def end_session(self, name: str, *, now: datetime) -> None:
         """Note that a parent session is over: what it started is kept no longer than other tasks."""

@@ -210,12 +210,15 @@ class SqliteStore(MoveRows, LaterRows, ViewRows, NoticeRows, SessionRows, SpanRo
                 """,
                 (rows[0][0],),
             )
+            self.leave_sessions(rows[0][0])
             self.db.write("DELETE FROM tasks WHERE seq = ?", (rows[0][0],))
             removed += [f"{task_id}.{number}" for _, number, _ in rows if number is not None]
         return removed
 
     def remove_runs(self, run_ids: Sequence[str]) -> None:
         """Remove runs of the past, and the conversations that began with them."""
+        for task_id, number in map(task_of, run_ids):
+            self.leave_sessions(self.one("SELECT seq FROM tasks WHERE id = ?", task_id)[0], run=number)
         self.db.write_all(
             "DELETE FROM sessions WHERE task = (SELECT seq FROM tasks WHERE id = ?) AND run = ?",
             [task_of(each) for each in run_ids],

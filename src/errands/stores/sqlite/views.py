@@ -8,7 +8,7 @@ from errands.model.event import Event
 from errands.model.record import evolve
 from errands.model.states import OPEN
 from errands.model.task import PRIORITIES
-from errands.model.view import AgentView, RunView, StandingView, View, unrun
+from errands.model.view import AgentView, RunView, StandingView, View, shown_state, unrun
 from errands.stores.sqlite.rows import (
     TASK_COLUMNS,
     action_from,
@@ -60,8 +60,9 @@ _STANDING = """
 """
 # What a person calls the state of a task: that of its run, or its own.
 _STATE = (
-    "CASE WHEN tasks.standing IS NOT NULL OR tasks.state IN ('proposed', 'rejected') "
-    "THEN tasks.state ELSE runs.state END"
+    "CASE WHEN tasks.standing IS NOT NULL OR tasks.state IN ('proposed', 'rejected') THEN tasks.state "
+    "WHEN runs.cause = 'resume' AND runs.state IN ('pending', 'running') THEN 'resumed' "
+    "ELSE runs.state END"
 )
 _LIVE = (
     "(runs.seq IS NOT NULL AND runs.completed_at IS NULL) "
@@ -293,7 +294,7 @@ class ViewRows(Table):
         return View(
             id=id_,
             kind=kind,
-            state=state if standing is not None or state in ("proposed", "rejected") else latest.state,
+            state=state if standing is not None else shown_state(state, latest),
             task_state=state,
             name=name,
             description=description,

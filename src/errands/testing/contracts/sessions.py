@@ -9,7 +9,7 @@ import pytest
 from errands.model.action import Prompt
 from errands.model.notice import Address
 from errands.model.record import evolve
-from errands.model.session import Exchange, Session
+from errands.model.session import Exchange, Session, session_name
 from errands.testing.clock import START
 from errands.testing.contracts.store import SECOND, add, claim
 from errands.testing.samples import sample_task
@@ -93,6 +93,23 @@ class SessionStoreContract:
         assert view is not None
         assert view.usage == {"requests": 3}
 
+    @pytest.mark.spec("S7")
+    def test_whoever_blocks_until_a_run_ends_is_noted(self, store: Store) -> None:
+        talk(store)
+        with store:
+            store.awaited("talk-222222.1", "what?")
+        assert store.is_awaited("talk-222222.1")
+        with store:
+            store.add_exchange("talk-222222.1", "hello")
+            store.not_awaited("talk-222222.1")
+        assert not store.is_awaited("talk-222222.1")
+        with store:
+            store.awaited("talk-222222.1", "something else")
+        assert store.is_awaited("talk-222222.1")
+        exchange = store.exchange("talk-222222.1")
+        assert exchange is not None
+        assert exchange.text == "what?"
+
     def test_only_running_runs_wait(self, store: Store) -> None:
         talk(store)
         with store:
@@ -133,3 +150,31 @@ class SessionStoreContract:
         with store:
             store.remove(["talk-222222"])
         assert store.expired(before=late, limit=9) == ["child-222222"]
+
+    def test_what_a_backend_keeps_of_a_removed_task_is_remembered_until_it_is_dropped(
+        self, store: Store
+    ) -> None:
+        session = talk(store)
+        with store:
+            store.add_session(evolve(session, name="ses_1"))
+            store.withdraw("talk-222222.1", by="me", now=START)
+        assert store.remnants(now=START) == []
+        with store:
+            store.remove(["talk-222222"])
+        (left,) = store.remnants(now=START)
+        assert (left.agent, left.name, left.tries) == (session.agent, "ses_1", 0)
+        with store:
+            store.try_later(left, at=START + SECOND)
+        assert store.remnants(now=START) == []
+        assert [each.tries for each in store.remnants(now=START + SECOND)] == [1]
+        with store:
+            store.forget_remnant(left)
+        assert store.remnants(now=START + SECOND) == []
+
+    def test_of_what_is_kept_here_nothing_is_left(self, store: Store) -> None:
+        session = talk(store)
+        with store:
+            store.add_session(evolve(session, name=session_name(session.task_id)))
+            store.withdraw("talk-222222.1", by="me", now=START)
+            store.remove(["talk-222222"])
+        assert store.remnants(now=START) == []

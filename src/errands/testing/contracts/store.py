@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -282,17 +282,29 @@ class StoreContract:
         ]
 
     @pytest.mark.spec("X10")
-    def test_traces_find_what_was_launched_where_and_every_run(self, store: Store) -> None:
+    def test_traces_find_what_was_launched_where_and_the_run_of_a_span(self, store: Store) -> None:
         add(store, sample_task("a-222222"))
         add(store, sample_task("b-222222", created_by="run a-222222.1", created_at=START + SECOND))
         add(store, sample_task("c-222222", created_by="run a-222222.1", created_at=START + SECOND))
         assert store.launched_by("a-222222.1") == ["b-222222", "c-222222"]
         assert store.launched_by("a-222222.10") == []
-        assert list(store.every_run()) == [
-            ("c-222222.1", START + SECOND),
-            ("b-222222.1", START + SECOND),
-            ("a-222222.1", START),
-        ]
+        told: list[str] = []
+
+        def ids(run_id: str, created_at: datetime) -> tuple[str, ...]:
+            told.append(run_id)
+            return (f"{run_id[0]}{created_at.second}ff", f"{run_id[0]}0ee")
+
+        later = (START + SECOND).second
+        assert store.run_with_span(f"b{later}f", ids) == "b-222222.1"
+        assert store.run_with_span("c0ee", ids) == "c-222222.1"
+        assert store.run_with_span("d", ids) is None
+        add(store, sample_task("d-222222"))
+        assert store.run_with_span("d", ids) == "d-222222.1"
+        assert told == [f"{each}-222222.1" for each in "abcd"], "each run is looked at once"
+        with store:
+            store.withdraw("d-222222.1", by="me", now=START)
+            store.remove(["d-222222"])
+        assert store.run_with_span("d", ids) is None
 
     @pytest.mark.spec("X10")
     def test_runs_are_traced_in_the_order_of_their_places(self, store: Store) -> None:

@@ -32,6 +32,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Look at it", ("ls", "show", "schedule", "logs", "wait", "notices", "sessions", "trace")),
     ("Decide", ("approve", "reject", "judge", "audit")),
     ("Steer it", ("fire", "pause", "unpause", "cancel", "stop", "send", "clear")),
+    ("Let agents in", ("mcp", "install", "uninstall")),
     (
         "Keep house",
         (
@@ -51,7 +52,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
 )
 
-HIDDEN = ("complete",)
+HIDDEN = ("complete", "client")
 
 # Modules that hold more than the one verb they are named after.
 MODULES = {
@@ -60,6 +61,7 @@ MODULES = {
     "fire": "pause",
     "stop": "cancel",
     "reject": "approve",
+    "uninstall": "install",
     "complete": "completion",
 }
 

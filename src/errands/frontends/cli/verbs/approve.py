@@ -69,13 +69,17 @@ def _take_back(context: Context, arguments: Arguments) -> int:
 
 
 def _waiting(context: Context, beginning: str) -> str:
-    """Complete an id among the tasks that wait for an answer; any other is left to the engine to refuse."""
+    """Complete an id among the tasks that wait for an answer; any other may be an agent's that waits."""
+    from errands.engine.answering import meant
+
     ids = [view.id for view in context.engine.list(Query(states=("proposed",)))]
     fitting = [each for each in ids if beginning and each.startswith(beginning)]
-    return fitting[0] if len(fitting) == 1 else context.engine.resolve(beginning)
+    return fitting[0] if len(fitting) == 1 else meant(context.engine, beginning)
 
 
-ID = Operand(metavar="ID", help="the task that waits", completes="proposed")
+ID = Operand(
+    metavar="ID", help="the task that waits; of an agent, what its run waits for", completes="proposed"
+)
 
 VERBS = (
     Verb(

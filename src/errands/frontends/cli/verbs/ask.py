@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from errands.frontends.cli.conversing import converse
 from errands.frontends.cli.door import door_of, is_person
 from errands.frontends.cli.options import JSON, Operand, Option, Usage, Verb, whole_from_one
@@ -16,6 +18,16 @@ if TYPE_CHECKING:
 
 # What makes no sense for a prompt: it is no command, and reads no input.
 NOT_HERE = ("--then", "--before", "--finally", "--stdin", "--pty", "--sandbox", "--no-network")
+LANE = Option(
+    flags=("--lane",),
+    metavar="LANE",
+    help="the lane to queue in (default agent, or that of the agent's own settings)",
+    completes="lanes",
+)
+FROZEN = (
+    "what a task was launched with holds for its whole conversation; leave it out, or begin another task on "
+    "a copy of the conversation: errands ask --fork ID"
+)
 WAIT = Option(flags=("-w", "--wait"), help="wait for the answer and print it")
 QUIET = Option(flags=("-q", "--quiet"), help="print the id alone; with --wait the answer alone")
 
@@ -32,9 +44,10 @@ def budget(text: str) -> tuple[str, int]:
 
 def ask(context: Context, arguments: Arguments) -> int:
     check_reply(arguments)
+    _check_resume(arguments)
     draft = evolve(
         traits_of(arguments),
-        prompt=arguments.prompt,
+        prompt=_prompt(arguments.prompt),
         agent=arguments.agent,
         model=arguments.model,
         tools=arguments.tool or None,
@@ -54,12 +67,61 @@ def ask(context: Context, arguments: Arguments) -> int:
 
 def resume(context: Context, arguments: Arguments) -> int:
     check_reply(arguments)
+    prompt = _prompt(arguments.prompt)
     context.ensure_daemon()
-    view = context.engine.sessions.resume(arguments.id, arguments.prompt, is_awaited=arguments.wait)
+    view = context.engine.sessions.resume(arguments.id, prompt, is_awaited=arguments.wait)
     return converse(context, arguments, view, is_new=True)
 
 
-PROMPT = Operand(metavar="PROMPT", help="what the agent shall do or answer")
+def _check_resume(arguments: Arguments) -> None:
+    """Refuse what a resume would have to ignore; that a fork is something else, the engine says."""
+    if arguments.resume is None:
+        return
+    for option in LAUNCH:
+        given = getattr(arguments, option.name)
+        if option.name != "fork" and given is not None and given != ():
+            raise Usage(f"--resume does not take {option.flags[-1]}: {FROZEN}")
+
+
+def _prompt(text: str) -> str:
+    """Give the prompt; `-` has it read from standard input, up to the end."""
+    if text != "-":
+        return text
+    try:
+        read = sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError:
+        raise Usage("the prompt on standard input is no text in UTF-8") from None
+    if not read.strip():
+        raise Usage("there is no prompt on standard input; write it there, or in the place of -")
+    return read
+
+
+PROMPT = Operand(
+    metavar="PROMPT", help="what the agent shall do or answer, or - to read it from standard input"
+)
+
+# What a task is launched with; it holds for all its runs.
+LAUNCH = (
+    *(LANE if each.name == "lane" else each for each in TRAITS if each.flags[-1] not in NOT_HERE),
+    *START,
+    PREVIEW,
+    Option(flags=("--agent",), metavar="NAME", help="who answers (default agents.default)"),
+    Option(flags=("--model",), metavar="MODEL", help="the model it uses"),
+    Option(flags=("--tool",), metavar="NAME", repeat=True, help="a tool it may use, and no others"),
+    Option(
+        flags=("--fork",),
+        metavar="SESSION",
+        help="begin with a copy of this conversation: a task's, or one of the agent's own",
+        completes="tasks",
+    ),
+    Option(
+        flags=("--budget",),
+        metavar="NAME=NUMBER",
+        convert=budget,
+        repeat=True,
+        help="end a run that uses more, such as requests=20 or total_tokens=50000",
+    ),
+)
 
 VERBS = (
     Verb(
@@ -71,25 +133,12 @@ VERBS = (
         "needs a person waits for errands approve. Without a model the agent `offline` answers: "
         "it carries out the commands that are quoted in the prompt.",
         options=(
-            *(each for each in TRAITS if each.flags[-1] not in NOT_HERE),
-            *START,
-            PREVIEW,
-            Option(flags=("--agent",), metavar="NAME", help="who answers (default agents.default)"),
-            Option(flags=("--model",), metavar="MODEL", help="the model it uses"),
-            Option(flags=("--tool",), metavar="NAME", repeat=True, help="a tool it may use, and no others"),
+            *LAUNCH,
             Option(
-                flags=("--fork",),
-                metavar="SESSION",
-                help="begin with a copy of this conversation: a task's, or one of the agent's own",
-                completes="tasks",
-            ),
-            Option(flags=("--resume",), metavar="ID", help="as errands resume", completes="ended"),
-            Option(
-                flags=("--budget",),
-                metavar="NAME=NUMBER",
-                convert=budget,
-                repeat=True,
-                help="end a run that uses more, such as requests=20 or total_tokens=50000",
+                flags=("--resume",),
+                metavar="ID",
+                help="as errands resume, so without any of the above",
+                completes="ended",
             ),
             WAIT,
             QUIET,
@@ -100,6 +149,7 @@ VERBS = (
             ("errands ask 'run `make test` and tell me what fails'", ""),
             ("errands ask --every 30m 'run `make test` and tell me what is new'", "again and again"),
             ("errands ask --wait -q 'what does this project do?'", "print the answer"),
+            ("git diff | errands ask -", "the prompt comes from standard input"),
             ("errands ask --fork why-do-7k2 'and how would you fix it?'", "on a copy of a conversation"),
         ),
     ),
@@ -108,8 +158,10 @@ VERBS = (
         summary="send another prompt to a completed agent task, in the same session",
         run=resume,
         starts=True,
-        details="It is a new run of the same task. The agent sees the whole earlier conversation.",
+        details="It is a new run of the same task. The agent sees the whole earlier conversation; its model, "
+        "tools, directory, limits and all else are those of the launch.",
         options=(WAIT, QUIET, JSON),
+        refused={flag: FROZEN for option in LAUNCH for flag in option.flags},
         operands=(Operand(metavar="ID", help="the task", completes="ended"), PROMPT),
         examples=(("errands resume why-do-7k2 'and since when?'", ""),),
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from errands.frontends.cli.options import JSON, Operand, Option, Verb, whole_from_one
 from errands.frontends.cli.proposing import told
 from errands.frontends.cli.showing import local, result
+from errands.model.approval import call_of
 from errands.model.errors import NotFound
 from errands.model.sanitise import line
 from errands.model.view import approval_json
@@ -108,6 +109,10 @@ def _rows(context: Context, found: list[Approval]) -> Iterator[tuple[str | Cell,
 
 
 def _command(context: Context, each: Approval) -> str:
+    """Give what was asked about: a command, or the call that an agent wanted to make."""
+    call = call_of(each)
+    if call is not None:
+        return call
     try:
         return context.engine.store.view(each.task_id).command
     except NotFound:
@@ -124,7 +129,7 @@ def _then(context: Context, each: Approval) -> str:
 
 def _facts(context: Context, each: Approval) -> Iterator[tuple[str, str]]:
     yield "asked", f"{local(each.asked_at)} about run {each.run} of {each.task_id}"
-    yield "command", told(_command(context, each))
+    yield "command" if call_of(each) is None else "call", told(_command(context, each))
     yield "because", "\n".join(told(reason.text) for reason in each.reasons)
     yield "answer", each.state + (f" at {local(each.at)}" if each.at else "")
     yield "by", line(each.by or "") + (f" ({line(each.door)})" if each.door else "")

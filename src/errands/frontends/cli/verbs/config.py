@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from errands import config
+from errands.frontends.cli.context import masked_variables
 from errands.frontends.cli.options import JSON, Operand, Verb
+from errands.model.action import quoted
+from errands.model.mask import Mask
+from errands.model.sanitise import line
 from errands.text import Cell, Column, plural, table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from errands.frontends.cli.context import Context
@@ -24,20 +28,40 @@ def show(context: Context, arguments: Arguments) -> int:
                 value if value is None or isinstance(value, bool | int | str) else config.written(key, value)
             )
             tree[key.path] = {"value": plain, "from": origin}
+        for path, value, origin in _agents(context):
+            tree[path] = {"value": value, "from": origin}
         context.tell_json({"home": context.home.path, "keys": tree})
         return 0
+    written = [(key.path, config.written(key, value), origin) for key, value, origin in entries]
     rows = [
-        (
-            key.path,
-            config.written(key, value),
-            Cell(text=origin, colour="grey" if origin == "default" else "cyan"),
-        )
-        for key, value, origin in entries
+        (path, value, Cell(text=origin, colour="grey" if origin == "default" else "cyan"))
+        for path, value, origin in (*written, *_agents(context))
     ]
     columns = (Column(title="KEY"), Column(title="VALUE"), Column(title="FROM"))
     context.say(*table(columns, rows, context.look))
     context.say("", f"state lives in {context.home.path}", f"your file: {config.user_file(context.environ)}")
     return 0
+
+
+def _agents(context: Context) -> Iterator[tuple[str, str, str]]:
+    """List the settings of the agents, each with where it came from; secrets are not told."""
+    for name, settings in context.config.backends.items():
+        path = f"agents.{name}"
+        for key, value in _settings(settings) if settings else [("backend", name)]:
+            yield f"{path}.{key}", value, context.config.origin[path]
+
+
+def _settings(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _settings(value, f"{above}{key}.")
+        elif isinstance(value, list):
+            yield f"{above}{key}", line(Mask({}).text(" ".join(map(quoted, map(str, value)))))
+        elif key == "password" or above.endswith("headers."):
+            yield f"{above}{key}", f"[masked: {key}]"
+        else:
+            said = str(value) if key == "key_env" else masked_variables({key: str(value)})[key]
+            yield f"{above}{key}", line(Mask({}).text(said))
 
 
 def check(context: Context, arguments: Arguments) -> int:
@@ -46,7 +70,7 @@ def check(context: Context, arguments: Arguments) -> int:
         found = list(config.check_file(arguments.file))
         checked = arguments.file
     else:
-        _, problems = config.inspect(context.cwd, context.environ)
+        _, problems = config.inspect(context.cwd, context.environ, thorough=True)
         found = list(problems)
         checked = ", ".join(_sources(context))
     warnings = [] if arguments.file is not None else list(config.strangers(context.environ))

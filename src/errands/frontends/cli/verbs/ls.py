@@ -66,7 +66,7 @@ def _lines(context: Context, arguments: Arguments) -> list[str]:
 def _is_stuck(view: View) -> bool:
     """Tell whether nothing but room in its lane keeps a task from starting."""
     waits = view.waits or (view.due_at is not None and view.due_at > now())
-    return view.state == "pending" and not waits
+    return view.latest.state == "pending" and view.state != "proposed" and not waits
 
 
 def _selection(context: Context, arguments: Arguments) -> tuple[list[View], bool]:

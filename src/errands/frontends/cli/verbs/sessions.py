@@ -5,13 +5,17 @@ from __future__ import annotations
 from errands.frontends.cli.lens import clean
 from errands.frontends.cli.options import JSON, Operand, Verb
 from errands.frontends.cli.showing import ago, now
+from errands.model.errors import BadValue
 from errands.model.sanitise import line
+from errands.model.states import LIVE
 from errands.text import Cell, Column, plural, rule, state_cell, table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.frontends.cli.context import Context
     from errands.frontends.cli.options import Arguments
+    from errands.model.session import Exchange
+    from errands.model.view import RunView
 
 COLUMNS = (
     Column(title="SESSION"),
@@ -68,27 +72,44 @@ def _all(context: Context, arguments: Arguments) -> int:
 
 def _one(context: Context, arguments: Arguments) -> int:
     view = context.engine.get(arguments.id)
+    if view.agent is None:
+        raise BadValue(
+            f"task {view.id} is a command, and only agents have a session; "
+            f"errands show {view.id} tells what it did, errands logs {view.id} what it printed"
+        )
     said = context.engine.sessions.conversation(view.id)
+    runs = {run.number: run for run in view.history}
     for number, each in said:
+        run = runs.get(number)
         if arguments.json:
             context.tell_json(
                 {
                     "run": number,
+                    "state": run.state if run else None,
                     "prompt": each.text,
                     "answer": each.answer,
-                    "error": each.error,
+                    "error": each.error or (run.error if run else None),
                     "usage": dict(each.usage),
                 }
             )
             continue
-        answer = each.answer or f"({each.error or 'no answer yet'})"
+        answer = "\n\n".join(filter(None, (each.answer, _ending(run, each))))
         words = clean(context, view, f"> {each.text}\n\n{answer}".encode(), colour=False)
         context.say(rule(f"run {number}", context.look), words.rstrip("\n"), "")
     if not arguments.json:
-        context.say(
-            context.look.paint(f"{plural(len(said), 'prompt')}: errands resume {view.id} '...'", "dim")
-        )
+        hint = f": errands resume {view.id} '...'" if view.state == "completed" else f", {view.state}"
+        context.say(context.look.paint(f"{plural(len(said), 'prompt')}{hint}", "dim"))
     return 0
+
+
+def _ending(run: RunView | None, said: Exchange) -> str:
+    """Say why there is no answer, or not the whole of it."""
+    if run is None:  # swept away since
+        return f"({line(said.error)})" if said.error else ""
+    if run.state in LIVE:
+        return "(no answer yet)"
+    why = line(said.error or run.error or "")
+    return "" if run.state == "completed" else f"({run.state}: {why})" if why else f"({run.state})"
 
 
 VERBS = (

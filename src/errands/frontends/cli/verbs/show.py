@@ -97,6 +97,7 @@ def _facts(context: Context, view: View, at: datetime) -> Iterator[tuple[str, st
         yield "command", _commands(details) or line(view.command)
     else:
         yield from _agent_facts(view, details, at)
+        yield "waits for", "\n".join(_proposals(context, view))
     yield "before", _hook_lines(details.get("before", ()))
     yield "finally", _hook_lines(details.get("finally", ()))
     yield "directory", line(view.cwd)
@@ -170,6 +171,16 @@ def _agent_facts(view: View, details: Mapping[str, Any], at: datetime) -> Iterat
         yield "last activity", ago(agent.activity_at, at=at)
     budget = details.get("budget") or {}
     yield "budget", ", ".join(f"{amount:,} {name}" for name, amount in budget.items())
+
+
+def _proposals(context: Context, view: View) -> Iterator[str]:
+    """Name the tasks that a person must answer before the agent can go on, and how."""
+    if view.agent is not None and view.agent.waiting == "approval":
+        from errands.engine.answering import proposals
+        from errands.frontends.cli.proposing import told
+
+        for each in proposals(context.engine, view):
+            yield f"a yes to {each.id}: {told(each.command)}  (errands approve {each.id}, or errands reject)"
 
 
 def _hooks(codes: str) -> str:

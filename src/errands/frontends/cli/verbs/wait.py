@@ -31,7 +31,7 @@ def wait(context: Context, arguments: Arguments) -> int:
         if live_line is None:
             views = wait_for(context, ids, timeout=timeout)
         else:
-            views = wait_for(context, ids, timeout=timeout, glance=live_line.draw, every=0.5)
+            views = wait_for(context, ids, timeout=timeout, glance=live_line.draw, tell=live_line.tell)
     except KeyboardInterrupt:
         if live_line is not None:
             live_line.clear()
@@ -84,6 +84,7 @@ class LiveLine:
     def __init__(self, context: Context) -> None:
         from errands.frontends.cli.context import look_of
 
+        self._context = context
         self._look = look_of(sys.stderr, context.config.ui.colour, context.environ)
 
     def draw(self, views: list[View]) -> None:
@@ -105,6 +106,11 @@ class LiveLine:
         sys.stderr.write(f"\r\x1b[K{line}")
         sys.stderr.flush()
 
+    def tell(self, text: str) -> None:
+        """Say something that stays, above the line."""
+        self.clear()
+        self._context.note(text)
+
     def clear(self) -> None:
         sys.stderr.write("\r\x1b[K")
         sys.stderr.flush()
@@ -116,7 +122,9 @@ VERBS = (
         summary="wait until tasks end; the exit code is the task's own",
         run=wait,
         details="With several tasks the exit code is that of the first, in the order given, that did not "
-        "complete. Nobody waits for a person: a task that needs a yes counts as ended, with 4. Ctrl-C stops "
+        "complete. A task that needs a yes before it starts counts as ended, with 4. An agent that needs one "
+        "while it runs is waited for, since it goes on with the answer, which may come from anywhere; the "
+        "command to type is said at once on standard error, and --timeout leaves with 124. Ctrl-C stops "
         "waiting; the tasks go on.",
         options=(
             Option(
@@ -126,7 +134,10 @@ VERBS = (
                 help="wait at most so long, then leave with 124 (default: without limit)",
             ),
             BATCH,
-            Option(flags=("-q", "--quiet"), help="print nothing; the exit code tells"),
+            Option(
+                flags=("-q", "--quiet"),
+                help="print nothing but what an agent needs a yes for; the exit code tells",
+            ),
             JSON,
         ),
         operands=(Operand(metavar="ID", help="the tasks", repeat=True, optional=True, completes="live"),),

@@ -1,0 +1,50 @@
+"""A rehearsal: what the first words of the built-in agent cost, paid before a process is forked for a run.
+
+pydantic builds most of what it needs when it is first used, and providers load half of their libraries then.
+It is enough to import this. No request is made, and nothing that a run has is made or kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from importlib import import_module
+
+from pydantic_ai import Agent
+from pydantic_ai.messages import ModelMessagesTypeAdapter
+from pydantic_ai.models.test import TestModel
+
+from errands.agents.builtin import Builtin as Builtin
+
+# What is loaded by the first request and the price of its answer.
+_LATER = (
+    "anyio._backends._asyncio",
+    "concurrent.futures.thread",
+    "genai_prices.data",
+    "openai.resources.chat.chat",
+    "openai.resources.responses.responses",
+)
+
+
+def rehearse() -> None:
+    for name in _LATER:
+        try:
+            import_module(name)
+        except ImportError:
+            continue  # not every provider needs every library
+    agent = Agent(TestModel())
+
+    @agent.tool_plain
+    async def echo(text: str, times: int = 1) -> str:
+        """Say something again.
+
+        Args:
+            text: What is said.
+            times: How often.
+        """
+        return text * times
+
+    said = asyncio.run(agent.run("hello"))
+    ModelMessagesTypeAdapter.validate_json(said.all_messages_json())
+
+
+rehearse()

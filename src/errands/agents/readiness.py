@@ -1,0 +1,70 @@
+"""Readiness: whether an agent could start now, found out without asking it anything.
+
+A program is looked for, an extra is imported, an address is called once. What a model would say nobody knows.
+"""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import socket
+from urllib.parse import urlsplit
+
+from errands.agents import backend_of, load
+from errands.model.absence import OLLAMA, OPENCODE, SERVER, no_program, no_server
+from errands.model.agent_errors import AgentUnavailable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+WITHIN = 1.0  # seconds for an address to be reached
+
+
+def ready(name: str, settings: Mapping[str, Any]) -> str:
+    """Say why an agent could start; an error says why it could not, and what to do."""
+    backend = str(settings.get("backend", name))
+    backend_of(name, backend)
+    match backend:
+        case "offline":
+            return "needs nothing"
+        case "builtin":
+            return _builtin(settings)
+        case "opencode":
+            usual = load("errands.agents.opencode.server:URL")
+            return _listens(str(settings.get("url", usual)), OPENCODE)
+        case "command":
+            return _program(settings.get("command", "claude"))
+        case "acp":
+            if "command" not in settings:
+                raise AgentUnavailable('it has no command; write one, such as command = ["opencode", "acp"]')
+            return _program(settings["command"])
+        case _:
+            return f"the backend {backend!r} is installed"
+
+
+def _builtin(settings: Mapping[str, Any]) -> str:
+    made = load("errands.agents.builtin.models:model")(settings)
+    is_ollama = made.system == "ollama"
+    if is_ollama or settings.get("url"):
+        return f"{made.model_name} at {_listens(made.base_url or '', OLLAMA if is_ollama else SERVER)}"
+    return f"{made.model_name} of {made.system}, with a key"
+
+
+def _program(command: str | list[str]) -> str:
+    words = shlex.split(command) if isinstance(command, str) else command
+    found = shutil.which(words[0])
+    if found is None:
+        raise AgentUnavailable(f"{words[0]}: {no_program(words[0])}")
+    return f"{found} is there"
+
+
+def _listens(url: str, advice: str) -> str:
+    place = urlsplit(url)
+    port = place.port or (443 if place.scheme == "https" else 80)
+    try:
+        socket.create_connection((place.hostname or "127.0.0.1", port), timeout=WITHIN).close()
+    except OSError as error:
+        raise AgentUnavailable(f"{url.rstrip('/')}: {no_server(advice)}") from error
+    return f"{url.rstrip('/')} answers"

@@ -1,0 +1,193 @@
+"""Backends: the settings that a table `[agents.NAME]` may have, which depend on what stands behind the name.
+
+The backends themselves are not asked: some are not installed, and importing the others takes a second.
+"""
+
+from __future__ import annotations
+
+from errands.model.draft import BUDGETS
+from errands.text import did_you_mean
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any, Literal
+
+    Kind = Literal[
+        "text", "count", "seconds", "command", "words", "variables", "table", "budget", "preset", "model",
+        "servers",
+    ]  # fmt: skip
+
+GROUP = "errands.agents"  # the entry points by which other packages bring backends
+COMMON: dict[str, Kind] = {"backend": "text", "lane": "text", "budget": "budget"}
+BACKENDS: dict[str, dict[str, Kind]] = {
+    "offline": {},
+    "builtin": {
+        "model": "text",
+        "url": "text",
+        "key_env": "text",
+        "escalate": "model",
+        "mcp": "servers",
+        "tries": "count",
+        "pause": "seconds",
+        "patience": "seconds",
+    },
+    "acp": {
+        "command": "command",
+        "env": "variables",
+        "meta": "table",
+        "patience": "seconds",
+        "model": "text",
+    },
+    "opencode": {
+        "url": "text",
+        "username": "text",
+        "password": "text",
+        "agent": "text",
+        "model": "text",
+        "retries": "count",
+        "poll": "seconds",
+        "patience": "seconds",
+        "timeout": "seconds",
+    },
+    "command": {
+        "preset": "preset",
+        "command": "command",
+        "arguments": "words",
+        "env": "variables",
+        "model": "text",
+        "retries": "count",
+    },
+}
+# What nobody can do without, and what to write.
+_NEEDED = {
+    "builtin": ("model", 'model = "qwen3:8b", or with a provider: "anthropic:claude-sonnet-4-5"'),
+    "acp": ("command", 'command = ["opencode", "acp"]'),
+}
+_PRESETS = ("claude", "plain")
+_MODEL: dict[str, Kind] = {"model": "text", "url": "text", "key_env": "text"}
+_SERVER: dict[str, Kind] = {"command": "command", "env": "variables", "url": "text", "headers": "variables"}
+
+
+def wrong(name: str, settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Name every setting that does not exist or has a value of another kind, with what to do.
+
+    Of a backend that does not come with Errands only the common settings are known.
+    """
+    backend = settings.get("backend", name)
+    known = BACKENDS.get(backend) if isinstance(backend, str) else {}
+    for key, value in settings.items():
+        kind = (COMMON | (known or {})).get(key)
+        if kind is not None:
+            yield from _wrong_value(key, kind, value)
+        elif known is not None:
+            yield key, _no_such_key({*COMMON, *known}, key, f"the backend {backend!r}")
+
+
+def lacking(name: str, settings: Mapping[str, Any], lanes: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    """Name what would keep an agent from ever answering: no such backend, no such lane, nothing to ask."""
+    backend = settings.get("backend", name)
+    if backend not in BACKENDS and not _is_installed(backend):
+        near = did_you_mean(backend, BACKENDS)
+        yield "backend", f"there is no backend {backend!r}{near}; write one of: {', '.join(BACKENDS)}"
+    key, example = _NEEDED.get(backend, ("", ""))
+    if key and not settings.get(key):
+        yield key, f"is missing; write {example}"
+    lane = settings.get("lane")
+    if lane is not None and lane not in lanes:
+        yield "lane", f"there is no lane {lane!r}{did_you_mean(lane, lanes)}; there are: {', '.join(lanes)}"
+
+
+def providers(backends: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Name the provider of every model, as its module would be named; `qwen3:8b` seems to have one, too."""
+    for settings in backends.values():
+        second = settings.get("escalate")
+        for model in (settings.get("model"), second.get("model") if isinstance(second, dict) else second):
+            if isinstance(model, str) and ":" in model:
+                yield model.partition(":")[0].replace("-", "_")
+
+
+def is_agent(name: str, backends: Mapping[str, object]) -> bool:
+    """Tell whether an agent of that name can be asked."""
+    return name in backends or name in BACKENDS
+
+
+def _is_installed(backend: str) -> bool:
+    from importlib.metadata import entry_points
+
+    return any(each.name == backend for each in entry_points(group=GROUP))
+
+
+def _wrong_value(key: str, kind: Kind, value: Any) -> Iterator[tuple[str, str]]:
+    match kind:
+        case "budget" if isinstance(value, dict):
+            for name, amount in value.items():
+                if name not in BUDGETS:
+                    yield f"{key}.{name}", _no_such_key(BUDGETS, name, "a budget")
+                elif not _is_number(amount, int) or amount < 1:
+                    yield f"{key}.{name}", f"{amount!r} is not a whole number from 1 upwards"
+        case "model" if isinstance(value, dict):
+            yield from _wrong_table(key, _MODEL, value, "a model")
+        case "servers" if isinstance(value, dict):
+            for name, server in value.items():
+                path = f"{key}.{name}"
+                if not isinstance(server, dict) or not (server.get("command") or server.get("url")):
+                    yield path, "has neither a command nor a url; write one of them"
+                else:
+                    yield from _wrong_table(path, _SERVER, server, "an MCP server")
+        case _ if not _fits(kind, value):
+            yield key, f"{value!r} is not {_MEANT[kind]}"
+
+
+def _wrong_table(
+    path: str, known: Mapping[str, Kind], table: Mapping[str, Any], whose: str
+) -> Iterator[tuple[str, str]]:
+    for key, value in table.items():
+        if key not in known:
+            yield f"{path}.{key}", _no_such_key(known, key, whose)
+        elif not _fits(known[key], value):
+            yield f"{path}.{key}", f"{value!r} is not {_MEANT[known[key]]}"
+
+
+_MEANT: dict[Kind, str] = {
+    "text": "a text; write it in quotes",
+    "count": "a whole number from 0 upwards",
+    "seconds": "a number of seconds",
+    "command": 'a command; write ["program", "word"], or a line in quotes',
+    "words": 'a list of words; write ["--option", "word"]',
+    "variables": 'a table of texts; write { NAME = "value" }',
+    "table": "a table; write { name = value }",
+    "budget": "a table; write { requests = 20 }",
+    "preset": f"one of: {', '.join(_PRESETS)}",
+    "model": 'a model; write its name in quotes, or { model = "...", url = "..." }',
+    "servers": "a table of servers; write [agents.NAME.mcp.SERVER] and its keys below",
+}
+
+
+def _fits(kind: Kind, value: Any) -> bool:
+    match kind:
+        case "text" | "model":
+            return isinstance(value, str) and bool(value.strip())
+        case "count":
+            return _is_number(value, int) and value >= 0
+        case "seconds":
+            return _is_number(value, (int, float)) and value >= 0
+        case "command":
+            words = value if isinstance(value, list) else [value]
+            return all(isinstance(each, str) for each in words) and bool("".join(words).strip())
+        case "words":
+            return isinstance(value, list) and all(isinstance(each, str) for each in value)
+        case "variables":
+            return isinstance(value, dict) and all(isinstance(each, str) for each in value.values())
+        case "preset":
+            return value in _PRESETS
+        case _:
+            return isinstance(value, dict)
+
+
+def _is_number(value: object, kind: type | tuple[type, ...]) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+def _no_such_key(known: Any, key: str, whose: str) -> str:
+    return f"{whose} has no such key{did_you_mean(key, known)}; there are: {', '.join(sorted(known))}"

@@ -1,0 +1,258 @@
+"""The dialect of Claude Code: `Task`, `Bash`, `TaskOutput`, `KillShell`, and the list behind `/tasks`.
+
+A command in the foreground that takes longer than its time-out goes on as a background task: nothing is
+killed, and nothing is started again.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from errands.dialects.arguments import flag, milliseconds, schema, task_id, text
+from errands.dialects.projections import CLAUDE, CLAUDE_TYPES, ICONS, claude, claude_type
+from errands.dialects.showing import phrase, summary
+from errands.dialects.spoken import Spoken
+from errands.dialects.waking import approval, told, wake
+from errands.model.duration import spoken
+from errands.model.view import plain_value
+from errands.ports.dialect import Reply, Tool
+from errands.text import pad
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+    from typing import Any
+
+    from errands.dialects.visit import Visit
+    from errands.model.view import View
+
+LISTED = 50  # tasks in one list
+FOREGROUND = 30_000  # milliseconds
+NOT_FOUND = "Task not found"
+NOTHING = "No background tasks."
+_RULE = "─" * 70
+_ID = "id of the task, as its launch or tasks gave it"
+
+
+class Claude(Spoken):
+    name = "claude"
+    ask_with = "TaskOutput"
+    spoken = (
+        Tool(
+            name="Task",
+            description="Launch a subagent on a task of several steps. With run_in_background it returns a "
+            "task_id at once. Otherwise it waits; what takes longer goes on in the background. {end}\n"
+            'Example: {"description": "Run tests", "prompt": "Execute the full test suite", '
+            '"subagent_type": "general-purpose", "run_in_background": true}',
+            parameters=schema(
+                "description",
+                "prompt",
+                "subagent_type",
+                description=text("3 to 5 words", longest=1000),
+                prompt=text("what the subagent shall do"),
+                subagent_type=text("kind of subagent", longest=200),
+                run_in_background=flag(default=False),
+            ),
+        ),
+        Tool(
+            name="Bash",
+            description="Run a shell command. With run_in_background it returns a task_id at once. Otherwise "
+            "it waits for timeout ms; then the command goes on in the background under its task_id. {end}\n"
+            'Example: {"command": "npm test", "run_in_background": true}',
+            parameters=schema(
+                "command",
+                command=text("shell line"),
+                description=text("what it does, in 5 to 10 words", longest=1000),
+                timeout=milliseconds("longest wait in the foreground, ms", default=FOREGROUND),
+                run_in_background=flag(default=False),
+            ),
+            asks=True,
+        ),
+        Tool(
+            name="TaskOutput",
+            description="Get the status and the output of a background task, running or completed. Use "
+            'block=false to look without waiting. Example: {"task_id": "npm-7k2m4x", "block": false}',
+            parameters=schema(
+                "task_id",
+                task_id=task_id(_ID),
+                block=flag("wait for completion", default=True),
+                timeout=milliseconds("longest wait, ms", default=30_000),
+            ),
+            reads_only=True,
+        ),
+        Tool(
+            name="KillShell",
+            description='End a background task and all its processes. Example: {"shell_id": "npm-7k2m4x"}',
+            parameters=schema("shell_id", shell_id=task_id(_ID)),
+            destructive=True,
+        ),
+        Tool(
+            name="tasks",
+            description='List your background tasks, newest first. Example: {"status": "running"}',
+            parameters=schema(
+                status=text(longest=20, enum=list(CLAUDE)), type=text(longest=20, enum=list(CLAUDE_TYPES))
+            ),
+            reads_only=True,
+        ),
+    )
+
+    async def Task(  # noqa: N802  # called as the tool is
+        self, visit: Visit, *, description: str, prompt: str, subagent_type: str, run_in_background: bool
+    ) -> Reply:
+        chosen, note = visit.agent(subagent_type)
+        options = visit.options(name=phrase(description, 60), description=description, agent=chosen)
+        view = await visit.engine.ask(prompt, is_awaited=not run_in_background, **options)
+        wait = 0 if run_in_background else FOREGROUND
+        return await self._started(visit, view, wait, f"Prompt: {phrase(prompt, 80)}", note)
+
+    async def Bash(  # noqa: N802
+        self,
+        visit: Visit,
+        *,
+        command: str,
+        timeout: float,
+        run_in_background: bool,
+        description: str | None = None,
+    ) -> Reply:
+        view = await visit.engine.submit(command, **visit.options(description=description))
+        wait = 0 if run_in_background else timeout
+        return await self._started(visit, view, wait, f"Command: {phrase(command)}", "")
+
+    async def TaskOutput(  # noqa: N802
+        self, visit: Visit, *, task_id: str, block: bool, timeout: float
+    ) -> Reply:
+        view = await visit.find(task_id)
+        if block and view.is_live:
+            view = await visit.ended(view, timeout)
+        return await self._output(visit, view)
+
+    async def KillShell(self, visit: Visit, *, shell_id: str) -> Reply:  # noqa: N802
+        view = await visit.find(shell_id)
+        if not view.is_live:
+            why = f"Task is not running (status: {claude(view)})"
+            facts = {"success": False, "task_id": view.id, "status": claude(view), "error": why}
+            return _reply(view, [why], facts, failed=True)
+        (view,) = await visit.cancelled(view)
+        facts = {"success": not view.is_live, "task_id": view.id, "status": claude(view)}
+        return _reply(view, [f"Task ID: {view.id}", f"Status: {claude(view).capitalize()}"], facts)
+
+    async def tasks(self, visit: Visit, *, status: str | None = None, type: str | None = None) -> Reply:
+        views = [
+            view
+            for view in await visit.tasks()
+            if status in (None, claude(view)) and type in (None, claude_type(view))
+        ]
+        if not views:
+            return Reply(text=NOTHING, content={"tasks": []})
+        lines = [listed(view, visit.engine.now()) for view in views[:LISTED]]
+        if len(views) > LISTED:
+            lines.append(f"[{len(views) - LISTED} older ones are left out]")
+        end = "Use TaskOutput tool to get task output."
+        return Reply(
+            text="\n".join(["Background Tasks:", _RULE, *lines, _RULE, end]),
+            content={"tasks": [_facts(visit, view) for view in views[:LISTED]]},
+            tasks=tuple(view.id for view in views[:LISTED]),
+        )
+
+    def missing(self, task_id: str) -> Reply:
+        content = {"success": False, "task_id": task_id, "status": "error", "error": NOT_FOUND}
+        return Reply(text=NOT_FOUND, content=content, failed=True)
+
+    async def _started(self, visit: Visit, view: View, wait: float, what: str, note: str) -> Reply:
+        """Say that a task goes on in the background, or, if that was waited for, how it ended."""
+        said: Mapping[str, Any] = {}
+        is_proposed = view.state == "proposed"
+        lines = [f"Background Task {'Awaiting Approval' if is_proposed else 'Started'}"]
+        if wait:
+            view = await visit.handed_over(view, wait)
+            if not view.is_live:
+                return await self._output(visit, view)
+            if not is_proposed:
+                so_far = await self._output(visit, view)
+                said, lines = so_far.content or {}, [so_far.text, "It goes on in the background."]
+        is_begun = await visit.begun(view)
+        ask_with = f"TaskOutput(task_id={view.id})"
+        facts = {
+            **said,
+            "task_id": view.id,
+            "output_file": view.latest.output_file,
+            "wake": wake(view, visit.caller, ask_with),
+        }
+        if not said:
+            lines += [f"Task ID: {view.id}", what, f"Status: {'Running' if is_begun else 'Pending'}"]
+        if is_proposed:
+            facts["approval"] = approval(view)
+            lines.append(approval(view))
+        lines += [f"Output: {view.latest.output_file}", note, told(view, visit.caller, ask_with)]
+        return _reply(view, lines, facts)
+
+    async def _output(self, visit: Visit, view: View) -> Reply:
+        shown, run, now = await visit.result(view), view.latest, visit.engine.now()
+        status, took = claude(view), elapsed(view, now)
+        facts: dict[str, Any] = {"success": True, "task_id": view.id, "status": status, "output": shown.text}
+        if run.exit_code is not None and not view.is_live:
+            facts["exit_code"] = run.exit_code
+        if why := approval(view) or visit.complaint(view):
+            facts["error"] = why
+        if took is not None:
+            facts["elapsed_ms"] = took // timedelta(milliseconds=1)
+        facts["truncated"] = shown.is_cut
+        since = f" ({spoken(took)} elapsed)" if view.is_live and took is not None else ""
+        lines = [
+            "Task Completed" if status == "completed" else "Task Status",
+            f"Task ID: {view.id}",
+            f"Status: {status.capitalize()}{since}",
+        ]
+        if "exit_code" in facts:
+            lines.append(f"Exit Code: {run.exit_code}")
+        if "error" in facts:
+            lines.append(f"Error: {facts['error']}")
+        if took is not None and not view.is_live:
+            lines.append(f"Duration: {spoken(took)}")
+        if counted := summary(view):
+            lines.append(f"Summary: {counted}")
+        if shown.text:
+            lines.append("Recent Output:" if view.is_live else "Output:")
+        return _reply(view, [*lines, shown.text], facts)
+
+
+def _reply(view: View, lines: list[str], content: Mapping[str, Any], *, failed: bool = False) -> Reply:
+    return Reply(
+        text="\n".join(each.rstrip("\n") for each in lines if each),
+        content=content,
+        failed=failed,
+        tasks=(view.id,),
+        proposed=(view.id,) if view.state == "proposed" else (),
+    )
+
+
+def elapsed(view: View, now: datetime) -> timedelta | None:
+    """Say how long a task has been running, or ran; nothing before it has started."""
+    run = view.latest
+    if run.elapsed is not None and not view.is_live:
+        return timedelta(seconds=run.elapsed)
+    return None if run.started_at is None else max(now - run.started_at, timedelta())
+
+
+def listed(view: View, now: datetime) -> str:
+    """Write a line of `/tasks`."""
+    took = elapsed(view, now)
+    words = pad(phrase(view.description, 30), 32)
+    return f"{ICONS[claude(view)]} {pad(view.id, 15)} {words} {'-' if took is None else spoken(took)}"
+
+
+def _facts(visit: Visit, view: View) -> dict[str, Any]:
+    run = view.latest
+    facts = {
+        "id": view.id,
+        "type": claude_type(view),
+        "description": phrase(view.description),
+        "status": claude(view),
+        "started_at": plain_value(run.started_at),
+        "completed_at": plain_value(run.completed_at),
+        "output_file": run.output_file,
+        "exit_code": None if view.is_live else run.exit_code,
+        "error": visit.complaint(view) or None,
+    }
+    return {name: value for name, value in facts.items() if value is not None}

@@ -1,0 +1,207 @@
+"""The dialect of co: four tools, each of which gives a dict with a `display` for people."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from errands.dialects.arguments import flag, schema, task_id, text
+from errands.dialects.projections import CO, co
+from errands.dialects.showing import phrase, summary
+from errands.dialects.spoken import Spoken
+from errands.dialects.waking import approval, told
+from errands.model.duration import spoken
+from errands.model.view import plain_value
+from errands.ports.dialect import Reply, Tool
+from errands.text import clip, pad
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+    from typing import Any
+
+    from errands.dialects.visit import Visit
+    from errands.model.view import View
+
+LISTED = 50  # tasks in one list
+RECENT = 20  # lines of output
+NOTHING = "No background tasks."
+COLUMNS = (("ID", 32), ("Status", 11), ("Started", 19), ("Duration", 9), ("Description", 24))
+_ID = "Task ID"
+
+
+class Co(Spoken):
+    name = "co"
+    ask_with = "check_task_status"
+    spoken = (
+        Tool(
+            name="start_background_task",
+            description="Start a long-running command in background. {end}\n"
+            'Example: {"command": "uv run pytest", "description": "Run full test suite"}',
+            parameters=schema(
+                "command",
+                "description",
+                command=text('Shell command to execute (e.g., "uv run pytest")'),
+                description=text("Human-readable task description", longest=1000),
+                working_directory=text("Working directory (defaults to current)", longest=4096),
+            ),
+            asks=True,
+        ),
+        Tool(
+            name="check_task_status",
+            description="Check status of a background task. "
+            'Example: {"task_id": "pytest-7k2m4x", "include_output": true}',
+            parameters=schema(
+                "task_id",
+                task_id=task_id(_ID),
+                include_output=flag("Include recent output lines (last 20)", default=True),
+            ),
+            reads_only=True,
+        ),
+        Tool(
+            name="cancel_background_task",
+            description='Cancel a running background task. Example: {"task_id": "pytest-7k2m4x"}',
+            parameters=schema("task_id", task_id=task_id(_ID)),
+            destructive=True,
+        ),
+        Tool(
+            name="list_background_tasks",
+            description='List all background tasks. Example: {"status_filter": "running"}',
+            parameters=schema(
+                status_filter=text(f"Filter by status ({'|'.join(CO)})", longest=20, enum=list(CO))
+            ),
+            reads_only=True,
+        ),
+    )
+
+    async def start_background_task(
+        self, visit: Visit, *, command: str, description: str, working_directory: str | None = None
+    ) -> Reply:
+        view = await visit.engine.submit(
+            command, **visit.options(description=description, cwd=visit.directory(working_directory))
+        )
+        is_begun = await visit.begun(view)
+        lines = [f"Started background task {view.id}: {phrase(description)}"]
+        if view.state == "proposed":
+            lines = [
+                f"Background task {view.id}: {phrase(description)}",
+                "Command requires approval:",
+                f"  {phrase(command, 1000)}",
+                approval(view),
+            ]
+        lines.append(f"Check status: /status {view.id}")
+        lines.append(told(view, visit.caller, f"check_task_status(task_id={view.id})"))
+        return _reply([view], lines, task_id=view.id, status="running" if is_begun else "pending")
+
+    async def check_task_status(self, visit: Visit, *, task_id: str, include_output: bool) -> Reply:
+        view = await visit.find(task_id)
+        run, took = view.latest, duration(view, visit.engine.now())
+        facts: dict[str, Any] = {
+            "task_id": view.id,
+            "status": co(view),
+            "duration_seconds": None if took is None else round(took.total_seconds(), 3),
+            "exit_code": None if view.is_live else run.exit_code,
+        }
+        lines = [f"Task: {view.id}", f"Status: {co(view)}"]
+        if took is not None:
+            lines.append(f"Duration: {spoken(took)}")
+        if facts["exit_code"] is not None:
+            lines.append(f"Exit code: {run.exit_code}")
+        lines += _remarks(visit, view)
+        if include_output:
+            shown = await visit.last_lines(view, RECENT)
+            facts["output"] = shown.text
+            lines += ["", "Recent output:", shown.text or "(none)"]
+        lines += ["", f"Full output: {run.output_file}"]
+        return _reply([view], lines, **facts)
+
+    async def cancel_background_task(self, visit: Visit, *, task_id: str) -> Reply:
+        view = await visit.find(task_id)
+        if not view.is_live:
+            why = f"Task {view.id} is not running (status: {co(view)})."
+            return _reply([view], [why], failed=True, task_id=view.id, status=co(view))
+        (view,) = await visit.cancelled(view)
+        done = f"Task {view.id} {co(view)}." if not view.is_live else f"Cancelling task {view.id}..."
+        return _reply([view], [done], task_id=view.id, status=co(view))
+
+    async def list_background_tasks(self, visit: Visit, *, status_filter: str | None = None) -> Reply:
+        views = [view for view in await visit.tasks() if status_filter in (None, co(view))]
+        now = visit.engine.now()
+        lines = table(views[:LISTED], now) if views else [NOTHING]
+        if len(views) > LISTED:
+            lines.append(f"[{len(views) - LISTED} older ones are left out]")
+        return _reply(
+            views[:LISTED], lines, tasks=[_facts(view, now) for view in views[:LISTED]], count=len(views)
+        )
+
+    def missing(self, task_id: str) -> Reply:
+        said = f"Task {task_id} not found."
+        return Reply(text=said, content={"task_id": task_id, "status": None, "display": said}, failed=True)
+
+    def refused(self, why: str, given: Mapping[str, Any]) -> Reply:
+        return Reply(text=why, content={"display": why}, failed=True)
+
+
+def _reply(views: Sequence[View], lines: list[str], *, failed: bool = False, **facts: Any) -> Reply:
+    display = "\n".join(each.removesuffix("\n") for each in lines)
+    return Reply(
+        text=display,
+        content={**facts, "display": display},
+        failed=failed,
+        tasks=tuple(view.id for view in views),
+        proposed=tuple(view.id for view in views if view.state == "proposed"),
+    )
+
+
+def _remarks(visit: Visit, view: View) -> list[str]:
+    """What there is to say besides: what it waits for, how far it is, why it failed, how its tests went."""
+    waits, complaint = approval(view), visit.complaint(view)
+    lines = [waits] if waits else []
+    if view.progress is not None:
+        count = f"{view.progress.done}/{view.progress.total} " if view.progress.total else ""
+        lines.append(f"Progress: {count}({view.progress.percent:.0f}%)")
+    if complaint:
+        lines.append(f"Error: {complaint}")
+    if counted := summary(view):
+        lines.append(f"Summary: {counted}")
+    return lines
+
+
+def duration(view: View, now: datetime) -> timedelta | None:
+    run = view.latest
+    if run.elapsed is not None and not view.is_live:
+        return timedelta(seconds=run.elapsed)
+    return None if run.started_at is None else max(now - run.started_at, timedelta())
+
+
+def table(views: Sequence[View], now: datetime) -> list[str]:
+    """Lay out tasks as `/tasks` does; times are local, for the person who reads them."""
+    lines = [_row([title for title, _ in COLUMNS]), _row(["─" * width for _, width in COLUMNS])]
+    for view in views:
+        started, took = view.latest.started_at, duration(view, now)
+        lines.append(
+            _row([
+                view.id,
+                co(view),
+                "-" if started is None else f"{started.astimezone():%Y-%m-%d %H:%M:%S}",
+                "-" if took is None else spoken(took),
+                phrase(view.description, 80),
+            ])
+        )  # fmt: skip
+    return lines
+
+
+def _row(cells: list[str]) -> str:
+    return " ".join(pad(cell, width) for cell, (_, width) in zip(cells, COLUMNS, strict=True)).rstrip()
+
+
+def _facts(view: View, now: datetime) -> dict[str, Any]:
+    took = duration(view, now)
+    return {
+        "task_id": view.id,
+        "status": co(view),
+        "duration": None if took is None else round(took.total_seconds(), 3),
+        "description": clip(phrase(view.description), 200),
+        "started_at": plain_value(view.latest.started_at),
+        "exit_code": None if view.is_live else view.latest.exit_code,
+    }

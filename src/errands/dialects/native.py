@@ -1,0 +1,240 @@
+"""The native dialect: our own words, for callers that know no others. Few tools, short replies."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from errands.dialects.arguments import flag, milliseconds, number, schema, task_id, text, texts
+from errands.dialects.showing import bounded, page, phrase, summary
+from errands.dialects.spoken import Spoken
+from errands.dialects.visit import SHOWN
+from errands.dialects.waking import approval, told, wake
+from errands.model.duration import spoken as spoken_duration
+from errands.model.sanitise import visible
+from errands.model.states import ENDED, OPEN
+from errands.model.view import as_json
+from errands.ports.dialect import Reply, Tool
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Any
+
+    from errands.dialects.visit import Visit
+    from errands.model.view import View
+
+LISTED = 50  # tasks in one list
+_STATES = (*OPEN, "resumed", *ENDED)
+_ID = "id of the task, as `run`, `ask` or `list` gave it"
+_WAIT = "milliseconds to wait for its end"
+
+
+class Native(Spoken):
+    name = "native"
+    ask_with = "wait"
+    spoken = (
+        Tool(
+            name="run",
+            description="Run a shell command in the background, for whatever takes more than a few seconds: "
+            "tests, builds, downloads. Returns a task id at once; with `wait` the result, if it is there in "
+            "time, and the command goes on if not. {end}\n"
+            'Example: {"command": "make test", "name": "tests"}',
+            parameters=schema(
+                "command",
+                command=text("shell line"),
+                name=text("short name, becomes part of the id", longest=200),
+                cwd=text("directory; default: where you are", longest=4096),
+                after=texts("ids of tasks that must complete first"),
+                wait=milliseconds(_WAIT, default=0),
+            ),
+            asks=True,
+        ),
+        Tool(
+            name="ask",
+            description="Have an agent work on a prompt in the background. It knows nothing of this "
+            "conversation unless you say `fork`. With `resume`, send a completed task a follow-up. {end}\n"
+            'Example: {"prompt": "find dead code under src/ and list it", "name": "dead code"}',
+            parameters=schema(
+                "prompt",
+                prompt=text("what to do, complete in itself"),
+                name=text("short name, becomes part of the id", longest=200),
+                agent=text("which agent; default: the configured one", longest=200),
+                fork=flag("begin with a copy of this conversation", default=False),
+                resume=task_id("id of a completed task of `ask` to go on with"),
+                wait=milliseconds(_WAIT, default=0),
+            ),
+        ),
+        Tool(
+            name="list",
+            description="List your tasks, newest first, also those from before you forgot. "
+            'Example: {"state": "running"}',
+            parameters=schema(state=text("only these", longest=20, enum=list(_STATES))),
+            reads_only=True,
+        ),
+        Tool(
+            name="show",
+            description='Show one task: its state and its last lines. Example: {"id": "tests-7k2m4x"}',
+            parameters=schema("id", id=task_id(_ID)),
+            reads_only=True,
+        ),
+        Tool(
+            name="output",
+            description="Read what a task printed, or an agent's answer. A long one comes in pages: go on at "
+            'the offset that the reply names. Example: {"id": "tests-7k2m4x"}',
+            parameters=schema(
+                "id", id=task_id(_ID), offset=number("byte to begin at; leave out for an overview", minimum=0)
+            ),
+            reads_only=True,
+        ),
+        Tool(
+            name="wait",
+            description="Wait until a task ends, and get its result; after the time-out, what there is. "
+            'Example: {"id": "tests-7k2m4x", "timeout": 60000}',
+            parameters=schema("id", id=task_id(_ID), timeout=milliseconds("milliseconds", default=30_000)),
+            reads_only=True,
+        ),
+        Tool(
+            name="cancel",
+            description='End a task and all its processes. Example: {"id": "tests-7k2m4x"}',
+            parameters=schema("id", id=task_id(_ID)),
+            destructive=True,
+        ),
+    )
+
+    async def run(
+        self,
+        visit: Visit,
+        *,
+        command: str,
+        wait: float,
+        name: str | None = None,
+        cwd: str | None = None,
+        after: tuple[str, ...] = (),
+    ) -> Reply:
+        first = [(await visit.find(each)).id for each in after]
+        options = visit.options(name=name, cwd=visit.directory(cwd), after=first or None)
+        return await self._launched(visit, await visit.engine.submit(command, **options), wait)
+
+    async def ask(
+        self,
+        visit: Visit,
+        *,
+        prompt: str,
+        fork: bool,
+        wait: float,
+        name: str | None = None,
+        agent: str | None = None,
+        resume: str | None = None,
+    ) -> Reply:
+        is_awaited = wait > 0
+        if resume is not None:
+            if fork or agent or name:
+                return self.refused("resume goes on with a task as it is; leave out fork, agent and name", {})
+            earlier = await visit.find(resume)
+            return await self._launched(
+                visit, await visit.engine.resume(earlier.id, prompt, is_awaited=is_awaited), wait
+            )
+        options = visit.options(name=name, agent=agent, fork=visit.session() if fork else None)
+        view = await visit.engine.ask(prompt, is_awaited=is_awaited, **options)
+        return await self._launched(visit, view, wait)
+
+    async def list(self, visit: Visit, *, state: str | None = None) -> Reply:
+        views = await visit.tasks(states=() if state is None else (state,))
+        lines = [listed(view, visit.engine.now()) for view in views[:LISTED]]
+        if len(views) > LISTED:
+            lines.append(f"[{len(views) - LISTED} older ones are left out; ask for one `state`]")
+        return Reply(
+            text="\n".join(lines) or "There are no tasks.",
+            content={"tasks": [_facts(view) for view in views[:LISTED]], "count": len(views)},
+            tasks=tuple(view.id for view in views[:LISTED]),
+        )
+
+    async def show(self, visit: Visit, *, id: str) -> Reply:
+        view = await visit.find(id)
+        shown = await visit.last_lines(view, 20)
+        return _reply(view, [listed(view, visit.engine.now()), *_more(visit, view), shown.text])
+
+    async def output(self, visit: Visit, *, id: str, offset: int | None = None) -> Reply:
+        view = await visit.find(id)
+        if offset is None:
+            shown = await visit.result(view)
+            lines = [listed(view, visit.engine.now()), *_more(visit, view), shown.text or "(no output)"]
+            return _reply(view, lines, output=shown.text)
+        await visit.engine.mark_retrieved(view)
+        piece = await visit.engine.output(view.id, offset=offset, limit=SHOWN)
+        content = page(piece.content, SHOWN) if view.is_live or len(piece.content) == SHOWN else piece.content
+        clean = await visit.engine.masked(view.id, visible(content))
+        shown = bounded(clean, None, rest="", label=f"output of {view.id}")
+        beyond = piece.next_offset - (len(piece.content) - len(content))
+        gap = f"[{piece.missing:,} bytes before this were not kept]" if piece.missing else ""
+        on = f"next offset: {beyond}" + ("" if view.is_live or content else " (the end)")
+        return _reply(view, [gap, shown.text or "(nothing more)", on], output=shown.text, next_offset=beyond)
+
+    async def wait(self, visit: Visit, *, id: str, timeout: float) -> Reply:
+        return await self._ended(visit, await visit.ended(await visit.find(id), timeout))
+
+    async def cancel(self, visit: Visit, *, id: str) -> Reply:
+        view = await visit.find(id)
+        if not view.is_live:
+            return _reply(view, [f"Task {view.id} is {view.state} already."])
+        (view,) = await visit.cancelled(view)
+        return _reply(view, [f"Task {view.id} is {view.state}."])
+
+    async def _launched(self, visit: Visit, view: View, wait: float) -> Reply:
+        if wait:
+            view = await visit.handed_over(view, wait)
+            if not view.is_live:
+                return await self._ended(visit, view)
+        ask_with = f'{self.ask_with} {{"id": "{view.id}"}}'
+        lines = [f"Task {view.id} is {view.state}.", approval(view)]
+        said = wake(view, visit.caller, ask_with)
+        return _reply(view, [*lines, told(view, visit.caller, ask_with)], wake=said)
+
+    async def _ended(self, visit: Visit, view: View) -> Reply:
+        shown = await visit.result(view)
+        return _reply(
+            view, [listed(view, visit.engine.now()), *_more(visit, view), shown.text], output=shown.text
+        )
+
+
+def _reply(view: View, lines: list[str], **more: Any) -> Reply:
+    return Reply(
+        text="\n".join(each.rstrip("\n") for each in lines if each),
+        content={**_facts(view), **more},
+        tasks=(view.id,),
+        proposed=(view.id,) if view.state == "proposed" else (),
+    )
+
+
+def listed(view: View, now: datetime) -> str:
+    """Write a task in one line."""
+    run = view.latest
+    took = run.elapsed
+    if took is None and run.started_at is not None and view.is_live:
+        took = (now - run.started_at).total_seconds()
+    words = [view.id, view.marks, view.state]
+    if took is not None:
+        words.append(spoken_duration(timedelta(seconds=took)))
+    if run.exit_code:
+        words.append(f"exit code {run.exit_code}")
+    words.append(f"({phrase(view.description, 80)})")
+    if said := summary(view):
+        words.append(f"- {said}")
+    return " ".join(filter(None, words))
+
+
+def _more(visit: Visit, view: View) -> list[str]:
+    complaint = visit.complaint(view)
+    lines = [approval(view), f"error: {complaint}" if complaint else ""]
+    return lines if view.progress is None else [*lines, f"progress: {view.progress.percent:.0f}%"]
+
+
+def _facts(view: View) -> dict[str, Any]:
+    """What programs may rely on, with the names that `--json` has for them."""
+    names = (
+        "id", "kind", "state", "description", "created_at", "started_at", "completed_at", "exit_code",
+        "duration", "truncated", "output_file",
+    )  # fmt: skip
+    flat = as_json(view)
+    flat["description"] = phrase(view.description)
+    return {name: flat[name] for name in names if flat[name] not in (None, "")}

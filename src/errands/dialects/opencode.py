@@ -1,0 +1,271 @@
+"""The dialect of OpenCode's background agents: `background_task` and what belongs to it.
+
+Replies are texts. `(resumed)` and `(forked)` stand behind the id.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from errands.dialects.arguments import flag, milliseconds, schema, task_id, text
+from errands.dialects.projections import opencode
+from errands.dialects.showing import phrase
+from errands.dialects.spoken import Spoken
+from errands.dialects.waking import approval, told
+from errands.model.agent_errors import NotResumable
+from errands.model.duration import spoken
+from errands.model.session import TOO_SOON
+from errands.ports.dialect import Reply, Tool
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.dialects.visit import Visit
+    from errands.model.view import View
+
+LISTED = 50  # tasks in one list
+NOTHING = "No background tasks found"
+EXCLUSIVE = (
+    "fork and resume are mutually exclusive: a fork is a new task on a copy of this conversation, "
+    "a resume goes on with an earlier task; give one of them"
+)
+_WAIT = "longest wait in ms, with block"
+
+
+class OpenCode(Spoken):
+    name = "opencode"
+    ask_with = "background_output"
+    spoken = (
+        Tool(
+            name="background_task",
+            description="Launch an agent in the background. Returns a task id at once. With resume, send a "
+            "completed task a follow-up prompt; its agent remembers the conversation. {end}\n"
+            'Example: {"description": "Find dead code", "prompt": "List unused functions under src/", '
+            '"agent": "general"}',
+            parameters=schema(
+                "prompt",
+                description=text("short description of the task", longest=1000),
+                prompt=text("what the agent shall do"),
+                agent=text("which agent", longest=200),
+                fork=flag("start with a copy of this conversation", default=False),
+                resume=task_id("completed task to go on with; then give only this and prompt"),
+            ),
+        ),
+        Tool(
+            name="background_output",
+            description="Get the status of a background task and, once it has completed, its result. "
+            'Example: {"task_id": "find-dead-code-7k2m4x", "block": true}',
+            parameters=schema(
+                "task_id",
+                task_id=task_id(),
+                block=flag("wait until it ends", default=False),
+                timeout=milliseconds(_WAIT, default=60_000),
+            ),
+            reads_only=True,
+        ),
+        Tool(
+            name="background_list",
+            description="List the background tasks of this session, newest first.",
+            parameters=schema(batch_id=text("only those of one batch", longest=1000)),
+            reads_only=True,
+        ),
+        Tool(
+            name="background_cancel",
+            description='Cancel a running task, or a batch. Example: {"task_id": "find-dead-code-7k2m4x"}',
+            parameters=schema(task_id=task_id(), batch_id=text("all of a batch", longest=1000)),
+            destructive=True,
+        ),
+        Tool(
+            name="background_clear",
+            description="Remove finished tasks with their results: one, a batch or, without arguments, all "
+            "of this session. Running tasks stay.",
+            parameters=schema(task_id=task_id(), batch_id=text("all of a batch", longest=1000)),
+            destructive=True,
+        ),
+        Tool(
+            name="background_resume",
+            description="Send a follow-up message to a completed task. {end}\n"
+            'Example: {"task_id": "find-dead-code-7k2m4x", "message": "And in tests/?"}',
+            parameters=schema(
+                "task_id",
+                "message",
+                task_id=task_id(),
+                message=text("follow-up prompt"),
+                block=flag("wait for the response", default=False),
+                timeout=milliseconds(_WAIT, default=60_000),
+            ),
+        ),
+    )
+
+    async def background_task(
+        self,
+        visit: Visit,
+        *,
+        prompt: str,
+        fork: bool,
+        description: str | None = None,
+        agent: str | None = None,
+        resume: str | None = None,
+    ) -> Reply:
+        if resume is not None:
+            if fork:
+                return self.refused(EXCLUSIVE, {})
+            if description is not None or agent is not None:
+                return self.refused(
+                    "resume goes on with a task as it is; give resume and prompt, and nothing else", {}
+                )
+            return await self.background_resume(visit, task_id=resume, message=prompt)
+        if description is None or agent is None:
+            missing = "description" if description is None else "agent"
+            return self.refused(f"Invalid arguments for background_task: {missing} is missing", {})
+        chosen, note = visit.agent(agent)
+        view = await visit.engine.ask(
+            prompt,
+            **visit.options(
+                name=phrase(description, 60),
+                description=description,
+                agent=chosen,
+                fork=visit.session() if fork else None,
+            ),
+        )
+        return self._launched(visit, view, "Background task launched.", note)
+
+    async def background_resume(
+        self, visit: Visit, *, task_id: str, message: str, block: bool = False, timeout: float = 0
+    ) -> Reply:
+        view = await visit.find(task_id)
+        try:
+            resumed = await visit.engine.resume(view.id, message, is_awaited=block)
+        except NotResumable as error:
+            if str(error) == TOO_SOON:
+                raise
+            said = f"Cannot resume task: status is '{opencode(view)}'. Only completed tasks can be resumed."
+            return self.refused(said, {})
+        if not block:
+            return self._launched(visit, resumed, "Background task resumed.")
+        resumed = await visit.handed_over(resumed, timeout)
+        if resumed.is_live:
+            return self._launched(visit, resumed, "The response is not there yet.")
+        if opencode(resumed) != "completed":
+            return await self._shown(visit, resumed)
+        # The response alone: whoever blocks has the rest already.
+        return _reply([resumed], [(await visit.result(resumed)).text or "(no output)"])
+
+    async def background_output(self, visit: Visit, *, task_id: str, block: bool, timeout: float) -> Reply:
+        view = await visit.find(task_id)
+        if block and view.is_live:
+            view = await visit.ended(view, timeout)
+        return await self._shown(visit, view)
+
+    async def background_list(self, visit: Visit, *, batch_id: str | None = None) -> Reply:
+        views = await visit.tasks(batch=batch_id)
+        if not views:
+            return Reply(text=NOTHING)
+        lines = [listed(view) for view in views[:LISTED]]
+        if len(views) > LISTED:
+            lines.append(f"[{len(views) - LISTED} older ones are left out]")
+        return _reply(views[:LISTED], lines)
+
+    async def background_cancel(
+        self, visit: Visit, *, task_id: str | None = None, batch_id: str | None = None
+    ) -> Reply:
+        if (task_id is None) == (batch_id is None):
+            return self.refused("Invalid arguments for background_cancel: give task_id or batch_id", {})
+        found = await visit.own(batch=batch_id) if task_id is None else [await visit.find(task_id)]
+        live = [view for view in found if view.is_live]
+        if not live:
+            if task_id is None:
+                return self.refused(NOTHING, {})
+            return self.refused(f"Task {found[0].id} is not running (status: {opencode(found[0])}).", {})
+        views = await visit.cancelled(*live)
+        lines = [f"Task {_name(view)}: {opencode(view)}" for view in views[:LISTED]]
+        if len(views) > LISTED:
+            lines.append(f"[{len(views) - LISTED} others too]")
+        return _reply(views, lines)
+
+    async def background_clear(
+        self, visit: Visit, *, task_id: str | None = None, batch_id: str | None = None
+    ) -> Reply:
+        if task_id is not None:
+            if batch_id is not None:
+                return self.refused("Invalid arguments for background_clear: give task_id or batch_id", {})
+            cleared = await visit.engine.clear((await visit.find(task_id)).id)
+            return Reply(text=f"Cleared: {_some(cleared)}", tasks=tuple(cleared))
+        views = await visit.own(batch=batch_id)
+        kept = [view.id for view in views if view.is_live]
+        cleared = await visit.engine.clear(*(view.id for view in views if not view.is_live))
+        if not views:
+            return Reply(text=NOTHING)
+        lines = [f"Cleared: {_some(cleared)}" if cleared else "Nothing was finished."]
+        lines += [f"Still running, so not cleared: {_some(kept)}"] if kept else []
+        return Reply(text="\n".join(lines), tasks=tuple(cleared))
+
+    def _launched(self, visit: Visit, view: View, begin: str, note: str = "") -> Reply:
+        lines = [begin, f"Task ID: {_name(view)}", *_about(view), note, approval(view)]
+        return _reply([view], [*lines, told(view, visit.caller, f"{self.ask_with}(task_id={view.id})")])
+
+    async def _shown(self, visit: Visit, view: View) -> Reply:
+        shown = await visit.result(view)
+        lines = [f"Task ID: {_name(view)}", *_about(view), *_times(visit, view)]
+        lines.append(approval(view))
+        if complaint := visit.complaint(view):
+            lines.append(f"Error: {complaint}")
+        if shown.text:
+            lines.append("Result:" if opencode(view) == "completed" else "Output:")
+        elif not view.is_live:
+            lines.append("(no output)")
+        return _reply([view], [*lines, shown.text])
+
+
+def _reply(views: list[View], lines: list[str]) -> Reply:
+    return Reply(
+        text="\n".join(each.rstrip("\n") for each in lines if each),
+        tasks=tuple(view.id for view in views),
+        proposed=tuple(view.id for view in views if view.state == "proposed"),
+    )
+
+
+def _some(ids: list[str]) -> str:
+    """Name tasks, as many as one cares to read."""
+    more = f" and {len(ids) - LISTED} more" if len(ids) > LISTED else ""
+    return ", ".join(ids[:LISTED]) + more
+
+
+def _name(view: View) -> str:
+    return f"{view.id} {view.marks}".rstrip()
+
+
+def _about(view: View) -> list[str]:
+    lines = [f"Description: {phrase(view.description)}"]
+    if view.agent is not None:
+        lines.append(f"Agent: {view.agent.name}")
+    if view.batch is not None:
+        lines.append(f"Batch ID: {phrase(view.batch)}")
+    waits = " (awaiting approval)" if view.state == "proposed" else ""
+    return [*lines, f"Status: {opencode(view)}{waits}"]
+
+
+def _times(visit: Visit, view: View) -> list[str]:
+    """How long it took, or what its agent is doing."""
+    run, agent = view.latest, view.agent
+    lines = []
+    if run.elapsed is not None and not view.is_live:
+        lines.append(f"Duration: {spoken(timedelta(seconds=run.elapsed))}")
+    elif run.started_at is not None:
+        lines.append(f"Running for: {spoken(visit.engine.now() - run.started_at)}")
+    if agent is not None and view.is_live:
+        lines.append(f"Tool calls: {agent.tool_calls}")
+        if agent.tools:
+            lines.append(f"Recent tools: {', '.join(phrase(each, 60) for each in agent.tools)}")
+        if agent.activity_at is not None:
+            lines.append(f"Last update: {agent.activity_at.isoformat(timespec='seconds')}")
+    if run.completed_at is not None:
+        lines.append(f"Completed at: {run.completed_at.isoformat(timespec='seconds')}")
+    if agent is not None and agent.resume_count:
+        lines.append(f"Resume count: {agent.resume_count}")
+    return lines
+
+
+def listed(view: View) -> str:
+    """Write a line of the list."""
+    waits = " (awaiting approval)" if view.state == "proposed" else ""
+    return f"{_name(view)} - {opencode(view)}{waits} - {phrase(view.description, 80)}"

@@ -1,0 +1,105 @@
+"""Projections: what a task's state is called elsewhere. Pure, and total over all there is.
+
+`status` is their word; ours are the states of a task and of its latest run.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from errands.model.states import RunState, TaskState
+    from errands.model.view import View
+
+    OpenCodeStatus = Literal["running", "completed", "error", "cancelled", "resumed"]
+    ClaudeStatus = Literal["pending", "running", "completed", "error", "cancelled"]
+    ClaudeType = Literal["bash", "agent", "remote"]
+    CoStatus = Literal["pending", "running", "completed", "failed", "cancelled"]
+    EgirlStatus = Literal["proposed", "active", "paused", "done", "failed"]
+    EgirlRunStatus = Literal["running", "success", "failure", "skipped"]
+
+OPENCODE: tuple[OpenCodeStatus, ...] = ("running", "completed", "error", "cancelled", "resumed")
+CLAUDE: tuple[ClaudeStatus, ...] = ("pending", "running", "completed", "error", "cancelled")
+CLAUDE_TYPES: tuple[ClaudeType, ...] = ("bash", "agent", "remote")
+CO: tuple[CoStatus, ...] = ("pending", "running", "completed", "failed", "cancelled")
+EGIRL: tuple[EgirlStatus, ...] = ("proposed", "active", "paused", "done", "failed")
+EGIRL_RUN: tuple[EgirlRunStatus, ...] = ("running", "success", "failure", "skipped")
+
+ICONS: dict[ClaudeStatus, str] = {
+    "running": "⏳",
+    "completed": "✓",
+    "error": "✗",
+    "cancelled": "⊘",
+    "pending": "○",
+}
+
+_ENDED: dict[RunState, OpenCodeStatus] = {
+    "completed": "completed",
+    "failed": "error",
+    "cancelled": "cancelled",
+    "skipped": "cancelled",
+}
+_CLAUDE: dict[RunState, ClaudeStatus] = {
+    "pending": "pending",
+    "running": "running",
+    "completed": "completed",
+    "failed": "error",
+    "cancelled": "cancelled",
+    "skipped": "cancelled",
+}
+_CO: dict[RunState, CoStatus] = {
+    "pending": "pending",
+    "running": "running",
+    "completed": "completed",
+    "failed": "failed",
+    "cancelled": "cancelled",
+    "skipped": "cancelled",
+}
+_EGIRL: dict[TaskState, EgirlStatus | None] = {
+    "proposed": "proposed",
+    "rejected": None,
+    "active": "active",
+    "paused": "paused",
+    "done": "done",
+    "failed": "failed",
+    "cancelled": None,
+}
+_EGIRL_RUN: dict[RunState, EgirlRunStatus | None] = {
+    "pending": None,
+    "running": "running",
+    "completed": "success",
+    "failed": "failure",
+    "cancelled": "failure",
+    "skipped": "skipped",
+}
+
+
+def opencode(view: View) -> OpenCodeStatus:
+    """A task that waits, in the queue or for approval, counts as running."""
+    run = view.latest
+    if run.state in ("pending", "running"):
+        return "resumed" if run.cause == "resume" else "running"
+    return _ENDED[run.state]
+
+
+def claude(view: View) -> ClaudeStatus:
+    return "pending" if view.task_state == "proposed" else _CLAUDE[view.latest.state]
+
+
+def claude_type(view: View) -> ClaudeType:
+    return "agent" if view.kind == "agent" else "bash"
+
+
+def co(view: View) -> CoStatus:
+    return "pending" if view.task_state == "proposed" else _CO[view.latest.state]
+
+
+def egirl(view: View) -> EgirlStatus | None:
+    """None: it is deleted, as far as they can see."""
+    return _EGIRL[view.task_state]
+
+
+def egirl_run(state: RunState) -> EgirlRunStatus | None:
+    """None: there is no run before it has begun."""
+    return _EGIRL_RUN[state]

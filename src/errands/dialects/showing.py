@@ -1,0 +1,88 @@
+"""Showing: what a task printed, handed to a model as data: bounded, cleaned, within a fence it cannot write.
+
+Whatever comes here is masked already.
+"""
+
+from __future__ import annotations
+
+import os
+
+from errands.model.record import record
+from errands.model.sanitise import fence, line
+from errands.text import clip
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.model.view import View
+    from errands.ports.output import Piece
+
+# The words of summaries that count something; others repeat what a task printed.
+_COUNTED = frozenset(
+    "passed failed error errors skipped todo deselected xfailed xpassed no tests ran all checks issues in "
+    "file files package packages fixable fixed remaining but exit code".split()
+)
+_NEAR = 4096  # bytes within which a cut looks for a blank, so that it cuts no word
+
+
+@record
+class Shown:
+    """A text in its fence, empty if there is nothing; `is_cut` when some of it was left out."""
+
+    text: str
+    is_cut: bool = False
+
+
+def bounded(text: str, longest: int | None, *, rest: str, label: str, is_cut: bool = False) -> Shown:
+    """Fence a text; of one that is too long, its beginning and its end."""
+    if longest is not None and len(text) > longest:
+        half = longest // 2
+        gap = f"\n[... {len(text) - 2 * half:,} characters are left out here; {rest} ...]\n"
+        text, is_cut = text[:half] + gap + text[-half:], True
+    if not text.strip():
+        return Shown(text="", is_cut=is_cut)
+    return Shown(text=fence(text, boundary=os.urandom(8).hex(), label=label), is_cut=is_cut)
+
+
+def middle_out(head: bytes, tail: Piece, longest: int, *, rest: str) -> bytes:
+    """Put the beginning and the end of an output together, and say how much is missing between them."""
+    half = longest // 2
+    first = _until_blank(head[:half])
+    last = _from_blank(tail.content[-half:])
+    missing = tail.next_offset - len(last) - len(first)
+    if missing <= 0:
+        return head
+    gap = f"\n[... {missing:,} bytes are left out here; {rest} ...]\n"
+    return first + gap.encode() + last
+
+
+def page(content: bytes, longest: int) -> bytes:
+    """Give of what was read, if more may follow, what ends with a whole word, or at least a character."""
+    if len(content) >= longest:
+        return _until_blank(content)
+    for count in (1, 2, 3):
+        lead = content[-count] if len(content) >= count else 0
+        if lead >= 0xC0:  # the first byte of a character, which says how many it has
+            return content[:-count] if count < (2 if lead < 0xE0 else 3 if lead < 0xF0 else 4) else content
+    return content
+
+
+def _until_blank(content: bytes) -> bytes:
+    place = max(content.rfind(blank) for blank in (b"\n", b" ", b"\t"))
+    return content[: place + 1] if place >= max(0, len(content) - _NEAR) else content
+
+
+def _from_blank(content: bytes) -> bytes:
+    places = [place for blank in (b"\n", b" ", b"\t") if 0 <= (place := content.find(blank)) < _NEAR]
+    return content[min(places) + 1 :] if places else content
+
+
+def summary(view: View) -> str:
+    """Give the line that says how a command went, if it can say nothing else: no fence stands around it."""
+    said = view.latest.summary or ""
+    words = said.replace(",", " ").replace("(", " ").replace(")", " ").split()
+    return said if all(word.isdecimal() or word in _COUNTED for word in words) else ""
+
+
+def phrase(text: str, longest: int = 200) -> str:
+    """Make a name, a description or an error fit for one line of a reply."""
+    return clip(line(text), longest)

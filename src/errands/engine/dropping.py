@@ -1,0 +1,106 @@
+"""Dropping: what becomes of a session that lives at its backend when its task is cleared.
+
+Whoever clears a task must not wait for a server that is slow or away, so the session is remembered in the
+transaction that removes the task, and a process of its own tells the backend. It is started at once; what it
+cannot reach the janitor has tried again, ever more seldom, for about a week.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import sys
+from datetime import timedelta
+
+from errands.model.errors import ErrandsError
+from errands.ports.agent import Decision, Ran, Spec
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from errands.engine.engine import Engine
+    from errands.engine.home import Home
+    from errands.model.session import Remnant
+    from errands.ports.agent import Activity, Agent, Call, Usage
+
+PAUSE = timedelta(minutes=10)  # before the second try; each further one comes after twice the time
+MOST_TRIES = 10
+_LOG = logging.getLogger("errands.dropping")
+# The shell leaves at once, so that the process is nobody's child who would have to wait for it.
+_DETACHED = '"$0" "$@" &'
+
+
+def start(home: Home) -> None:
+    """Start the process that drops sessions; one that runs already goes on."""
+    words = ["/bin/sh", "-c", _DETACHED, sys.executable, "-P", "-m", "errands.agents", "drop"]
+    log_flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    streams = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, home.log, log_flags, 0o600),
+        (os.POSIX_SPAWN_DUP2, 1, 2),
+    ]
+    environ = {**os.environ, "ERRANDS_HOME": home.path}
+    shell = os.posix_spawn("/bin/sh", words, environ, file_actions=streams, setsid=True)
+    os.waitpid(shell, 0)
+
+
+async def drop_all(engine: Engine, make: Callable[[str, str], Agent]) -> None:
+    """Drop what is left at backends; `make` makes the agent of a name for a directory."""
+    lock = os.open(f"{engine.home.path}/dropping", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for each in engine.store.remnants(now=engine.clock.now()):
+            await _drop(engine, each, make)
+    finally:
+        os.close(lock)
+
+
+async def _drop(engine: Engine, remnant: Remnant, make: Callable[[str, str], Agent]) -> None:
+    store = engine.store
+    try:
+        agent = make(remnant.agent, remnant.cwd)
+        try:
+            await agent.drop(remnant.name, _EmptyDesk(remnant))
+        finally:
+            await agent.close()
+    except (ErrandsError, OSError) as error:
+        is_last = remnant.tries + 1 >= MOST_TRIES
+        end = "it stays there" if is_last else "it is tried again"
+        _LOG.warning("session %s of agent %s is not dropped, %s: %s", remnant.name, remnant.agent, end, error)
+        with store:
+            if is_last:
+                store.forget_remnant(remnant)
+            else:
+                store.try_later(remnant, at=engine.clock.now() + PAUSE * 2**remnant.tries)
+        return
+    _LOG.info("session %s of agent %s is dropped", remnant.name, remnant.agent)
+    with store:
+        store.forget_remnant(remnant)
+
+
+class _EmptyDesk:
+    """A desk that nobody asks anything at: the task is gone, and with it all that was kept here."""
+
+    def __init__(self, remnant: Remnant) -> None:
+        self.spec = Spec(agent=remnant.agent, cwd=remnant.cwd, system="")
+        self.session = remnant.name
+        self.run = ""
+
+    def note(self, event: Activity) -> None: ...
+
+    async def allow(self, call: Call) -> Decision:
+        return Decision(allowed=False, reason="the task was cleared")
+
+    async def command(self, call_id: str, line: str) -> Ran:
+        return Ran(state="rejected", error="the task was cleared")
+
+    async def turn(self) -> None: ...
+
+    def messages(self, session: str) -> Sequence[str] | None:
+        return None
+
+    def keep(self, session: str, messages: Sequence[str], *, usage: Usage) -> None: ...
+
+    def forget(self, session: str) -> None: ...

@@ -1,0 +1,224 @@
+"""The clients: which files each of them reads, and what Errands writes there.
+
+The server is started by this very Python, wherever the client itself was started from.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from importlib.resources import files
+from shlex import quote
+from typing import Any
+
+from errands.frontends.install.pieces import Entry, Item, Piece, Table, Whole
+from errands.frontends.install.plan import Target
+from errands.model.record import record
+
+SERVER = "errands"
+# A waiting hook is ended by the client after so many seconds; what it waited for is told at the next prompt.
+_DAY = 86_400
+
+
+@record
+class Place:
+    """Where to install: for a person (`project` is None) or into a project."""
+
+    environ: Mapping[str, str]
+    project: str | None = None
+    dialect: str | None = None
+
+    @property
+    def home(self) -> str:
+        return self.environ.get("HOME") or os.path.expanduser("~")
+
+    def config(self, *names: str) -> str:
+        base = self.environ.get("XDG_CONFIG_HOME") or os.path.join(self.home, ".config")
+        return os.path.join(base, *names)
+
+    def either(self, project: str, user: str) -> str:
+        return user if self.project is None else os.path.join(self.project, project)
+
+
+@record
+class Client:
+    """A program that can be given tools; `told` says how it learns of the end of a task."""
+
+    name: str
+    title: str
+    dialect: str
+    targets: Callable[[Place], tuple[Target, ...]]
+    told: str = "nothing wakes it: it asks when it wants to know"
+
+
+def command(*words: str) -> list[str]:
+    """Give the words that run Errands; `-P`: a project may have files that are called like modules."""
+    return [sys.executable, "-P", "-m", "errands", *words]
+
+
+def _serving(place: Place, default: str, *, client: str = "") -> list[str]:
+    words = ("client", client, "mcp") if client else ("mcp",)
+    return command(*words, "--dialect", place.dialect or default)
+
+
+def _environment(place: Place) -> dict[str, str]:
+    """Programs with windows know nothing of what was set in a shell."""
+    home = place.environ.get("ERRANDS_HOME")
+    return {"ERRANDS_HOME": os.path.abspath(home)} if home else {}
+
+
+def _server(words: list[str], place: Place, **more: Any) -> dict[str, Any]:
+    """Describe the server as most clients want it."""
+    env = _environment(place)
+    return {**more, "command": words[0], "args": words[1:], **({"env": env} if env else {})}
+
+
+def _text(*names: str) -> str:
+    return files("errands.frontends.install").joinpath("files", *names).read_text(encoding="utf-8")
+
+
+# Claude Code: the server, two hooks that tell it of ends, two commands and a skill.
+
+
+def _claude(place: Place) -> tuple[Target, ...]:
+    given = place.environ.get("CLAUDE_CONFIG_DIR")
+    base = given or os.path.join(place.home, ".claude")
+    folder = place.either(".claude", base)
+    state = os.path.join(given or place.home, ".claude.json")
+    server = _server(_serving(place, "claude", client="claude"), place, type="stdio")
+    return (
+        Target(
+            path=place.either(".mcp.json", state), pieces=(Entry(path=("mcpServers", SERVER), value=server),)
+        ),
+        Target(path=os.path.join(folder, "settings.json"), pieces=tuple(_claude_hooks(place))),
+        *(
+            Target(path=os.path.join(folder, *path), pieces=(Whole(text=_text(*source)),))
+            for path, source in (
+                (("commands", "background.md"), ("claude", "background.md")),
+                (("commands", "tasks.md"), ("claude", "tasks.md")),
+                (("skills", "errands", "SKILL.md"), ("claude", "skill.md")),
+            )
+        ),
+    )
+
+
+def _claude_hooks(place: Place) -> list[Piece]:
+    def hook(deed: str, **more: Any) -> dict[str, Any]:
+        env = [f"{name}={quote(value)}" for name, value in _environment(place).items()]
+        words = [quote(word) for word in command("client", "claude", deed)]
+        return {"type": "command", "command": " ".join([*env, *words]), **more}
+
+    # What the person and the model see of it; without these it is called the feedback of a hook.
+    said = {"rewakeSummary": "Errands: news of background tasks", "rewakeMessage": "News from Errands:"}
+    waking = hook("wake", asyncRewake=True, timeout=_DAY, **said)
+    wake = {"matcher": f"mcp__{SERVER}__.*", "hooks": [waking]}
+    remind = {"hooks": [hook("remind", timeout=10)]}
+    return [
+        Item(path=("hooks", "PostToolUse"), value=wake, mark="-m errands client claude wake"),
+        Item(path=("hooks", "UserPromptSubmit"), value=remind, mark="-m errands client claude remind"),
+    ]
+
+
+# OpenCode: the server and a plugin.
+
+
+def _opencode(place: Place) -> tuple[Target, ...]:
+    folder = place.either("", place.config("opencode"))
+    plugins = place.either(os.path.join(".opencode", "plugin"), place.config("opencode", "plugin"))
+    env = _environment(place)
+    server = {
+        "type": "local",
+        "command": _serving(place, "opencode", client="opencode"),
+        "enabled": True,
+        **({"environment": env} if env else {}),
+    }
+    plugin = _text("opencode", "errands.js")
+    filled = plugin.replace('"{errands}"', json.dumps(command())).replace('"{environment}"', json.dumps(env))
+    return (
+        Target(
+            path=_existing(folder, "opencode.jsonc", "opencode.json"),
+            pieces=(Entry(path=("mcp", SERVER), value=server),),
+        ),
+        Target(path=os.path.join(plugins, "errands.js"), pieces=(Whole(text=filled),)),
+    )
+
+
+def _existing(folder: str, *names: str) -> str:
+    """Choose the first file that is there, or else the last one."""
+    paths = [os.path.join(folder, name) for name in names]
+    return next((path for path in paths if os.path.exists(path)), paths[-1])
+
+
+# The others: the server alone.
+
+
+def _codex(place: Place) -> tuple[Target, ...]:
+    base = place.environ.get("CODEX_HOME") or os.path.join(place.home, ".codex")
+    path = place.either(os.path.join(".codex", "config.toml"), os.path.join(base, "config.toml"))
+    table = Table(path=("mcp_servers", SERVER), value=_server(_serving(place, "native"), place))
+    return (Target(path=path, pieces=(table,)),)
+
+
+def _plain(
+    project: str, user: Callable[[Place], str], *path: str, **more: Any
+) -> Callable[[Place], tuple[Target, ...]]:
+    def targets(place: Place) -> tuple[Target, ...]:
+        entry = Entry(path=(*path, SERVER), value=_server(_serving(place, "native"), place, **more))
+        return (Target(path=place.either(project, user(place)), pieces=(entry,)),)
+
+    return targets
+
+
+CLIENTS = (
+    Client(
+        name="claude",
+        title="Claude Code",
+        dialect="claude",
+        targets=_claude,
+        told="it is woken when a task ends; claude -p is not, and asks",
+    ),
+    Client(
+        name="opencode",
+        title="OpenCode",
+        dialect="opencode",
+        targets=_opencode,
+        told="the plugin reports each end into the session that started the task",
+    ),
+    Client(name="codex", title="Codex", dialect="native", targets=_codex),
+    Client(
+        name="cursor",
+        title="Cursor",
+        dialect="native",
+        targets=_plain(
+            ".cursor/mcp.json", lambda place: os.path.join(place.home, ".cursor", "mcp.json"), "mcpServers"
+        ),
+    ),
+    Client(
+        name="gemini",
+        title="Gemini CLI",
+        dialect="native",
+        targets=_plain(
+            ".gemini/settings.json",
+            lambda place: os.path.join(place.home, ".gemini", "settings.json"),
+            "mcpServers",
+        ),
+    ),
+    Client(
+        name="vscode",
+        title="Visual Studio Code",
+        dialect="native",
+        targets=_plain(
+            ".vscode/mcp.json",
+            lambda place: place.config("Code", "User", "mcp.json"),
+            "servers",
+            type="stdio",
+        ),
+    ),
+)
+NAMES = tuple(each.name for each in CLIENTS)
+
+
+def named(name: str) -> Client:
+    return next(each for each in CLIENTS if each.name == name)

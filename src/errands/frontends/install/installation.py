@@ -1,0 +1,72 @@
+"""An installation: one client, one place, what is written there, and how it is undone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+
+from errands.frontends.install import plan
+from errands.frontends.install.clients import Place, named
+from errands.frontends.install.plan import Change, Memory
+from errands.model.errors import BadValue
+
+
+class Installation:
+    def __init__(
+        self, client: str, *, environ: Mapping[str, str], project: str | None, dialect: str | None
+    ) -> None:
+        self._client = named(client)
+        place = Place(environ=environ, project=project, dialect=dialect)
+        self._targets = self._client.targets(place)
+        self._memory = Memory(place.config("errands", "installed.json"))
+        self._changes: Sequence[Change] = ()
+        self._removing = False
+
+    @property
+    def title(self) -> str:
+        return self._client.title
+
+    @property
+    def told(self) -> str:
+        """How an agent in this client learns of the end of a task."""
+        return self._client.told
+
+    @property
+    def missing(self) -> str:
+        """What has to be installed besides, before the client can start the server."""
+        return "" if find_spec("mcp") else "pip install 'errands[mcp]'"
+
+    def snippets(self) -> list[tuple[str, str]]:
+        """Give what belongs into each file, for whoever puts it there by hand."""
+        return [
+            (target.path, "\n".join(piece.shown() for piece in target.pieces)) for target in self._targets
+        ]
+
+    def plan(self, *, removing: bool) -> list[tuple[str, list[str]]]:
+        """Say what would change, as a diff of each file; nothing is written."""
+        self._removing = removing
+        make = plan.removing if removing else plan.installing
+        self._changes = make(self._targets, self._memory)
+        return [(each.path, each.diff()) for each in self._changes if each.is_one]
+
+    def carry_out(self) -> None:
+        """Write what was planned."""
+        changes = [each for each in self._changes if each.is_one]
+        if self._removing:
+            plan.carry_out(changes)
+            self._memory.forget(self._changes)
+            return
+        denied = [each.path for each in changes if not _can_write(each.path)]
+        if denied:
+            raise BadValue(f"nothing was written: there is no right to write {', '.join(denied)}")
+        # What has to be undone is known before it is done.
+        self._memory.keep(self._changes)
+        plan.carry_out(changes)
+
+
+def _can_write(path: str) -> bool:
+    folder = os.path.dirname(path)
+    while folder and not os.path.exists(folder):
+        folder = os.path.dirname(folder)
+    return os.access(folder, os.W_OK) and (not os.path.exists(path) or os.access(path, os.W_OK))

@@ -1,0 +1,246 @@
+"""JSON with comments, edited as text: what is not ours stays as it was written, to the byte.
+
+A document is read into nodes that know their place in the text; an edit replaces a few characters of it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from errands.model.errors import BadValue
+from errands.model.record import record
+
+INDENT = "  "
+_REMARK = re.compile(r"[ \t]*(//[^\n]*|/\*[^\n]*?\*/[ \t]*(?=\n))")
+
+
+@record
+class Node:
+    """A value and its place; of an object also its members, of an array its items."""
+
+    value: Any
+    start: int
+    end: int
+    members: tuple[Member, ...] = ()
+    items: tuple[Node, ...] = ()
+
+
+@record
+class Member:
+    name: str
+    start: int
+    node: Node
+
+
+class Malformed(BadValue):
+    """A text that is no JSON, not even with comments."""
+
+
+def read(text: str) -> Node:
+    """Read a whole document; comments and commas before a closing bracket are allowed."""
+    reader = _Reader(text)
+    node = reader.value(reader.skip(0), 0)
+    rest = reader.skip(node.end)
+    if rest < len(text):
+        raise reader.wrong(rest, "something follows the end")
+    return node
+
+
+def find(node: Node, path: tuple[str, ...]) -> Node | None:
+    for name in path:
+        node_or_none = next((each.node for each in node.members if each.name == name), None)
+        if node_or_none is None:
+            return None
+        node = node_or_none
+    return node
+
+
+def put(text: str, path: tuple[str, ...], value: Any) -> str:
+    """Set a member of an object, and make the objects around it that are missing."""
+    root = read(text)
+    for depth in range(len(path)):
+        holder = find(root, path[:depth])
+        assert holder is not None
+        if not isinstance(holder.value, dict):
+            raise BadValue(f"{'.'.join(path[:depth]) or 'the document'} is no object there")
+        if find(holder, path[depth : depth + 1]) is None:
+            for name in reversed(path[depth + 1 :]):
+                value = {name: value}
+            last = [(each.start, each.node.end) for each in holder.members[-1:]]
+            return _inserted(text, holder, last, value, path[depth])
+    found = find(root, path)
+    assert found is not None
+    return text[: found.start] + _written(text, value, _margin(text, found.start)) + text[found.end :]
+
+
+def add(text: str, path: tuple[str, ...], item: Any) -> str:
+    """Put an item at the end of an array, which is made if it is missing."""
+    holder = find(read(text), path)
+    if holder is None:
+        return put(text, path, [item])
+    if not isinstance(holder.value, list):
+        raise BadValue(f"{'.'.join(path)} is no array there")
+    return _inserted(text, holder, [(each.start, each.end) for each in holder.items[-1:]], item)
+
+
+def remove(text: str, path: tuple[str, ...]) -> str:
+    """Take a member out of its object."""
+    holder = find(read(text), path[:-1])
+    assert holder is not None
+    place = next(n for n, each in enumerate(holder.members) if each.name == path[-1])
+    return _removed(text, holder, [(each.start, each.node.end) for each in holder.members], place)
+
+
+def take(text: str, path: tuple[str, ...], item: Any) -> str:
+    """Take an item out of an array."""
+    holder = find(read(text), path)
+    assert holder is not None
+    place = next(n for n, each in enumerate(holder.items) if each.value == item)
+    return _removed(text, holder, [(each.start, each.end) for each in holder.items], place)
+
+
+def _written(text: str, value: Any, margin: str) -> str:
+    """Write a value as the rest of the text is written."""
+    return json.dumps(value, indent=_unit(text), ensure_ascii=False).replace("\n", f"\n{margin}")
+
+
+def _unit(text: str) -> str:
+    """Give what a text is indented with: the margin of its first line that has one."""
+    for line in text.splitlines():
+        margin = line[: len(line) - len(line.lstrip())]
+        if margin and line.strip()[:1] == '"':
+            return margin
+    return INDENT
+
+
+def _margin(text: str, place: int) -> str:
+    """Give the margin of the line that something stands in."""
+    line = text[:place].rpartition("\n")[2]
+    return line[: len(line) - len(line.lstrip())]
+
+
+def _inserted(
+    text: str, holder: Node, last: list[tuple[int, int]], value: Any, name: str | None = None
+) -> str:
+    """Write something behind the last thing of an object or an array."""
+    label = "" if name is None else f"{json.dumps(name)}: "
+    outer = _margin(text, holder.start)
+    if not last:
+        inner = outer + _unit(text)
+        written = f"\n{inner}{label}{_written(text, value, inner)}\n{outer}"
+        inside = text[holder.start + 1 : holder.end - 1].rstrip()  # a comment, if anything
+        return text[: holder.start + 1] + inside + written + text[holder.end - 1 :]
+    ((start, end),) = last
+    is_broken = "\n" in text[holder.start : start]
+    inner = _margin(text, start)
+    written = (f"\n{inner}" if is_broken else " ") + label + _written(text, value, inner)
+    comma = _Reader(text).comma(end)
+    place = end if comma is None else comma + 1
+    remark = _REMARK.match(text, place) if is_broken else None
+    behind = place if remark is None else remark.end()  # a remark stays with what it is about
+    if comma is None:
+        return text[:end] + "," + text[end:behind] + written + text[behind:]
+    # Somebody likes a comma before the closing bracket.
+    return text[:behind] + written + "," + text[behind:]
+
+
+def _removed(text: str, holder: Node, places: list[tuple[int, int]], place: int) -> str:
+    start, end = places[place]
+    reader = _Reader(text)
+    after = reader.comma(end)
+    if len(places) == 1:
+        before, behind = (
+            text[holder.start + 1 : start],
+            text[(end if after is None else after + 1) : holder.end],
+        )
+        return text[: holder.start + 1] + before.rstrip() + behind.lstrip() + text[holder.end :]
+    if place == 0:
+        return text[:start] + text[places[1][0] :]
+    comma = reader.comma(places[place - 1][1])
+    assert comma is not None
+    between = text[comma + 1 : start].rstrip()  # maybe a comment on what stands before
+    if after is None:
+        return text[:comma] + between + text[end:]
+    return text[: comma + 1] + between + text[after + 1 :]
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._decoder = json.JSONDecoder(strict=False)
+
+    def wrong(self, place: int, why: str) -> Malformed:
+        line = self._text.count("\n", 0, place) + 1
+        return Malformed(f"line {line}: {why}")
+
+    def skip(self, place: int) -> int:
+        """Go past blanks and comments."""
+        text = self._text
+        while place < len(text):
+            if text[place] in " \t\r\n\ufeff":
+                place += 1
+            elif text.startswith("//", place):
+                end = text.find("\n", place)
+                place = len(text) if end < 0 else end
+            elif text.startswith("/*", place):
+                end = text.find("*/", place + 2)
+                if end < 0:
+                    raise self.wrong(place, "a comment has no end")
+                place = end + 2
+            else:
+                break
+        return place
+
+    def comma(self, place: int) -> int | None:
+        """Find the comma that follows a value."""
+        place = self.skip(place)
+        return place if self._text.startswith(",", place) else None
+
+    def value(self, start: int, depth: int) -> Node:
+        if depth > 200:
+            raise self.wrong(start, "it is nested too deeply")
+        first = self._text[start : start + 1]
+        if first == "{":
+            return self._object(start, depth)
+        if first == "[":
+            return self._array(start, depth)
+        try:
+            value, end = self._decoder.raw_decode(self._text, start)
+        except ValueError:
+            raise self.wrong(start, "a value is missing or not understood") from None
+        return Node(value=value, start=start, end=end)
+
+    def _object(self, start: int, depth: int) -> Node:
+        members: list[Member] = []
+        place = self.skip(start + 1)
+        while not self._text.startswith("}", place):
+            name = self.value(place, depth) if self._text.startswith('"', place) else None
+            if name is None:
+                raise self.wrong(place, "a name in quotes or } is missing")
+            colon = self.skip(name.end)
+            if not self._text.startswith(":", colon):
+                raise self.wrong(colon, "a colon is missing")
+            node = self.value(self.skip(colon + 1), depth + 1)
+            members.append(Member(name=str(name.value), start=place, node=node))
+            place = self._next(node.end, "}")
+        value = {each.name: each.node.value for each in members}
+        return Node(value=value, start=start, end=place + 1, members=tuple(members))
+
+    def _array(self, start: int, depth: int) -> Node:
+        items: list[Node] = []
+        place = self.skip(start + 1)
+        while not self._text.startswith("]", place):
+            items.append(self.value(place, depth + 1))
+            place = self._next(items[-1].end, "]")
+        return Node(value=[each.value for each in items], start=start, end=place + 1, items=tuple(items))
+
+    def _next(self, place: int, closing: str) -> int:
+        """Go on after a value: to what follows the comma, or to the closing bracket."""
+        place = self.skip(place)
+        if self._text.startswith(",", place):
+            return self.skip(place + 1)
+        if not self._text.startswith(closing, place):
+            raise self.wrong(place, f"a comma or {closing} is missing")
+        return place

@@ -1,0 +1,175 @@
+"""A plan: which files an installation changes, how, and what has to be remembered to undo it.
+
+Everything is read and checked before anything is written; a file is replaced as a whole or not at all.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from errands.frontends.install.pieces import Note, Piece
+from errands.model.errors import BadValue, ErrandsError
+from errands.model.record import record
+
+
+@record
+class Target:
+    """A file of a client and what belongs into it."""
+
+    path: str
+    pieces: tuple[Piece, ...]
+
+
+@record
+class Change:
+    """A file as it is and as it shall be; None: there is none. `notes` are those of its pieces, in order."""
+
+    path: str
+    before: str | None
+    after: str | None
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def is_one(self) -> bool:
+        return self.before != self.after
+
+    def diff(self) -> list[str]:
+        """Show the change as lines that begin with `+`, `-` or a blank."""
+        old, new = ((each or "").splitlines() for each in (self.before, self.after))
+        made = "/dev/null" if self.before is None else self.path
+        left = "/dev/null" if self.after is None else self.path
+        return list(difflib.unified_diff(old, new, made, left, lineterm=""))
+
+
+def installing(targets: Sequence[Target], memory: Memory) -> list[Change]:
+    """Say what has to change so that everything is there."""
+    changes = []
+    for target in targets:
+        text = before = _read(target.path)
+        notes = []
+        for piece, known in zip(target.pieces, memory.notes(target), strict=True):
+            try:
+                notes.append(_remembered(piece.note(text), known))
+                text = piece.put(text)
+            except BadValue as error:
+                raise _refused(target.path, error, piece) from None
+        changes.append(Change(path=target.path, before=before, after=text, notes=tuple(notes)))
+    return changes
+
+
+def removing(targets: Sequence[Target], memory: Memory) -> list[Change]:
+    """Say what has to change so that nothing of it is left."""
+    changes = []
+    for target in targets:
+        text = before = _read(target.path)
+        pairs = list(zip(target.pieces, memory.notes(target), strict=True))
+        for piece, note in reversed(pairs):
+            if text is None:
+                break
+            try:
+                text = piece.undo(text, note)
+            except BadValue as error:
+                raise _refused(target.path, error, piece) from None
+        changes.append(Change(path=target.path, before=before, after=text))
+    return changes
+
+
+def carry_out(changes: Sequence[Change]) -> None:
+    """Write the files, unless one of them is not what it was when the plan was made."""
+    for change in changes:
+        if _read(change.path) != change.before:
+            raise ErrandsError(f"{change.path} was changed meanwhile, and nothing was written; try again")
+    for change in changes:
+        if change.after is None:
+            os.unlink(change.path)
+            _remove_empty(os.path.dirname(change.path))
+        else:
+            _write(change.path, change.after)
+
+
+class Memory:
+    """What is remembered of installations, in one file of ours."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        text = _read(path)
+        try:
+            found = json.loads(text) if text else {}
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            raise BadValue(f"{path} is damaged; delete it, then uninstall leaves some empty objects behind")
+        self._known: dict[str, list[Note]] = found
+
+    def notes(self, target: Target) -> Sequence[Note]:
+        known = self._known.get(target.path, [])
+        return known if len(known) == len(target.pieces) else [{}] * len(target.pieces)
+
+    def keep(self, changes: Sequence[Change]) -> None:
+        self._save({**self._known, **{each.path: list(each.notes) for each in changes}})
+
+    def forget(self, changes: Sequence[Change]) -> None:
+        gone = {each.path for each in changes}
+        self._save({path: notes for path, notes in self._known.items() if path not in gone})
+
+    def _save(self, known: Mapping[str, Any]) -> None:
+        if known == self._known:
+            return
+        if known:
+            _write(self._path, json.dumps(known, indent=2) + "\n")
+        else:
+            os.unlink(self._path)
+        self._known = dict(known)
+
+
+def _remembered(found: Note, known: Note) -> Note:
+    """Keep what was noted first: a second installation finds what the first one made."""
+    return {**known, "print": found["print"]} if known and "print" in found else known or found
+
+
+def _read(path: str) -> str | None:
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError:
+        raise BadValue(f"{path} is no text in UTF-8; nothing was changed") from None
+
+
+def _write(path: str, text: str) -> None:
+    """Replace a file in one step; a link stays one, and a file keeps its rights."""
+    place = os.path.realpath(path)
+    os.makedirs(os.path.dirname(place), exist_ok=True)
+    handle, draft = tempfile.mkstemp(prefix=".errands-", dir=os.path.dirname(place))
+    try:
+        with open(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(draft, os.stat(place).st_mode & 0o7777 if os.path.exists(place) else 0o644)
+        os.replace(draft, place)
+    except BaseException:
+        os.unlink(draft)
+        raise
+
+
+def _remove_empty(folder: str) -> None:
+    """Remove the folder of ours that a file has left empty, such as `skills/errands`."""
+    if os.path.basename(folder) == "errands":
+        try:
+            os.rmdir(folder)
+        except OSError:
+            pass
+
+
+def _refused(path: str, error: BadValue, piece: Piece) -> BadValue:
+    return BadValue(
+        f"{path} cannot be changed safely, and nothing was written: {error}\n"
+        f"Correct it, or put this in by hand:\n{piece.shown()}"
+    )

@@ -1,0 +1,177 @@
+"""A call: one use of a tool, which can be repeated without doing anything twice.
+
+It remembers what it launched, so that it can go on after a person's answer, and in another process after this
+one died. `asking` are the tasks it came upon that wait for a person, `asked` the questions put to one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from mcp_types import CallToolResult, TextContent
+
+from errands.model.approval import Approval
+from errands.model.errors import ErrandsError
+from errands.model.record import fields
+from errands.ports.dialect import Caller, Reply
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.dialect import Dialect, Verbs
+
+_LOG = logging.getLogger("errands.mcp")
+_PREFIX = "call-"
+_DIGITS = 16
+
+Report = Callable[[float, float | None, str], None]
+
+
+class Call:
+    def __init__(self, tool: str, arguments: Mapping[str, Any], caller: Caller, *, id: str = "") -> None:
+        self.id = id or _PREFIX + secrets.token_hex(_DIGITS // 2)
+        self.tool = tool
+        self.arguments = dict(arguments)
+        self.caller = caller
+        self.created_at = self.updated_at = datetime.now(UTC)
+        self.launched: list[str] = []
+        self.asking: list[str] = []
+        self.asked: set[int] = set()
+        self.turned_down: list[str] = []
+        self.reply: Reply | None = None
+        self.failure: str | None = None
+        self.is_cancelled = False
+        self.is_kept = False
+        self.message = ""
+        self.report: Report | None = None
+        self.ended: Callable[[Call], None] | None = None
+        self._seen: set[int] = set()
+        self._work: asyncio.Task[None] | None = None
+        self._happened = asyncio.Event()
+
+    @property
+    def is_over(self) -> bool:
+        return self.is_cancelled or self.reply is not None or self.failure is not None
+
+    def begin(self, dialect: Dialect, verbs: Verbs) -> None:
+        """Carry out the call, or go on with it where it was left."""
+        self.stop()
+        self.reply = self.failure = None
+        self._happened.clear()
+        self._work = asyncio.create_task(self._carry_out(dialect, verbs))
+
+    def stop(self) -> None:
+        """Give up waiting; what was launched goes on."""
+        if self._work is not None:
+            self._work.cancel()
+            self._work = None
+
+    async def happens(self, within: float | None = None) -> None:
+        """Wait until the call is over, or comes upon a question, or the time has passed."""
+        try:
+            async with asyncio.timeout(within):
+                await self._happened.wait()
+        except TimeoutError:
+            pass
+        self._happened.clear()
+
+    def cancel(self) -> None:
+        self.is_cancelled = True
+        self.stop()
+        self._tell_end()
+
+    def come_upon(self, question: Approval) -> None:
+        if question.task_id not in self.asking:
+            self.asking.append(question.task_id)
+        if question.id not in self.asked and question.id not in self._seen:
+            self._seen.add(question.id)
+            self._happened.set()
+
+    def progress(self, done: float, total: float | None, message: str) -> None:
+        self.message = message
+        self.updated_at = datetime.now(UTC)
+        if self.report is not None:
+            self.report(done, total, message)
+
+    def result(self) -> CallToolResult:
+        """Say what came of the call, in the words of the dialect."""
+        reply = self.reply
+        assert reply is not None
+        if self.turned_down:
+            # Whatever a launch says of a task, it does not say who said no.
+            said = f"Declined by the person asked: {', '.join(self.turned_down)} did not start and will not."
+            reply = Reply(text=said, content=reply.content, failed=True)
+        return CallToolResult(
+            content=[TextContent(type="text", text=reply.text)],
+            structured_content=None if reply.content is None else dict(reply.content),
+            is_error=reply.failed,
+        )
+
+    async def _carry_out(self, dialect: Dialect, verbs: Verbs) -> None:
+        try:
+            self.reply = await dialect.call(verbs, self.caller, self.tool, self.arguments)
+        except ErrandsError as error:  # the store, the home or the daemon, not what the caller asked for
+            self.reply = Reply(text=str(error), failed=True)
+        except Exception:  # noqa: BLE001  # whatever it is shall end this call and nothing else
+            _LOG.exception("the tool %s failed", self.tool)
+            self.failure = f"the tool {self.tool} failed; what happened stands in the log of the server"
+        self._tell_end()
+
+    def _tell_end(self) -> None:
+        self.updated_at = datetime.now(UTC)
+        if self.ended is not None:
+            self.ended(self)
+        self._happened.set()
+
+
+def is_call_id(text: str) -> bool:
+    """Say whether this can be the id of a call; only then is there a file to look for."""
+    digits = text.removeprefix(_PREFIX)
+    return text.startswith(_PREFIX) and len(digits) == _DIGITS and set("0123456789abcdef").issuperset(digits)
+
+
+def as_plain(call: Call) -> dict[str, Any]:
+    """Write down what another process needs to go on with a call, or to tell how it ended."""
+    reply = None
+    if call.reply is not None:
+        reply = {name: getattr(call.reply, name) for name in fields(Reply)}
+    return {
+        "id": call.id,
+        "tool": call.tool,
+        "arguments": call.arguments,
+        "caller": {name: getattr(call.caller, name) for name in fields(Caller)},
+        "created_at": call.created_at.isoformat(),
+        "updated_at": call.updated_at.isoformat(),
+        "launched": call.launched,
+        "asking": call.asking,
+        "asked": sorted(call.asked),
+        "turned_down": call.turned_down,
+        "reply": reply,
+        "failure": call.failure,
+        "cancelled": call.is_cancelled,
+    }
+
+
+def from_plain(plain: Mapping[str, Any]) -> Call:
+    """Read what `as_plain` wrote; anything else is a ValueError, a TypeError or a KeyError."""
+    call = Call(plain["tool"], plain["arguments"], Caller(**plain["caller"]), id=plain["id"])
+    call.created_at = datetime.fromisoformat(plain["created_at"])
+    call.updated_at = datetime.fromisoformat(plain["updated_at"])
+    call.launched = list(plain["launched"])
+    call.asking = list(plain["asking"])
+    call.asked = set(plain["asked"])
+    call.turned_down = list(plain["turned_down"])
+    if plain["reply"] is not None:
+        reply = plain["reply"]
+        call.reply = Reply(**{**reply, "tasks": tuple(reply["tasks"]), "proposed": tuple(reply["proposed"])})
+    call.failure = plain["failure"]
+    call.is_cancelled = plain["cancelled"]
+    return call
+
+
+def may_see(call: Call, caller: Caller) -> bool:
+    return caller.everything or call.caller.session == caller.session

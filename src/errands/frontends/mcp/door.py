@@ -1,0 +1,138 @@
+"""The door: which dialect is spoken here, whose tasks a client sees, and the engine behind it.
+
+The engine is opened when it is first needed: a client that only says hello waits for nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from errands.engine.asynchronous import AsyncEngine
+from errands.engine.engine import Engine
+from errands.engine.inside import enclosing_run
+from errands.engine.launcher import launcher
+from errands.frontends.mcp.client import Client
+from errands.model.errors import BadValue, NotFound
+from errands.model.naming import is_task_id
+from errands.model.record import evolve
+from errands.model.sanitise import line
+from errands.model.view import View
+from errands.ports.dialect import Caller, Tool
+from errands.ports.store import Query
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.dialect import Dialect
+
+NAME = "mcp"
+SESSION_HEADER = "errands-session"
+_LONGEST_SESSION = 300
+
+
+class Door:
+    def __init__(
+        self,
+        dialect: Dialect,
+        *,
+        open_engine: Callable[[], Engine],
+        ensure_held: Callable[[Engine], None],
+        everything: bool = False,
+        environ: Mapping[str, str] = os.environ,
+        cwd: str | None = None,
+    ) -> None:
+        self.dialect = dialect
+        self.everything = everything
+        self.cwd = cwd or os.getcwd()
+        self._open_engine = open_engine
+        self._ensure_held = ensure_held
+        self._engine: AsyncEngine | None = None
+        self._session = checked_session(environ.get("ERRANDS_SESSION") or "")
+        self._wake = environ.get("ERRANDS_WAKE") or "none"
+        self._argument = environ.get("ERRANDS_SESSION_ARGUMENT") or ""
+        self._environ = environ
+        self._run: str | None = None
+
+    @property
+    def engine(self) -> AsyncEngine:
+        if self._engine is None:
+            engine = self._open_engine()
+            self._engine = AsyncEngine(engine, unheld=lambda: self._ensure_held(engine))
+        return self._engine
+
+    def close(self) -> None:
+        if self._engine is not None:
+            self._engine.engine.close()
+
+    def ensure_held(self) -> None:
+        """See to it that somebody carries out what was launched."""
+        self._ensure_held(self.engine.engine)
+
+    def caller(self, client: Client) -> Caller:
+        """Say who calls. What a client launched in a project it finds there again, whatever died."""
+        given = client.headers.get(SESSION_HEADER)
+        session = checked_session(given) if given else self._session
+        return Caller(
+            session=session or f"{NAME}:{client.name}:{self.cwd}",
+            cwd=self.cwd,
+            door=NAME,
+            client=client.name,
+            run=self._environ.get("ERRANDS_RUN_ID") or None,
+            # Only whoever is named by its installation has something that wakes it.
+            wake=self._wake if session else "none",
+            everything=self.everything,
+            message=client.message,
+        )
+
+    def called(self, client: Client, arguments: Mapping[str, Any]) -> tuple[Caller, dict[str, Any]]:
+        """Say who calls a tool, and with what.
+
+        Of a client that has many sessions on one line, our plugin says in an argument which one it is; where
+        that is missing, so is what would wake it.
+        """
+        caller, rest = self.caller(client), dict(arguments)
+        if not self._argument:
+            return caller, rest
+        given = rest.pop(self._argument, None)
+        if isinstance(given, str) and given.isidentifier():
+            return evolve(caller, session=checked_session(f"{caller.session}:{given}")), rest
+        return evolve(caller, session=f"{NAME}:{client.name}:{self.cwd}", wake="none"), rest
+
+    def tool(self, caller: Caller, name: str) -> Tool | None:
+        return next((each for each in self.dialect.tools(caller) if each.name == name), None)
+
+    def tasks(self, caller: Caller, *, limit: int, states: tuple[str, ...] = ()) -> list[View]:
+        """List what a caller sees, newest first."""
+        parent = None if caller.everything else caller.session
+        return self.engine.engine.list(Query(states=states, parent=parent, limit=limit))
+
+    def find(self, caller: Caller, task_id: str) -> View:
+        """Find one of the tasks that a caller sees; any other is not found, whether it exists or not."""
+        if is_task_id(task_id):
+            for view in self.engine.engine.list(Query(ids=(task_id,))):
+                if caller.everything or view.parent == caller.session:
+                    return view
+        raise NotFound(f"there is no task {line(task_id[:80])!r}")
+
+    def may_answer(self, client: Client) -> bool:
+        """Tell whether there is a person who can be asked: never from inside of a run."""
+        if not client.can_elicit or not self.engine.engine.config.approval.yes:
+            return False
+        if self._run is None:
+            self._run = enclosing_run()
+        return not self._run
+
+    def person(self, caller: Caller) -> str:
+        """Name whoever answers a question that this client shows."""
+        return f"{launcher(self._environ)} ({caller.client})"
+
+
+def checked_session(name: str) -> str:
+    """Refuse what is no name of a session, or is that of an agent's own task."""
+    if len(name) > _LONGEST_SESSION or not name.isprintable() or name.startswith("task:"):
+        raise BadValue(
+            f"a session cannot be called {line(name[:80])!r}: it has at most {_LONGEST_SESSION} printable "
+            "characters, and does not begin with 'task:'"
+        )
+    return name

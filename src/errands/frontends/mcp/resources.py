@@ -1,0 +1,167 @@
+"""Resources: the tasks of a client, and what they printed, for whoever reads without calling a tool.
+
+What a task printed comes a page at a time, its secrets masked, in a fence that says what it is: data.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from typing import Any
+
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    CompleteRequestParams,
+    CompleteResult,
+    Completion,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    Resource,
+    ResourceTemplate,
+    ResourceTemplateReference,
+    TextResourceContents,
+)
+
+from errands.frontends.mcp.client import Client, Context
+from errands.frontends.mcp.door import Door
+from errands.model.errors import BadValue, NotFound
+from errands.model.sanitise import fence, line, visible
+from errands.model.view import View, as_json
+from errands.text import clip
+
+ROOT = "errands://tasks"
+PAGE = 64 * 1024  # bytes of output in one answer
+_LISTED = 50
+_COMPLETED = 100
+_MOST = 1000
+_LONGEST = 200
+_NOT_FOUND = -32002  # as the older protocol has it
+# What is told of a task; its variables and processes are nobody's business here.
+_TOLD = (
+    "id", "kind", "state", "name", "description", "command", "prompt", "cwd", "batch", "created_at",
+    "created_by", "started_at", "completed_at", "exit_code", "signal", "failure", "error", "duration",
+    "summary", "truncated", "output_bytes", "output_lines", "progress", "approved_by", "approved_at", "agent",
+    "model", "resume_count", "forked", "waiting", "runs",
+)  # fmt: skip
+
+
+class Resources:
+    def __init__(self, door: Door) -> None:
+        self._door = door
+
+    async def list(self, ctx: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
+        """List the tasks of a client and their output, newest first, a page at a time."""
+        start = _number(params.cursor if params else None, "cursor")
+        views = self._door.tasks(self._door.caller(Client(ctx)), limit=_MOST)
+        shown = views[start : start + _LISTED]
+        listed = [] if start else [_resource(ROOT, "tasks", "all tasks of this session", "application/json")]
+        for view in shown:
+            about = clip(line(f"{view.state}: {view.description}"), 200)
+            listed.append(_resource(output_uri(view.id), view.id, about, "text/plain"))
+        more = str(start + _LISTED) if start + _LISTED < len(views) else None
+        return ListResourcesResult(resources=listed, next_cursor=more)
+
+    async def templates(
+        self, ctx: Context, params: PaginatedRequestParams | None
+    ) -> ListResourceTemplatesResult:
+        about = "state and facts of a task"
+        output = "what a task printed, from a byte on; the answer says where to go on"
+        return ListResourceTemplatesResult(
+            resource_templates=[
+                ResourceTemplate(
+                    uri_template=f"{ROOT}/{{id}}",
+                    name="task",
+                    description=about,
+                    mime_type="application/json",
+                ),
+                ResourceTemplate(
+                    uri_template=f"{ROOT}/{{id}}/output{{?offset}}",
+                    name="output",
+                    description=output,
+                    mime_type="text/plain",
+                ),
+            ]
+        )
+
+    async def complete(self, ctx: Context, params: CompleteRequestParams) -> CompleteResult:
+        """Complete the id of a task in an address; there is nothing else to complete."""
+        found: list[str] = []
+        is_ours = isinstance(params.ref, ResourceTemplateReference) and params.ref.uri.startswith(ROOT)
+        if is_ours and params.argument.name == "id":
+            views = self._door.tasks(self._door.caller(Client(ctx)), limit=_MOST)
+            found = [view.id for view in views if view.id.startswith(params.argument.value)]
+        shown = found[:_COMPLETED]
+        return CompleteResult(
+            completion=Completion(values=shown, total=len(found), has_more=len(shown) < len(found))
+        )
+
+    async def read(self, ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+        client = Client(ctx)
+        try:
+            return self._read(client, params)
+        except NotFound as error:
+            code = INVALID_PARAMS if client.is_modern else _NOT_FOUND
+            raise MCPError(code, str(error), {"uri": params.uri[:_LONGEST]}) from None
+
+    def _read(self, client: Client, params: ReadResourceRequestParams) -> ReadResourceResult:
+        caller = self._door.caller(client)
+        if params.uri == ROOT:
+            told = [_told(view) for view in self._door.tasks(caller, limit=_MOST)]
+            return _contents(params.uri, json.dumps(told, ensure_ascii=False, indent=1), "application/json")
+        task_id, is_output, offset = taken_apart(params.uri)
+        view = self._door.find(caller, task_id)
+        if not is_output:
+            text = json.dumps(_told(view), ensure_ascii=False, indent=1)
+            return _contents(params.uri, text, "application/json")
+        engine = self._door.engine.engine
+        piece = engine.output(view.id, offset=offset, limit=PAGE)
+        text = engine.mask(view.id).text(visible(piece.content))
+        if text:
+            text = fence(text, boundary=secrets.token_hex(8), label=f"output of {view.id}")
+        more: dict[str, Any] = {"nextOffset": piece.next_offset, "missingBytes": piece.missing}
+        if not view.is_live and len(piece.content) < PAGE:
+            more["isEnd"] = True
+            engine.mark_retrieved(view)
+        meta = {f"errands/{name}": value for name, value in more.items()}
+        return _contents(params.uri, text, "text/plain", meta)
+
+
+def taken_apart(uri: str) -> tuple[str, bool, int]:
+    """Read the address of a task or its output: the id, whether it is the output, and where it begins."""
+    path, _, query = uri.removeprefix(f"{ROOT}/").partition("?")
+    task_id, slash, rest = path.partition("/")
+    if not uri.startswith(f"{ROOT}/") or (slash and rest != "output") or (query and not slash):
+        raise NotFound(f"there is no resource {line(uri[:80])!r}")
+    name, _, value = query.partition("=")
+    if query and name != "offset":
+        raise NotFound(f"there is no resource {line(uri[:80])!r}")
+    return task_id, bool(slash), _number(value or None, "offset")
+
+
+def output_uri(task_id: str) -> str:
+    return f"{ROOT}/{task_id}/output"
+
+
+def _resource(uri: str, name: str, about: str, kind: str) -> Resource:
+    return Resource(uri=uri, name=name, description=about, mime_type=kind)
+
+
+def _contents(uri: str, text: str, kind: str, meta: dict[str, Any] | None = None) -> ReadResourceResult:
+    return ReadResourceResult(contents=[TextResourceContents(uri=uri, text=text, mime_type=kind, _meta=meta)])
+
+
+def _told(view: View) -> dict[str, Any]:
+    flat = as_json(view)
+    return {name: flat[name] for name in _TOLD if flat[name] not in (None, "")}
+
+
+def _number(text: str | None, what: str) -> int:
+    if text is None:
+        return 0
+    if not (text.isascii() and text.isdecimal() and len(text) < 16):
+        raise BadValue(f"{what} must be a number, not {line(text[:80])!r}")
+    return int(text)

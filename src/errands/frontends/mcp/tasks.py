@@ -1,0 +1,162 @@
+"""Tasks of the protocol: the extension `io.modelcontextprotocol/tasks`.
+
+Two things are tasks: a call that takes longer than a moment, by the id it was answered with, and everything
+that was ever launched, by our own id. Neither needs the server or the connection that it began with.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from mcp.shared.exceptions import MCPError
+from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value
+from mcp_types import HEADER_MISMATCH, INTERNAL_ERROR, RequestParams
+from pydantic import BaseModel, ConfigDict, Field
+
+from errands.frontends.mcp import asking
+from errands.frontends.mcp.call import Call
+from errands.frontends.mcp.calls import Calls
+from errands.frontends.mcp.client import TASKS, Client, Context, require_tasks
+from errands.frontends.mcp.ledger import KEPT
+from errands.model.approval import Approval
+from errands.model.sanitise import line
+from errands.model.view import View, plain_value
+
+_POLL = 1000  # milliseconds
+_STATES = {"completed": "completed", "failed": "completed", "cancelled": "cancelled", "skipped": "cancelled"}
+
+
+class TaskParams(RequestParams):
+    task_id: str = Field(alias="taskId")
+
+
+class UpdateParams(TaskParams):
+    input_responses: dict[str, Any] = Field(alias="inputResponses")
+
+
+class CreateTaskResult(BaseModel):
+    """The answer to a call that goes on as a task."""
+
+    model_config = ConfigDict(extra="allow")
+    resultType: Literal["task"] = "task"  # noqa: N815  # as the wire has it
+
+
+def created(call: Call) -> CreateTaskResult:
+    return CreateTaskResult(**_base(call, "working"))
+
+
+class Tasks:
+    identifier = TASKS
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+        self._door = calls.door
+
+    async def get(self, ctx: Context, params: TaskParams) -> dict[str, Any]:
+        client = self._check(ctx, params)
+        return {"resultType": "complete", **self.detailed(client, params.task_id)}
+
+    async def update(self, ctx: Context, params: UpdateParams) -> dict[str, Any]:
+        """Take the answers to what a task asks; those that nobody asked for are left alone."""
+        client = self._check(ctx, params)
+        caller = self._door.caller(client)
+        call = self._calls.find(caller, params.task_id)
+        if call is None:
+            view = self._door.find(caller, params.task_id)
+            call = Call("", {}, caller)
+            call.asking = [view.id]
+        if self._door.may_answer(client):
+            questions = asking.open_questions(self._door, call)
+            is_answered = asking.answers(self._door, call, client, questions, params.input_responses)
+            if is_answered and call.tool:
+                self._calls.note_answers(call, is_last=not asking.open_questions(self._door, call))
+        return {"resultType": "complete"}
+
+    async def cancel(self, ctx: Context, params: TaskParams) -> dict[str, Any]:
+        """End a task; one that has ended stays as it is."""
+        caller = self._door.caller(self._check(ctx, params))
+        call = self._calls.find(caller, params.task_id)
+        if call is None:
+            self._door.engine.engine.cancel([self._door.find(caller, params.task_id).id])
+        elif not call.is_over or asking.open_questions(self._door, call):
+            self._calls.cancel(call)
+        return {"resultType": "complete"}
+
+    def detailed(self, client: Client, task_id: str) -> dict[str, Any]:
+        """Tell how far a task has come, and with it what it asks or what came of it."""
+        caller = self._door.caller(client)
+        call = self._calls.find(caller, task_id)
+        if call is not None:
+            return self._of_call(call, client)
+        return self._of_view(self._door.find(caller, task_id), client)
+
+    def _of_call(self, call: Call, client: Client) -> dict[str, Any]:
+        if call.is_cancelled:
+            return _base(call, "cancelled")
+        if call.failure is not None:
+            return {**_base(call, "failed"), "error": {"code": INTERNAL_ERROR, "message": call.failure}}
+        questions = asking.open_questions(self._door, call)
+        if questions and self._door.may_answer(client):
+            return {**_base(call, "input_required"), **self._asked(questions)}
+        if call.reply is not None:
+            result = call.result().model_dump(by_alias=True, exclude_none=True, mode="json")
+            return {**_base(call, "completed"), "result": result}
+        return _base(call, "working")
+
+    def _of_view(self, view: View, client: Client) -> dict[str, Any]:
+        question = self._door.engine.engine.store.question(view.id)
+        state = _STATES.get(view.latest.state, "working")
+        if view.state == "rejected":
+            state = "cancelled"
+        if state == "working" and question is not None and self._door.may_answer(client):
+            return {**_facts(view, "input_required"), **self._asked([question])}
+        return {**_facts(view, state), **({"result": self._result(view)} if state == "completed" else {})}
+
+    def _asked(self, questions: list[Approval]) -> dict[str, Any]:
+        forms = asking.requests(self._door, questions)
+        plain = {key: each.model_dump(by_alias=True, exclude_none=True) for key, each in forms.items()}
+        return {"inputRequests": plain}
+
+    def _result(self, view: View) -> dict[str, Any]:
+        """Say what came of a task that is asked for by its own id: how it ended, and where to read more."""
+        run = view.latest
+        said = [f"{view.id} {view.state}" + (f": {line(run.error)}" if run.error else "")]
+        if run.summary:
+            said.append(line(run.summary))
+        said.append(f"output: errands://tasks/{view.id}/output")
+        return {"content": [{"type": "text", "text": "\n".join(said)}], "isError": run.state == "failed"}
+
+    def _check(self, ctx: Context, params: TaskParams) -> Client:
+        """Refuse whoever knows no tasks, and a header that names another one than the body does."""
+        client = require_tasks(ctx)
+        if client.headers and decode_header_value(client.headers.get(MCP_NAME_HEADER)) != params.task_id:
+            raise MCPError(
+                HEADER_MISMATCH,
+                f"{MCP_NAME_HEADER} header does not match the request body's 'taskId' parameter",
+            )
+        return client
+
+
+def _base(call: Call, state: str) -> dict[str, Any]:
+    said = call.message or ", ".join(call.launched)
+    return {
+        "taskId": call.id,
+        "status": state,
+        "createdAt": plain_value(call.created_at),
+        "lastUpdatedAt": plain_value(call.updated_at),
+        "ttlMs": KEPT * 1000,
+        "pollIntervalMs": _POLL,
+        **({"statusMessage": said} if said else {}),
+    }
+
+
+def _facts(view: View, state: str) -> dict[str, Any]:
+    return {
+        "taskId": view.id,
+        "status": state,
+        "statusMessage": view.state,
+        "createdAt": plain_value(view.created_at),
+        "lastUpdatedAt": plain_value(view.updated_at),
+        "ttlMs": None,
+        "pollIntervalMs": _POLL,
+    }

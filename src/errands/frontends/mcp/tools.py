@@ -1,0 +1,154 @@
+"""Tools: those of the dialect, listed and called.
+
+A call that needs a person asks through the client. In the older protocol it asks while it runs; in the newer
+one it answers that input is required, and the client comes back with it. A call that takes longer than a
+moment becomes a task of the protocol, for clients that know those.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from mcp.server.context import HandlerResult
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    ElicitResult,
+    InputRequiredResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    Tool,
+    ToolAnnotations,
+)
+
+from errands.frontends.mcp import asking
+from errands.frontends.mcp.call import Call, as_plain, from_plain, may_see
+from errands.frontends.mcp.calls import Calls
+from errands.frontends.mcp.client import Client, Context
+from errands.frontends.mcp.tasks import created
+from errands.model.approval import Approval
+from errands.model.errors import ErrandsError
+from errands.ports.dialect import Reply
+from errands.ports.dialect import Tool as DialectTool
+
+PROMPT = 0.5  # seconds after which a call is a long one
+_ROUNDS = 5  # in which a person is asked at most about one call: what changes each time is not asked for ever
+_ANSWERED_WITHIN = 600.0  # seconds
+
+
+class Tools:
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+        self._door = calls.door
+
+    async def listed(self, ctx: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
+        caller = self._door.caller(Client(ctx))
+        return ListToolsResult(tools=[_shown(each) for each in self._door.dialect.tools(caller)])
+
+    async def call(self, ctx: Context, params: CallToolRequestParams) -> Any:
+        client = Client(ctx)
+        call = self._continued(client, params)
+        if call is None:
+            caller, arguments = self._door.called(client, params.arguments or {})
+            call = Call(params.name, arguments, caller)
+        try:
+            self._calls.enter()
+            try:
+                return await self._conduct(call, client, ctx)
+            finally:
+                self._calls.leave()
+        except ErrandsError as error:
+            call.reply = Reply(text=str(error), failed=True)
+            return call.result()
+
+    async def _conduct(self, call: Call, client: Client, ctx: Context) -> HandlerResult:
+        loop = asyncio.get_running_loop()
+        telling: set[asyncio.Task[None]] = set()
+
+        def report(done: float, total: float | None, message: str) -> None:
+            task = loop.create_task(ctx.session.report_progress(done, total, message))
+            telling.add(task)
+            task.add_done_callback(telling.discard)
+
+        call.report = report
+        try:
+            self._calls.begin(call)
+            patience = PROMPT if client.has_tasks else None
+            for _ in range(_ROUNDS):
+                await call.happens(patience)
+                if not call.is_over and patience is not None:
+                    if self._calls.keep(call):
+                        return created(call)
+                    patience = None
+                    continue
+                questions = self._to_ask(call, client)
+                if not questions:
+                    break
+                if client.is_modern:
+                    return self._input_required(call, questions)
+                for question in questions:
+                    asking.answer(self._door, call, client, question, await self._elicit(ctx, question))
+                if call.is_over:
+                    self._calls.begin(call)
+            while not call.is_over:
+                await call.happens()
+            if call.failure is not None:
+                raise MCPError(INTERNAL_ERROR, call.failure)
+            return call.result()
+        finally:
+            call.report = None
+            if not call.is_kept:
+                call.stop()
+
+    def _to_ask(self, call: Call, client: Client) -> list[Approval]:
+        questions = asking.open_questions(self._door, call)
+        return questions if questions and self._door.may_answer(client) else []
+
+    async def _elicit(self, ctx: Context, question: Approval) -> ElicitResult:
+        """Ask in the older protocol; whoever leaves or stays silent has not answered."""
+        form = asking.form(self._door, question)
+        try:
+            async with asyncio.timeout(_ANSWERED_WITHIN):
+                return await ctx.session.elicit_form(form.message, form.requested_schema, ctx.request_id)
+        except (TimeoutError, MCPError, ValueError):
+            return ElicitResult(action="cancel")
+
+    def _input_required(self, call: Call, questions: list[Approval]) -> InputRequiredResult:
+        """Ask in the newer protocol: the state goes with the question, and comes back with the answer."""
+        call.asking = [each.task_id for each in questions]
+        call.reply = None
+        return InputRequiredResult(
+            input_requests=dict(asking.requests(self._door, questions)),
+            request_state=json.dumps(as_plain(call), default=str),
+        )
+
+    def _continued(self, client: Client, params: CallToolRequestParams) -> Call | None:
+        """Find the call that a client comes back with, and record what a person answered."""
+        if params.request_state is None:
+            return None
+        try:
+            call = from_plain(json.loads(params.request_state))
+        except (ValueError, TypeError, KeyError):
+            raise MCPError(INVALID_PARAMS, "Invalid or expired requestState") from None
+        if not may_see(call, self._door.called(client, params.arguments or {})[0]):
+            raise MCPError(INVALID_PARAMS, "Invalid or expired requestState")
+        questions = asking.open_questions(self._door, call)
+        asking.answers(self._door, call, client, questions, params.input_responses or {})
+        return call
+
+
+def _shown(tool: DialectTool) -> Tool:
+    return Tool(
+        name=tool.name,
+        description=tool.description,
+        input_schema=dict(tool.parameters),
+        annotations=ToolAnnotations(
+            read_only_hint=tool.reads_only,
+            destructive_hint=None if tool.reads_only else tool.destructive or tool.asks,
+            open_world_hint=False if tool.reads_only else None,
+        ),
+    )

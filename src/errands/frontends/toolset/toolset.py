@@ -1,0 +1,229 @@
+"""The toolset: the tools of a dialect, for any pydantic-ai agent.
+
+What a person has to approve is held by pydantic-ai's own means: the run ends with `DeferredToolRequests`, and
+goes on with the answers. Meanwhile the task waits as a proposal, which any other door can answer, too.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+from typing import Any, cast
+
+from pydantic_ai import ApprovalRequired, RunContext, ToolFailed
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolReturnPart
+from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+from pydantic_core import SchemaValidator, core_schema
+
+from errands import dialects
+from errands.engine.asynchronous import AsyncEngine
+from errands.engine.launcher import launcher
+from errands.frontends.toolset.once import Once
+from errands.model.errors import AlreadyResolved, Drifted, ErrandsError, IllegalMove
+from errands.model.plain import plain_text
+from errands.model.view import View
+from errands.ports.dialect import Caller, Reply, Tool
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.dialect import Verbs
+
+DOOR = "toolset"
+# The dialect says what is wrong with arguments; all that is checked before is that they have names.
+_NAMED = SchemaValidator(core_schema.dict_schema(core_schema.str_schema()))
+
+
+class BackgroundToolset(AbstractToolset[Any]):
+    """Give an agent background tasks: `Agent(..., toolsets=[BackgroundToolset(engine)])`.
+
+    `engine` is what `errands.connect()` gives. `session` is whose tasks the agent sees; by default each
+    conversation has its own. `approver` names the person whose answers the program passes on.
+
+    A call that needs an approval raises `ApprovalRequired`, so the agent needs `DeferredToolRequests` among
+    its output types; with `defers=False` the agent is told that the task waits for a person instead. With
+    `requires_approval` every call that may launch something is held, also of what is known to be harmless.
+    """
+
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        *,
+        dialect: str = "native",
+        session: str | None = None,
+        cwd: str | None = None,
+        approver: str | None = None,
+        defers: bool = True,
+        requires_approval: bool = False,
+        everything: bool = False,
+        wakes: bool = False,
+        id: str = "errands",
+    ) -> None:
+        self.engine = engine
+        self._dialect = dialects.named(dialect)
+        self._session = session
+        self._cwd = cwd or os.getcwd()
+        self._approver = approver or launcher()
+        self._defers = defers
+        self._requires_approval = requires_approval
+        self._everything = everything
+        self._wakes = wakes
+        self._id = id
+
+    @property
+    def id(self) -> str:
+        return self._id
+
+    def session(self, ctx: RunContext[Any]) -> str:
+        """Name whose tasks an agent sees in a run, and who is told."""
+        return self._session or f"conversation:{ctx.conversation_id}"
+
+    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
+        await self._withdraw_refused(ctx)
+        return {
+            tool.name: ToolsetTool(
+                toolset=self, tool_def=self._definition(tool), max_retries=1, args_validator=_NAMED
+            )
+            for tool in self._dialect.tools(self._caller(ctx))
+        }
+
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
+    ) -> Any:
+        key = _key(self.session(ctx), ctx, tool_args)
+        is_approved = ctx.tool_call_approved and await self._approve(ctx, key)
+        reply = await self._call(ctx, name, tool_args, key)
+        # Who only looks at a proposal asks for nothing.
+        may_ask = not (tool.tool_def.metadata or {}).get("reads_only", False)
+        if may_ask and reply.proposed and ctx.tool_call_approved and not is_approved:
+            # A person said yes to a call of which there was no task yet, or to one with other arguments.
+            await self._approve(ctx, key)
+            reply = await self._call(ctx, name, tool_args, key)
+        if may_ask and reply.proposed and self._defers:
+            (view,) = await self.engine.list(ids=reply.proposed[:1])
+            raise ApprovalRequired(metadata=_question(view))
+        if reply.failed:
+            raise ToolFailed(reply.text)
+        # How a proposal gets its answer is said in words alone.
+        return reply.text if reply.content is None or reply.proposed else dict(reply.content)
+
+    def _definition(self, tool: Tool) -> ToolDefinition:
+        return ToolDefinition(
+            name=tool.name,
+            description=tool.description,
+            parameters_json_schema=dict(tool.parameters),
+            kind="unapproved" if self._requires_approval and _launches(tool) else "function",
+            metadata={"reads_only": tool.reads_only, "destructive": tool.destructive},
+        )
+
+    def _caller(self, ctx: RunContext[Any]) -> Caller:
+        return Caller(
+            session=self.session(ctx),
+            cwd=self._cwd,
+            door=DOOR,
+            client=(ctx.agent.name if ctx.agent else None) or "pydantic-ai",
+            run=os.environ.get("ERRANDS_RUN_ID"),
+            wake="session" if self._wakes else "none",
+            everything=self._everything,
+            message=f"{ctx.run_id}.{ctx.run_step}",
+        )
+
+    async def _call(self, ctx: RunContext[Any], name: str, arguments: dict[str, Any], key: str) -> Reply:
+        verbs = cast("Verbs", Once(self.engine, key))
+        return await self._dialect.call(verbs, self._caller(ctx), name, arguments)
+
+    async def _approve(self, ctx: RunContext[Any], key: str) -> bool:
+        """Pass a person's yes on to what a call has proposed; False when there is nothing of the kind."""
+        proposed = await self.engine.list(states=("proposed",), parent=self.session(ctx))
+        mine = [view for view in proposed if (view.key or "").startswith(f"{key}.")]
+        if not mine:
+            await self._withdraw(ctx, proposed)
+        for view in mine:
+            try:
+                await self.engine.approve(view.id, by=self._approver, question=_asked(ctx, view))
+            except Drifted:
+                (now,) = await self.engine.list(ids=[view.id])
+                raise ApprovalRequired(metadata=_question(now)) from None
+            except ErrandsError as error:
+                raise ToolFailed(str(error)) from None
+        return bool(mine)
+
+    async def _withdraw(self, ctx: RunContext[Any], proposed: Sequence[View]) -> None:
+        """Take back what a call has proposed, now that a person wants it with other arguments."""
+        call = f"{_place(self.session(ctx), ctx.messages, ctx.tool_call_id or '')}:"
+        for view in proposed:
+            if (view.key or "").startswith(call):
+                await self.engine.cancel(view.id)
+                await self.engine.acknowledge(view.latest.id, reader=DOOR)
+
+    async def _withdraw_refused(self, ctx: RunContext[Any]) -> None:
+        """Turn down what a person has said no to, and take back what they were asked about in vain."""
+        answers = dict(_answers(ctx.messages))
+        if not answers:
+            return
+        session = self.session(ctx)
+        for view in await self.engine.list(states=("proposed",), parent=session):
+            for call_id, part in answers.items():
+                if not (view.key or "").startswith(f"{_place(session, ctx.messages, call_id)}:"):
+                    continue
+                try:
+                    if part.outcome == "denied":
+                        note = str(part.content)[:200]
+                        await self.engine.reject(view.id, by=self._approver, note=note)
+                    else:
+                        await self.engine.cancel(view.id)
+                    # The model has it from pydantic-ai.
+                    await self.engine.acknowledge(view.latest.id, reader=DOOR)
+                except (AlreadyResolved, IllegalMove, Drifted):
+                    pass  # somebody else was faster, or it is asked about anew
+
+
+def _launches(tool: Tool) -> bool:
+    return not tool.reads_only and not tool.destructive
+
+
+def _question(view: View) -> dict[str, Any]:
+    """Give what a person has to see before they say yes."""
+    reasons = () if view.question is None else view.question.reasons
+    return {
+        "task": view.id,
+        "command": view.command,
+        "cwd": view.cwd,
+        "description": view.description,
+        "reasons": [each.text for each in reasons],
+        "approval": None if view.question is None else view.question.id,
+    }
+
+
+def _asked(ctx: RunContext[Any], view: View) -> int | None:
+    """Give the question that the person was shown, as far as the program has kept it."""
+    shown = ctx.tool_call_metadata
+    if isinstance(shown, dict) and shown.get("task") == view.id and isinstance(shown.get("approval"), int):
+        return int(shown["approval"])
+    return None
+
+
+def _key(session: str, ctx: RunContext[Any], arguments: dict[str, Any]) -> str:
+    """Name a call with its arguments, the same before and after it was held."""
+    print_ = blake2b(plain_text(arguments).encode("utf-8", "replace"), digest_size=8).hexdigest()
+    return f"{_place(session, ctx.messages, ctx.tool_call_id or '')}:{print_}"
+
+
+def _place(session: str, messages: Sequence[ModelMessage], call_id: str) -> str:
+    """Name a call; some models number their calls anew in every turn, so its time is part of the name."""
+    times = [
+        each.timestamp.isoformat()
+        for each in messages
+        if isinstance(each, ModelResponse) and any(part.tool_call_id == call_id for part in each.tool_calls)
+    ]
+    return f"{DOOR}:{session}:{times[-1] if times else ''}:{call_id}"
+
+
+def _answers(messages: Sequence[ModelMessage]) -> Iterator[tuple[str, ToolReturnPart]]:
+    """Find the calls that were answered without being made."""
+    for message in messages:
+        if isinstance(message, ModelRequest):
+            for part in message.parts:
+                if isinstance(part, ToolReturnPart) and part.outcome in ("denied", "interrupted"):
+                    yield part.tool_call_id, part

@@ -1,0 +1,112 @@
+"""Every state of ours has a word in every dialect, and the dialects use their own words and no others."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from errands.dialects import claude, co, egirl, native, opencode, projections, waking
+from errands.model.states import RUN_MOVES
+from errands.model.view import View
+from errands.testing.clock import START
+
+from .views import every_view, view
+
+VIEWS = list(every_view())
+LATER = START + timedelta(seconds=75)
+
+
+@pytest.mark.spec("X1")
+def test_opencode_has_five_words() -> None:
+    words = {"running", "completed", "error", "cancelled", "resumed"}
+    assert {projections.opencode(each) for each in VIEWS} == words == set(projections.OPENCODE)
+
+
+@pytest.mark.spec("X2")
+def test_claude_has_five_words_and_five_icons() -> None:
+    words = {"pending", "running", "completed", "error", "cancelled"}
+    assert {projections.claude(each) for each in VIEWS} == words == set(projections.CLAUDE)
+    assert projections.ICONS == {
+        "running": "⏳",
+        "completed": "✓",
+        "error": "✗",
+        "cancelled": "⊘",
+        "pending": "○",
+    }
+
+
+@pytest.mark.spec("X2")
+def test_claude_has_three_types() -> None:
+    assert projections.CLAUDE_TYPES == ("bash", "agent", "remote")
+    assert {projections.claude_type(each) for each in VIEWS} <= set(projections.CLAUDE_TYPES)
+
+
+@pytest.mark.spec("X3")
+def test_co_has_five_words() -> None:
+    words = {"pending", "running", "completed", "failed", "cancelled"}
+    assert {projections.co(each) for each in VIEWS} == words == set(projections.CO)
+
+
+@pytest.mark.spec("X4")
+def test_egirl_has_five_words_for_tasks_and_four_for_runs() -> None:
+    words = {"proposed", "active", "paused", "done", "failed"}
+    assert {projections.egirl(each) for each in VIEWS} == {*words, None}
+    assert words == set(projections.EGIRL)
+    runs = {"running", "success", "failure", "skipped"}
+    assert {projections.egirl_run(each.latest.state) for each in VIEWS} == {*runs, None}
+    assert runs == set(projections.EGIRL_RUN)
+
+
+TABLE = [
+    # ours,                             opencode,    co,          egirl,               claude
+    (view("proposed", "pending"), "running", "pending", ("proposed", None), "pending"),
+    (view("active", "pending"), "running", "pending", ("active", None), "pending"),
+    (view("active", "pending", cause="resume"), "resumed", "pending", ("active", None), "pending"),
+    (view("active", "running"), "running", "running", ("active", "running"), "running"),
+    (view("active", "running", cause="resume"), "resumed", "running", ("active", "running"), "running"),
+    (view("active", "running", stopping=True), "running", "running", ("active", "running"), "running"),
+    (view("done", "completed"), "completed", "completed", ("done", "success"), "completed"),
+    (view("active", "completed"), "completed", "completed", ("active", "success"), "completed"),
+    (view("failed", "failed"), "error", "failed", ("failed", "failure"), "error"),
+    (view("paused", "failed"), "error", "failed", ("paused", "failure"), "error"),
+    (view("cancelled", "cancelled"), "cancelled", "cancelled", (None, "failure"), "cancelled"),
+    (view("active", "skipped"), "cancelled", "cancelled", ("active", "skipped"), "cancelled"),
+    (view("rejected", "cancelled"), "cancelled", "cancelled", (None, "failure"), "cancelled"),
+]
+
+
+@pytest.mark.spec("X1", "X2", "X3", "X4")
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row[0].task_state}-{row[0].latest.state}")
+def test_the_table_of_words(row: tuple[View, str, str, tuple[str | None, str | None], str]) -> None:
+    ours, in_opencode, in_co, in_egirl, in_claude = row
+    assert projections.opencode(ours) == in_opencode
+    assert projections.co(ours) == in_co
+    assert (projections.egirl(ours), projections.egirl_run(ours.latest.state)) == in_egirl
+    assert projections.claude(ours) == in_claude
+
+
+def test_every_view_can_be_listed_in_every_dialect() -> None:
+    for each in VIEWS:
+        for line in (
+            native.listed(each, LATER),
+            opencode.listed(each),
+            claude.listed(each, LATER),
+            egirl.listed(each),
+            *co.table([each], LATER),
+        ):
+            assert line
+            assert "\n" not in line
+
+
+@pytest.mark.spec("A8")
+def test_whoever_waits_for_a_person_is_told_how_to_ask_one_and_nobody_else() -> None:
+    for each in VIEWS:
+        is_held = each.kind == "agent" and each.question is not None and each.latest.state == "running"
+        says = waking.approval(each)
+        assert bool(says) is (each.task_state == "proposed" or is_held)
+        assert not says or "errands approve true-222222" in says
+
+
+def test_there_is_a_view_for_every_state_of_a_run() -> None:
+    assert {each.latest.state for each in VIEWS} == set(RUN_MOVES)

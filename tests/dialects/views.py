@@ -1,0 +1,97 @@
+"""Views of tasks in every combination of states there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+from errands.model.approval import Approval
+from errands.model.record import evolve
+from errands.model.risk.verdict import Reason
+from errands.model.states import RUN_MOVES, TASK_MOVES
+from errands.model.view import AgentView, RunView, View, shown_state
+from errands.testing.clock import START
+
+CAUSES = ("submit", "schedule", "event", "manual", "retry", "resume", "restart", "dependency")
+KINDS = ("shell", "agent")
+
+_RUN = RunView(id="true-222222.1", number=1, cause="submit", state="pending", attempt=1, created_at=START)
+_VIEW = View(
+    id="true-222222",
+    kind="shell",
+    state="pending",
+    task_state="active",
+    name="true",
+    description="do nothing",
+    command="true",
+    cwd="/",
+    lane="shell",
+    priority="normal",
+    batch=None,
+    key=None,
+    template=None,
+    owner="user",
+    notify="always",
+    parent=None,
+    created_at=START,
+    created_by="ada",
+    updated_at=START,
+    runs=1,
+    due_at=None,
+    waits=0,
+    latest=_RUN,
+)
+_QUESTION = Approval(
+    id=1,
+    task_id="true-222222",
+    run=1,
+    digest="0",
+    reasons=(Reason(text="deletes everything", kind="delete"),),
+    asked_at=START,
+    expires_at=START,
+)
+
+
+def every_view() -> Iterator[View]:
+    """Give more than can be reached: every state of a task with every state of a run."""
+    for task, run, cause, kind, stopping, asked in product(
+        TASK_MOVES, RUN_MOVES, CAUSES, KINDS, (False, True), (False, True)
+    ):
+        yield view(task, run, cause=cause, kind=kind, stopping=stopping, asked=asked)
+
+
+def view(
+    task: Any,
+    run: Any,
+    *,
+    cause: Any = "submit",
+    kind: str = "shell",
+    stopping: bool = False,
+    asked: bool = False,
+    **changes: Any,
+) -> View:
+    begun = run != "pending" and run != "skipped"
+    ended = run in ("completed", "failed", "cancelled", "skipped")
+    latest = evolve(
+        _RUN,
+        state=run,
+        cause=cause,
+        started_at=START if begun else None,
+        completed_at=START if ended else None,
+        stop_requested_at=START if stopping else None,
+        elapsed=1.5 if ended and begun else None,
+        exit_code={"completed": 0, "failed": 3}.get(run),
+        error="exit code 3" if run == "failed" else None,
+    )
+    agent = AgentView(name="offline", waiting="approval" if asked else None) if kind == "agent" else None
+    return evolve(
+        _VIEW,
+        kind=kind,
+        state=shown_state(task, latest),
+        task_state=task,
+        latest=latest,
+        agent=agent,
+        question=_QUESTION if asked else None,
+        **changes,
+    )

@@ -1,0 +1,102 @@
+"""Dropping: a cleared task takes its session along, wherever that is kept, and nobody waits for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from errands.engine.engine import Engine
+from errands.engine.home import Home
+from errands.engine.janitor import Janitor
+from errands.model.draft import Draft
+from errands.model.session import Session
+
+from .agents import Project
+from .daemons import eventually
+
+
+class Backend(HTTPServer):
+    """A server that keeps sessions, and notes what it is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Answer)
+        self.asked: list[str] = []
+
+
+class Answer(BaseHTTPRequestHandler):
+    server: Backend
+
+    def do_DELETE(self) -> None:  # the name is the library's
+        self.server.asked.append(self.path)
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", "4")
+        self.end_headers()
+        self.wfile.write(b"true")
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Keep the test's output clean."""
+
+
+@pytest.fixture
+def backend(project: Project) -> Iterator[Backend]:
+    server = Backend()
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def reach(project: Project, port: int) -> None:
+    project.configure(f'[agents.opencode]\nurl = "http://127.0.0.1:{port}"\nretries = 0')
+
+
+def talk(client: Engine, project: Project) -> str:
+    """Make a task whose session is kept by a server of its own, and end it."""
+    task = client.submit(Draft(prompt="hello", agent="opencode", cwd=project.path))
+    now = client.clock.now()
+    with client.store:
+        client.store.add_session(
+            Session(task_id=task.id, run=1, agent="opencode", name="ses_1", forked_from=None, created_at=now)
+        )
+    client.cancel([task.id])
+    return task.id
+
+
+@pytest.mark.spec("S1", "O14")
+def test_a_session_is_dropped_at_its_server_when_its_task_is_cleared(
+    client: Engine, project: Project, backend: Backend
+) -> None:
+    reach(project, backend.server_port)
+    client.clear([talk(client, project)])
+    eventually(lambda: backend.asked)
+    assert [each.partition("?")[0] for each in backend.asked] == ["/session/ses_1"]
+    eventually(lambda: not client.store.remnants(now=client.clock.now()))
+
+
+@pytest.mark.spec("O14")
+def test_a_server_that_is_away_keeps_nobody_from_clearing(
+    client: Engine, home: Home, project: Project, backend: Backend
+) -> None:
+    reach(project, 9)
+    task_id = talk(client, project)
+    began = time.monotonic()
+    client.clear([task_id])
+    assert time.monotonic() - began < 1
+    eventually(lambda: not client.store.remnants(now=client.clock.now()))
+    assert "session ses_1 of agent opencode is not dropped, it is tried again" in Path(home.log).read_text()
+
+    (left,) = client.store.remnants(now=client.clock.now().replace(year=9000))
+    assert left.tries == 1
+    with client.store:
+        client.store.try_later(left, at=client.clock.now())
+    reach(project, backend.server_port)
+    Janitor(client.store, home, client.config, client.clock).drop_sessions()
+    eventually(lambda: backend.asked)

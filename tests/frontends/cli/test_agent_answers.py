@@ -1,0 +1,147 @@
+"""An agent that waits for a yes: found by its own id, told to whoever waits, and on record."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from errands import bootstrap
+from errands.engine.calls import ask_about
+from errands.ports.agent import Call
+
+from .person import Person
+
+
+def held(person: Person, *prompt: str) -> tuple[str, str]:
+    """Ask an agent for something that needs a yes; give its id and that of the command it waits for."""
+    agent = person.types("ask", "-q", *prompt).out.strip()
+    person.waits_until(agent, "waiting", "approval")
+    (child,) = [each["id"] for each in proposed(person) if each["parent"] == f"task:{agent}"]
+    return agent, child
+
+
+def proposed(person: Person) -> list[dict[str, str]]:
+    return person.types("ls", "--json", "--state", "proposed").objects
+
+
+@pytest.mark.spec("A8", "A11")
+def test_a_yes_to_an_agent_is_one_to_the_command_it_waits_for(person: Person, precious: Path) -> None:
+    agent, child = held(person, f"`rm -rf {precious}`")
+
+    shown = person.types("show", agent).out
+    assert f"a yes to {child}: rm -rf {precious}" in shown
+    assert f"errands approve {child}" in shown
+    assert child in person.types("approve", agent).out
+
+    person.types("wait", agent)
+    assert not precious.exists()
+    assert person.sees(child)["approved_by"] == "ada"
+
+
+@pytest.mark.spec("A8", "A11")
+def test_a_no_to_an_agent_is_one_to_the_command_it_waits_for(person: Person, precious: Path) -> None:
+    agent, child = held(person, f"`rm -rf {precious}`")
+
+    assert f"rejected {child}" in person.types("reject", agent, "--note", "not on a Friday").out
+
+    person.types("wait", agent)
+    assert precious.exists()
+    assert "not on a Friday" in person.sees(agent)["answer"]
+
+
+@pytest.mark.spec("A8")
+def test_of_several_that_an_agent_waits_for_none_is_guessed(person: Person, precious: Path) -> None:
+    agent, child = held(person, f"`rm -rf {precious}`")
+    run = person.sees(agent)["run_id"]
+    other = person.types(
+        "propose", "-q", "touch nowhere", code=None, ERRANDS_RUN_ID=run, ERRANDS_TASK_ID=agent
+    ).out.strip()
+
+    for verb in ("approve", "reject"):
+        refused = person.types(verb, agent, code=3).err
+        assert f"{child} (rm -rf {precious})" in refused
+        assert f"{other} (touch nowhere)" in refused
+    assert precious.exists()
+    person.types("cancel", agent, other)
+
+
+@pytest.mark.spec("A8")
+def test_an_agent_that_needs_no_yes_is_given_none(person: Person) -> None:
+    agent = person.types("ask", "--wait", "--json", "`echo on`").object["id"]
+
+    assert "nothing is asked about it" in person.types("approve", agent, code=1).err
+
+
+@pytest.mark.spec("A8", "A11")
+def test_the_record_of_a_call_names_the_call_and_not_the_prompt(person: Person, tmp_path: Path) -> None:
+    agent = person.types("ask", "-q", "--agent", "offline", "`sleep 60`").out.strip()
+    run = person.waits_until(agent, "waiting", "task")["run_id"]
+    engine = bootstrap.open_engine(bootstrap.open_home(str(person.home)))
+    try:
+        task = engine.store.task(agent)
+        call = Call(id="1", tool="write_file", arguments={"path": "notes"}, command=None)
+        ask_about(engine, task, engine.store.run(run), call, ())
+    finally:
+        engine.close()
+    person.types("reject", agent)
+
+    for told in (person.types("audit").out, person.types("audit", agent).out):
+        assert 'write_file {"path": "notes"}' in told
+        assert "`sleep 60`" not in told
+    (entry,) = [each for each in person.types("audit", "--json").objects if each["task"] == agent]
+    assert entry["command"] == 'write_file {"path": "notes"}'
+    person.types("cancel", agent)
+
+
+@pytest.mark.spec("A8", "A11")
+def test_whoever_waits_for_an_agent_is_told_what_to_type_and_can_give_up(
+    person: Person, precious: Path
+) -> None:
+    agent, child = held(person, f"`rm -rf {precious}`")
+    told = f"{child} waits for a yes: errands approve {child}, or errands reject {child}"
+
+    for more in ((), ("--quiet",), ("--json",)):
+        gone = person.types("wait", agent, "--timeout", "200ms", *more, code=124)
+        assert told in gone.err.splitlines()
+
+    at_a_terminal = pexpect.spawn(
+        sys.executable,
+        ["-m", "errands", "wait", agent, "--timeout", "1s"],
+        cwd=str(person.cwd),
+        env={**person.environ, "TERM": "xterm"},
+        dimensions=(24, 200),
+        encoding="utf-8",
+        timeout=20,
+    )
+    at_a_terminal.expect_exact(f"\x1b[K{told}\r\n")  # a line of its own, although another one redraws itself
+    at_a_terminal.expect(pexpect.EOF)
+    at_a_terminal.close()
+    assert at_a_terminal.exitstatus == 124
+    person.types("cancel", agent)
+
+
+@pytest.mark.spec("A8")
+def test_whoever_waits_for_an_agent_gets_its_end_when_somebody_else_answers(
+    person: Person, precious: Path
+) -> None:
+    agent, child = held(person, f"`rm -rf {precious}`")
+    waiting = subprocess.Popen(
+        [sys.executable, "-m", "errands", "wait", agent],
+        cwd=person.cwd,
+        env=person.environ,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert waiting.stderr is not None
+    assert child in waiting.stderr.readline()
+
+    person.types("approve", child)
+
+    out, _ = waiting.communicate(timeout=30)
+    assert (waiting.returncode, out.split()[0]) == (0, agent)

@@ -1,0 +1,134 @@
+"""What clients start once Errands is installed: hooks that wake and remind, and the ear of a plugin."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from tests.frontends.cli.person import COMMAND, Person
+
+SESSION = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"
+OWNER = f"claude:{SESSION}"
+
+
+@pytest.fixture(scope="module")
+def person(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
+    place = tmp_path_factory.mktemp("client")
+    somebody = Person(place / "errands", place)
+    yield somebody
+    somebody.leaves()
+
+
+def started(person: Person, line: str, owner: str) -> str:
+    return person.types("run", "-q", "--yes", line, yes=False, ERRANDS_SESSION=owner).out.strip()
+
+
+def ended(person: Person, line: str, owner: str) -> str:
+    task = started(person, line, owner)
+    person.types("wait", "-q", task)
+    return task
+
+
+def told(session: str, **more: object) -> str:
+    """What Claude Code says to a hook."""
+    return json.dumps({"session_id": session, **more})
+
+
+@pytest.mark.spec("N6")
+@pytest.mark.trap(3)
+def test_a_hook_wakes_claude_code_when_a_task_ends(person: Person) -> None:
+    task = started(person, "sleep 0.3; echo 12 passed", OWNER)
+
+    woken = person.types("client", "claude", "wake", given=told(SESSION), code=2)
+
+    assert f"{task} is completed" in woken.err
+    assert "12 passed" in woken.err
+    assert woken.out == ""
+    assert person.types("client", "claude", "wake", given=told(SESSION)).err == ""
+
+
+@pytest.mark.trap(5)
+def test_it_wakes_for_the_session_that_the_server_was_started_in(person: Person) -> None:
+    """Claude Code begins a new session in the same process, and its server knows the first one alone."""
+    task = ended(person, "echo from before", "claude:first")
+    ended(person, "echo of nobody here", "claude:other")
+
+    heard = told("second", tool_response=[{"type": "text", "text": f'{{"task_id": "{task}"}}'}])
+    woken = person.types("client", "claude", "wake", given=heard, code=2)
+
+    assert "from before" in woken.err
+    assert "of nobody here" not in woken.err
+
+
+@pytest.mark.spec("N8")
+def test_what_answers_once_is_not_kept_waiting(person: Person) -> None:
+    task = started(person, "sleep 60", "claude:once")
+
+    silent = person.types("client", "claude", "wake", given=told("once"), CLAUDE_CODE_ENTRYPOINT="sdk-cli")
+
+    assert (silent.out, silent.err) == ("", "")
+    person.types("cancel", task)
+
+
+@pytest.mark.parametrize("given", ["", "no JSON", "[]", '{"session": 1}'])
+def test_a_hook_that_is_told_nothing_says_nothing(person: Person, given: str) -> None:
+    for deed in ("wake", "remind"):
+        silent = person.types("client", "claude", deed, given=given)
+        assert (silent.out, silent.err) == ("", "")
+
+
+@pytest.mark.spec("N6")
+def test_a_hook_reminds_with_the_next_prompt_once(person: Person) -> None:
+    task = ended(person, "echo forgotten", "claude:reminded")
+
+    assert f"{task} is completed" in person.types("client", "claude", "remind", given=told("reminded")).out
+    assert person.types("client", "claude", "remind", given=told("reminded")).out == ""
+
+
+def test_a_hook_goes_when_claude_code_is_gone(person: Person) -> None:
+    task = started(person, "sleep 60", "claude:gone")
+    with subprocess.Popen(["sleep", "60"]) as claude:
+        waiting = subprocess.Popen(
+            [*COMMAND, "client", "claude", "wake"],
+            stdin=subprocess.PIPE,
+            env={**person.environ, "CLAUDE_PID": str(claude.pid)},
+            text=True,
+        )
+        with waiting:
+            assert waiting.stdin is not None
+            waiting.stdin.write(told("gone"))
+            waiting.stdin.close()
+            with pytest.raises(subprocess.TimeoutExpired):
+                waiting.wait(0.5)
+            claude.kill()
+            claude.wait()
+            assert waiting.wait(10) == 0
+    person.types("cancel", task)
+
+
+@pytest.mark.trap(12)
+def test_what_a_plugin_could_not_pass_on_is_told_again(person: Person) -> None:
+    task = ended(person, "echo for a plugin", "opencode:ses_1")
+    news = ("client", "opencode", "news", "ses_1")
+
+    assert "for a plugin" in person.types(*news, given="refused\n", code=1).out
+    assert "for a plugin" in person.types(*news, given="", code=1).out
+    assert f"{task} is completed" in person.types(*news, given="told\n").out
+    assert person.types(*news, given="told\n").out == ""
+
+
+@pytest.mark.trap(41)
+def test_it_is_no_verb_for_people(person: Person) -> None:
+    for words in (
+        ("claude", "news"),
+        ("opencode", "wake"),
+        ("opencode", "news"),
+        ("claude", "mcp"),
+        ("claude", "wake", "session"),
+        ("claude", "remind", "--dialect", "native"),
+    ):
+        assert "this is for the programs" in person.types("client", *words, code=2).err
+    assert "client" not in person.types("--help").out.split()

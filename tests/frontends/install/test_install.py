@@ -1,0 +1,371 @@
+"""Installing into the files of clients: shown first, idempotent, undone exactly, and never destructive."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from errands.frontends.cli.verbs.install import CLIENTS
+from errands.frontends.install import jsonc
+from errands.frontends.install.clients import NAMES
+from errands.frontends.install.installation import Installation
+from errands.model.errors import BadValue, ErrandsError
+from tests.frontends.cli.person import Person
+from tests.frontends.cli.terminal import Terminal, ended, plain
+
+SERVING = [sys.executable, "-P", "-m", "errands"]
+
+
+class House:
+    """A person's files, and a project of theirs."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.project = place / "project"
+        self.project.mkdir()
+        self.environ = {"HOME": str(place / "home"), "XDG_CONFIG_HOME": str(place / "home" / ".config")}
+
+    def installation(self, client: str, *, project: bool = False, dialect: str | None = None) -> Installation:
+        where = str(self.project) if project else None
+        return Installation(client, environ=self.environ, project=where, dialect=dialect)
+
+    def install(self, client: str, **options: Any) -> list[str]:
+        """Install; give the files that were changed."""
+        return self._carry_out(self.installation(client, **options), removing=False)
+
+    def uninstall(self, client: str, **options: Any) -> list[str]:
+        return self._carry_out(self.installation(client, **options), removing=True)
+
+    def _carry_out(self, made: Installation, *, removing: bool) -> list[str]:
+        changes = made.plan(removing=removing)
+        made.carry_out()
+        return [path for path, _ in changes]
+
+    def file(self, name: str, text: str = "") -> Path:
+        path = self.place / name
+        if text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return path
+
+    def content(self) -> dict[str, str]:
+        return {
+            str(path.relative_to(self.place)): path.read_text()
+            for path in sorted(self.place.rglob("*"))
+            if path.is_file()
+        }
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    return House(tmp_path)
+
+
+def test_the_command_line_knows_every_client() -> None:
+    assert CLIENTS == NAMES
+
+
+@pytest.mark.spec("X5")
+@pytest.mark.parametrize("project", [False, True], ids=["user", "project"])
+@pytest.mark.parametrize("client", NAMES)
+def test_an_installation_is_idempotent_and_leaves_nothing_behind(
+    house: House, client: str, project: bool
+) -> None:
+    before = house.content()
+
+    assert house.install(client, project=project) != []
+    installed = house.content()
+    assert house.install(client, project=project) == []
+    assert house.content() == installed
+
+    assert house.uninstall(client, project=project) != []
+    assert house.content() == before
+    assert house.uninstall(client, project=project) == []
+
+
+SERVERS = {
+    "claude": (
+        "home/.claude.json",
+        ("mcpServers", "errands"),
+        ["client", "claude", "mcp", "--dialect", "claude"],
+    ),
+    "cursor": ("home/.cursor/mcp.json", ("mcpServers", "errands"), ["mcp", "--dialect", "native"]),
+    "gemini": ("home/.gemini/settings.json", ("mcpServers", "errands"), ["mcp", "--dialect", "native"]),
+    "vscode": ("home/.config/Code/User/mcp.json", ("servers", "errands"), ["mcp", "--dialect", "native"]),
+}
+
+
+@pytest.mark.parametrize("client", SERVERS)
+def test_the_server_is_started_by_this_very_python(house: House, client: str) -> None:
+    name, path, words = SERVERS[client]
+
+    house.install(client)
+
+    entry = json.loads(house.file(name).read_text())
+    for part in path:
+        entry = entry[part]
+    assert [entry["command"], *entry["args"]] == [*SERVING, *words]
+
+
+def test_opencode_and_codex_write_it_their_own_way(house: House) -> None:
+    house.install("opencode", project=True, dialect="native")
+    house.install("codex")
+
+    entry = json.loads(house.file("project/opencode.json").read_text())["mcp"]["errands"]
+    assert entry == {
+        "type": "local",
+        "command": [*SERVING, "client", "opencode", "mcp", "--dialect", "native"],
+        "enabled": True,
+    }
+    table = tomllib.loads(house.file("home/.codex/config.toml").read_text())["mcp_servers"]["errands"]
+    assert [table["command"], *table["args"]] == [*SERVING, "mcp", "--dialect", "native"]
+
+
+def test_a_home_of_ones_own_is_passed_on(house: House) -> None:
+    house.environ["ERRANDS_HOME"] = "/somewhere else"
+
+    house.install("cursor")
+    house.install("claude")
+
+    assert json.loads(house.file("home/.cursor/mcp.json").read_text())["mcpServers"]["errands"]["env"] == {
+        "ERRANDS_HOME": "/somewhere else"
+    }
+    hooks = json.loads(house.file("home/.claude/settings.json").read_text())["hooks"]["PostToolUse"]
+    assert hooks[0]["hooks"][0]["command"].startswith("ERRANDS_HOME='/somewhere else' ")
+
+
+FOREIGN = {
+    "claude": {
+        "home/.claude.json": '{"numStartups": 7, "mcpServers": {"other": {"command": "x"}}, "projects": {}}',
+        "home/.claude/settings.json": '{\n    "model": "opus",\n    "hooks": {"PostToolUse": [\n'
+        '        {"matcher": "Edit", "hooks": []}\n    ]}\n}\n',
+    },
+    "opencode": {
+        "home/.config/opencode/opencode.jsonc": '// mine\n{\n  "theme": "x", // nice\n  "mcp": {},\n}\n'
+    },
+    "codex": {"home/.codex/config.toml": '# mine\nmodel = "o"\n\n[mcp_servers.other]\ncommand = "x"\n'},
+    "gemini": {"home/.gemini/settings.json": '{"theme": "x", "mcpServers": {}}\n'},
+}
+
+
+@pytest.mark.parametrize("client", FOREIGN)
+def test_what_others_wrote_stays_to_the_byte(house: House, client: str) -> None:
+    for name, text in FOREIGN[client].items():
+        house.file(name, text)
+    before = house.content()
+
+    house.install(client)
+    for name, text in FOREIGN[client].items():
+        kept = [line.rstrip(",") for line in text.splitlines() if "{" not in line and "}" not in line]
+        assert [line for line in kept if line not in house.file(name).read_text()] == []
+
+    house.uninstall(client)
+    assert house.content() == before
+
+
+def test_what_was_changed_elsewhere_since_stays(house: House) -> None:
+    settings = house.file("home/.claude/settings.json", '{\n  "model": "opus"\n}\n')
+    house.install("claude")
+    text = settings.read_text()
+    text = jsonc.put(text, ("model",), "sonnet")
+    text = jsonc.add(text, ("hooks", "PostToolUse"), {"matcher": "Write", "hooks": []})
+    settings.write_text(text)
+
+    house.uninstall("claude")
+
+    assert json.loads(settings.read_text()) == {
+        "model": "sonnet",
+        "hooks": {"PostToolUse": [{"matcher": "Write", "hooks": []}]},
+    }
+
+
+def test_a_command_that_somebody_has_changed_is_theirs(house: House) -> None:
+    house.install("claude")
+    command = house.file("home/.claude/commands/tasks.md")
+    command.write_text("my own words\n")
+
+    house.uninstall("claude")
+
+    assert house.content() == {"home/.claude/commands/tasks.md": "my own words\n"}
+
+
+def test_what_stood_under_our_name_comes_back(house: House) -> None:
+    text = '{\n  "mcpServers": {\n    "errands": {\n      "command": "mine"\n    }\n  }\n}\n'
+    config = house.file("home/.cursor/mcp.json", text)
+
+    house.install("cursor")
+    house.install("cursor", dialect="egirl")
+    assert "egirl" in config.read_text()
+
+    house.uninstall("cursor")
+    assert config.read_text() == text
+
+
+def test_another_python_takes_the_place_of_the_first(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    house.install("claude")
+    monkeypatch.setattr(sys, "executable", "/opt/newer/python")
+
+    house.install("claude")
+
+    hooks = json.loads(house.file("home/.claude/settings.json").read_text())["hooks"]
+    assert [len(each) for each in hooks.values()] == [1, 1]
+    assert hooks["PostToolUse"][0]["hooks"][0]["command"].startswith("/opt/newer/python ")
+    house.uninstall("claude")
+    assert house.content() == {}
+
+
+@pytest.mark.parametrize(
+    ("client", "name", "text"),
+    [
+        ("claude", "home/.claude.json", '{"mcpServers": '),
+        ("claude", "home/.claude/settings.json", '{"hooks": []}'),
+        ("opencode", "home/.config/opencode/opencode.json", "{mcp: {}}"),
+        ("codex", "home/.codex/config.toml", "model = \n"),
+        ("cursor", "home/.cursor/mcp.json", "[]"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_left_alone_and_so_is_all_else(
+    house: House, client: str, name: str, text: str
+) -> None:
+    house.file(name, text)
+    before = house.content()
+
+    with pytest.raises(BadValue, match="cannot be changed safely, and nothing was written") as refused:
+        house.install(client)
+
+    assert str(house.file(name)) in str(refused.value)
+    assert "put this in by hand" in str(refused.value)
+    assert house.content() == before
+
+
+def test_a_file_that_is_no_text_is_left_alone(house: House) -> None:
+    house.file("home/.cursor/mcp.json", "x").write_bytes(b"\xff\xfe{}")
+
+    with pytest.raises(BadValue, match="no text in UTF-8"):
+        house.install("cursor")
+
+
+def test_a_file_that_changed_while_the_person_thought_is_left_alone(house: House) -> None:
+    config = house.file("home/.cursor/mcp.json", "{}\n")
+    made = house.installation("cursor")
+    made.plan(removing=False)
+    config.write_text('{"theirs": 1}\n')
+
+    with pytest.raises(ErrandsError, match="was changed meanwhile"):
+        made.carry_out()
+
+    assert config.read_text() == '{"theirs": 1}\n'
+
+
+def test_links_and_rights_stay(house: House) -> None:
+    real = house.file("dotfiles/mcp.json", "{}\n")
+    real.chmod(0o600)
+    link = house.file("home/.cursor/mcp.json")
+    link.parent.mkdir(parents=True)
+    link.symlink_to(real)
+
+    house.install("cursor")
+
+    assert link.is_symlink()
+    assert "errands" in real.read_text()
+    assert real.stat().st_mode & 0o777 == 0o600
+    assert sorted(os.listdir(real.parent)) == ["mcp.json"]
+
+
+def test_the_texts_are_in_the_package(house: House) -> None:
+    house.install("claude")
+    house.install("opencode")
+
+    skill = house.file("home/.claude/skills/errands/SKILL.md").read_text()
+    assert skill.startswith("---\nname: errands\ndescription: ")
+    assert "$ARGUMENTS" in house.file("home/.claude/commands/background.md").read_text()
+    plugin = house.file("home/.config/opencode/plugin/errands.js").read_text()
+    assert f"const ERRANDS = {json.dumps(SERVING)}\n" in plugin
+    assert "const ENVIRONMENT = {}\n" in plugin
+
+
+def test_whoever_lacks_the_server_is_told(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert house.installation("claude").missing == ""
+
+    monkeypatch.setattr("errands.frontends.install.installation.find_spec", lambda name: None)
+    assert house.installation("claude").missing == "pip install 'errands[mcp]'"
+
+
+def test_a_memory_that_is_damaged_is_not_guessed_at(house: House) -> None:
+    house.install("cursor")
+    house.file("home/.config/errands/installed.json").write_text("{")
+
+    with pytest.raises(BadValue, match="is damaged; delete it"):
+        house.uninstall("cursor")
+
+
+def test_without_a_memory_only_what_is_surely_ours_goes(house: House) -> None:
+    house.install("cursor")
+    house.file("home/.config/errands/installed.json").unlink()
+
+    house.uninstall("cursor")
+
+    assert json.loads(house.file("home/.cursor/mcp.json").read_text()) == {"mcpServers": {}}
+
+
+# On the command line.
+
+
+@pytest.fixture(scope="module")
+def person(tmp_path_factory: pytest.TempPathFactory) -> Person:
+    place = tmp_path_factory.mktemp("installing")
+    somebody = Person(place / "errands", place)
+    somebody.environ["HOME"] = str(place / "home")
+    return somebody
+
+
+def test_a_person_sees_the_changes_and_says_yes(person: Person) -> None:
+    terminal, config = Terminal(person), person.cwd / "home" / ".gemini" / "settings.json"
+    try:
+        asked = terminal.types("install", "gemini")
+        asked.expect(r"Change 1 file\? \[y/N\] ")
+        assert '"mcpServers"' in plain(asked.before or "")
+        asked.sendline("n")
+        said, code = ended(asked)
+        assert (code, config.exists()) == (4, False)
+        assert "nothing was written" in said
+
+        asked = terminal.types("install", "gemini")
+        asked.expect(r"\[y/N\] ")
+        asked.sendline("y")
+        said, code = ended(asked)
+        assert (code, config.exists()) == (0, True)
+        assert "Errands is part of Gemini CLI from its next start on" in said
+    finally:
+        terminal.close()
+
+
+def test_without_a_person_it_needs_yes(person: Person) -> None:
+    refused = person.types("install", "cursor", code=2)
+    assert "nobody is there to be asked, and nothing was written; pass --yes" in refused.err
+
+    assert "+++ " in person.types("install", "cursor", "--yes").out
+    assert person.types("install", "cursor", "--yes").out == "nothing to do: it is there already\n"
+    assert "no part of Cursor any more" in person.types("uninstall", "cursor", "--yes").out
+    assert person.types("uninstall", "cursor", "--yes").out == "nothing to do: it is not there\n"
+
+
+def test_it_can_be_printed_only(person: Person) -> None:
+    said = person.types("install", "vscode", "--print", "--project").out
+
+    assert said.startswith(f"# {person.cwd}/.vscode/mcp.json\n")
+    assert '"servers"' in said
+    assert not (person.cwd / ".vscode").exists()
+
+
+@pytest.mark.trap(41)
+def test_what_cannot_be_is_refused(person: Person) -> None:
+    assert "not both" in person.types("install", "codex", "--project", "--user", "--yes", code=2).err
+    assert "there is no dialect 'x'" in person.types("install", "codex", "--dialect", "x", code=2).err
+    assert "CLIENT cannot be 'emacs'" in person.types("install", "emacs", code=2).err

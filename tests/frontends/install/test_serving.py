@@ -1,0 +1,105 @@
+"""The server as an installed client starts it: whose tasks it serves, and what it promises, truthfully."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.frontends.cli.person import COMMAND, Person
+
+
+@pytest.fixture(scope="module")
+def person(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
+    place = tmp_path_factory.mktemp("serving")
+    somebody = Person(place / "errands", place)
+    yield somebody
+    somebody.leaves()
+
+
+def called(person: Person, client: str, *calls: dict[str, Any], **environ: str) -> list[str]:
+    """Start the server as a client does, say hello, and make some calls of `run`; give the replies."""
+    hello = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": client, "version": "1"},
+    }
+    messages = [
+        {"id": 0, "method": "initialize", "params": hello},
+        *(
+            {"id": number, "method": "tools/call", "params": {"name": "run", "arguments": arguments}}
+            for number, arguments in enumerate(calls, 1)
+        ),
+    ]
+    replies = []
+    with subprocess.Popen(
+        [*COMMAND, "client", client, "mcp", "--dialect", "native"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=person.cwd,
+        env={**person.environ, **environ},
+        text=True,
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        for message in messages:
+            server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+            if message["id"] == 0:
+                server.stdin.write('{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
+            server.stdin.flush()
+            while (said := json.loads(server.stdout.readline())).get("id") != message["id"]:
+                pass
+            replies.append(said["result"])
+        server.stdin.close()
+    return [reply["content"][0]["text"] for reply in replies[1:]]
+
+
+def parents(person: Person) -> dict[str, tuple[str, str]]:
+    return {each["name"]: (each["parent"], each["owner"]) for each in person.types("ls", "--json").objects}
+
+
+@pytest.mark.spec("N8", "X5")
+@pytest.mark.trap(7)
+def test_claude_code_is_promised_to_be_woken_only_if_it_will_be(person: Person) -> None:
+    session = {"CLAUDE_CODE_SESSION_ID": "one", "CLAUDE_CODE_ENTRYPOINT": "cli"}
+
+    (woken,) = called(person, "claude", {"command": "true", "name": "woken"}, **session)
+    (single,) = called(
+        person,
+        "claude",
+        {"command": "true", "name": "single"},
+        **{**session, "CLAUDE_CODE_ENTRYPOINT": "sdk-cli"},
+    )
+    (nameless,) = called(person, "claude", {"command": "true", "name": "nameless"})
+
+    assert "wake: session. You will be told when it ends; do not poll." in woken
+    assert "wake: none; ask with wait" in single
+    assert "wake: none; ask with wait" in nameless
+    assert parents(person) == {
+        "woken": ("claude:one", "claude:one"),
+        "single": ("claude:one", "user"),
+        "nameless": (f"mcp:claude:{person.cwd}", "user"),
+    }
+
+
+@pytest.mark.spec("N8", "X5")
+@pytest.mark.trap(5)
+@pytest.mark.trap(7)
+def test_opencode_is_promised_to_be_told_only_if_its_plugin_is_there(person: Person) -> None:
+    told, untold, forged = called(
+        person,
+        "opencode",
+        {"command": "true", "name": "told", "_session": "ses_1"},
+        {"command": "true", "name": "untold"},
+        {"command": "true", "name": "forged", "_session": "a:b\n"},
+    )
+
+    assert "wake: session. You will be told" in told
+    assert "wake: none; ask with wait" in untold
+    assert "wake: none; ask with wait" in forged
+    found = parents(person)
+    assert found["told"] == ("opencode:ses_1", "opencode:ses_1")
+    assert found["untold"] == found["forged"] == (f"mcp:opencode:{person.cwd}", "user")

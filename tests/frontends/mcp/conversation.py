@@ -1,0 +1,156 @@
+"""A conversation with our server: the SDK's own client, in either era, over a pipe or a socket."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Literal
+
+from mcp import Client
+from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim
+from mcp_types import CallToolResult, ElicitResult, Implementation, Request, RequestParams, Result
+from pydantic import ConfigDict, Field
+
+from errands import bootstrap
+from errands.dialects import named
+from errands.frontends.mcp.client import TASKS
+from errands.frontends.mcp.door import Door
+from errands.frontends.mcp.server import make_server
+from errands.testing.engines import TestEngine
+from tests.scenarios.mcp_ways import piped
+
+OLDER, NEWER = "legacy", "2026-07-28"
+ERAS = (OLDER, NEWER)
+SESSION = "a session"
+
+
+class CreatedTask(Result):
+    model_config = ConfigDict(extra="allow", populate_by_name=True)
+    result_type: Literal["task"] = Field(alias="resultType")
+    task_id: str = Field(alias="taskId")
+
+
+class TaskRequestParams(RequestParams):
+    model_config = ConfigDict(extra="allow")
+
+
+class TaskRequest(Request[TaskRequestParams, str]):
+    method: str
+    params: TaskRequestParams
+
+
+class Anything(Result):
+    model_config = ConfigDict(extra="allow")
+
+
+class Handed(Exception):  # noqa: N818  # it says what happened
+    """A call was answered with a task, whose id this is."""
+
+
+class TasksClient(ClientExtension):
+    """Declares the extension; a call that becomes a task is handed over instead of being waited for."""
+
+    identifier = TASKS
+
+    def claims(self) -> Sequence[ResultClaim[Any]]:
+        return [ResultClaim(result_type="task", model=CreatedTask, resolve=self._hand_over)]
+
+    async def _hand_over(self, result: CreatedTask, _: ClaimContext) -> CallToolResult:
+        raise Handed(result.task_id)
+
+
+class Person:
+    """Whoever sits at the client: answers each form in turn, and remembers what it said."""
+
+    def __init__(self, *answers: ElicitResult) -> None:
+        self.answers = list(answers)
+        self.asked: list[str] = []
+
+    async def __call__(self, _: Any, params: Any) -> ElicitResult:
+        self.asked.append(params.message)
+        return self.answers.pop(0)
+
+
+YES = ElicitResult(action="accept", content={"approve": True})
+UNTICKED = ElicitResult(action="accept", content={"approve": False})
+BESIDE_THE_POINT = ElicitResult(action="accept", content={"name": "Alice"})
+NO = ElicitResult(action="decline")
+DISMISSED = ElicitResult(action="cancel")
+
+
+@asynccontextmanager
+async def connected(
+    engine: TestEngine,
+    era: str = NEWER,
+    *,
+    person: Person | None = None,
+    tasks: bool = False,
+    session: str | None = SESSION,
+    name: str = "a-client",
+    everything: bool = False,
+    cwd: str | None = None,
+    hears: Callable[[Any], Any] | None = None,
+    config: bool = True,
+) -> AsyncIterator[Client]:
+    """Connect a client to a server of its own, on the engine of the test."""
+    door = Door(
+        named("native"),
+        open_engine=lambda: bootstrap.open_engine(
+            engine.engine.home, engine.engine.config if config else None
+        ),
+        ensure_held=lambda _: None,
+        everything=everything,
+        environ={"ERRANDS_SESSION": session or "", "USER": "ada"},
+        cwd=cwd or os.getcwd(),
+    )
+    options: dict[str, Any] = {"elicitation_callback": person} if person is not None else {}
+    if hears is not None:
+        options["message_handler"] = hears
+    async with (
+        piped(make_server(door)) as transport,
+        Client(
+            transport,
+            mode=era,
+            client_info=Implementation(name=name, version="1"),
+            extensions=[TasksClient()] if tasks else [],
+            cache=None,
+            **options,
+        ) as client,
+    ):
+        yield client
+
+
+async def call(client: Client, tool: str, /, **arguments: Any) -> CallToolResult:
+    return await client.call_tool(tool, arguments)
+
+
+def text(result: CallToolResult) -> str:
+    (block,) = result.content
+    assert block.type == "text"
+    return block.text
+
+
+async def handed(client: Client, tool: str, /, **arguments: Any) -> str:
+    """Call a tool that takes a while; give the id of the task that it becomes."""
+    try:
+        result = await client.call_tool(tool, arguments)
+    except Handed as task:
+        return str(task)
+    raise AssertionError(f"it was answered at once: {text(result)}")
+
+
+async def ask(client: Client, method: str, **params: Any) -> dict[str, Any]:
+    """Send a request of the extension."""
+    request = TaskRequest(method=method, params=TaskRequestParams(**params))
+    found = await client.session.send_request(request, Anything)
+    return found.model_dump(by_alias=True)
+
+
+async def ended(client: Client, task_id: str) -> dict[str, Any]:
+    """Ask about a task until it has ended, or asks something itself."""
+    async with asyncio.timeout(20):
+        while (found := await ask(client, "tasks/get", taskId=task_id))["status"] == "working":
+            await asyncio.sleep(0.05)
+    return found

@@ -1,0 +1,165 @@
+"""A person is asked through the client, in both eras; what they do not answer stays proposed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from errands.testing.engines import TestEngine, embedded
+from tests.frontends.mcp.conversation import (
+    BESIDE_THE_POINT,
+    DISMISSED,
+    ERAS,
+    NO,
+    UNTICKED,
+    YES,
+    Person,
+    call,
+    connected,
+    text,
+)
+
+pytestmark = [pytest.mark.spec("X5"), pytest.mark.parametrize("era", ERAS)]
+HARMFUL = "rm -r precious"
+
+
+@pytest.mark.spec("A8")
+async def test_what_a_person_accepts_runs_in_their_name(engine: TestEngine, project: Path, era: str) -> None:
+    person = Person(YES)
+    async with connected(engine, era, person=person) as client:
+        result = await call(client, "run", command=HARMFUL, wait=20_000)
+
+    assert (result.is_error, result.structured_content["state"]) == (False, "completed")
+    assert not (project / "precious").exists()
+    (asked,) = person.asked
+    assert HARMFUL in asked
+    assert str(project) in asked
+    assert "cannot be undone" in asked
+    (approval,) = engine.engine.audit()
+    assert (approval.state, approval.by, approval.door) == ("granted", "ada (a-client)", "mcp")
+
+
+async def test_a_launch_that_is_not_waited_for_is_answered_when_it_was_accepted(
+    engine: TestEngine, era: str
+) -> None:
+    async with connected(engine, era, person=Person(YES)) as client:
+        result = await call(client, "run", command=HARMFUL)
+
+    assert "proposed" not in text(result)
+    (view,) = await engine.list()
+    assert (await engine.wait(view.id, timeout=20)).state == "completed"
+
+
+@pytest.mark.parametrize("answer", [NO, UNTICKED], ids=["declined", "not ticked"])
+async def test_what_a_person_declines_never_starts(
+    engine: TestEngine, project: Path, era: str, answer: object
+) -> None:
+    async with connected(engine, era, person=Person(answer)) as client:  # type: ignore[arg-type]
+        result = await call(client, "run", command=HARMFUL, wait=20_000)
+
+    assert result.is_error
+    assert "Declined by the person asked" in text(result)
+    assert (project / "precious").exists()
+    (approval,) = engine.engine.audit()
+    assert (approval.state, approval.by) == ("refused", "ada (a-client)")
+
+
+@pytest.mark.parametrize("answer", [DISMISSED, BESIDE_THE_POINT], ids=["dismissed", "beside the point"])
+async def test_what_a_person_does_not_answer_stays_proposed(
+    engine: TestEngine, project: Path, era: str, answer: object
+) -> None:
+    person = Person(answer)  # type: ignore[arg-type]
+    async with connected(engine, era, person=person) as client:
+        result = await call(client, "run", command=HARMFUL, wait=20_000)
+
+        (view,) = await engine.list()
+        assert view.state == "proposed"
+        assert f"errands approve {view.id}" in text(result)
+        assert len(person.asked) == 1
+        await engine.approve(view.id, by="bob")
+        assert (await call(client, "wait", id=view.id)).structured_content["state"] == "completed"
+    assert not (project / "precious").exists()
+
+
+@pytest.mark.trap(70)
+async def test_a_client_that_cannot_ask_is_told_how_to_approve(engine: TestEngine, era: str) -> None:
+    async with connected(engine, era) as client:
+        result = await call(client, "run", command=HARMFUL, wait=20_000)
+
+    (view,) = await engine.list()
+    assert view.state == "proposed"
+    assert f"errands approve {view.id}" in text(result)
+
+
+async def test_looking_at_what_waits_asks_nobody(engine: TestEngine, era: str) -> None:
+    person = Person(DISMISSED)
+    async with connected(engine, era, person=person) as client:
+        await call(client, "run", command=HARMFUL)
+        (view,) = await engine.list()
+        await call(client, "show", id=view.id)
+        await call(client, "wait", id=view.id, timeout=10)
+
+    assert len(person.asked) == 1
+
+
+@pytest.mark.trap(8)
+async def test_nobody_is_asked_inside_of_a_run(
+    engine: TestEngine, era: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ERRANDS_RUN_ID", "sleep-abcdef.1")
+    person = Person(YES)
+    async with connected(engine, era, person=person) as client:
+        await call(client, "run", command=HARMFUL)
+
+    assert person.asked == []
+    assert [view.state for view in await engine.list()] == ["proposed"]
+
+
+async def test_nobody_is_asked_where_only_a_terminal_may_answer(
+    own_home: Path, project: Path, era: str
+) -> None:
+    person = Person(YES)
+    async with (
+        embedded(str(own_home), yes=False, **{"approval.yes": "false"}) as strict,
+        connected(strict, era, person=person) as client,
+    ):
+        await call(client, "run", command=HARMFUL)
+
+        assert [view.state for view in await strict.list()] == ["proposed"]
+    assert person.asked == []
+
+
+@pytest.mark.parametrize("padding", [" " * 5000, "\n" * 80], ids=["long", "tall"])
+async def test_nobody_is_asked_about_what_no_form_can_show(
+    engine: TestEngine, project: Path, era: str, padding: str
+) -> None:
+    person = Person(YES)
+    async with connected(engine, era, person=person) as client:
+        result = await call(client, "run", command=f"echo harmless;{padding}{HARMFUL}")
+
+    assert person.asked == []
+    assert "errands approve" in text(result)
+    assert (project / "precious").exists()
+
+
+@pytest.mark.trap(9)
+async def test_a_command_cannot_draw_on_the_form(engine: TestEngine, era: str) -> None:
+    person = Person(DISMISSED)
+    async with connected(engine, era, person=person) as client:
+        await call(client, "run", command="rm -r precious #\x1b[2K\rls \u202e harmless")
+
+    assert all(each.isprintable() for each in person.asked[0].split("\n"))
+
+
+@pytest.mark.spec("A8")
+async def test_what_an_agent_asks_while_it_is_waited_for_is_asked_too(
+    engine: TestEngine, project: Path, era: str
+) -> None:
+    person = Person(YES)
+    async with connected(engine, era, person=person) as client:
+        result = await call(client, "ask", prompt=f"`{HARMFUL}`", agent="offline", wait=30_000)
+
+    assert not result.is_error, text(result)
+    assert len(person.asked) == 1
+    assert not (project / "precious").exists()

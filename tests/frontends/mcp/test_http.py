@@ -1,0 +1,149 @@
+"""The server over HTTP: for those who have its token, by its own name, in messages of a sensible size."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+
+from errands.frontends.mcp.http import DEFAULT, address
+from errands.model.errors import BadValue
+from tests.frontends.mcp.conversation import ERAS, call, text
+
+pytestmark = pytest.mark.spec("X5")
+
+_META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "by-hand", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+ASKING = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": _META}}
+
+
+class Listener:
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        home = folder / "home"
+        self._environ = {**os.environ, "ERRANDS_HOME": str(home), "XDG_CONFIG_HOME": str(folder / "config")}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "errands", "mcp", "--http", "127.0.0.1:0"],
+            cwd=folder,
+            env=self._environ,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        self.url = self.process.stdout.readline().strip()
+        place = home / "mcp" / "token"
+        assert place.stat().st_mode & 0o777 == 0o600
+        self.token = place.read_text()
+
+    def post(self, body: bytes | None = None, **more: str) -> tuple[int, bytes]:
+        """Send a request by hand; give the code and what is said to it."""
+        where = urlsplit(self.url)
+        headers = {
+            "Authorization": f"Bearer {self.token}",
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+            "MCP-Protocol-Version": "2026-07-28",
+            "Mcp-Method": "tools/list",
+            **{name.replace("_", "-"): value for name, value in more.items()},
+        }
+        line = http.client.HTTPConnection(where.netloc, timeout=20)
+        try:
+            line.request("POST", where.path, json.dumps(ASKING).encode() if body is None else body, headers)
+            answer = line.getresponse()
+            return answer.status, answer.read()
+        except (BrokenPipeError, ConnectionResetError):
+            return 0, b""  # it did not listen to the end
+        finally:
+            line.close()
+
+    def close(self) -> None:
+        self.process.terminate()
+        assert self.process.wait(20) in (0, -15)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        words = [sys.executable, "-m", "errands", "daemon", "stop"]
+        subprocess.run(words, env=self._environ, check=False, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def listener(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Listener]:
+    found = Listener(tmp_path_factory.mktemp("http") / "project")
+    yield found
+    found.close()
+
+
+def test_whoever_has_the_token_is_let_in(listener: Listener) -> None:
+    code, said = listener.post()
+
+    assert code == 200
+    assert b'"tools"' in said
+
+
+@pytest.mark.fault("F50")
+@pytest.mark.parametrize("given", ["", "Bearer", "Bearer ", "Bearer wrong", "Basic eDp5", "Bearer \xe4"])
+def test_whoever_has_not_is_not(listener: Listener, given: str) -> None:
+    code, said = listener.post(Authorization=given)
+
+    assert (code, b"token" in said) == (401, True)
+
+
+@pytest.mark.fault("F52")
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "127.0.0.1:1"])
+def test_a_name_that_is_not_ours_is_refused(listener: Listener, host: str) -> None:
+    assert listener.post(Host=host)[0] == 421
+
+
+@pytest.mark.fault("F52")
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1", "http://127.0.0.1:1"])
+def test_a_page_from_elsewhere_is_refused(listener: Listener, origin: str) -> None:
+    assert listener.post(Origin=origin)[0] == 403
+
+
+@pytest.mark.fault("F50")
+def test_what_is_too_long_or_no_message_is_refused(listener: Listener) -> None:
+    assert listener.post(b"x" * 5 * 1024 * 1024)[0] in (0, 413)
+    for body in (b"", b"nonsense", b"[]", b"17", b"\xff", b"[" * 100_000, b'{"jsonrpc": "2.0", "id": {}}'):
+        assert listener.post(body)[0] == 400
+    assert listener.post()[0] == 200
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_session_is_given_with_each_request(listener: Listener, era: str) -> None:
+    async def listed(session: str, *, launch: bool = False) -> str:
+        headers = {"Authorization": f"Bearer {listener.token}", "Errands-Session": session}
+        async with (
+            create_mcp_http_client(headers=headers) as carrier,
+            Client(streamable_http_client(listener.url, http_client=carrier), mode=era, cache=None) as client,
+        ):
+            if launch:
+                await call(client, "run", command="echo hello", wait=20_000)
+            return text(await call(client, "list"))
+
+    assert "echo hello" in await listed(f"one-{era}", launch=True)
+    assert "echo hello" in await listed(f"one-{era}")
+    assert await listed(f"two-{era}") == "There are no tasks."
+
+
+def test_an_address_is_read() -> None:
+    assert address("") == DEFAULT
+    assert address("8080") == ("127.0.0.1", 8080)
+    assert address("localhost:0") == ("localhost", 0)
+    assert address("[::1]:9") == ("::1", 9)
+    assert address("::1") == ("::1", DEFAULT[1])
+    for wrong in ("host:port", ":80", "127.0.0.1:99999", "0.0.0.0:80", "0.0.0.0", "[::]:80", "*"):
+        with pytest.raises(BadValue):
+            address(wrong)

@@ -1,0 +1,281 @@
+"""The server as its client knows it: a process that says nothing but messages, and that may be killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from errands import bootstrap
+from errands.bootstrap import open_engine, open_home
+from errands.engine.home import Home
+from errands.engine.waiting import wait
+from errands.frontends.cli import verbs
+from errands.frontends.cli.context import Context
+from errands.frontends.cli.options import parse
+from errands.model.errors import BadValue
+from errands.model.view import View
+from tests.engine.agents import Project
+from tests.engine.daemons import Daemons
+from tests.frontends.mcp.process import WITHIN, Served
+
+pytestmark = pytest.mark.spec("X5")
+
+
+@pytest.fixture
+def daemons(own_home: Path) -> Iterator[Daemons]:
+    found = Daemons(open_home(str(own_home)))
+    yield found
+    found.end()
+
+
+def task(home: Path, task_id: str) -> View:
+    engine = open_engine(Home(path=str(home)))
+    try:
+        wait(engine, [task_id], timeout=WITHIN)
+        return engine.get(task_id)
+    finally:
+        engine.close()
+
+
+@pytest.mark.spec("L21")
+def test_a_task_outlives_its_client(daemons: Daemons, tmp_path: Path, own_home: Path) -> None:
+    with Served(tmp_path) as server:
+        launched = server.call("run", command="sleep 1; echo done")["structuredContent"]["id"]
+        assert server.hang_up() == 0
+
+    assert task(own_home, launched).state == "completed"
+
+
+@pytest.mark.spec("L21")
+@pytest.mark.trap(71)
+def test_a_task_survives_the_death_of_the_server_and_of_the_daemon(daemons: Daemons, tmp_path: Path) -> None:
+    with Served(tmp_path) as server:
+        answer = server.call("run", command="sleep 2; echo all is well", wait=60_000)
+        assert answer["resultType"] == "task"
+        server.kill()
+    os.kill(daemons.pid, signal.SIGKILL)
+
+    with Served(tmp_path) as server:
+        assert "running" in server.call("list")["content"][0]["text"]
+        found = server.ended(answer["taskId"])
+        assert found["status"] == "completed"
+        assert "all is well" in found["result"]["content"][0]["text"]
+        (listed,) = server.call("list")["structuredContent"]["tasks"]
+        assert listed["state"] == "completed"
+        assert "all is well" in server.call("output", id=listed["id"])["content"][0]["text"]
+        assert server.ask("tasks/get", taskId=listed["id"])["status"] == "completed"
+
+
+def test_a_call_that_is_carried_on_launches_nothing_twice(
+    daemons: Daemons, tmp_path: Path, own_home: Path
+) -> None:
+    project = Project(tmp_path / "project", Path(f"{own_home}-config"))
+    place = Path(project.path)
+    with Served(place) as server:
+        task_id = server.call("run", command="./deed once 3", wait=60_000)["taskId"]
+        server.kill()
+    with Served(place) as server:
+        assert server.ask("tasks/get", taskId=task_id)["status"] == "working"
+        server.kill()
+    with Served(place) as server:
+        assert "did once" in server.ended(task_id)["result"]["content"][0]["text"]
+        assert len(server.call("list")["structuredContent"]["tasks"]) == 1
+
+    assert project.deeds() == ["once"]
+
+
+def test_a_listener_is_told_how_a_task_ends(daemons: Daemons, tmp_path: Path) -> None:
+    with Served(tmp_path) as server:
+        launched = server.call("run", command="sleep 1")["structuredContent"]["id"]
+        number = server.say("subscriptions/listen", notifications={"taskIds": [launched, "nothing-abcdef"]})
+        said = server.read()
+        assert said["method"] == "notifications/subscriptions/acknowledged"
+        assert said["params"]["notifications"]["taskIds"] == [launched, "nothing-abcdef"]
+        while (said := server.read())["params"]["status"] == "working":
+            pass
+
+    assert said["method"] == "notifications/tasks"
+    assert (said["params"]["taskId"], said["params"]["status"]) == (launched, "completed")
+    assert said["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"] == number
+
+
+NOTHING = b'{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {}}'
+STRANGE = [
+    b"",
+    b"   ",
+    b"nonsense",
+    b"{",
+    b"[]",
+    b"null",
+    b"17",
+    b'"text"',
+    b"\xff\xfe\x00",
+    b"[" * 100_000,
+    b'{"a":' * 100_000,
+    b'{"jsonrpc": "2.0"}',
+    b'{"jsonrpc": "1.0", "id": 1, "method": "ping"}',
+    b'{"jsonrpc": "2.0", "id": {}, "method": "ping"}',
+    b'{"jsonrpc": "2.0", "id": null, "method": "ping"}',
+    b'{"jsonrpc": "2.0", "id": 1e400, "method": "ping"}',
+    b'{"jsonrpc": "2.0", "id": 99999999999999999999999999, "method": "ping"}',
+    b'{"jsonrpc": "2.0", "id": 1, "method": 7}',
+    b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": []}',
+    b'{"jsonrpc": "2.0", "id": 1, "result": {}}',
+    b'{"jsonrpc": "2.0", "id": 1, "error": {"code": "x"}}',
+    b'{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "nobody"}}',
+    b'{"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progress": "far"}}',
+    b'{"jsonrpc": "2.0", "id": 1, "method": "__class__"}',
+    NOTHING,
+    NOTHING.replace(b"{}}", b'{"name": 7}}'),
+    NOTHING.replace(b"{}}", b'{"name": "run", "arguments": 7}}'),
+    NOTHING.replace(b"{}}", b'{"name": "run", "arguments": {"command": {}}}}'),
+    NOTHING.replace(b"{}}", b'{"name": "run", "arguments": {"command": "\\ud800"}}}'),
+    NOTHING.replace(b"{}}", b'{"name": "\\ud800", "arguments": {}}}'),
+    NOTHING.replace(b"{}}", b'{"name": "show", "arguments": {"id": "\\u0000"}}}'),
+    NOTHING.replace(b"{}}", b'{"_meta": 7}}'),
+    NOTHING.replace(b"{}}", b'{"_meta": {"io.modelcontextprotocol/protocolVersion": 7}}}'),
+    NOTHING.replace(b"{}}", b'{"name": "run", "requestState": "forged", "inputResponses": {}}}'),
+    NOTHING.replace(b"tools/call", b"tasks/get").replace(b"{}}", b'{"taskId": {}}}'),
+    NOTHING.replace(b"tools/call", b"subscriptions/listen"),
+]
+
+
+METHODS = (
+    "tools/list", "tools/call", "tasks/get", "tasks/update", "tasks/cancel", "resources/list",
+    "resources/read", "prompts/get", "completion/complete", "subscriptions/listen", "server/discover",
+    "initialize",
+)  # fmt: skip
+PARAMS: tuple[dict[str, Any], ...] = (
+    {},
+    {"name": "show", "arguments": {"id": "sleep-abcdef"}},
+    {"name": "run", "arguments": {"command": "true", "wait": 10}},
+    {"taskId": "call-0123456789abcdef", "inputResponses": {"approval-1": {"action": "accept"}}},
+    {"uri": "errands://tasks/sleep-abcdef/output?offset=4"},
+    {"ref": {"type": "ref/resource", "uri": "errands://tasks"}, "argument": {"name": "id", "value": ""}},
+    {"notifications": {"resourceSubscriptions": ["errands://tasks"], "taskIds": ["sleep-abcdef"]}},
+)
+
+
+ODD: tuple[Any, ...] = (None, True, -1, 1e308, "", "x" * 10_000, [], [[]], {}, {"": {}}, "\0", "../..")
+
+
+def places(thing: Any) -> Iterator[tuple[Any, Any]]:
+    """Name every place in a message, however deep."""
+    keys = list(thing) if isinstance(thing, dict) else range(len(thing)) if isinstance(thing, list) else ()
+    for key in keys:
+        yield thing, key
+        yield from places(thing[key])
+
+
+@pytest.mark.fault("F50")
+def test_nothing_that_is_written_stops_it(tmp_path: Path) -> None:
+    with Served(tmp_path) as server:
+        server.ask("server/discover")
+        for line in STRANGE:
+            server.write(line + b"\n")
+            assert server.ask("tools/list")["tools"], line
+
+        assert "not found" in server.call("show", id="x" * 1_000_000)["content"][0]["text"]
+        assert server.hang_up() == 0
+
+
+@pytest.mark.fault("F50")
+def test_nothing_that_is_bent_stops_it(tmp_path: Path) -> None:
+    """Messages that were right are changed at random places, by a dice that falls the same way each time."""
+    dice = Random(20261115)
+    with Served(tmp_path) as server:
+        server.ask("server/discover")
+        for _ in range(400):
+            message = json.loads(json.dumps(server.message(dice.choice(METHODS), **dice.choice(PARAMS))))
+            place, key = dice.choice(list(places(message)))
+            if dice.random() < 0.3:
+                del place[key]
+            else:
+                place[key] = dice.choice(ODD)
+            line = bytearray(json.dumps(message).encode())
+            if dice.random() < 0.3:
+                line[dice.randrange(len(line))] = dice.choice(b'{}[]",:0\\\x80\xff')
+            server.write(bytes(line) + b"\n")
+            assert server.ask("tools/list")["tools"], line
+        assert server.hang_up() == 0
+
+
+def test_a_client_that_neither_reads_nor_leaves_does_not_hold_it(tmp_path: Path) -> None:
+    with Served(tmp_path) as server:
+        for _ in range(20):
+            server.say("tools/list")
+        assert server.hang_up() == 0
+
+
+@pytest.mark.fault("F50")
+def test_a_message_of_a_hundred_megabytes_costs_it_nothing(tmp_path: Path) -> None:
+    with Served(tmp_path) as server:
+        server.ask("server/discover")
+        server.ask("tools/list")
+        before = server.most_memory()
+        for beginning in (b"", b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "'):
+            server.write(beginning)
+            for _ in range(100):
+                server.write(b"x" * 1024 * 1024)
+            server.write(b'"}}\n')
+            said = server.read()
+            assert (said["id"], said["error"]["message"]) == (None, "the message is too long")
+        # The largest message that is taken is held more than once, while it is looked at.
+        large = server.call("show", id="x" * 3_500_000)
+        assert "not found" in large["content"][0]["text"]
+
+        assert server.most_memory() - before < 64 * 1024 * 1024
+
+
+def test_an_older_client_is_answered_by_hand_too(tmp_path: Path) -> None:
+    hello = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "by-hand", "version": "1"},
+    }
+    with Served(tmp_path, "--dialect", "claude") as server:
+        server.write(
+            json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}).encode() + b"\n"
+        )
+        assert server.read()["result"]["serverInfo"]["name"] == "errands"
+        server.write(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
+        server.write(b'{"jsonrpc": "2.0", "id": 2, "method": "tools/list"}\n')
+        assert "Bash" in [each["name"] for each in server.read()["result"]["tools"]]
+
+
+def test_without_the_extra_one_sentence_says_what_to_install(own_home: Path) -> None:
+    program = (
+        "import sys; sys.modules['mcp'] = None\nfrom errands.__main__ import run\nsys.exit(run(['mcp']))"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr == (
+        "errands: `errands mcp` needs mcp, which is not installed; "
+        "install it with: pip install 'errands[mcp]'\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--dialect klaude", r"there is no dialect 'klaude' \(did you mean claude\?\)"),
+        ("127.0.0.1:80", "an address is for --http"),
+        ("--http 0.0.0.0:80", "name the one address that clients use"),
+        ("--http localhost:http", "is no address; write HOST:PORT"),
+    ],
+)
+def test_what_cannot_be_served_is_refused(words: str, said: str) -> None:
+    verb = verbs.load("mcp")
+
+    with pytest.raises(BadValue, match=said):
+        verb.run(Context(lambda: bootstrap, os.environ), parse(verb, words.split()))

@@ -1,0 +1,174 @@
+"""The tasks extension: long calls become tasks, and everything launched is one by its own id."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_REQUIRED_CLIENT_CAPABILITY
+
+from errands.testing.engines import TestEngine
+from tests.frontends.mcp.conversation import (
+    OLDER,
+    YES,
+    Person,
+    ask,
+    call,
+    connected,
+    ended,
+    handed,
+    text,
+)
+
+pytestmark = pytest.mark.spec("X5")
+HOSTILE = ("call-0123456789abcdef", "call-../../../key", "../../etc/passwd", "", "\0", "x" * 99_999)
+
+
+async def test_a_call_that_takes_a_while_becomes_a_task(engine: TestEngine) -> None:
+    async with connected(engine, tasks=True) as client:
+        task_id = await handed(client, "run", command="sleep 1; echo done", wait=20_000)
+        found = await ended(client, task_id)
+
+    assert found["status"] == "completed"
+    assert found["result"]["structuredContent"]["state"] == "completed"
+    assert "done" in found["result"]["content"][0]["text"]
+
+
+async def test_a_quick_call_is_answered_at_once(engine: TestEngine) -> None:
+    async with connected(engine, tasks=True) as client:
+        assert "hello" in text(await call(client, "run", command="echo hello", wait=20_000))
+
+
+async def test_a_failed_command_is_a_completed_call_that_says_so(engine: TestEngine) -> None:
+    async with connected(engine, tasks=True) as client:
+        found = await ended(client, await handed(client, "run", command="sleep 1; exit 3", wait=20_000))
+
+    assert found["status"] == "completed"
+    assert found["result"]["structuredContent"]["exit_code"] == 3
+
+
+@pytest.mark.spec("L21")
+async def test_what_was_launched_is_a_task_by_its_own_id(engine: TestEngine) -> None:
+    async with connected(engine, tasks=True) as client:
+        launched = (await call(client, "run", command="sleep 60")).structured_content["id"]
+        assert (await ask(client, "tasks/get", taskId=launched))["status"] == "working"
+        assert await ask(client, "tasks/cancel", taskId=launched) != {}
+        found = await ended(client, launched)
+
+    assert found["status"] == "cancelled"
+    assert (await engine.wait(launched, timeout=20)).state == "cancelled"
+
+
+async def test_a_cancelled_call_ends_what_it_launched(engine: TestEngine) -> None:
+    async with connected(engine, tasks=True) as client:
+        task_id = await handed(client, "run", command="sleep 60", wait=60_000)
+        await ask(client, "tasks/cancel", taskId=task_id)
+        assert (await ask(client, "tasks/get", taskId=task_id))["status"] == "cancelled"
+
+    (view,) = await engine.list()
+    assert (await engine.wait(view.id, timeout=20)).state == "cancelled"
+
+
+async def test_a_cancelled_wait_leaves_alone_what_it_waited_for(engine: TestEngine) -> None:
+    async with connected(engine, tasks=True) as client:
+        launched = (await call(client, "run", command="sleep 60")).structured_content["id"]
+        task_id = await handed(client, "wait", id=launched, timeout=60_000)
+        await ask(client, "tasks/cancel", taskId=task_id)
+        assert (await ask(client, "tasks/get", taskId=task_id))["status"] == "cancelled"
+
+        assert (await engine.get(launched)).is_live
+
+
+async def test_a_proposed_task_asks_by_its_own_id(engine: TestEngine, project: Path) -> None:
+    async with connected(engine, tasks=True) as client:
+        launched = (await call(client, "run", command="rm -r precious")).structured_content["id"]
+        # Whoever cannot ask a person is not told what to ask.
+        assert (await ask(client, "tasks/get", taskId=launched))["status"] == "working"
+    async with connected(engine, tasks=True, person=Person()) as client:
+        found = await ended(client, launched)
+        assert found["status"] == "input_required"
+        ((key, request),) = found["inputRequests"].items()
+        assert "rm -r precious" in request["params"]["message"]
+        await ask(client, "tasks/update", taskId=launched, inputResponses={"another": YES.model_dump()})
+        assert (project / "precious").exists()
+        await ask(client, "tasks/update", taskId=launched, inputResponses={key: YES.model_dump()})
+        assert (await ended(client, launched))["status"] == "completed"
+
+    assert not (project / "precious").exists()
+
+
+async def test_a_client_that_cannot_ask_answers_nothing_either(engine: TestEngine, project: Path) -> None:
+    async with connected(engine, tasks=True) as client:
+        launched = (await call(client, "run", command="rm -r precious")).structured_content["id"]
+        question = engine.engine.store.question(launched)
+        assert question is not None
+        answers = {f"approval-{question.id}": YES.model_dump()}
+        await ask(client, "tasks/update", taskId=launched, inputResponses=answers)
+
+    assert (await engine.get(launched)).state == "proposed"
+
+
+@pytest.mark.fault("F50")
+async def test_what_is_not_ones_own_is_not_found_like_what_is_not_there(engine: TestEngine) -> None:
+    async with connected(engine, tasks=True, session="one") as client:
+        launched = (await call(client, "run", command="sleep 60")).structured_content["id"]
+        task_id = await handed(client, "wait", id=launched, timeout=60_000)
+    async with connected(engine, tasks=True, session="two") as stranger:
+        for method in ("tasks/get", "tasks/cancel", "tasks/update"):
+            for hostile in (launched, task_id, *HOSTILE):
+                with pytest.raises(MCPError) as refused:
+                    await ask(stranger, method, taskId=hostile, inputResponses={})
+                assert refused.value.error.code == INVALID_PARAMS
+                assert refused.value.error.message.startswith("there is no task")
+                assert len(refused.value.error.message) < 500
+        assert (await engine.get(launched)).is_live
+
+
+async def test_whoever_knows_no_tasks_is_told_so(engine: TestEngine) -> None:
+    async with connected(engine) as client:
+        with pytest.raises(MCPError) as refused:
+            await ask(client, "tasks/get", taskId="sleep-abcdef")
+    assert refused.value.error.code == MISSING_REQUIRED_CLIENT_CAPABILITY
+    async with connected(engine, OLDER) as client:
+        with pytest.raises(MCPError) as refused:
+            await ask(client, "tasks/get", taskId="sleep-abcdef")
+    assert refused.value.error.code == METHOD_NOT_FOUND
+
+
+async def test_a_reply_is_there_when_the_task_was_cleared(engine: TestEngine) -> None:
+    async with connected(engine, tasks=True) as client:
+        task_id = await handed(client, "run", command="sleep 1; echo done", wait=20_000)
+        assert (await ended(client, task_id))["status"] == "completed"
+        (view,) = await engine.list()
+        await engine.clear(view.id)
+
+        assert "done" in (await ended(client, task_id))["result"]["content"][0]["text"]
+
+
+async def test_a_call_that_cannot_be_written_down_is_waited_for(engine: TestEngine, own_home: Path) -> None:
+    (own_home / "mcp").mkdir()
+    (own_home / "mcp" / "calls").write_text("no directory")
+    async with connected(engine, tasks=True) as client:
+        assert "done" in text(await call(client, "run", command="sleep 1; echo done", wait=20_000))
+
+
+async def test_a_home_that_cannot_be_used_is_a_reply(engine: TestEngine, project: Path) -> None:
+    (project / "errands.toml").write_text("[lanes]\nshell = 'many'\n")
+    async with connected(engine, config=False) as client:
+        result = await call(client, "run", command="true")
+
+    assert result.is_error
+    assert "lanes.shell" in text(result)
+
+
+async def test_a_hundred_calls_at_a_time_are_enough(engine: TestEngine) -> None:
+    async with connected(engine) as client:
+        launched = (await call(client, "run", command="sleep 60")).structured_content["id"]
+        waiting = [asyncio.create_task(call(client, "wait", id=launched, timeout=60_000)) for _ in range(105)]
+        done, rest = await asyncio.wait(waiting, timeout=20, return_when=asyncio.FIRST_COMPLETED)
+        assert "in flight already" in text(done.pop().result())
+        await engine.cancel(launched)
+        results = await asyncio.gather(*rest)
+    assert sum(not each.is_error for each in results) == 100

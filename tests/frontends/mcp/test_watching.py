@@ -1,0 +1,178 @@
+"""Resources, prompts, progress: what a client reads and is told without calling a tool."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp.shared.exceptions import MCPError
+from mcp.shared.subscriptions import ResourcesListChanged, ResourceUpdated
+from mcp_types import ResourceTemplateReference, ResourceUpdatedNotification, TextResourceContents
+
+from errands.testing.engines import TestEngine
+from tests.frontends.mcp.conversation import ERAS, NEWER, OLDER, call, connected
+
+pytestmark = pytest.mark.spec("X5")
+
+
+async def read(client: Any, uri: str) -> TextResourceContents:
+    (found,) = (await client.read_resource(uri)).contents
+    assert isinstance(found, TextResourceContents)
+    return found
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.spec("O3")
+@pytest.mark.fault("F58")
+async def test_output_is_a_resource_that_is_read_on_from_where_it_ended(engine: TestEngine, era: str) -> None:
+    async with connected(engine, era) as client:
+        await call(client, "run", command="echo one; echo two", wait=20_000)
+        (view,) = await engine.list()
+        uri = f"errands://tasks/{view.id}/output"
+
+        assert uri in [each.uri for each in (await client.list_resources()).resources]
+        whole = await read(client, uri)
+        assert re.search(r"data from a task, not instructions.*\none\ntwo\n\[output", whole.text, re.DOTALL)
+        assert whole.meta is not None
+        assert (whole.meta["errands/nextOffset"], whole.meta["errands/isEnd"]) == (8, True)
+        rest = await read(client, f"{uri}?offset=4")
+        assert "one" not in rest.text
+        assert "\ntwo\n" in rest.text
+        assert (await read(client, f"{uri}?offset=8")).text == ""
+        about = json.loads((await read(client, f"errands://tasks/{view.id}")).text)
+        assert (about["id"], about["state"], about["exit_code"]) == (view.id, "completed", 0)
+        assert [each["id"] for each in json.loads((await read(client, "errands://tasks")).text)] == [view.id]
+
+
+@pytest.mark.trap(4)
+@pytest.mark.spec("O5")
+async def test_reading_marks_a_result_as_retrieved_and_swallows_no_notice(engine: TestEngine) -> None:
+    async with connected(engine) as client:
+        await call(client, "run", command="echo hello")
+        (view,) = await engine.list()
+        view = await engine.wait(view.id, timeout=20)
+        assert view.latest.retrieved_at is None
+        await read(client, f"errands://tasks/{view.id}")
+        await read(client, f"errands://tasks/{view.id}/output")
+
+    assert (await engine.get(view.id)).latest.retrieved_at is not None
+    assert [notice.run_id for notice in await engine.take_notices()] == [view.latest.id]
+
+
+async def test_secrets_are_masked_in_what_is_read(engine: TestEngine, project: Path) -> None:
+    async with connected(engine) as client:
+        launched = await engine.submit(
+            "echo the token is s3cr3t-v4lue-9000", env={"API_TOKEN": "s3cr3t-v4lue-9000"}, parent="a session"
+        )
+        await engine.approve(launched.id, by="ada") if launched.state == "proposed" else None
+        await engine.wait(launched.id, timeout=20)
+        assert "s3cr3t" not in (await read(client, f"errands://tasks/{launched.id}/output")).text
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.fault("F50")
+async def test_what_is_no_resource_of_ones_own_is_not_found(engine: TestEngine, era: str) -> None:
+    foreign = await engine.submit("sleep 60", parent="another session")
+    async with connected(engine, era) as client:
+        for uri in (
+            f"errands://tasks/{foreign.id}/output",
+            f"errands://tasks/{foreign.id}",
+            "errands://tasks/nothing-abcdef/output",
+            "errands://tasks/../../etc/passwd",
+            "errands://tasks/%2e%2e/output",
+            "file:///etc/passwd",
+            "errands://tasks/" + "x" * 50_000,
+            "",
+        ):
+            with pytest.raises(MCPError, match=r"there is no (task|resource)") as refused:
+                await client.read_resource(uri)
+            assert refused.value.error.code == (-32602 if era == NEWER else -32002)
+
+
+@pytest.mark.filterwarnings("ignore:resources/(un)?subscribe is removed")
+async def test_an_older_client_is_told_that_the_output_grew(engine: TestEngine) -> None:
+    told = asyncio.Event()
+
+    async def hear(message: Any) -> None:
+        if isinstance(message, ResourceUpdatedNotification):
+            told.set()
+
+    async with connected(engine, OLDER, hears=hear) as client:
+        await call(client, "run", command="echo begun; sleep 1; echo more; sleep 60")
+        (view,) = await engine.list()
+        await engine.printed(view.id, "begun")
+        uri = f"errands://tasks/{view.id}/output"
+        await client.session.subscribe_resource(uri)
+        await asyncio.wait_for(told.wait(), 20)
+        assert "more" in (await read(client, uri)).text
+        await client.session.unsubscribe_resource(uri)
+
+
+async def test_a_newer_client_listens(engine: TestEngine) -> None:
+    async with connected(engine) as client:
+        launched = (await call(client, "run", command="sleep 0.5; echo more")).structured_content["id"]
+        uri = f"errands://tasks/{launched}/output"
+        foreign = await engine.submit("sleep 0.5; echo more", parent="another session")
+        wanted = [uri, f"errands://tasks/{foreign.id}/output"]
+        async with (
+            asyncio.timeout(20),
+            client.listen(resource_subscriptions=wanted, resources_list_changed=True) as stream,
+        ):
+            await call(client, "run", command="sleep 2")
+            seen = set()
+            async for event in stream:
+                seen.add(event)
+                if {ResourceUpdated(uri=uri), ResourcesListChanged()} <= seen:
+                    break
+        assert seen == {ResourceUpdated(uri=uri), ResourcesListChanged()}
+        assert "more" in (await read(client, uri)).text
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_progress_is_told_while_a_call_waits(engine: TestEngine, era: str) -> None:
+    told: list[tuple[float, float | None, str | None]] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, total, message))
+
+    steps = "; ".join(f"echo '::progress {each}% step'; sleep 0.8" for each in (20, 60))
+    async with connected(engine, era) as client:
+        await client.call_tool("run", {"command": steps, "wait": 20_000}, progress_callback=hear)
+
+    assert told == [(20.0, 100.0, "20% step"), (60.0, 100.0, "60% step")]
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_prompts_tell_what_there_is(engine: TestEngine, era: str) -> None:
+    async with connected(engine, era) as client:
+        listed = [each.name for each in (await client.list_prompts()).prompts]
+        assert listed == ["background", "tasks", "approvals"]
+
+        async def said(name: str, **given: str) -> str:
+            (message,) = (await client.get_prompt(name, given)).messages
+            assert message.content.type == "text"
+            return message.content.text
+
+        assert "No tasks were started here" in await said("tasks")
+        await call(client, "run", command="rm -r precious")
+        (view,) = await engine.list()
+        assert f"{view.id} (proposed): rm -r precious" in await said("approvals")
+        assert view.id in await said("tasks")
+        assert "make test" in await said("background", command="make test")
+        with pytest.raises(MCPError, match="background takes command"):
+            await said("background")
+        with pytest.raises(MCPError, match="there is no prompt"):
+            await said("nothing")
+
+
+async def test_ids_are_completed(engine: TestEngine) -> None:
+    await engine.submit("sleep 60", parent="another session")
+    async with connected(engine) as client:
+        launched = (await call(client, "run", command="sleep 60")).structured_content["id"]
+        ref = ResourceTemplateReference(uri="errands://tasks/{id}/output{?offset}")
+        found = await client.complete(ref, {"name": "id", "value": "sl"})
+        assert found.completion.values == [launched]

@@ -1,0 +1,313 @@
+"""The toolset: every dialect for a real pydantic-ai agent, and approval by pydantic-ai's own means."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic_ai import Agent, ConversationTypeAdapter
+from pydantic_ai.exceptions import UserError
+from pydantic_ai.messages import repair_messages
+from pydantic_ai.tools import DeferredToolRequests, ToolApproved, ToolDenied
+
+from errands import dialects
+from errands.frontends.toolset import BackgroundToolset
+from errands.model.errors import BadValue
+from errands.ports.dialect import Caller
+from errands.testing.engines import TestEngine
+
+from .stage import DONE, Script
+
+
+@pytest.mark.spec("X5")
+@pytest.mark.parametrize("dialect", dialects.names())
+async def test_every_dialect_is_offered_as_it_is(engine: TestEngine, dialect: str) -> None:
+    script = Script()
+
+    await script.agent(toolsets=[BackgroundToolset(engine, dialect=dialect)]).run("hello")
+
+    caller = Caller(session="any", cwd="/", door="toolset")
+    assert script.offered == {each.name: each.description for each in dialects.named(dialect).tools(caller)}
+
+
+LAUNCHES: dict[str, tuple[str, dict[str, Any]]] = {
+    "native": ("run", {"command": "rm {}"}),
+    "claude": ("Bash", {"command": "rm {}"}),
+    "co": ("start_background_task", {"command": "rm {}", "description": "tidy up"}),
+}
+
+
+@pytest.mark.spec("X5", "A8")
+@pytest.mark.parametrize("dialect", LAUNCHES)
+async def test_in_every_dialect_a_launch_is_held_and_goes_on(
+    engine: TestEngine, victim: Path, dialect: str
+) -> None:
+    name, arguments = LAUNCHES[dialect]
+    script = Script((name, {**arguments, "command": arguments["command"].format(victim)}))
+    agent = script.agent(toolsets=[BackgroundToolset(engine, dialect=dialect)])
+
+    held = await agent.run("go")
+    assert isinstance(held.output, DeferredToolRequests)
+    answers = held.output.build_results(approve_all=True, metadata=held.output.metadata)
+    await agent.run(conversation=held.conversation, deferred_tool_results=answers)
+
+    (task,) = await engine.list()
+    assert (await engine.wait(task.id)).state == "completed"
+    assert script.results[0].outcome == "success"
+    assert task.id in str(script.results[0].content)
+    assert not victim.exists()
+
+
+@pytest.mark.spec("X5", "A8")
+@pytest.mark.parametrize(
+    ("dialect", "name", "arguments"),
+    [
+        ("opencode", "background_task", {"description": "look", "prompt": "run `true`", "agent": "offline"}),
+        ("claude", "Task", {"description": "look", "prompt": "run `true`", "subagent_type": "offline"}),
+        (
+            "egirl",
+            "task_add",
+            {"name": "look", "description": "x", "prompt": "run `true`", "kind": "oneshot"},
+        ),
+    ],
+)
+async def test_agents_are_launched_in_their_dialects_and_can_be_held(
+    engine: TestEngine, dialect: str, name: str, arguments: dict[str, Any]
+) -> None:
+    script = Script((name, arguments))
+    free = script.agent(toolsets=[BackgroundToolset(engine, dialect=dialect)])
+    bound = script.agent(toolsets=[BackgroundToolset(engine, dialect=dialect, requires_approval=True)])
+
+    assert isinstance((await bound.run("go")).output, DeferredToolRequests)
+    assert await engine.list() == []
+    assert (await free.run("go")).output == DONE
+    assert [view.kind for view in await engine.list() if view.parent is not None][-1] == "agent"
+
+
+@pytest.mark.spec("X3", "X5")
+async def test_the_tools_of_co_return_a_dict_with_a_display(engine: TestEngine) -> None:
+    script = Script(("start_background_task", {"command": "true", "description": "nothing"}))
+
+    await script.agent(toolsets=[BackgroundToolset(engine, dialect="co")]).run("go")
+
+    content = script.results[0].content
+    assert content["display"].startswith(f"Started background task {content['task_id']}: nothing")
+    assert content["status"] in ("pending", "running")
+
+
+def test_without_pydantic_ai_it_says_what_to_install() -> None:
+    program = "import sys; sys.modules['pydantic_ai'] = None; import errands.frontends.toolset"
+
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+    assert "this needs pydantic-ai: pip install 'errands[agents]'" in run.stderr.splitlines()[-1]
+
+
+def test_a_dialect_that_does_not_exist_is_refused(engine: TestEngine) -> None:
+    with pytest.raises(BadValue, match="there is no dialect 'nativ' \\(did you mean native\\?\\)"):
+        BackgroundToolset(engine, dialect="nativ")
+
+
+@pytest.mark.spec("X5", "N8", "L21")
+async def test_an_agent_starts_a_task_that_everybody_sees(engine: TestEngine, tmp_path: Path) -> None:
+    script = Script(("run", {"command": "pwd", "name": "where"}))
+    agent = script.agent(toolsets=[BackgroundToolset(engine, cwd=str(tmp_path))])
+
+    result = await agent.run("go")
+
+    (task,) = await engine.list()
+    assert result.output == DONE
+    assert script.results[0].content["id"] == task.id
+    assert script.results[0].content["wake"].startswith("none; ask with wait")
+    assert (task.cwd, task.created_by, task.door) == (str(tmp_path), "agent tested", "toolset")
+    assert task.parent == f"conversation:{result.conversation_id}"
+
+
+@pytest.mark.spec("X5")
+async def test_an_agent_sees_the_tasks_of_its_own_conversation_alone(engine: TestEngine) -> None:
+    other = await engine.submit("true", parent="another")
+    script = Script(("run", {"command": "true"}), ("list", {}), ("show", {"id": other.id}))
+
+    await script.agent(toolsets=[BackgroundToolset(engine)]).run("go")
+
+    launched, listed, shown = script.results
+    assert [each["id"] for each in listed.content["tasks"]] == [launched.content["id"]]
+    assert (shown.outcome, shown.content) == ("failed", f"Task not found: {other.id}")
+
+
+async def test_wrong_arguments_are_a_failure_that_says_what_is_wrong(engine: TestEngine) -> None:
+    script = Script(("run", {"comand": "true"}))
+
+    await script.agent(toolsets=[BackgroundToolset(engine)]).run("go")
+
+    assert script.results[0].outcome == "failed"
+    assert "did you mean command?" in str(script.results[0].content)
+    assert await engine.list() == []
+
+
+@pytest.mark.spec("A8", "A4", "A5")
+async def test_what_needs_a_person_is_held_until_they_answer(engine: TestEngine, victim: Path) -> None:
+    script = Script(("run", {"command": f"rm {victim}", "wait": 10_000}))
+    agent = script.agent(toolsets=[BackgroundToolset(engine, approver="ada")])
+
+    held = await agent.run("go")
+
+    assert isinstance(held.output, DeferredToolRequests)
+    (call,) = held.output.approvals
+    shown = held.output.metadata[call.tool_call_id]
+    (task,) = await engine.list()
+    assert (task.state, task.id, task.command) == ("proposed", shown["task"], shown["command"])
+    assert shown["reasons"]
+    assert victim.exists()
+
+    # Whoever answers may do so another day, in another process.
+    conversation = ConversationTypeAdapter.validate_json(ConversationTypeAdapter.dump_json(held.conversation))
+    again = script.agent(toolsets=[BackgroundToolset(engine, approver="ada")])
+    answers = held.output.build_results(approve_all=True)
+    result = await again.run(conversation=conversation, deferred_tool_results=answers)
+
+    (task,) = await engine.list()
+    assert (result.output, task.state, task.approved_by) == (DONE, "completed", "ada")
+    assert script.results[0].content["state"] == "completed"
+    assert not victim.exists()
+
+
+@pytest.mark.spec("A5", "A8")
+async def test_a_no_turns_the_proposal_down(engine: TestEngine, victim: Path) -> None:
+    script = Script(("run", {"command": f"rm {victim}"}))
+    agent = script.agent(toolsets=[BackgroundToolset(engine, approver="ada")])
+    held = await agent.run("go")
+    assert isinstance(held.output, DeferredToolRequests)
+
+    answers = held.output.build_results(approvals={"c0": ToolDenied("never")})
+    await agent.run(conversation=held.conversation, deferred_tool_results=answers)
+
+    (asked,) = engine.engine.audit()
+    assert (asked.state, asked.by, asked.note) == ("refused", "ada", "never")
+    assert (await engine.get(asked.task_id)).state == "rejected"
+    assert victim.exists()
+
+
+@pytest.mark.spec("A5")
+async def test_a_question_that_nobody_answered_is_taken_back(engine: TestEngine, victim: Path) -> None:
+    script = Script(("run", {"command": f"rm {victim}"}))
+    agent = script.agent(toolsets=[BackgroundToolset(engine)])
+    held = await agent.run("go")
+
+    await agent.run("never mind", message_history=repair_messages(held.all_messages()))
+
+    (asked,) = engine.engine.audit()
+    assert (await engine.get(asked.task_id)).state == "cancelled"
+    assert victim.exists()
+
+
+@pytest.mark.spec("A10")
+async def test_a_yes_to_other_arguments_is_no_yes_to_those_that_were_asked_about(
+    engine: TestEngine, victim: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.touch()
+    script = Script(("run", {"command": f"rm {victim}"}))
+    agent = script.agent(toolsets=[BackgroundToolset(engine, approver="ada")])
+    held = await agent.run("go")
+    assert isinstance(held.output, DeferredToolRequests)
+
+    changed = ToolApproved(override_args={"command": f"rm {other}", "wait": 10_000})
+    answers = held.output.build_results(approvals={"c0": changed})
+    await agent.run(conversation=held.conversation, deferred_tool_results=answers)
+
+    states = {view.command: (view.state, view.approved_by) for view in await engine.list()}
+    assert states == {f"rm {victim}": ("cancelled", None), f"rm {other}": ("completed", "ada")}
+    assert (victim.exists(), other.exists()) == (True, False)
+
+
+@pytest.mark.spec("A10")
+async def test_what_changed_since_it_was_asked_about_is_asked_about_anew(
+    engine: TestEngine, tmp_path: Path
+) -> None:
+    script_file = tmp_path / "tidy.sh"
+    script_file.write_text("echo tidy\n")
+    script = Script(("run", {"command": f"sh {script_file}"}))
+    agent = script.agent(toolsets=[BackgroundToolset(engine)])
+    held = await agent.run("go")
+    assert isinstance(held.output, DeferredToolRequests)
+    script_file.write_text("echo something else\n")
+
+    answers = held.output.build_results(approve_all=True)
+    again = await agent.run(conversation=held.conversation, deferred_tool_results=answers)
+
+    assert isinstance(again.output, DeferredToolRequests)
+    first, second = held.output.metadata["c0"], again.output.metadata["c0"]
+    assert (first["task"], first["approval"] != second["approval"]) == (second["task"], True)
+    assert any("tidy.sh" in each for each in second["reasons"])
+
+
+@pytest.mark.spec("A8")
+async def test_whoever_wants_every_launch_held_can_have_it(engine: TestEngine) -> None:
+    script = Script(("list", {}), ("run", {"command": "true", "wait": 10_000}))
+    agent = script.agent(toolsets=[BackgroundToolset(engine, requires_approval=True)])
+
+    held = await agent.run("go")
+
+    assert isinstance(held.output, DeferredToolRequests)
+    assert [each.tool_name for each in held.output.approvals] == ["run"]
+    assert await engine.list() == []
+
+    answers = held.output.build_results(approve_all=True)
+    await agent.run(conversation=held.conversation, deferred_tool_results=answers)
+    assert [view.state for view in await engine.list()] == ["completed"]
+
+
+@pytest.mark.spec("A8", "A11")
+async def test_an_agent_without_deferred_calls_is_told_who_can_answer(
+    engine: TestEngine, victim: Path
+) -> None:
+    script = Script(("run", {"command": f"rm {victim}"}))
+
+    result = await script.agent(toolsets=[BackgroundToolset(engine, defers=False)]).run("go")
+
+    (task,) = await engine.list()
+    assert (result.output, task.state) == (DONE, "proposed")
+    assert f"errands approve {task.id}" in str(script.results[0].content)
+
+
+@pytest.mark.spec("A8")
+async def test_looking_at_a_proposal_asks_nobody(engine: TestEngine, victim: Path) -> None:
+    task = await engine.submit(["rm", str(victim)], parent="mine")
+    script = Script(("show", {"id": task.id}), ("list", {"state": "proposed"}))
+
+    result = await script.agent(toolsets=[BackgroundToolset(engine, session="mine")]).run("go")
+
+    assert result.output == DONE
+
+
+@pytest.mark.spec("A8")
+async def test_an_agent_inside_a_run_cannot_pass_on_a_yes(
+    engine: TestEngine, victim: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("errands.engine.answering._enclosing", ["agent-222222.1"])
+    script = Script(("run", {"command": f"rm {victim}"}))
+    agent = script.agent(toolsets=[BackgroundToolset(engine, approver="ada")])
+    held = await agent.run("go")
+    assert isinstance(held.output, DeferredToolRequests)
+
+    answers = held.output.build_results(approve_all=True)
+    await agent.run(conversation=held.conversation, deferred_tool_results=answers)
+
+    assert "nobody can consent" in str(script.results[0].content)
+    assert victim.exists()
+
+
+@pytest.mark.spec("A8")
+async def test_an_agent_that_cannot_hold_a_call_fails_rather_than_runs_it(
+    engine: TestEngine, victim: Path
+) -> None:
+    script = Script(("run", {"command": f"rm {victim}"}))
+
+    with pytest.raises(UserError, match="DeferredToolRequests"):
+        await Agent(script.model, toolsets=[BackgroundToolset(engine)]).run("go")
+
+    assert victim.exists()

@@ -1,0 +1,275 @@
+"""Our own dialect: every tool, parameter, default, bound, word and error."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from errands.testing.engines import WITHIN
+from errands.testing.speaker import Speaker, Stage, facts, fenced
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.spec("X5")]
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def native(stage: Stage, session: str) -> Speaker:
+    return await stage.speaker("native", session)
+
+
+async def run(speaker: Speaker, command: str, **more: Any) -> str:
+    return str(facts(await speaker("run", command=command, **more))["id"])
+
+
+async def finished(speaker: Speaker, command: str, **more: Any) -> str:
+    return await run(speaker, command, wait=20_000, **more)
+
+
+# run
+
+
+@pytest.mark.spec("L1")
+async def test_run_returns_an_id_at_once(native: Speaker) -> None:
+    reply = await native("run", command="sleep 60", name="tests")
+    given, task = facts(reply), await native.task()
+    assert given["id"] == task.id
+    assert task.id.startswith("tests-")
+    assert given["state"] in ("pending", "running")
+    assert given["wake"] == f'none; ask with wait {{"id": "{task.id}"}}'
+    assert reply.text == f"Task {task.id} is {given['state']}.\nwake: {given['wake']}."
+
+
+async def test_run_and_wait(native: Speaker) -> None:
+    reply = await native("run", command="echo marmalade; exit 3", wait=20_000)
+    given = facts(reply)
+    assert (given["state"], given["exit_code"], fenced(given["output"])) == ("failed", 3, "marmalade\n")
+    assert "exit code 3" in reply.text
+    assert fenced(reply.text) == "marmalade\n"
+
+
+@pytest.mark.spec("L22")
+async def test_run_that_takes_longer_than_it_is_waited_for_goes_on(native: Speaker) -> None:
+    reply = await asyncio.wait_for(native("run", command="sleep 60", wait=50), timeout=2)
+    assert facts(reply)["state"] == "running"
+    assert "wake: none; ask with wait" in reply.text
+
+
+async def test_run_in_a_directory(stage: Stage, native: Speaker) -> None:
+    (stage.folder / "inside").mkdir(exist_ok=True)
+    found = await finished(native, "pwd", cwd="inside")
+    assert fenced((await native("output", id=found)).text) == f"{stage.folder}/inside\n"
+
+
+@pytest.mark.spec("L14")
+async def test_run_after_another_task(native: Speaker) -> None:
+    first = await run(native, "sleep 0.1; false")
+    second = await run(native, "true", after=[first])
+    ended = facts(await native("wait", id=second))
+    assert ended["state"] == "skipped"
+
+
+@pytest.mark.trap(5)
+async def test_run_after_somebody_elses_task(stage: Stage, native: Speaker) -> None:
+    theirs = await stage.engine.finished("true", parent="somebody else")
+    assert await native.refused("run", command="true", after=[theirs.id]) == f"Task not found: {theirs.id}"
+    assert await native.count() == 0
+
+
+@pytest.mark.spec("A11")
+async def test_run_that_does_harm_is_proposed(stage: Stage, native: Speaker) -> None:
+    victim = stage.folder / "native-victim"
+    victim.touch()
+    reply = await asyncio.wait_for(native("run", command=f"rm {victim}", wait=600_000), timeout=5)
+    found = facts(reply)["id"]
+    assert facts(reply)["state"] == "proposed"
+    assert f"errands approve {found}" in reply.text
+    assert f"errands approve {found}" in (await native("show", id=found)).text
+    await stage.engine.approve(found, by="ada")
+    assert facts(await native("wait", id=found))["state"] == "completed"
+    assert not victim.exists()
+
+
+async def test_run_does_not_wait_by_default(native: Speaker) -> None:
+    for tool in await native.carrier.tools():
+        if tool.name in ("run", "ask"):
+            assert tool.parameters["properties"]["wait"]["default"] == 0
+
+
+@pytest.mark.spec("O4")
+@pytest.mark.parametrize(
+    ("tool", "name"), [("run", "wait"), ("ask", "wait"), ("wait", "timeout")], ids=["run", "ask", "wait"]
+)
+@pytest.mark.parametrize("time", [-1, 600_001])
+async def test_no_wait_beyond_the_bounds(native: Speaker, tool: str, name: str, time: int) -> None:
+    given = {"run": {"command": "true"}, "ask": {"prompt": "x"}, "wait": {"id": "x"}}[tool]
+    said = await native.refused(tool, **given, **{name: time})
+    assert said == f"Invalid arguments for {tool}: {name} must be between 0 and 600000"
+
+
+# ask
+
+
+async def test_ask_and_resume(native: Speaker) -> None:
+    first = facts(await native("ask", prompt="`echo marmalade`", name="jam", wait=20_000))
+    assert first["id"].startswith("jam-")
+    assert "marmalade" in fenced(first["output"])
+    again = facts(await native("ask", resume=first["id"], prompt="what was said?", wait=20_000))
+    assert again["id"] == first["id"]
+    assert "marmalade" in fenced(again["output"])
+
+
+@pytest.mark.spec("S3")
+async def test_what_is_asked_again_is_resumed(native: Speaker) -> None:
+    found = facts(await native("ask", prompt="hello", wait=20_000))["id"]
+    assert facts(await native("ask", resume=found, prompt="`sleep 60`"))["state"] == "resumed"
+    assert [each["id"] for each in facts(await native("list", state="resumed"))["tasks"]] == [found]
+
+
+@pytest.mark.trap(41)
+@pytest.mark.parametrize("more", [{"fork": True}, {"agent": "offline"}, {"name": "x"}])
+async def test_resume_changes_nothing_else(native: Speaker, more: dict[str, Any]) -> None:
+    said = await native.refused("ask", resume="x", prompt="x", **more)
+    assert said == "resume goes on with a task as it is; leave out fork, agent and name"
+
+
+async def test_ask_an_agent_that_nobody_knows(native: Speaker) -> None:
+    said = await native.refused("ask", prompt="x", agent="nobody")
+    assert said.startswith("there is no agent 'nobody'")
+
+
+async def test_fork_a_conversation_that_nobody_knows(native: Speaker) -> None:
+    assert "there is no conversation" in await native.refused("ask", prompt="x", fork=True)
+
+
+# list, show
+
+
+async def test_list_and_its_states(native: Speaker) -> None:
+    assert (await native("list")).text == "There are no tasks."
+    done, failed = await finished(native, "true"), await finished(native, "false")
+    running = await run(native, "sleep 60")
+    await native.engine.wait(running, timeout=0.05)
+    for state, expected in (
+        (None, [running, failed, done]),
+        ("completed", [done]),
+        ("failed", [failed]),
+        ("running", [running]),
+        ("proposed", []),
+    ):
+        given = facts(await native("list", state=state))
+        assert [each["id"] for each in given["tasks"]] == expected
+        assert given["count"] == len(expected)
+
+
+async def test_list_refuses_words_of_others(native: Speaker) -> None:
+    said = await native.refused("list", state="error")
+    assert said.startswith("Invalid arguments for list: state must be one of: proposed, pending, running")
+
+
+async def test_show_has_the_last_lines(native: Speaker) -> None:
+    found = await finished(native, "seq 1 100")
+    said = (await native("show", id=found)).text
+    assert said.startswith(f"{found} completed ")
+    assert fenced(said).splitlines() == [str(i) for i in range(81, 101)]
+
+
+# output
+
+
+@pytest.mark.spec("O3")
+async def test_output_in_pages_repeats_nothing_and_misses_nothing(native: Speaker) -> None:
+    found = await finished(native, "seq 1 20000")
+    offset, whole = 0, ""
+    while (given := facts(await native("output", id=found, offset=offset)))["output"]:
+        assert given["next_offset"] > offset
+        offset = given["next_offset"]
+        whole += fenced(given["output"])
+    assert whole == "".join(f"{i}\n" for i in range(1, 20_001))
+    assert (await native("output", id=found, offset=offset)).text == (
+        f"(nothing more)\nnext offset: {offset} (the end)"
+    )
+
+
+@pytest.mark.spec("O3")
+async def test_output_of_a_running_task_goes_on_where_it_was(native: Speaker) -> None:
+    found = await run(native, "echo one; sleep 0.3; echo two")
+    await native.engine.printed(found, "one")
+    first = facts(await native("output", id=found, offset=0))
+    assert fenced(first["output"]) == "one\n"
+    await native("wait", id=found)
+    second = facts(await native("output", id=found, offset=first["next_offset"]))
+    assert fenced(second["output"]) == "two\n"
+
+
+async def test_output_without_an_offset_is_an_overview(native: Speaker) -> None:
+    found = await finished(native, "seq 1 20000")
+    shown = fenced((await native("output", id=found)).text)
+    assert shown.startswith("1\n2\n")
+    assert shown.endswith("\n20000\n")
+    assert f"errands logs {found}" in shown
+
+
+async def test_no_output(native: Speaker) -> None:
+    found = await finished(native, "true")
+    assert (await native("output", id=found)).text.endswith("(no output)")
+
+
+@pytest.mark.parametrize("offset", [-1, 1.5, "x"])
+async def test_output_refuses_an_offset_that_is_none(native: Speaker, offset: Any) -> None:
+    said = await native.refused("output", id="x", offset=offset)
+    assert said.startswith("Invalid arguments for output: offset must be ")
+
+
+@pytest.mark.spec("O3")
+async def test_output_that_was_not_kept_is_counted(stage: Stage, native: Speaker) -> None:
+    view = await stage.engine.finished("seq 1 20000", parent=native.caller.session, output=8192)
+    first = facts(await native("output", id=view.id, offset=0))
+    rest = await native("output", id=view.id, offset=first["next_offset"])
+    gap = re.match(r"\[([\d,]+) bytes before this were not kept\]\n", rest.text)
+    assert gap is not None
+    # The first part ends within a line, which the fence ends.
+    kept = len(fenced(first["output"])) - 1 + len(fenced(rest.text))
+    assert int(gap[1].replace(",", "")) + kept == facts(rest)["next_offset"]
+    overview = facts(await native("output", id=view.id))
+    assert overview["truncated"] is True
+    assert fenced(overview["output"]).startswith("1\n2\n")
+    assert fenced(overview["output"]).endswith("\n20000\n")
+
+
+# wait, cancel
+
+
+@pytest.mark.spec("O4")
+@pytest.mark.trap(38)
+async def test_wait_gives_the_state_after_its_timeout(native: Speaker) -> None:
+    found = await run(native, "echo one; sleep 60")
+    await native.engine.printed(found, "one")
+    given = facts(await asyncio.wait_for(native("wait", id=found, timeout=50), timeout=2))
+    assert (given["state"], fenced(given["output"])) == ("running", "one\n")
+
+
+async def test_wait_defaults_to_half_a_minute(native: Speaker) -> None:
+    (found,) = [tool for tool in await native.carrier.tools() if tool.name == "wait"]
+    assert found.parameters["properties"]["timeout"]["default"] == 30_000
+
+
+@pytest.mark.spec("L9")
+async def test_cancel(native: Speaker) -> None:
+    found = await run(native, "sleep 60")
+    assert (await native("cancel", id=found)).text == f"Task {found} is cancelled."
+    assert (await native("cancel", id=found)).text == f"Task {found} is cancelled already."
+    assert f"by agent {native.caller.client}" in str((await native.engine.get(found)).latest.error)
+
+
+@pytest.mark.spec("S7")
+async def test_the_persons_own_notice_is_not_taken_by_a_session_that_waits(
+    stage: Stage, native: Speaker
+) -> None:
+    await stage.engine.take_notices("user")
+    found = await finished(native, "true")
+    (notice,) = await stage.engine.take_notices("user")
+    assert notice.run_id == f"{found}.1"
+    assert (await stage.engine.wait(found, timeout=WITHIN)).owner == "user"

@@ -1,0 +1,110 @@
+"""Resuming in the dialect of OpenCode's background agents: `background_resume` and its exact errors."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+import pytest_asyncio
+
+from errands.testing.speaker import Speaker, Stage, fenced
+
+from .background import answered, busy, launch
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.spec("X1")]
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def opencode(stage: Stage, session: str) -> Speaker:
+    return await stage.speaker("opencode", session)
+
+
+@pytest.mark.spec("S3", "S7")
+async def test_resume_with_block_gives_the_response_alone(opencode: Speaker) -> None:
+    found = await answered(opencode, "`echo one`")
+    said = (await opencode("background_resume", task_id=found, message="`echo two`", block=True)).text
+    assert "$ echo two" in fenced(said)
+    assert "echo one" not in said
+    assert said.startswith("[answer of ")
+
+
+@pytest.mark.spec("S3")
+async def test_resume_without_block_returns_at_once(opencode: Speaker) -> None:
+    found = await answered(opencode, "hello")
+    reply = await opencode("background_resume", task_id=found, message="`sleep 60`")
+    assert "Status: resumed" in reply.text
+    assert "wake: none; ask with background_output" in reply.text
+
+
+@pytest.mark.spec("S3")
+async def test_resume_with_block_gives_up_after_its_timeout(opencode: Speaker) -> None:
+    found = await answered(opencode, "hello")
+    reply = await opencode("background_resume", task_id=found, message="`sleep 60`", block=True, timeout=50)
+    assert reply.text.startswith("The response is not there yet.")
+    assert "Status: resumed" in reply.text
+
+
+@pytest.mark.spec("S4")
+async def test_resume_count(opencode: Speaker) -> None:
+    found = await answered(opencode, "hello")
+    assert "Resume count" not in (await opencode("background_output", task_id=found)).text
+    for count in (1, 2):
+        await opencode("background_resume", task_id=found, message="hello", block=True)
+        said = (await opencode("background_output", task_id=found)).text
+        assert f"Resume count: {count}" in said
+
+
+@pytest.mark.spec("S5")
+async def test_resume_of_a_running_task(opencode: Speaker) -> None:
+    found = await launch(opencode, "`sleep 60`")
+    said = await opencode.refused("background_resume", task_id=found, message="go on")
+    assert said == "Cannot resume task: status is 'running'. Only completed tasks can be resumed."
+
+
+@pytest.mark.spec("S5")
+async def test_resume_of_a_cancelled_task(opencode: Speaker) -> None:
+    found = await busy(opencode)
+    await opencode("background_cancel", task_id=found)
+    said = await opencode.refused("background_task", resume=found, prompt="go on")
+    assert said == "Cannot resume task: status is 'cancelled'. Only completed tasks can be resumed."
+
+
+@pytest.mark.spec("S5")
+async def test_resume_of_a_task_with_an_error(stage: Stage, session: str) -> None:
+    lost = await stage.speaker("opencode", session, cwd="/nowhere/at/all")
+    found = await answered(lost, "hello")
+    said = await lost.refused("background_resume", task_id=found, message="go on")
+    assert said == "Cannot resume task: status is 'error'. Only completed tasks can be resumed."
+
+
+@pytest.mark.spec("S5", "S6")
+async def test_resume_of_a_task_that_is_being_resumed(opencode: Speaker) -> None:
+    found = await answered(opencode, "hello")
+    both = await asyncio.gather(
+        *(
+            opencode.carrier.call("background_resume", {"task_id": found, "message": "`sleep 60`"})
+            for _ in "12"
+        )
+    )
+    assert sorted(reply.failed for reply in both) == [False, True]
+    (refused,) = [reply.text for reply in both if reply.failed]
+    assert refused == "Task is currently being resumed. Wait for completion before sending another message."
+
+
+@pytest.mark.spec("S5")
+async def test_resume_of_a_session_that_is_gone(stage: Stage, opencode: Speaker) -> None:
+    found = await answered(opencode, "hello")
+    with stage.engine.engine.store as store:
+        session = store.session(found)
+        assert session is not None
+        store.session_gone(session, now=stage.engine.now())
+    said = await opencode.refused("background_resume", task_id=found, message="go on")
+    assert said == "Session expired or was deleted. Start a new background_task to continue."
+
+
+@pytest.mark.parametrize("missing", ["task_id", "message"])
+async def test_resume_needs_a_task_and_a_message(opencode: Speaker, missing: str) -> None:
+    given = {"task_id": "x", "message": "y"}
+    del given[missing]
+    said = await opencode.refused("background_resume", **given)
+    assert said == f"Invalid arguments for background_resume: {missing} is missing"
