@@ -129,3 +129,12 @@ def test_ids_of_schedules_are_completed(person: Person) -> None:
     assert once not in offered
     assert "skip" in person.types("complete", "bash", "--", "run", "--misfire", "").out
     person.types("cancel", task_id)
+
+
+@pytest.mark.spec("X15")
+def test_a_schedule_that_nobody_will_hear_is_pointed_out(newcomer: Person) -> None:
+    newcomer.types("run", "-q", "--every", "1h", "true")
+    assert "nobody starts what waits" not in newcomer.types("ls").out
+    newcomer.types("daemon", "stop")
+
+    assert "nobody starts what waits: errands daemon start" in newcomer.types("ls").out
