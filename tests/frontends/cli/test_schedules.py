@@ -35,6 +35,10 @@ def test_a_preview_shows_five_times_and_starts_nothing(person: Person) -> None:
     assert len(re.findall(r"= 09:30 America/New_York", shown.out)) == 5
     assert len(asked["next_runs"]) == 5
     assert once["next_runs"] == ["2030-01-01T00:00:00Z"]
+    there = person.types(
+        "run", "--preview", "--json", "--at", "2030-01-01T09:00", "--tz", "Asia/Tokyo", "true"
+    )
+    assert there.object["next_runs"] == once["next_runs"]
     assert len(person.types("ls", "--json", "--all").objects) == before
 
 
