@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from errands.model.errors import NotFound
 from errands.model.letter import letter_of, message, question_of, share
-from errands.model.session import session_name
+from errands.model.run import task_of
+from errands.model.session import is_conversation, session_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
 
     from errands.engine.desk import RunDesk
+    from errands.engine.engine import Engine
     from errands.model.letter import Letter
     from errands.model.notice import Notice
     from errands.model.task import Task
@@ -25,13 +27,17 @@ BUDGET = 20_000  # bytes of a letter
 MOST = 500  # notices that are told before one prompt; the others come before the next
 
 
-async def announce(agent: Agent, session: str, desk: RunDesk) -> None:
-    """Post what is new to a session; nothing for a task that is no chat."""
-    for letter in desk.news():
+async def announce(engine: Engine, agent: Agent, session: str, desk: RunDesk) -> None:
+    """Post what is new to the session of a chat; nothing to that of any other task."""
+    store, task = engine.store, engine.store.task(task_of(desk.run)[0])
+    if not is_conversation(task):
+        return
+    for letter in news(store, task, now=engine.clock.now()):
         mark = f"[notice {letter.key}]"
-        if not desk.has(mark):
+        if not any(mark in each for each in desk.messages(session) or ()):
             await agent.post(session, message(letter, mark, BUDGET), desk)
-        desk.announced(letter)
+        with store:
+            store.delivered([each.id for each in letter.notices], now=engine.clock.now())
 
 
 def news(store: Store, task: Task, *, now: datetime) -> list[Letter]:
@@ -39,7 +45,8 @@ def news(store: Store, task: Task, *, now: datetime) -> list[Letter]:
 
     What its agent knows, its own calls, is not told, nor is a question that was answered meanwhile.
     """
-    waiting, past = [], []
+    waiting: list[Notice] = []
+    past: list[Notice] = []
     for notice in store.unread(task.owner)[:MOST]:
         is_past = is_own(store, task.id, notice) or is_answered(store, notice)
         (past if is_past else waiting).append(notice)
