@@ -14,7 +14,7 @@ from errands import config as configuration
 from errands.engine.doorbell import Bell
 from errands.engine.engine import Engine
 from errands.engine.home import Home
-from errands.model.errors import BadValue, DaemonError
+from errands.model.errors import BadValue, DaemonError, ErrandsError
 from errands.stores.sqlite.connection import Connection
 from errands.stores.sqlite.store import SqliteStore
 
@@ -128,6 +128,7 @@ def run_daemon(home: Home | None = None) -> int:
 
     def begin(rebooted: bool) -> Loops:
         _start_exporter(home, config)
+        _arrange_discovery(home, config)
         return make_loops(home, config, is_after_reboot=rebooted)
 
     return serve(home, config, _boot(), begin)
@@ -375,6 +376,22 @@ def _spawn_daemon(home: Home) -> int:
     finally:
         os.close(log_file)
         os.close(nothing)
+
+
+def _arrange_discovery(home: Home, config: Config) -> None:
+    """Have an agent look for work now and then, or not any more, as the configuration wants it."""
+    engine = open_engine(home, config)
+    try:
+        if config.discovery.enabled or engine.store.keyed("discovery") is not None:
+            from errands.engine.discovery import arrange
+
+            arrange(engine)
+    except ErrandsError as error:
+        import logging
+
+        logging.getLogger("errands.discovery").error("nobody looks for work: %s", error)
+    finally:
+        engine.close()
 
 
 def _start_exporter(home: Home, config: Config) -> None:

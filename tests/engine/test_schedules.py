@@ -380,7 +380,7 @@ def test_a_template_can_have_a_schedule(clock: HandClock, client: Engine) -> Non
     assert client.templates()["nightly"].jitter == HOUR
 
 
-@pytest.mark.spec("T1", "R2")
+@pytest.mark.spec("T1")
 async def test_an_agent_is_asked_anew_each_time_in_a_session_of_its_own(home: Home, clock: HandClock) -> None:
     async with embedded(home.path, **TICK) as engine:
         task = await engine.ask("run `echo news`", agent="offline", every=HOUR)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise
 from typing import Any
@@ -238,3 +240,11 @@ def test_a_line_that_is_none_is_refused(line: str) -> None:
 def test_a_trigger_is_said_in_words_and_kept_in_plain_values(trigger: Any, words: str) -> None:
     assert described(trigger) == words
     assert from_plain(as_plain(trigger)) == trigger
+
+
+def test_cron_lines_and_zones_are_loaded_by_whoever_has_some_and_nobody_else() -> None:
+    loads = "import sys, errands.engine.loops, errands.engine.scheduling; "
+    loads += "print([each for each in ('cronsim', 'zoneinfo') if each in sys.modules])"
+    answer = subprocess.run([sys.executable, "-c", loads], capture_output=True, text=True, check=True)
+
+    assert answer.stdout == "[]\n"

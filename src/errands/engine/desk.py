@@ -15,7 +15,6 @@ from contextlib import asynccontextmanager, nullcontext, suppress
 from datetime import datetime
 
 from errands.engine import calls
-from errands.engine.announcing import news
 from errands.engine.asynchronous import AsyncEngine, Line
 from errands.engine.engine import Engine
 from errands.engine.gate import LANE, LOOK, Gate
@@ -44,7 +43,6 @@ from errands.ports.agent import Activity, Call, Decision, Ran, Spec
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.model.approval import Approval
-    from errands.model.letter import Letter
     from errands.model.risk.verdict import Reason
     from errands.model.session import Waiting
     from errands.ports.agent import Usage
@@ -125,20 +123,6 @@ class RunDesk:
         )
         with self._store:
             self._store.add_session(self.own)
-
-    def news(self) -> list[Letter]:
-        """Give what was reported to a chat since its last turn; of any other task nothing."""
-        if self._speech is None:
-            return []
-        return news(self._store, self._task, now=self._engine.clock.now())
-
-    def has(self, words: str) -> bool:
-        """Tell whether words stand in the conversation, if it is kept here."""
-        return any(words in each for each in self.messages(self.session) or ())
-
-    def announced(self, letter: Letter) -> None:
-        with self._store:
-            self._store.delivered([each.id for each in letter.notices], now=self._engine.clock.now())
 
     @property
     def fork(self) -> str | None:

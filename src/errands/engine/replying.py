@@ -10,10 +10,12 @@ from contextlib import suppress
 
 from errands.engine.announcing import announce
 from errands.engine.desk import RunDesk
+from errands.engine.discovery import Discovery, is_discovery
 from errands.engine.engine import Engine
 from errands.model.agent_errors import AgentError, SessionGone
 from errands.model.errors import ErrandsError
 from errands.model.fork import PREAMBLE
+from errands.model.record import evolve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,16 +33,28 @@ async def answer(
     if desk.answer is not None:  # it was stored, and then the process died
         print(desk.answer, flush=True)
         return 0
+    looking = Discovery(engine, run_id) if is_discovery(engine, run_id) else None
+    if looking is not None:
+        if why := looking.hindrance():
+            with engine.store:
+                engine.store.note_answer(run_id, "")
+            print(f"not now: {why}", flush=True)
+            return 0
+        desk.text = looking.prompt()
     try:
         agent = make(desk.spec.agent)
     except ErrandsError as error:
         return fail(engine, run_id, error)
-    speaking = asyncio.ensure_future(_speak(agent, desk, is_first=engine.store.run(run_id).attempt <= 1))
+    speaking = asyncio.ensure_future(
+        _speak(engine, agent, desk, is_first=engine.store.run(run_id).attempt <= 1)
+    )
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, speaking.cancel)
     try:
         said = await speaking
+        if looking is not None:
+            said = evolve(said, text=looking.propose(said.text))
         # At once: an agent may take its time to leave, and what is stored needs no second asking.
         with engine.store:
             engine.store.note_answer(run_id, said.text)
@@ -61,7 +75,7 @@ async def answer(
     return 0
 
 
-async def _speak(agent: Agent, desk: RunDesk, *, is_first: bool) -> Answer:
+async def _speak(engine: Engine, agent: Agent, desk: RunDesk, *, is_first: bool) -> Answer:
     """Send the prompt to the session of the task, which the first run opens; go on where it was cut off."""
     await desk.sit_down()
     if desk.own is not None and desk.own.gone_at is not None:
@@ -76,7 +90,7 @@ async def _speak(agent: Agent, desk: RunDesk, *, is_first: bool) -> Answer:
         if desk.is_half_forked:
             await agent.post(name, PREAMBLE, desk)
     if is_first:
-        await announce(agent, name, desk)
+        await announce(engine, agent, name, desk)
         return await agent.prompt(name, desk.text, desk)
     return await agent.recover(name, desk.text, desk)
 

@@ -35,6 +35,10 @@ def test_a_preview_shows_five_times_and_starts_nothing(person: Person) -> None:
     assert len(re.findall(r"= 09:30 America/New_York", shown.out)) == 5
     assert len(asked["next_runs"]) == 5
     assert once["next_runs"] == ["2030-01-01T00:00:00Z"]
+    there = person.types(
+        "run", "--preview", "--json", "--at", "2030-01-01T09:00", "--tz", "Asia/Tokyo", "true"
+    )
+    assert there.object["next_runs"] == once["next_runs"]
     assert len(person.types("ls", "--json", "--all").objects) == before
 
 
@@ -129,3 +133,12 @@ def test_ids_of_schedules_are_completed(person: Person) -> None:
     assert once not in offered
     assert "skip" in person.types("complete", "bash", "--", "run", "--misfire", "").out
     person.types("cancel", task_id)
+
+
+@pytest.mark.spec("X15")
+def test_a_schedule_that_nobody_will_hear_is_pointed_out(newcomer: Person) -> None:
+    newcomer.types("run", "-q", "--every", "1h", "true")
+    assert "nobody starts what waits" not in newcomer.types("ls").out
+    newcomer.types("daemon", "stop")
+
+    assert "nobody starts what waits: errands daemon start" in newcomer.types("ls").out

@@ -45,7 +45,7 @@ SCHEDULE = (
     Option(
         flags=("--tz",),
         metavar="ZONE",
-        help="the time zone of the schedule, such as Europe/Vienna (default schedules.zone)",
+        help="the time zone of the schedule or of --at, such as Europe/Vienna (default schedules.zone)",
     ),
     Option(
         flags=("--active-hours",),
@@ -119,7 +119,7 @@ def schedule_of(arguments: Arguments) -> dict[str, Any]:
     return {
         "every": arguments.every,
         "cron": arguments.cron,
-        "zone": arguments.tz,
+        "zone": arguments.tz if getattr(arguments, "at", None) is None else None,
         "hours": arguments.active_hours,
         "jitter": arguments.jitter,
         "misfire": arguments.misfire,
@@ -131,6 +131,15 @@ def schedule_of(arguments: Arguments) -> dict[str, Any]:
         "max_wait": arguments.max_wait,
         "rate": arguments.rate,
     }
+
+
+def start_time(arguments: Arguments) -> datetime:
+    """Read when a task shall start, on the clock of whoever types it or of the zone they name."""
+    from errands.model.duration import parse_time
+    from errands.model.zone import zone_named
+
+    name = getattr(arguments, "tz", None)
+    return parse_time(arguments.at, now=now(), zone=None if name is None else zone_named(name))
 
 
 def show_preview(context: Context, arguments: Arguments, draft: Draft) -> int:

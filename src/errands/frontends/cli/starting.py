@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.frontends.cli.options import JSON, Option, Usage, whole_from_one
-from errands.frontends.cli.repeating import EVENT, SCHEDULE, say_standing, schedule_of
+from errands.frontends.cli.repeating import EVENT, SCHEDULE, say_standing, schedule_of, start_time
 from errands.frontends.cli.showing import now, waits_for
 from errands.model.draft import UNLIMITED, Draft
 from errands.model.duration import parse_duration, parse_size
@@ -218,11 +218,9 @@ def traits_of(arguments: Arguments) -> Draft:
 
 def start_of(arguments: Arguments) -> dict[str, object]:
     """The fields of a draft that belong to one start."""
-    from errands.model.duration import parse_time
-
     return {
         "after": arguments.after,
-        "at": None if arguments.at is None else parse_time(arguments.at, now=now()),
+        "at": None if arguments.at is None else start_time(arguments),
         "key": arguments.key,
     }
 

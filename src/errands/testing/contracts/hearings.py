@@ -124,6 +124,23 @@ class HearingContract:
         assert listed("proposed") == listed("proposed", "running") == ["asked-222222"]
         assert store.liveness([task.id, "asked-222222"]) == {task.id: True, "asked-222222": True}
 
+    @pytest.mark.trap(45)
+    def test_the_last_run_is_one_that_has_started(self, store: Store) -> None:
+        task = stand(store)
+        skipped = Slot(slot=START, until=START, count=1, outcome="skipped", at=START)
+
+        def last() -> object:
+            standing = store.view(task.id).standing
+            return None if standing is None else standing.last_at
+
+        with store:
+            store.add_slots(task.id, [skipped])
+            store.add_run(task.id, cause="schedule", now=START)
+        assert last() is None
+        with store:
+            store.claim("shell", limit=1, now=START + MINUTE)
+        assert last() == START + MINUTE
+
     def test_a_delayed_run_can_be_let_in_before_its_time_once(self, store: Store) -> None:
         task = stand(store)
         with store:

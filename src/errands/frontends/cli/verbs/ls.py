@@ -64,7 +64,9 @@ def _lines(context: Context, arguments: Arguments) -> list[str]:
 
 
 def _is_stuck(view: View) -> bool:
-    """Tell whether nothing but room in its lane keeps a task from starting."""
+    """Tell whether nothing but room in its lane, or its next time, keeps a task from starting."""
+    if view.standing is not None:
+        return view.state == "active"
     waits = view.waits or (view.due_at is not None and view.due_at > now())
     return view.latest.state == "pending" and view.state != "proposed" and not waits
 
