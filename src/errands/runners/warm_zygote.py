@@ -37,7 +37,7 @@ class _Noting(dict[bytes, bytes]):
 
 
 def load(modules: list[str]) -> tuple[list[str], list[tuple[str, int]]]:
-    """Load modules; give the variables they asked for, and when what they were loaded from was last changed."""
+    """Load modules; give the variables they asked for, and when what they come from was last changed."""
     before = set(os.listdir(_OPEN_FILES))
     inside = vars(os.environ)  # where it keeps them; every way to ask for one leads there
     variables = inside["_data"]
