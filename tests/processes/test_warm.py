@@ -274,6 +274,17 @@ async def test_what_was_installed_meanwhile_is_loaded_anew(stage: WarmStage) -> 
         await until(lambda: stage.warm.is_ready, "another warm zygote")
 
 
+async def test_what_was_edited_meanwhile_is_loaded_anew(stage: WarmStage) -> None:
+    stage.program("quince", "KIND = 'old'")
+    stage.program("tells", "import quince; print(quince.KIND)")
+    stage.warm._library = lambda: ("quince",)
+    await stage.warm_up()
+    assert await stage.result("tells") == (0, "old\n")
+
+    stage.program("quince", "KIND = 'brand new'")
+    assert await stage.result("tells") == (0, "brand new\n")
+
+
 async def test_the_library_is_unloaded_when_nobody_has_used_it_for_a_while(tmp_path: Path) -> None:
     stage = WarmStage(tmp_path, keep=0.5)
     await stage.pool.open()

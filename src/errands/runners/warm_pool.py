@@ -108,7 +108,7 @@ class WarmPool(ShimPool):
         }
 
     def _is_current(self) -> bool:
-        """Tell whether nothing was installed since the library was loaded."""
+        """Tell whether nothing of the library was installed or edited since it was loaded."""
         try:
             return all(os.stat(path).st_mtime_ns == time for path, time in self._places)
         except OSError:

@@ -37,7 +37,7 @@ class _Noting(dict[bytes, bytes]):
 
 
 def load(modules: list[str]) -> tuple[list[str], list[tuple[str, int]]]:
-    """Load modules; give the variables they asked for, and when something was last installed where."""
+    """Load modules; give the variables they asked for, and when what they come from was last changed."""
     before = set(os.listdir(_OPEN_FILES))
     inside = vars(os.environ)  # where it keeps them; every way to ask for one leads there
     variables = inside["_data"]
@@ -54,8 +54,15 @@ def load(modules: list[str]) -> tuple[list[str], list[tuple[str, int]]]:
         raise UnfitError("a module starts threads, which a fork does not have")
     if set(os.listdir(_OPEN_FILES)) - before:
         raise UnfitError("a module opens files, which a fork would have to share")
-    places = [path for path in sys.path if path.endswith("-packages") and os.path.isdir(path)]
-    return sorted(map(os.fsdecode, noting.names)), [(path, os.stat(path).st_mtime_ns) for path in places]
+    return sorted(map(os.fsdecode, noting.names)), [(path, os.stat(path).st_mtime_ns) for path in _sources()]
+
+
+def _sources() -> list[str]:
+    """Name what a change to a module changes: the folder it was installed in, or its own file elsewhere."""
+    folders = [path for path in sys.path if path.endswith("-packages") and os.path.isdir(path)]
+    installed = (*[f"{path}/" for path in folders], f"{os.path.dirname(os.__file__)}/")
+    files = {str(getattr(module, "__file__", None)) for module in list(sys.modules.values())}
+    return folders + [each for each in files if os.path.isfile(each) and not each.startswith(installed)]
 
 
 def main() -> None:

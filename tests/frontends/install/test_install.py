@@ -149,6 +149,7 @@ FOREIGN = {
     "opencode": {
         "home/.config/opencode/opencode.jsonc": '// mine\n{\n  "theme": "x", // nice\n  "mcp": {},\n}\n'
     },
+    "vscode": {"home/.config/Code/User/mcp.json": "{\n  // none yet\n}\n"},
     "codex": {"home/.codex/config.toml": '# mine\nmodel = "o"\n\n[mcp_servers.other]\ncommand = "x"\n'},
     "gemini": {"home/.gemini/settings.json": '{"theme": "x", "mcpServers": {}}\n'},
 }
@@ -183,6 +184,20 @@ def test_what_was_changed_elsewhere_since_stays(house: House) -> None:
         "model": "sonnet",
         "hooks": {"PostToolUse": [{"matcher": "Write", "hooks": []}]},
     }
+
+
+def test_a_hook_that_somebody_put_beside_ours_is_not_taken_out_with_it(house: House) -> None:
+    house.install("claude")
+    settings = house.file("home/.claude/settings.json")
+    written = json.loads(settings.read_text())
+    written["hooks"]["PostToolUse"][0]["hooks"].append({"type": "command", "command": "theirs"})
+    settings.write_text(json.dumps(written))
+    before = house.content()
+
+    for change in (house.install, house.uninstall):
+        with pytest.raises(BadValue, match=r"hooks\.PostToolUse has another hook beside ours"):
+            change("claude")
+    assert house.content() == before
 
 
 def test_a_command_that_somebody_has_changed_is_theirs(house: House) -> None:
@@ -276,6 +291,16 @@ def test_links_and_rights_stay(house: House) -> None:
     assert "errands" in real.read_text()
     assert real.stat().st_mode & 0o777 == 0o600
     assert sorted(os.listdir(real.parent)) == ["mcp.json"]
+
+
+def test_a_new_file_has_the_rights_that_the_person_gives_to_files(house: House) -> None:
+    mask = os.umask(0o077)
+    try:
+        house.install("cursor")
+    finally:
+        os.umask(mask)
+
+    assert house.file("home/.cursor/mcp.json").stat().st_mode & 0o777 == 0o600
 
 
 def test_the_texts_are_in_the_package(house: House) -> None:

@@ -79,6 +79,36 @@ def test_a_member_that_follows_ours_stays_when_ours_goes() -> None:
     assert jsonc.read(jsonc.remove(edited, PATH)).value == {"mcp": {"a": 1, "later": {"b": 2}}}
 
 
+remarks = st.sampled_from(["", " ", "\n  ", " // }\n", "\n// a, b\n", " /* ] */ ", "/* //\n */"])
+
+
+@given(st.integers(1, 4), st.data(), st.booleans())
+def test_comments_wherever_they_stand_hide_nothing_more_than_before(
+    count: int, data: st.DataObject, has_last_comma: bool
+) -> None:
+    places = [data.draw(remarks) for _ in range(3 * count + 1)]
+    members = [f'{places[3 * n]}"m{n}": {n}{places[3 * n + 1]}' for n in range(count)]
+    text = "{" + f",{places[-1]}".join(members) + ("," if has_last_comma else "") + places[-2] + "}"
+    gone = data.draw(st.integers(0, count - 1))
+
+    after = jsonc.remove(text, (f"m{gone}",))
+
+    assert jsonc.read(after).value == {f"m{n}": n for n in range(count) if n != gone}
+    assert [after.count(each) for each in ("// }", "// a, b", "/* ] */", "/* //\n */")] == [
+        text.count(each) for each in ("// }", "// a, b", "/* ] */", "/* //\n */")
+    ]
+    put = jsonc.put(text, ("new",), OURS)
+    assert jsonc.read(put).value == {**{f"m{n}": n for n in range(count)}, "new": OURS}
+    assert jsonc.read(jsonc.remove(put, ("new",))).value == jsonc.read(text).value
+
+
+def test_of_two_members_with_one_name_the_one_that_counts_is_changed() -> None:
+    with_ours = jsonc.put('{"mcp": {}, "mcp": {"a": 1}}', PATH, OURS)
+
+    assert json.loads(with_ours) == {"mcp": {"a": 1, "errands": OURS}}
+    assert json.loads(jsonc.remove(with_ours, PATH)) == {"mcp": {"a": 1}}
+
+
 def test_a_comment_in_an_empty_object_stays() -> None:
     text = "{\n  // nothing yet\n}\n"
 

@@ -50,10 +50,11 @@ def read(text: str) -> Node:
 
 def find(node: Node, path: tuple[str, ...]) -> Node | None:
     for name in path:
-        node_or_none = next((each.node for each in node.members if each.name == name), None)
-        if node_or_none is None:
+        # Of two with one name, the last one counts for whoever reads the file.
+        named = [each.node for each in node.members if each.name == name]
+        if not named:
             return None
-        node = node_or_none
+        node = named[-1]
     return node
 
 
@@ -89,7 +90,7 @@ def remove(text: str, path: tuple[str, ...]) -> str:
     """Take a member out of its object."""
     holder = find(read(text), path[:-1])
     assert holder is not None
-    place = next(n for n, each in enumerate(holder.members) if each.name == path[-1])
+    place = max(n for n, each in enumerate(holder.members) if each.name == path[-1])
     return _removed(text, holder, [(each.start, each.node.end) for each in holder.members], place)
 
 
@@ -147,23 +148,24 @@ def _inserted(
 
 
 def _removed(text: str, holder: Node, places: list[tuple[int, int]], place: int) -> str:
+    """Take out a value with a comma and the blanks before it; comments stay, and hide nothing more."""
     start, end = places[place]
     reader = _Reader(text)
     after = reader.comma(end)
-    if len(places) == 1:
-        before, behind = (
-            text[holder.start + 1 : start],
-            text[(end if after is None else after + 1) : holder.end],
-        )
-        return text[: holder.start + 1] + before.rstrip() + behind.lstrip() + text[holder.end :]
-    if place == 0:
-        return text[:start] + text[places[1][0] :]
-    comma = reader.comma(places[place - 1][1])
-    assert comma is not None
-    between = text[comma + 1 : start].rstrip()  # maybe a comment on what stands before
-    if after is None:
-        return text[:comma] + between + text[end:]
-    return text[: comma + 1] + between + text[after + 1 :]
+    tail = text[end:] if after is None else text[end:after] + text[after + 1 :]
+    before = holder.start if place == 0 else reader.comma(places[place - 1][1])
+    assert before is not None
+    head, gap = text[: before + 1], text[before + 1 : start]
+    if place == 0 and len(places) > 1:
+        return head + gap + tail.lstrip()
+    if place and after is None:
+        head = text[:before]
+    gap = gap.rstrip()
+    if len(places) == 1 and not gap:
+        tail = tail.lstrip()
+    if "//" in gap.rpartition("\n")[2] and not tail.lstrip(" \t\r").startswith("\n"):
+        tail = "\n" + tail
+    return head + gap + tail
 
 
 class _Reader:

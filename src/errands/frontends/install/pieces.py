@@ -10,6 +10,7 @@ from hashlib import blake2b
 from typing import Any, Protocol
 
 from errands.frontends.install import jsonc, toml
+from errands.model.errors import BadValue
 from errands.model.record import record
 
 Note = dict[str, Any]
@@ -96,7 +97,13 @@ class Item:
     def _ours(self, root: jsonc.Node) -> list[Any]:
         holder = jsonc.find(root, self.path)
         items = holder.items if holder is not None else ()
-        return [each.value for each in items if self.mark in json.dumps(each.value)]
+        ours = [each.value for each in items if self.mark in json.dumps(each.value)]
+        for each in ours:
+            hooks = each.get("hooks") if isinstance(each, dict) else None
+            if isinstance(hooks, list) and len(hooks) > 1:
+                # What is taken out goes as a whole, and one of them is somebody else's.
+                raise BadValue(f"{'.'.join(self.path)} has another hook beside ours; part them first")
+        return ours
 
 
 @record

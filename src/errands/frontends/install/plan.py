@@ -152,11 +152,18 @@ def _write(path: str, text: str) -> None:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(draft, os.stat(place).st_mode & 0o7777 if os.path.exists(place) else 0o644)
+        os.chmod(draft, os.stat(place).st_mode & 0o7777 if os.path.exists(place) else _usual_rights())
         os.replace(draft, place)
     except BaseException:
         os.unlink(draft)
         raise
+
+
+def _usual_rights() -> int:
+    """Give the rights that a new file of this person has; nobody else shares the process that asks."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return 0o666 & ~mask
 
 
 def _remove_empty(folder: str) -> None:
