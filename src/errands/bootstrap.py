@@ -29,13 +29,11 @@ if TYPE_CHECKING:
     from errands.frontends.install.installation import Installation
     from errands.model.approval import Consent
     from errands.model.notice import Address
-    from errands.ports.agent import Agent
     from errands.ports.output import OutputPort
     from errands.stores.sqlite.repair import Repaired
 
 READY_WITHIN = 10.0  # seconds
 _AGENT_PARTS = ("errands.bootstrap", "errands.engine.replying", "errands.agents.builtin.rehearsal")
-_EXPORTER = "import sys; from errands.bootstrap import run_exporter; sys.exit(run_exporter(int(sys.argv[1])))"
 
 
 class SystemClock:
@@ -118,6 +116,7 @@ def run_daemon(home: Home | None = None) -> int:
     import logging
 
     from errands.engine.daemon import serve
+    from errands.processes import start_exporter
 
     home = home or open_home()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
@@ -127,7 +126,7 @@ def run_daemon(home: Home | None = None) -> int:
     gc.set_threshold(20_000, 50, 50)
 
     def begin(rebooted: bool) -> Loops:
-        _start_exporter(home, config)
+        start_exporter(home, config)
         _arrange_discovery(home, config)
         return make_loops(home, config, is_after_reboot=rebooted)
 
@@ -195,27 +194,6 @@ def agent_readiness(name: str, config: Config) -> str:
     from errands.agents.readiness import ready
 
     return ready(name, config.backends.get(name, {}))
-
-
-def drop_sessions() -> None:
-    """Have backends forget the sessions of tasks that were cleared."""
-    import asyncio
-    import logging
-
-    from errands.agents import make
-    from errands.engine.dropping import drop_all
-
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    home = open_home()
-    engine = open_engine(home, configuration.load(cwd="/"))
-
-    def agent(name: str, cwd: str) -> Agent:
-        return make(name, configuration.load(cwd=cwd).backends.get(name, {}), home.path)
-
-    try:
-        asyncio.run(drop_all(engine, agent))
-    finally:
-        engine.close()
 
 
 def start_daemon(home: Home) -> None:
@@ -392,47 +370,6 @@ def _arrange_discovery(home: Home, config: Config) -> None:
         logging.getLogger("errands.discovery").error("nobody looks for work: %s", error)
     finally:
         engine.close()
-
-
-def _start_exporter(home: Home, config: Config) -> None:
-    """Have the spans of what ends from now on handed on, if the environment says to whom."""
-    from errands.telemetry import settings
-
-    if not settings.is_on(os.environ):
-        return
-    import logging
-
-    from errands.telemetry import cursor
-
-    engine = open_engine(home, config)
-    try:
-        settings.read(os.environ)
-        cursor.begin(home.spans, engine.tracing)
-    except (BadValue, OSError) as error:
-        logging.getLogger("errands.telemetry").error("no spans are handed on: %s", error)
-        return
-    finally:
-        engine.close()
-    words = [sys.executable, "-P", "-c", _EXPORTER, str(os.getpid())]
-    os.posix_spawn(sys.executable, words, {**os.environ, "ERRANDS_HOME": home.path})
-
-
-def run_exporter(daemon: int) -> int:
-    """Hand spans on for as long as the daemon lives, one process at a time."""
-    import fcntl
-    import logging
-
-    from errands.telemetry import settings
-    from errands.telemetry.exporter import Exporter
-
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    home = open_home()
-    lock = os.open(f"{home.spans}.lock", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    engine = open_engine(home, configuration.load(cwd="/"))
-    exporter = Exporter(engine.tracing, settings.read(os.environ), home.spans)
-    exporter.run(is_wanted=lambda: os.getppid() == daemon)
-    return 0
 
 
 def _last_words(home: Home) -> str:

@@ -10,6 +10,10 @@ import os
 import socket
 import sys
 
+from errands import config as configuration
+from errands.bootstrap import SystemClock, ensure_held, open_engine, open_home
+from errands.model.errors import BadValue
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,10 +21,12 @@ if TYPE_CHECKING:
     from errands.config import Config
     from errands.engine.home import Home
     from errands.model.notice import Address
+    from errands.ports.agent import Agent
 
 _LOG_LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 _SENDER = "import sys; from errands.processes import run_sender; sys.exit(run_sender())"
 _LISTENER = "import sys; from errands.processes import run_listener; sys.exit(run_listener())"
+_EXPORTER = "import sys; from errands.processes import run_exporter; sys.exit(run_exporter(int(sys.argv[1])))"
 _BOT = "import sys; from errands.processes import run_kept_discord; sys.exit(run_kept_discord(sys.argv[1]))"
 
 
@@ -65,8 +71,6 @@ def run_sender() -> int:
     import fcntl
     import logging
 
-    from errands import config as configuration
-    from errands.bootstrap import SystemClock, open_engine, open_home
     from errands.channels import make
     from errands.engine.notifier import Notifier
     from errands.engine.sender import serve
@@ -118,8 +122,6 @@ def run_listener() -> int:
     import fcntl
     import logging
 
-    from errands import config as configuration
-    from errands.bootstrap import open_engine, open_home
     from errands.engine.listener import Listener
     from errands.engine.sender import serve
     from errands.sources import make
@@ -195,7 +197,6 @@ def run_discord(home: Home, config: Config, name: str, line: socket.socket | Non
     import logging
     import signal
 
-    from errands.bootstrap import ensure_held, open_engine
     from errands.model.errors import BadValue
 
     try:
@@ -242,7 +243,67 @@ def run_discord(home: Home, config: Config, name: str, line: socket.socket | Non
 
 def run_kept_discord(name: str) -> int:
     """Be the bot that the daemon keeps; standard input is the line to it."""
-    from errands import config as configuration
-    from errands.bootstrap import open_home
 
     return run_discord(open_home(), configuration.load(cwd="/"), name, socket.socket(fileno=0))
+
+
+def start_exporter(home: Home, config: Config) -> None:
+    """Have the spans of what ends from now on handed on, if the environment says to whom."""
+    from errands.telemetry import settings
+
+    if not settings.is_on(os.environ):
+        return
+    import logging
+
+    from errands.telemetry import cursor
+
+    engine = open_engine(home, config)
+    try:
+        settings.read(os.environ)
+        cursor.begin(home.spans, engine.tracing)
+    except (BadValue, OSError) as error:
+        logging.getLogger("errands.telemetry").error("no spans are handed on: %s", error)
+        return
+    finally:
+        engine.close()
+    words = [sys.executable, "-P", "-c", _EXPORTER, str(os.getpid())]
+    os.posix_spawn(sys.executable, words, {**os.environ, "ERRANDS_HOME": home.path})
+
+
+def run_exporter(daemon: int) -> int:
+    """Hand spans on for as long as the daemon lives, one process at a time."""
+    import fcntl
+    import logging
+
+    from errands.telemetry import settings
+    from errands.telemetry.exporter import Exporter
+
+    logging.basicConfig(level=logging.INFO, format=_LOG_LINE)
+    home = open_home()
+    lock = os.open(f"{home.spans}.lock", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    engine = open_engine(home, configuration.load(cwd="/"))
+    exporter = Exporter(engine.tracing, settings.read(os.environ), home.spans)
+    exporter.run(is_wanted=lambda: os.getppid() == daemon)
+    return 0
+
+
+def drop_sessions() -> None:
+    """Have backends forget the sessions of tasks that were cleared."""
+    import asyncio
+    import logging
+
+    from errands.agents import make
+    from errands.engine.dropping import drop_all
+
+    logging.basicConfig(level=logging.INFO, format=_LOG_LINE)
+    home = open_home()
+    engine = open_engine(home, configuration.load(cwd="/"))
+
+    def agent(name: str, cwd: str) -> Agent:
+        return make(name, configuration.load(cwd=cwd).backends.get(name, {}), home.path)
+
+    try:
+        asyncio.run(drop_all(engine, agent))
+    finally:
+        engine.close()

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import sys
 
-from errands.bootstrap import drop_sessions, run_agent
+from errands.bootstrap import run_agent
+from errands.processes import drop_sessions
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["drop"]:

@@ -6,19 +6,17 @@ Whatever is put on the desk is there for good, so another process can sit down a
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
-import sys
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, nullcontext, suppress
-from datetime import datetime
+from contextlib import asynccontextmanager, nullcontext
 
 from errands.engine import calls
 from errands.engine.asynchronous import AsyncEngine, Line
 from errands.engine.engine import Engine
 from errands.engine.gate import LANE, LOOK, Gate
 from errands.engine.held import Held
+from errands.engine.notes import Notes
 from errands.engine.occasion import occasioned
 from errands.engine.speech import Speech
 from errands.model.action import Prompt
@@ -28,8 +26,6 @@ from errands.model.errors import ErrandsError, StoreError
 from errands.model.fork import PREAMBLE
 from errands.model.run import task_of
 from errands.model.session import (
-    RECENT_TOOLS,
-    USAGE,
     Session,
     chat_prompt,
     is_conversation,
@@ -84,19 +80,14 @@ class RunDesk:
         self._held = Held(engine.home.run(run_id))
         self._gate = Gate(engine.home.path)
         self._one_at_a_time = asyncio.Lock()
-        self._tools: list[str] = []
-        self._usage: dict[str, int] = {}
-        self._events: list[tuple[str, str, datetime]] = []
-        self._is_noted = True
         self._away_for: list[Waiting] = []
-        self._cut_off = self._begun()
         with self._store:
             self._store.add_exchange(run_id, occasioned(engine, self._task, run_id, action.text))
         exchange = self._store.exchange(run_id)
         assert exchange is not None
         self.text = exchange.text
         self.answer = exchange.answer if exchange.failure is None else None
-        self._tools += exchange.tools
+        self._notes = Notes(engine, run_id, exchange.tools)
         self._was_waiting = exchange.waiting is not None
         current = self._store.session(task_id)
         is_mine = current is not None and (self._is_resume or current.run == self._number)
@@ -146,65 +137,11 @@ class RunDesk:
     def note(self, event: Activity) -> None:
         if self._speech is not None:
             self._speech.note(event)
-        if event.kind == "piece":
-            return  # it is part of a text that is still to come
-        match event.kind:
-            case "tool" if event.call_id in self._cut_off:
-                self._cut_off.discard(event.call_id)  # it was noted when it began, and goes on
-                _say(f"[{event.name}] {event.text}".rstrip())
-                return
-            case "tool":
-                self._tools = [*self._tools, "_".join(event.name.split()) or "tool"][-RECENT_TOOLS:]
-                self._count({"tool_calls": 1})
-                _say(f"[{event.name}] {event.text}".rstrip())
-            case "tool_end":
-                if event.failed:
-                    _say(f"[{event.name} failed] {event.text}".rstrip())
-                self._count({})
-            case "usage":
-                used = {name: n for name, n in event.usage.items() if name != "tool_calls"}
-                if not used:
-                    return  # calls are counted when they begin
-                self._count(used)
-            case "text":
-                self._count({})
-
-        if event.kind != "text":
-            self._events.append((event.kind, _told(event), self._engine.clock.now()))
-
-    def _begun(self) -> set[str]:
-        """Name the calls that an earlier process of this run noted, and whose end it did not live to see."""
-        if self._store.run(self.run).attempt <= 1:
-            return set()
-        begun: set[str] = set()
-        for event in self._store.events(self._task.id):
-            if event.run == self._number and event.name in ("tool", "tool_end"):
-                call = str(json.loads(event.detail)["call"])
-                (begun.add if event.name == "tool" else begun.discard)(call)
-        return begun
-
-    def _count(self, usage: Usage) -> None:
-        for name in USAGE:
-            self._usage[name] = self._usage.get(name, 0) + usage.get(name, 0)
-        if self._is_noted:
-            self._is_noted = False
-            asyncio.get_running_loop().call_later(GATHER, self.write_notes)
+        if event.kind != "piece":  # which is part of a text that is still to come
+            self._notes.note(event)
 
     def write_notes(self) -> None:
-        """Write what was noted; what cannot be written now is written the next time."""
-        self._is_noted = True
-        if not self._usage and not self._events:
-            return
-        now, usage = self._engine.clock.now(), self._usage
-        try:
-            with self._store:
-                self._store.note_activity(self.run, usage=usage, tools=self._tools, now=now)
-                for name, told, at in self._events:
-                    self._store.add_event(self._task.id, name, run=self._number, now=at, detail=told)
-            self._usage = {}
-            self._events = []
-        except StoreError as error:
-            _LOG.warning("%s", error)
+        self._notes.write()
 
     # What an agent wants to do.
 
@@ -396,19 +333,6 @@ class RunDesk:
         if self.own is not None and session in (self.own.name, self.session):
             return self._store.session(self._task.id)
         return None if session == self.session else self._store.session_named(session)
-
-
-def _say(line: str) -> None:
-    """Write a line to the log of the run."""
-    with suppress(OSError, ValueError):
-        print(line, file=sys.stderr, flush=True)
-
-
-def _told(event: Activity) -> str:
-    """Write down an activity for its span."""
-    if event.kind == "usage":
-        return json.dumps(dict(event.usage))
-    return json.dumps({"call": event.call_id, "name": event.name, "failed": event.failed})
 
 
 def _traced(call_id: str) -> dict[str, str]:
