@@ -13,7 +13,7 @@ from errands.dialects import projections
 from errands.ports.dialect import Caller, Tool
 from tests.documents import ROOT
 
-from .views import view
+from .views import standing, view
 
 TEXT = (ROOT / "docs" / "dialects.md").read_text()
 STATES = {
@@ -26,6 +26,13 @@ STATES = {
     "cancelled": view("cancelled", "cancelled"),
     "skipped": view("failed", "skipped"),
     "rejected": view("rejected", "cancelled"),
+    "standing: proposed": standing("proposed", "pending", number=0),
+    "standing: active, waits": standing("active", "completed"),
+    "standing: active, runs": standing("active", "running"),
+    "standing: paused": standing("paused", "failed"),
+    "standing: done": standing("done", "completed"),
+    "standing: failed": standing("failed", "failed"),
+    "standing: cancelled": standing("cancelled", "completed"),
 }
 
 

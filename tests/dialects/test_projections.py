@@ -6,12 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from errands.dialects import claude, co, egirl, native, opencode, projections, waking
+from errands.dialects import claude, co, egirl_words, native, opencode, projections, waking
 from errands.model.states import RUN_MOVES
 from errands.model.view import View
 from errands.testing.clock import START
 
-from .views import every_view, view
+from .views import every_view, standing, view
 
 VIEWS = list(every_view())
 LATER = START + timedelta(seconds=75)
@@ -58,6 +58,11 @@ def test_egirl_has_five_words_for_tasks_and_four_for_runs() -> None:
     assert runs == set(projections.EGIRL_RUN)
 
 
+def _called(each: View) -> str:
+    kind = "once" if each.standing is None else f"standing{each.latest.number}"
+    return f"{kind}-{each.task_state}-{each.latest.state}"
+
+
 TABLE = [
     # ours,                             opencode,    co,          egirl,               claude
     (view("proposed", "pending"), "running", "pending", ("proposed", None), "pending"),
@@ -73,11 +78,33 @@ TABLE = [
     (view("cancelled", "cancelled"), "cancelled", "cancelled", (None, "failure"), "cancelled"),
     (view("active", "skipped"), "cancelled", "cancelled", ("active", "skipped"), "cancelled"),
     (view("rejected", "cancelled"), "cancelled", "cancelled", (None, "failure"), "cancelled"),
+    # Standing tasks: what waits for its next run is not over, whatever came of the last one.
+    (standing("proposed", "pending", number=0), "running", "pending", ("proposed", None), "pending"),
+    (standing("rejected", "pending", number=0), "cancelled", "cancelled", (None, None), "cancelled"),
+    (standing("active", "pending", number=0), "running", "pending", ("active", None), "pending"),
+    (standing("active", "pending"), "running", "pending", ("active", None), "pending"),
+    (standing("active", "running"), "running", "running", ("active", "running"), "running"),
+    (standing("active", "running", cause="resume"), "resumed", "running", ("active", "running"), "running"),
+    (standing("active", "completed"), "running", "pending", ("active", "success"), "pending"),
+    (standing("active", "completed", cause="resume"), "running", "pending", ("active", "success"), "pending"),
+    (standing("active", "failed"), "running", "pending", ("active", "failure"), "pending"),
+    (standing("active", "cancelled"), "running", "pending", ("active", "failure"), "pending"),
+    (standing("active", "skipped"), "running", "pending", ("active", "skipped"), "pending"),
+    (standing("paused", "pending", number=0), "running", "pending", ("paused", None), "pending"),
+    (standing("paused", "running"), "running", "running", ("paused", "running"), "running"),
+    (standing("paused", "failed"), "running", "pending", ("paused", "failure"), "pending"),
+    (standing("done", "completed"), "completed", "completed", ("done", "success"), "completed"),
+    (standing("done", "failed"), "completed", "completed", ("done", "failure"), "completed"),
+    (standing("failed", "pending", number=0), "error", "failed", ("failed", None), "error"),
+    (standing("failed", "failed"), "error", "failed", ("failed", "failure"), "error"),
+    (standing("cancelled", "running", stopping=True), "running", "running", (None, "running"), "running"),
+    (standing("cancelled", "completed"), "cancelled", "cancelled", (None, "success"), "cancelled"),
+    (standing("cancelled", "pending", number=0), "cancelled", "cancelled", (None, None), "cancelled"),
 ]
 
 
 @pytest.mark.spec("X1", "X2", "X3", "X4")
-@pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row[0].task_state}-{row[0].latest.state}")
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: _called(row[0]))
 def test_the_table_of_words(row: tuple[View, str, str, tuple[str | None, str | None], str]) -> None:
     ours, in_opencode, in_co, in_egirl, in_claude = row
     assert projections.opencode(ours) == in_opencode
@@ -92,11 +119,24 @@ def test_every_view_can_be_listed_in_every_dialect() -> None:
             native.listed(each, LATER),
             opencode.listed(each),
             claude.listed(each, LATER),
-            egirl.listed(each),
+            egirl_words.listed(each),
             *co.table([each], LATER),
         ):
             assert line
             assert "\n" not in line
+
+
+def test_a_word_says_that_it_is_over_exactly_when_nothing_more_comes_of_it() -> None:
+    for each in VIEWS:
+        if each.standing is not None:
+            over = not each.is_open
+            assert (projections.opencode(each) not in ("running", "resumed")) is over
+            assert (projections.claude(each) not in ("running", "pending")) is over
+            assert (projections.co(each) not in ("running", "pending")) is over
+
+
+def test_every_kind_of_trigger_has_its_word() -> None:
+    assert {egirl_words.kind(each) for each in VIEWS} == set(egirl_words.KINDS)
 
 
 @pytest.mark.spec("A8")

@@ -12,7 +12,7 @@ ASKS = {
     "opencode": [],
     "claude": ["Bash"],
     "co": ["start_background_task"],
-    "egirl": ["task_propose"],
+    "egirl": ["task_add", "task_propose"],
 }
 DESTROYS = {
     "native": ["cancel"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from itertools import product
 from typing import Any
 
@@ -10,7 +11,8 @@ from errands.model.approval import Approval
 from errands.model.record import evolve
 from errands.model.risk.verdict import Reason
 from errands.model.states import RUN_MOVES, TASK_MOVES
-from errands.model.view import AgentView, RunView, View, shown_state
+from errands.model.trigger import Cron, Every, On, described
+from errands.model.view import AgentView, RunView, StandingView, View, shown_state, unrun
 from errands.testing.clock import START
 
 CAUSES = ("submit", "schedule", "event", "manual", "retry", "resume", "restart", "dependency")
@@ -53,8 +55,30 @@ _QUESTION = Approval(
 )
 
 
+TRIGGERS = (
+    Every(span=timedelta(minutes=30), anchor=START),
+    Cron(line="0 9 * * 1-5", zone="UTC"),
+    On(source="file", subject="src/**/*.py"),
+)
+
+
 def every_view() -> Iterator[View]:
-    """Give more than can be reached: every state of a task with every state of a run."""
+    """Give more than can be reached: every state of a task with every state of a run, once and standing."""
+    yield from _once()
+    for task, run, number, kind, trigger in product(TASK_MOVES, RUN_MOVES, (0, 1), KINDS, TRIGGERS):
+        if number or run == "pending":
+            yield standing(task, run, kind=kind, number=number, trigger=trigger)
+
+
+def standing(task: Any, run: Any, *, number: int = 1, trigger: Any = TRIGGERS[0], **more: Any) -> View:
+    """A task that runs again and again; with the number 0 it has not run yet."""
+    made = view(task, run, **{"cause": "schedule", "asked": task == "proposed", **more})
+    seen = StandingView(trigger=trigger, rule=described(trigger), next_at=START, last_at=None, runs=number)
+    latest = made.latest if number else unrun(made.id, START)
+    return evolve(made, state=task, standing=seen, latest=latest, runs=number)
+
+
+def _once() -> Iterator[View]:
     for task, run, cause, kind, stopping, asked in product(
         TASK_MOVES, RUN_MOVES, CAUSES, KINDS, (False, True), (False, True)
     ):

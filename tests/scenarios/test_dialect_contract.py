@@ -114,6 +114,8 @@ class TestEgirl(DialectContract):
         "task_add": {"name": "x", "description": "x", "prompt": "hello", "kind": "oneshot"},
         "task_propose": {"name": "x", "description": "x", "prompt": "hello", "kind": "oneshot"},
         "task_list": {},
+        "task_pause": {"task_id": ID},
+        "task_resume": {"task_id": ID},
         "task_cancel": {"task_id": ID},
         "task_run_now": {"task_id": ID},
     }

@@ -1,4 +1,4 @@
-"""The dialect of egirl: every tool, parameter, default, word and error of what the engine can do."""
+"""The dialect of egirl: every tool, word and error of tasks that run once."""
 
 from __future__ import annotations
 
@@ -18,10 +18,6 @@ NEW = {
     "prompt": "`echo marmalade`",
     "kind": "oneshot",
 }
-UNSUPPORTED = (
-    "Scheduled tasks are not supported; use kind 'oneshot' without interval and max_runs: "
-    "it runs once, at once, and task_run_now runs it again."
-)
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -108,16 +104,33 @@ async def test_notify_refuses_other_words(egirl: Speaker) -> None:
 
 async def test_kind_refuses_other_words(egirl: Speaker) -> None:
     said = await egirl.refused("task_add", **{**NEW, "kind": "daily"})
-    assert said == "Invalid arguments for task_add: kind must be one of: scheduled, oneshot"
+    assert said == "Invalid arguments for task_add: kind must be one of: scheduled, event, oneshot"
 
 
 @pytest.mark.trap(41)
 @pytest.mark.parametrize("tool", ["task_add", "task_propose"])
 @pytest.mark.parametrize(
-    "more", [{"kind": "scheduled", "interval": "30m"}, {"interval": "30m"}, {"max_runs": 30}]
+    ("more", "said"),
+    [
+        (
+            {"interval": "30m"},
+            "interval is for the kind 'scheduled', and this is 'oneshot'; change one of them.",
+        ),
+        (
+            {"cron": "0 9 * * *"},
+            "cron is for the kind 'scheduled', and this is 'oneshot'; change one of them.",
+        ),
+        (
+            {"event_source": "file"},
+            "event_source is for the kind 'event', and this is 'oneshot'; change one of them.",
+        ),
+        ({"max_runs": 30}, "A oneshot task runs once; leave out max_runs, or say kind 'scheduled'."),
+    ],
 )
-async def test_what_the_engine_cannot_do_is_refused(egirl: Speaker, tool: str, more: dict[str, Any]) -> None:
-    assert await egirl.refused(tool, **{**NEW, **more}) == UNSUPPORTED
+async def test_what_has_no_meaning_for_one_run_is_refused(
+    egirl: Speaker, tool: str, more: dict[str, Any], said: str
+) -> None:
+    assert await egirl.refused(tool, **{**NEW, **more}) == said
     assert await egirl.count() == 0
 
 
@@ -257,6 +270,16 @@ async def test_task_run_now_does_not_approve(egirl: Speaker) -> None:
     assert (await egirl.task()).state == "proposed"
 
 
-@pytest.mark.parametrize("tool", ["task_cancel", "task_run_now"])
+# task_pause, task_resume
+
+
+@pytest.mark.parametrize("tool", ["task_pause", "task_resume"])
+async def test_what_runs_once_is_neither_paused_nor_resumed(egirl: Speaker, tool: str) -> None:
+    found = await add(egirl, prompt="`sleep 60`")
+    said = await egirl.refused(tool, task_id=found)
+    assert said == f"Task {found} runs once, so you cannot {tool[5:]} it; task_cancel ends it."
+
+
+@pytest.mark.parametrize("tool", ["task_pause", "task_resume", "task_cancel", "task_run_now"])
 async def test_task_not_found(egirl: Speaker, tool: str) -> None:
     assert await egirl.refused(tool, task_id="nobody-222222") == "Task not found: nobody-222222"

@@ -23,6 +23,7 @@ _TYPES: dict[str, tuple[Any, str]] = {
     "integer": ((int, float), "a whole number"),
     "number": ((int, float), "a number"),
     "array": ((list, tuple), "a list of strings"),
+    "object": ((dict,), "an object whose values are strings"),
 }
 
 
@@ -51,6 +52,10 @@ def number(description: str = "", **more: Any) -> dict[str, Any]:
 
 def texts(description: str = "") -> dict[str, Any]:
     return _property("array", description, items={"type": "string"}, maxItems=1000)
+
+
+def settings(description: str = "") -> dict[str, Any]:
+    return _property("object", description, additionalProperties={"type": "string"}, maxProperties=100)
 
 
 def milliseconds(description: str, *, default: int) -> dict[str, Any]:
@@ -93,6 +98,13 @@ def _checked(name: str, value: Any, wanted: Mapping[str, Any]) -> Any:
         if len(value) > wanted["maxItems"] or not all(isinstance(each, str) for each in value):
             raise BadValue(f"{name} must be {spoken}")
         return tuple(value)
+    if kind == "object":
+        words = [*value, *value.values()]
+        if len(value) > wanted["maxProperties"] or not all(isinstance(each, str) for each in words):
+            raise BadValue(f"{name} must be {spoken}")
+        if any(len(each) > LONGEST for each in words) or not all(map(_is_whole, words)):
+            raise BadValue(f"{name} must be {spoken} in UTF-8, of {LONGEST:,} characters at most")
+        return dict(value)
     longest = wanted.get("maxLength")
     if longest is not None and len(value) > longest:
         raise BadValue(

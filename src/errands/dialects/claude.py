@@ -129,12 +129,12 @@ class Claude(Spoken):
 
     async def KillShell(self, visit: Visit, *, shell_id: str) -> Reply:  # noqa: N802
         view = await visit.find(shell_id)
-        if not view.is_live:
+        if not view.is_open:
             why = f"Task is not running (status: {claude(view)})"
             facts = {"success": False, "task_id": view.id, "status": claude(view), "error": why}
             return _reply(view, [why], facts, failed=True)
         (view,) = await visit.cancelled(view)
-        facts = {"success": not view.is_live, "task_id": view.id, "status": claude(view)}
+        facts = {"success": not view.is_open, "task_id": view.id, "status": claude(view)}
         return _reply(view, [f"Task ID: {view.id}", f"Status: {claude(view).capitalize()}"], facts)
 
     async def tasks(self, visit: Visit, *, status: str | None = None, type: str | None = None) -> Reply:

@@ -117,11 +117,11 @@ class Co(Spoken):
 
     async def cancel_background_task(self, visit: Visit, *, task_id: str) -> Reply:
         view = await visit.find(task_id)
-        if not view.is_live:
+        if not view.is_open:
             why = f"Task {view.id} is not running (status: {co(view)})."
             return _reply([view], [why], failed=True, task_id=view.id, status=co(view))
         (view,) = await visit.cancelled(view)
-        done = f"Task {view.id} {co(view)}." if not view.is_live else f"Cancelling task {view.id}..."
+        done = f"Task {view.id} {co(view)}." if not view.is_open else f"Cancelling task {view.id}..."
         return _reply([view], [done], task_id=view.id, status=co(view))
 
     async def list_background_tasks(self, visit: Visit, *, status_filter: str | None = None) -> Reply:

@@ -11,7 +11,7 @@ from errands.dialects.visit import SHOWN
 from errands.dialects.waking import approval, told, wake
 from errands.model.duration import spoken as spoken_duration
 from errands.model.sanitise import visible
-from errands.model.states import ENDED, OPEN
+from errands.model.states import ENDED, OPEN, STANDING
 from errands.model.view import as_json
 from errands.ports.dialect import Reply, Tool
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from errands.model.view import View
 
 LISTED = 50  # tasks in one list
-_STATES = (*OPEN, "resumed", *ENDED)
+_STATES = (*OPEN, *STANDING, *ENDED, "done")
 _ID = "id of the task, as `run`, `ask` or `list` gave it"
 _WAIT = "milliseconds to wait for its end"
 
@@ -175,7 +175,7 @@ class Native(Spoken):
 
     async def cancel(self, visit: Visit, *, id: str) -> Reply:
         view = await visit.find(id)
-        if not view.is_live:
+        if not view.is_open:
             return _reply(view, [f"Task {view.id} is {view.state} already."])
         (view,) = await visit.cancelled(view)
         return _reply(view, [f"Task {view.id} is {view.state}."])
@@ -213,6 +213,9 @@ def listed(view: View, now: datetime) -> str:
     if took is None and run.started_at is not None and view.is_live:
         took = (now - run.started_at).total_seconds()
     words = [view.id, view.marks, view.state]
+    if view.standing is not None:
+        words.append(f"[{phrase(view.standing.rule, 80)}]")
+        words.append(f"last run: {run.state}" if run.number else "")
     if took is not None:
         words.append(spoken_duration(timedelta(seconds=took)))
     if run.exit_code:
@@ -231,10 +234,12 @@ def _more(visit: Visit, view: View) -> list[str]:
 
 def _facts(view: View) -> dict[str, Any]:
     """What programs may rely on, with the names that `--json` has for them."""
-    names = (
+    names: tuple[str, ...] = (
         "id", "kind", "state", "description", "created_at", "started_at", "completed_at", "exit_code",
         "duration", "truncated", "output_file",
     )  # fmt: skip
+    if view.standing is not None:
+        names = (*names, "schedule", "next_run_at", "run_count", "run_state")
     flat = as_json(view)
     flat["description"] = phrase(view.description)
     return {name: flat[name] for name in names if flat[name] not in (None, "")}

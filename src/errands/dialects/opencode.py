@@ -171,7 +171,7 @@ class OpenCode(Spoken):
         if (task_id is None) == (batch_id is None):
             return self.refused("Invalid arguments for background_cancel: give task_id or batch_id", {})
         found = await visit.own(batch=batch_id) if task_id is None else [await visit.find(task_id)]
-        live = [view for view in found if view.is_live]
+        live = [view for view in found if view.is_open]
         if not live:
             if task_id is None:
                 return self.refused(NOTHING, {})
@@ -191,8 +191,8 @@ class OpenCode(Spoken):
             cleared = await visit.engine.clear((await visit.find(task_id)).id)
             return Reply(text=f"Cleared: {_some(cleared)}", tasks=tuple(cleared))
         views = await visit.own(batch=batch_id)
-        kept = [view.id for view in views if view.is_live]
-        cleared = await visit.engine.clear(*(view.id for view in views if not view.is_live))
+        kept = [view.id for view in views if view.is_open]
+        cleared = await visit.engine.clear(*(view.id for view in views if not view.is_open))
         if not views:
             return Reply(text=NOTHING)
         lines = [f"Cleared: {_some(cleared)}" if cleared else "Nothing was finished."]
@@ -238,10 +238,11 @@ def _about(view: View) -> list[str]:
     lines = [f"Description: {phrase(view.description)}"]
     if view.agent is not None:
         lines.append(f"Agent: {view.agent.name}")
+    if view.standing is not None:
+        lines.append(f"Schedule: {phrase(view.standing.rule)}")
     if view.batch is not None:
         lines.append(f"Batch ID: {phrase(view.batch)}")
-    waits = " (awaiting approval)" if view.state == "proposed" else ""
-    return [*lines, f"Status: {opencode(view)}{waits}"]
+    return [*lines, f"Status: {opencode(view)}{_waits(view)}"]
 
 
 def _times(visit: Visit, view: View) -> list[str]:
@@ -267,5 +268,13 @@ def _times(visit: Visit, view: View) -> list[str]:
 
 def listed(view: View) -> str:
     """Write a line of the list."""
-    waits = " (awaiting approval)" if view.state == "proposed" else ""
-    return f"{_name(view)} - {opencode(view)}{waits} - {phrase(view.description, 80)}"
+    return f"{_name(view)} - {opencode(view)}{_waits(view)} - {phrase(view.description, 80)}"
+
+
+def _waits(view: View) -> str:
+    """Say what keeps a task that counts as running from it."""
+    if view.state == "proposed":
+        return " (awaiting approval)"
+    if view.standing is None or view.is_live or not view.is_open:
+        return ""
+    return " (paused)" if view.state == "paused" else " (awaiting its next run)"

@@ -34,6 +34,15 @@ ICONS: dict[ClaudeStatus, str] = {
     "pending": "○",
 }
 
+_STANDING: dict[TaskState, RunState] = {
+    "proposed": "pending",
+    "rejected": "cancelled",
+    "active": "pending",
+    "paused": "pending",
+    "done": "completed",
+    "failed": "failed",
+    "cancelled": "cancelled",
+}
 _ENDED: dict[RunState, OpenCodeStatus] = {
     "completed": "completed",
     "failed": "error",
@@ -75,16 +84,27 @@ _EGIRL_RUN: dict[RunState, EgirlRunStatus | None] = {
 }
 
 
+def phase(view: View) -> RunState:
+    """How far a task has come, in the words of a run.
+
+    A standing task that waits for its next run, or is paused, is as pending as one in a queue; it ends when
+    its trigger does, whatever its latest run came to.
+    """
+    if view.task_state == "proposed":
+        return "pending"
+    return view.latest.state if view.standing is None or view.is_live else _STANDING[view.task_state]
+
+
 def opencode(view: View) -> OpenCodeStatus:
-    """A task that waits, in the queue or for approval, counts as running."""
-    run = view.latest
-    if run.state in ("pending", "running"):
-        return "resumed" if run.cause == "resume" else "running"
-    return _ENDED[run.state]
+    """A task that waits, in the queue, for approval or for its next run, counts as running."""
+    state = phase(view)
+    if state in ("pending", "running"):
+        return "resumed" if view.is_resumed else "running"
+    return _ENDED[state]
 
 
 def claude(view: View) -> ClaudeStatus:
-    return "pending" if view.task_state == "proposed" else _CLAUDE[view.latest.state]
+    return _CLAUDE[phase(view)]
 
 
 def claude_type(view: View) -> ClaudeType:
@@ -92,7 +112,7 @@ def claude_type(view: View) -> ClaudeType:
 
 
 def co(view: View) -> CoStatus:
-    return "pending" if view.task_state == "proposed" else _CO[view.latest.state]
+    return _CO[phase(view)]
 
 
 def egirl(view: View) -> EgirlStatus | None:

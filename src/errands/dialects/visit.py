@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 SHOWN = 30_000  # bytes of a task's output that one reply has room for
 ENDS_WITHIN = 10.0  # seconds in which a cancelled task is gone, its grace included
 _MOMENT, _LOOKS = 0.005, 20  # seconds between looks at a task that is about to start, and how many
+_GLANCE = 0.1  # seconds between looks at a run of a standing task, whose end nobody rings for
 _MOST = 1000  # tasks of one session that are looked through
 _LONGEST_NAME = 80
 
@@ -130,15 +131,27 @@ class Visit:
         return view
 
     async def ended(self, view: View, milliseconds: float) -> View:
-        """Wait until a task ends or the time has passed; a session that gets the end so need not be told."""
-        is_told = view.owner == self.caller.session
+        """Wait until a task ends or the time has passed; a session that gets the end so need not be told.
+
+        Of a standing task the run is meant that is under way, if one is.
+        """
+        is_told, run = view.owner == self.caller.session and view.latest.number > 0, view.latest.id
         if is_told and view.is_live:
-            await self.engine.expect(view.latest.id)
-        view = await self.engine.wait(view.id, timeout=milliseconds / 1000)
-        if is_told and view.is_live:
-            await self.engine.give_up_waiting(view.latest.id)
+            await self.engine.expect(run)
+        view = await self._over(view, milliseconds / 1000)
+        if is_told and (view.is_live or view.latest.id != run):
+            await self.engine.give_up_waiting(run)
         elif is_told:
-            await self.engine.acknowledge(view.latest.id, reader=self.caller.door)
+            await self.engine.acknowledge(run, reader=self.caller.door)
+        return view
+
+    async def _over(self, view: View, seconds: float) -> View:
+        if view.standing is None:
+            return await self.engine.wait(view.id, timeout=seconds)
+        run, deadline = view.latest.id, time.monotonic() + seconds
+        while view.is_live and view.latest.id == run and time.monotonic() < deadline:
+            await asyncio.sleep(min(_GLANCE, max(0.0, deadline - time.monotonic())))
+            (view,) = await self.engine.list(ids=(view.id,))
         return view
 
     async def cancelled(self, *views: View) -> list[View]:
@@ -153,6 +166,8 @@ class Visit:
 
     async def result(self, view: View, *, longest: int = SHOWN) -> Shown:
         """Give what a task has to show: an agent's answer, or else what was printed, fenced and bounded."""
+        if not view.latest.number:
+            return Shown(text="")  # its trigger has not been heard yet
         await self.engine.mark_retrieved(view)
         answer = None if view.agent is None or view.is_live else view.agent.answer
         if answer:
@@ -186,6 +201,8 @@ class Visit:
 
     async def last_lines(self, view: View, count: int) -> Shown:
         """Give the last lines that a task printed."""
+        if not view.latest.number:
+            return Shown(text="")
         await self.engine.mark_retrieved(view)
         tail = await self.engine.tail(view.id, count)
         clean = await self.engine.masked(view.id, visible(tail.content))

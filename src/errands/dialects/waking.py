@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from errands.model.view import View
     from errands.ports.dialect import Caller
 
+_WHEN = {"on_failure": "if it fails", "on_change": "if its result changes"}
+
 
 def is_woken(caller: Caller) -> bool:
     return caller.wake == "session" and caller.session is not None
@@ -28,18 +30,21 @@ def advice(caller: Caller, ask_with: str) -> str:
 
 def wake(view: View, caller: Caller, ask_with: str) -> str:
     """Say in a few words how the end of this task will be told; all but `session` say what to ask with."""
-    is_quiet = view.notify == "never"
-    if is_woken(caller) and not is_quiet:
-        return "session" if view.notify != "on_failure" else f"session if it fails; ask with {ask_with}"
-    if caller.wake.startswith("channel ") and not is_quiet:
-        return f"{caller.wake}; ask with {ask_with}"
-    return f"none; ask with {ask_with}"
+    way = "session" if is_woken(caller) else caller.wake if caller.wake.startswith("channel ") else "none"
+    if view.notify == "never" or way == "none":
+        return f"none; ask with {ask_with}"
+    if view.notify != "always":
+        return f"{way} {_WHEN[view.notify]}; ask with {ask_with}"
+    return way if way == "session" else f"{way}; ask with {ask_with}"
 
 
 def told(view: View, caller: Caller, ask_with: str) -> str:
     """Say the same in a line of a reply."""
     said = f"wake: {wake(view, caller, ask_with)}"
-    return f"{said}. You will be told when it ends; do not poll." if said == "wake: session" else f"{said}."
+    if said != "wake: session":
+        return f"{said}."
+    end = "it ends" if view.standing is None else "a run of it ends"
+    return f"{said}. You will be told when {end}; do not poll."
 
 
 def approval(view: View) -> str:

@@ -117,9 +117,9 @@ class AsyncEngine:
     async def restart(self, task_id: str) -> View:
         return self.engine.restart(task_id)
 
-    async def pause(self, task_id: str) -> View:
+    async def pause(self, task_id: str, *, by: str | None = None) -> View:
         """Make the trigger of a standing task deaf."""
-        return self.engine.schedules.pause(task_id)
+        return self.engine.schedules.pause(task_id, by=by)
 
     async def unpause(self, task_id: str) -> View:
         return self.engine.schedules.unpause(task_id)

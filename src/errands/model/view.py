@@ -9,7 +9,7 @@ from __future__ import annotations
 from errands.model.action import Prompt
 from errands.model.plain import utf8
 from errands.model.record import fields, record
-from errands.model.states import LIVE
+from errands.model.states import LIVE, STANDING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from errands.model.run import Run
     from errands.model.states import RunState, TaskState
     from errands.model.task import Task
+    from errands.model.trigger import Standing
 
 
 @record
@@ -78,6 +79,7 @@ class StandingView:
     One that waits for events has a `health`, when its source was last looked at, and when something happened.
     """
 
+    trigger: Standing
     rule: str
     next_at: datetime | None
     last_at: datetime | None
@@ -145,6 +147,11 @@ class View:
     @property
     def is_live(self) -> bool:
         return self.latest.state in LIVE and self.latest.number > 0
+
+    @property
+    def is_open(self) -> bool:
+        """Tell whether it can be ended: a run of it lives, or its trigger may still bring one."""
+        return self.is_live or (self.standing is not None and self.task_state in ("proposed", *STANDING))
 
     @property
     def is_cancelling(self) -> bool:

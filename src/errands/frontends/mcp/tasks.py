@@ -13,6 +13,7 @@ from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value
 from mcp_types import HEADER_MISMATCH, INTERNAL_ERROR, RequestParams
 from pydantic import BaseModel, ConfigDict, Field
 
+from errands.dialects.projections import phase
 from errands.frontends.mcp import asking
 from errands.frontends.mcp.call import Call
 from errands.frontends.mcp.calls import Calls
@@ -105,7 +106,7 @@ class Tasks:
 
     def _of_view(self, view: View, client: Client) -> dict[str, Any]:
         question = self._door.engine.engine.store.question(view.id)
-        state = _STATES.get(view.latest.state, "working")
+        state = _STATES.get(phase(view), "working")
         if view.state == "rejected":
             state = "cancelled"
         if state == "working" and question is not None and self._door.may_answer(client):

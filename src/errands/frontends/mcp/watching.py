@@ -126,7 +126,7 @@ class Watching:
 
         async def tell() -> None:
             changes = _Watched(self._door, caller, [params.uri], False).changes(False)
-            while not task_id or self._door.find(caller, task_id).is_live:
+            while not task_id or self._door.find(caller, task_id).is_open:
                 await anext(changes)
                 await session.send_resource_updated(params.uri)
 

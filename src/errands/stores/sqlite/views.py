@@ -366,6 +366,7 @@ def _standing_view(state: str, *columns: Any) -> StandingView:
     health, _, checked_at = (watch or "").partition(" ")
     trigger = standing_from(text)
     return StandingView(
+        trigger=trigger,
         rule=described(trigger),
         next_at=maybe_moment(next_at) if state == "active" else None,
         last_at=maybe_moment(last_at),
