@@ -208,9 +208,9 @@ async def test_a_person_goes_first_on_a_shared_model(
     engine: TestEngine, project: Project, home: Home
 ) -> None:
     with Gate(home.path):
-        task = await engine.ask("`./deed a`", cwd=project.path, lane="local", timeout=1)
+        task = await engine.ask("`./deed a`", cwd=project.path, lane="local", timeout=3)
         await until(lambda: waiting(engine, task.id) == "turn")
-        await asyncio.sleep(1.5)
+        await asyncio.sleep(3.5)
         assert project.deeds() == []
         assert (await engine.get(task.id)).state == "running"
     assert (await engine.wait(task.id, timeout=WITHIN)).state == "completed"
