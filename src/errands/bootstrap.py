@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from errands.engine.connected import Connected
     from errands.engine.loops import Loops
     from errands.frontends.install.installation import Installation
+    from errands.frontends.install.system import ServiceInstallation
     from errands.model.approval import Consent
     from errands.model.notice import Address
     from errands.ports.output import OutputPort
@@ -309,6 +310,13 @@ def installation(
     from errands.frontends.install.installation import Installation
 
     return Installation(client, environ=environ, project=project, dialect=dialect)
+
+
+def service(home: Home, *, environ: Mapping[str, str]) -> ServiceInstallation:
+    """Make what has the system start the daemon of a home, and takes that back."""
+    from errands.frontends.install.system import ServiceInstallation
+
+    return ServiceInstallation(home.path, environ=environ)
 
 
 def connect(

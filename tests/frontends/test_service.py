@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from errands.frontends.service import LABEL, UNIT, Service, complaints, install, service_for, uninstall
+from errands.frontends.service import LABEL, UNIT, Service, complaints, disable, disabled, enable, service_for
 from errands.model.errors import BadValue, ErrandsError
 
 
@@ -78,8 +78,15 @@ def test_what_no_unit_can_hold_is_refused(environ: dict[str, str], tmp_path: Pat
         service_for("/h\nExecStart=evil", environ, platform="linux", booted=str(tmp_path))
 
 
-def test_installing_writes_the_file_and_has_it_used(systemd: Service, told: Path) -> None:
-    done = install(systemd)
+def written(service: Service) -> Service:
+    path = Path(service.path)
+    path.parent.mkdir(parents=True)
+    path.write_text(service.text)
+    return service
+
+
+def test_the_system_is_told_to_use_it(systemd: Service, told: Path) -> None:
+    done = enable(written(systemd))
 
     assert systemd.is_written
     assert told.read_text().splitlines() == [
@@ -94,22 +101,35 @@ def test_who_may_not_stay_is_told_to_ask(
     systemd: Service, told: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LINGER", "1")
-    assert "an administrator has to say: loginctl enable-linger ada" in install(systemd)[-1]
+    assert "an administrator has to say: loginctl enable-linger ada" in enable(systemd)[-1]
     monkeypatch.setenv("ENABLE", "1")
     with pytest.raises(ErrandsError, match="systemctl --user enable"):
-        install(systemd)
+        enable(systemd)
 
 
-def test_taking_it_back_leaves_nothing(systemd: Service, told: Path) -> None:
-    install(systemd)
-    assert uninstall(systemd)[0].startswith("removed")
-    assert not os.path.exists(systemd.path)
-    assert uninstall(systemd) == ["there is no service; nothing to do"]
+def test_the_system_is_told_to_forget_it(systemd: Service, told: Path) -> None:
+    disable(systemd)
+    disabled(systemd)
+    assert told.read_text().splitlines() == [
+        f"systemctl --user disable {UNIT}",
+        "systemctl --user daemon-reload",
+    ]
 
 
-def test_every_reason_why_nobody_wakes_the_daemon_is_named(
-    systemd: Service, told: Path, tmp_path: Path
-) -> None:
+def test_launchd_is_told_the_same(environ: dict[str, str], told: Path) -> None:
+    service = service_for("/Users/ada/state", environ, python="/usr/bin/python3", platform="darwin")
+    enable(service)
+    disable(service)
+    disabled(service)
+    domain = f"gui/{os.getuid()}"
+    assert told.read_text().splitlines() == [
+        f"launchctl bootout {domain}/{LABEL}",
+        f"launchctl bootstrap {domain} {service.path}",
+        f"launchctl bootout {domain}/{LABEL}",
+    ]
+
+
+def test_every_reason_why_nobody_wakes_the_daemon_is_named(systemd: Service, tmp_path: Path) -> None:
     linger = tmp_path / "linger"
     linger.mkdir()
 
@@ -117,7 +137,7 @@ def test_every_reason_why_nobody_wakes_the_daemon_is_named(
         return list(complaints(systemd, linger=str(linger)))
 
     assert said() == ["nothing starts the daemon after a reboot"]
-    install(systemd)
+    written(systemd)
     assert said() == [f"{systemd.path} is there, but not enabled"]
     wants = Path(systemd.path).parent / "default.target.wants"
     wants.mkdir()

@@ -25,6 +25,7 @@ UNIT = "errands.service"
 LABEL = "errands.daemon"
 LINGER = "/var/lib/systemd/linger"
 BOOTED = "/run/systemd/system"
+PLATFORM = sys.platform
 
 
 @record
@@ -51,16 +52,16 @@ def service_for(
     environ: Mapping[str, str] = os.environ,
     *,
     python: str = sys.executable,
-    platform: str = sys.platform,
-    booted: str = BOOTED,
+    platform: str | None = None,
+    booted: str | None = None,
 ) -> Service:
     """Make the service of a home for this system; one that knows neither systemd nor launchd is refused."""
     account = environ.get("USER") or environ.get("LOGNAME") or _account()
     person = environ.get("HOME") or os.path.expanduser("~")
-    if platform == "darwin":
+    if (platform or PLATFORM) == "darwin":
         path = f"{person}/Library/LaunchAgents/{LABEL}.plist"
         return Service(kind="launchd", path=path, text=_plist(home, python, environ), account=account)
-    if not os.path.isdir(booted):
+    if not os.path.isdir(booted or BOOTED):
         raise BadValue(
             "this system runs neither systemd nor launchd; have whatever starts your programs run "
             f"`{python} -m errands daemon run` with ERRANDS_HOME={home}"
@@ -71,45 +72,57 @@ def service_for(
     return Service(kind="systemd", path=path, text=_unit(home, python, environ), account=account)
 
 
-def install(service: Service) -> list[str]:
-    """Write the file and have the system use it; give what was done, and what a person still has to do."""
-    os.makedirs(os.path.dirname(service.path), exist_ok=True)
-    with open(f"{service.path}.new", "w", encoding="utf-8") as file:
-        file.write(service.text)
-    os.replace(f"{service.path}.new", service.path)
-    done = [f"wrote {service.path}"]
+def enabling(service: Service) -> list[tuple[str, ...]]:
+    """Name the commands that have the system use a file that is written."""
     if service.kind == "launchd":
-        _run("launchctl", "bootout", f"gui/{os.getuid()}/{LABEL}", is_vital=False)
-        _run("launchctl", "bootstrap", f"gui/{os.getuid()}", service.path)
-        return [*done, "launchd starts the daemon whenever you log in"]
-    _run("systemctl", "--user", "daemon-reload")
-    _run("systemctl", "--user", "enable", "--now", UNIT)
-    done.append("systemd starts the daemon whenever you log in")
-    if _run("loginctl", "enable-linger", service.account, is_vital=False):
-        done.append("it also starts with the machine, and stays when you log out")
-    else:
-        done.append(
-            "for a start with the machine an administrator has to say: "
-            f"loginctl enable-linger {service.account}"
-        )
-    return done
+        domain = f"gui/{os.getuid()}"
+        return [
+            ("launchctl", "bootout", f"{domain}/{LABEL}"),
+            ("launchctl", "bootstrap", domain, service.path),
+        ]
+    return [
+        ("systemctl", "--user", "daemon-reload"),
+        ("systemctl", "--user", "enable", "--now", UNIT),
+        ("loginctl", "enable-linger", service.account),
+    ]
 
 
-def uninstall(service: Service) -> list[str]:
-    """Take the file back; the daemon that runs now goes on until it is stopped."""
-    if not os.path.exists(service.path):
-        return ["there is no service; nothing to do"]
+def disabling(service: Service) -> list[tuple[str, ...]]:
+    """Name the command that has the system use a file no longer, before it is removed."""
     if service.kind == "launchd":
-        _run("launchctl", "bootout", f"gui/{os.getuid()}/{LABEL}", is_vital=False)
-    else:
-        _run("systemctl", "--user", "disable", UNIT, is_vital=False)
-    os.unlink(service.path)
+        return [("launchctl", "bootout", f"gui/{os.getuid()}/{LABEL}")]
+    return [("systemctl", "--user", "disable", UNIT)]
+
+
+def enable(service: Service) -> list[str]:
+    """Have the system use the file; give what it does from now on, and what a person still has to do."""
+    first, *rest = enabling(service)
+    if service.kind == "launchd":
+        _run(*first, is_vital=False)  # which is there only if it was used before
+        _run(*rest[0])
+        return ["launchd starts the daemon whenever you log in"]
+    lingering = rest.pop()
+    for words in (first, *rest):
+        _run(*words)
+    done = ["systemd starts the daemon whenever you log in"]
+    if _run(*lingering, is_vital=False):
+        return [*done, "it also starts with the machine, and stays when you log out"]
+    return [*done, f"for a start with the machine an administrator has to say: {' '.join(lingering)}"]
+
+
+def disable(service: Service) -> None:
+    """Have the system use the file no longer; the daemon that runs now goes on until it is stopped."""
+    for words in disabling(service):
+        _run(*words, is_vital=False)
+
+
+def disabled(service: Service) -> None:
+    """Have the system notice that the file is gone."""
     if service.kind == "systemd":
         _run("systemctl", "--user", "daemon-reload", is_vital=False)
-    return [f"removed {service.path}; nothing starts the daemon after a reboot any more"]
 
 
-def complaints(service: Service, *, linger: str = LINGER) -> Iterator[str]:
+def complaints(service: Service, *, linger: str | None = None) -> Iterator[str]:
     """Say what keeps the daemon from being there after a reboot or a logout."""
     if not os.path.exists(service.path):
         yield "nothing starts the daemon after a reboot"
@@ -119,7 +132,7 @@ def complaints(service: Service, *, linger: str = LINGER) -> Iterator[str]:
         wanted = f"{os.path.dirname(service.path)}/default.target.wants/{UNIT}"
         if not os.path.lexists(wanted):
             yield f"{service.path} is there, but not enabled"
-        elif not os.path.exists(f"{linger}/{service.account}"):
+        elif not os.path.exists(f"{linger or LINGER}/{service.account}"):
             yield f"the daemon ends when {service.account} logs out, and starts with the next login"
 
 

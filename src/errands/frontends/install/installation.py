@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 
 from errands.frontends.install import plan
 from errands.frontends.install.clients import Place, named
 from errands.frontends.install.plan import Change, Memory
-from errands.model.errors import BadValue
 
 
 class Installation:
@@ -22,15 +20,6 @@ class Installation:
         self._memory = Memory(place.config("errands", "installed.json"))
         self._changes: Sequence[Change] = ()
         self._removing = False
-
-    @property
-    def title(self) -> str:
-        return self._client.title
-
-    @property
-    def told(self) -> str:
-        """How an agent in this client learns of the end of a task."""
-        return self._client.told
 
     @property
     def missing(self) -> str:
@@ -50,23 +39,20 @@ class Installation:
         self._changes = make(self._targets, self._memory)
         return [(each.path, each.diff()) for each in self._changes if each.is_one]
 
-    def carry_out(self) -> None:
-        """Write what was planned."""
+    def steps(self) -> list[str]:
+        """Name the commands that are run besides: a client reads its files by itself."""
+        return []
+
+    def carry_out(self) -> list[str]:
+        """Write what was planned; give what holds from now on."""
         changes = [each for each in self._changes if each.is_one]
         if self._removing:
             plan.carry_out(changes)
             self._memory.forget(self._changes)
-            return
-        denied = [each.path for each in changes if not _can_write(each.path)]
-        if denied:
-            raise BadValue(f"nothing was written: there is no right to write {', '.join(denied)}")
+            return [f"Errands is no part of {self._client.title} any more."]
+        plan.check_rights(changes)
         # What has to be undone is known before it is done.
         self._memory.keep(self._changes)
         plan.carry_out(changes)
-
-
-def _can_write(path: str) -> bool:
-    folder = os.path.dirname(path)
-    while folder and not os.path.exists(folder):
-        folder = os.path.dirname(folder)
-    return os.access(folder, os.W_OK) and (not os.path.exists(path) or os.access(path, os.W_OK))
+        title, told = self._client.title, self._client.told
+        return [f"Errands is part of {title} from its next start on; {told}."]

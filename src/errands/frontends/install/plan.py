@@ -92,6 +92,13 @@ def carry_out(changes: Sequence[Change]) -> None:
             _write(change.path, change.after)
 
 
+def check_rights(changes: Sequence[Change]) -> None:
+    """Refuse changes of which one could not be written, before any is."""
+    denied = [each.path for each in changes if not _can_write(each.path)]
+    if denied:
+        raise BadValue(f"nothing was written: there is no right to write {', '.join(denied)}")
+
+
 class Memory:
     """What is remembered of installations, in one file of ours."""
 
@@ -157,6 +164,13 @@ def _write(path: str, text: str) -> None:
     except BaseException:
         os.unlink(draft)
         raise
+
+
+def _can_write(path: str) -> bool:
+    folder = os.path.dirname(path)
+    while folder and not os.path.exists(folder):
+        folder = os.path.dirname(folder)
+    return os.access(folder, os.W_OK) and (not os.path.exists(path) or os.access(path, os.W_OK))
 
 
 def _usual_rights() -> int:

@@ -1,10 +1,13 @@
-"""install: Errands as tools of the program that an agent works in; uninstall: out of it again."""
+"""install: Errands as tools of the program that an agent works in, or the daemon as a service of the system;
+uninstall: out of it again.
+"""
 
 from __future__ import annotations
 
 from errands.frontends.cli.asking import answered, visible
 from errands.frontends.cli.door import is_person
 from errands.frontends.cli.options import Operand, Option, Usage, Verb
+from errands.text import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +16,7 @@ if TYPE_CHECKING:
     from errands.text import Colour
 
 CLIENTS = ("claude", "opencode", "codex", "cursor", "gemini", "vscode")
+SERVICE = "service"
 _COLOURS: dict[str, Colour] = {"+": "green", "-": "red", "@": "cyan"}
 
 
@@ -37,6 +41,11 @@ def uninstall(context: Context, arguments: Arguments) -> int:
 def _installation(context: Context, arguments: Arguments, dialect: str | None) -> Installation:
     if arguments.project and arguments.user:
         raise Usage("give --project or --user, not both")
+    if arguments.client == SERVICE:
+        stray = "--project" if arguments.project else "--dialect" if dialect is not None else ""
+        if stray:
+            raise Usage(f"{stray} has no meaning for the service, which starts the daemon; leave it out")
+        return context.bootstrap.service(context.home, environ=context.environ)
     if dialect is not None:
         from errands.dialects import named
 
@@ -50,28 +59,33 @@ def _installation(context: Context, arguments: Arguments, dialect: str | None) -
 def _changed(context: Context, arguments: Arguments, made: Installation, *, removing: bool) -> bool:
     """Show what would change, ask, and do it; False when a person said no."""
     changes = made.plan(removing=removing)
-    if not changes:
+    steps = made.steps()
+    if not changes and not steps:
         context.say("nothing to do: it is not there" if removing else "nothing to do: it is there already")
         made.carry_out()
         return True
     for _, lines in changes:
         for line in lines:
             context.say(context.look.paint(visible(line), _COLOURS.get(line[:1], "")))
+    for step in steps:
+        context.say(context.look.paint(f"$ {step}", "cyan"))
     if not arguments.yes:
         if not is_person():
             raise Usage("nobody is there to be asked, and nothing was written; pass --yes, or see --print")
-        if not answered(f"Change {len(changes)} file{'s' * (len(changes) > 1)}? [y/N] "):
+        what = [f"Change {plural(len(changes), 'file')}"] if changes else []
+        what += [f"run {plural(len(steps), 'command')}"] if steps else []
+        if not answered(f"{' and '.join(what).capitalize()}? [y/N] "):
             context.note("nothing was written")
             return False
-    made.carry_out()
-    if removing:
-        context.say(f"Errands is no part of {made.title} any more.")
-    else:
-        context.say(f"Errands is part of {made.title} from its next start on; {made.told}.")
+    context.say(*made.carry_out())
     return True
 
 
-_CLIENT = Operand(metavar="CLIENT", help="the program", choices=CLIENTS)
+_CLIENT = Operand(
+    metavar="CLIENT",
+    help="the program, or `service` for a daemon that the system starts",
+    choices=(*CLIENTS, SERVICE),
+)
 _WHERE = (
     Option(flags=("--user",), help="for all your projects, which is the default"),
     Option(flags=("--project",), help="for the project in this directory alone"),
@@ -81,12 +95,13 @@ _YES = Option(flags=("-y", "--yes"), help="write without asking; the changes are
 VERBS = (
     Verb(
         name="install",
-        summary="give the agents of a program background tasks: write its configuration",
+        summary="give the agents of a program background tasks, or have the system start the daemon",
         run=install,
         details="Shows every change and asks before it writes. What else stands in the files stays as it is, "
         "comments included; a file that cannot be read is left alone. Claude Code also gets two commands, "
         "/background and /tasks, a skill, and hooks that wake it when a task ends; OpenCode gets a plugin "
-        "that reports each end. See docs/clients.md.",
+        "that reports each end (see docs/clients.md). `service` has systemd or launchd start the daemon with "
+        "the machine or your login, so that schedules are kept after a reboot (see docs/schedules.md).",
         options=(
             *_WHERE,
             Option(
@@ -102,16 +117,20 @@ VERBS = (
             ("errands install claude", "for all projects"),
             ("errands install opencode --project", "for the project in this directory"),
             ("errands install vscode --print", "to put it there by hand"),
+            ("errands install service", "the daemon of this home starts by itself"),
         ),
     ),
     Verb(
         name="uninstall",
-        summary="take out of a program's configuration what install has written",
+        summary="take back what install has written",
         run=uninstall,
         details="Shows every change and asks. What was written by others, before or since, stays; so does a "
         "file of ours that somebody has changed.",
         options=(*_WHERE, _YES),
         operands=(_CLIENT,),
-        examples=(("errands uninstall claude", "with the hooks, commands and skill"),),
+        examples=(
+            ("errands uninstall claude", "with the hooks, commands and skill"),
+            ("errands uninstall service", "nothing starts the daemon after a reboot"),
+        ),
     ),
 )
