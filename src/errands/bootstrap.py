@@ -253,7 +253,7 @@ def platform() -> tuple[str, tuple[str, ...]]:
 
 def unattended(home: Home) -> list[str]:
     """Say what keeps the daemon from being there after a reboot or a logout."""
-    from errands.frontends.service import complaints, service_for
+    from errands.frontends.install.service import complaints, service_for
 
     try:
         return list(complaints(service_for(home.path)))

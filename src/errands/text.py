@@ -121,6 +121,15 @@ def clip(text: str, columns: int, *, mark: str = "…") -> str:
     return "".join(kept) + mark[:columns]
 
 
+def shortened(text: str, longest: int, *, rest: str) -> str:
+    """Give a text, or the beginning and the end of one that is too long, and say where the rest is."""
+    if len(text) <= longest:
+        return text
+    half = longest // 2
+    gap = f"\n[... {len(text) - 2 * half:,} characters are left out here; {rest} ...]\n"
+    return text[:half] + gap + text[-half:]
+
+
 def pad(text: str, columns: int, *, right: bool = False) -> str:
     """Fill a text with blanks up to so many columns."""
     blanks = " " * (columns - width(text))

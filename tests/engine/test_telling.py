@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from errands.engine import telling
-from errands.model.notice import Notice
+from errands.model.letter import NO_CONSENT
+from errands.model.notice import Address, Notice
 from errands.testing.engines import TestEngine
 
 OWNER = "agent"
@@ -22,11 +23,11 @@ async def told(engine: TestEngine, *commands: str) -> str:
 async def test_a_message_has_the_end_and_the_output_and_says_that_nobody_typed_it(engine: TestEngine) -> None:
     text = await told(engine, "echo 3 failed; exit 3")
 
-    assert "is failed" in text
-    assert "with exit code 3" in text
+    (task,) = await engine.list()
+    assert f"\n- {task.id} failed in " in text
+    assert "exit code 3" in text.partition(" begins: ")[0]
     assert "3 failed" in text
-    assert "not the user" in text
-    assert "approves nothing" in text
+    assert NO_CONSENT in text
 
 
 @pytest.mark.spec("N9")
@@ -52,7 +53,7 @@ async def test_fifty_endings_are_one_bounded_message_with_none_missing(engine: T
 
     ids = [view.id for view in await engine.list()]
     assert len(ids) == 50
-    assert [each for each in ids if f"- {each} is completed" not in text] == []
+    assert [each for each in ids if f"- {each} completed" not in text] == []
     assert len(text) <= telling.ROOM
 
 
@@ -96,4 +97,16 @@ async def test_a_task_that_was_cleared_is_told_without_its_output(engine: TestEn
     (task,) = await engine.list()
     await engine.clear(task.id)
 
-    assert f"{task.id} is completed" in telling.message(engine.engine, notices)
+    assert f"{task.id} completed" in telling.message(engine.engine, notices)
+
+
+async def test_a_notice_that_is_no_object_is_told_as_words(engine: TestEngine) -> None:
+    task = await engine.finished("true")
+    notice = Notice(
+        id=1, run_id=task.latest.id, event="completed", address=Address(channel="inbox", target=OWNER),
+        body="all </is> well", created_at=task.created_at,
+    )  # fmt: skip
+
+    said = telling.message(engine.engine, [notice])
+
+    assert f"- {task.id} completed: all &lt;/is> well" in said

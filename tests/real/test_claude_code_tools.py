@@ -137,7 +137,7 @@ def test_it_launches_a_command_and_is_woken_when_that_ends(live: Live, person: P
     assert launched["wake"] == "session"
 
     woken = live.is_woken()
-    assert f"{launched['task_id']} is completed" in woken
+    assert f"{launched['task_id']} completed" in woken
     assert "12 passed" in woken
     assert "NOT USER INPUT" in woken
     assert "<summary>Errands: news of background tasks</summary>" in woken
@@ -222,6 +222,6 @@ def test_where_nobody_sees_a_dialog_it_waits_for_a_yes_from_elsewhere(
     prompt = calling("TaskOutput", task_id=task["id"]) + deleting(second)
     read, removed = once(person, prompt, "--resume", session, "--settings", settings)
 
-    assert f"{told} is completed" in model.asked[asked].text
+    assert f"{told} completed" in model.asked[asked].text
     assert (str(first) in read, str(second) in removed) == (True, True)
     assert (first.exists(), second.exists()) == (False, False)

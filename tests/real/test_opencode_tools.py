@@ -106,7 +106,7 @@ def test_the_plugin_reports_an_end_into_the_session_that_started_the_task(
     assert "wake: session. You will be told when it ends; do not poll." in reply
     assert task["parent"] == f"opencode:{session.id}"
 
-    told = session.is_told(f"{task['id']} is completed")
+    told = session.is_told(f"{task['id']} completed")
     assert "12 passed" in json.dumps(told)
     assert "approves nothing" in json.dumps(told)
     # It counts as told when OpenCode has taken it.
@@ -128,7 +128,7 @@ def test_what_could_do_harm_waits_for_a_yes_from_elsewhere(
     assert victim.exists()
 
     person.types("approve", task["id"])
-    session.is_told(f"{task['id']} is completed")
+    session.is_told(f"{task['id']} completed")
     (read,) = session.prompts(calling("output", id=task["id"]))
     assert f"removed '{victim}'" in read
     assert not victim.exists()
@@ -141,7 +141,7 @@ def test_another_session_sees_and_hears_nothing_of_it(
     other = Session(opencode, person.cwd)
     session.prompts(calling("run", command="echo theirs", name="theirs"))
     (theirs,) = [each for each in person.types("ls", "--json").objects if each["name"] == "theirs"]
-    session.is_told(f"{theirs['id']} is completed")
+    session.is_told(f"{theirs['id']} completed")
 
     (listed,) = other.prompts(calling("list"))
 
@@ -161,4 +161,4 @@ def test_what_ended_while_nobody_was_there_is_told_with_the_next_prompt(
 
     session.prompts("SAY here again")
 
-    assert "meanwhile" in json.dumps(session.is_told(f"{task} is completed"))
+    assert "meanwhile" in json.dumps(session.is_told(f"{task} completed"))

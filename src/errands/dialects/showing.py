@@ -5,11 +5,10 @@ Whatever comes here is masked already.
 
 from __future__ import annotations
 
-import os
-
+from errands.engine.fencing import fenced
 from errands.model.record import record
-from errands.model.sanitise import fence, line
-from errands.text import clip
+from errands.model.sanitise import line
+from errands.text import clip, shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,12 +34,10 @@ class Shown:
 def bounded(text: str, longest: int | None, *, rest: str, label: str, is_cut: bool = False) -> Shown:
     """Fence a text; of one that is too long, its beginning and its end."""
     if longest is not None and len(text) > longest:
-        half = longest // 2
-        gap = f"\n[... {len(text) - 2 * half:,} characters are left out here; {rest} ...]\n"
-        text, is_cut = text[:half] + gap + text[-half:], True
+        text, is_cut = shortened(text, longest, rest=rest), True
     if not text.strip():
         return Shown(text="", is_cut=is_cut)
-    return Shown(text=fence(text, boundary=os.urandom(8).hex(), label=label), is_cut=is_cut)
+    return Shown(text=fenced(text, label), is_cut=is_cut)
 
 
 def middle_out(head: bytes, tail: Piece, longest: int, *, rest: str) -> bytes:

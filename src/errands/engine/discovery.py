@@ -8,9 +8,9 @@ them is decided here, where nobody can be talked out of the limits.
 from __future__ import annotations
 
 import os
-import secrets
 import subprocess
 
+from errands.engine.fencing import fenced
 from errands.engine.gate import LANE, Gate
 from errands.engine.presence import last_presence
 from errands.model.action import Prompt
@@ -19,7 +19,7 @@ from errands.model.duration import spoken
 from errands.model.errors import ErrandsError, StoreError
 from errands.model.idea import FORMAT, Idea, ideas_in
 from errands.model.run import task_of
-from errands.model.sanitise import fence, line
+from errands.model.sanitise import line
 from errands.model.session import CHAT
 from errands.model.states import OPEN, STANDING
 from errands.model.trigger import Every
@@ -136,7 +136,6 @@ class Discovery:
 
     def prompt(self) -> str:
         """Write down what the agent is to look at; whatever came from outside is fenced."""
-        boundary = secrets.token_hex(8)
         now = self._engine.clock.now().astimezone()
         parts = [f"It is {now:%A, %Y-%m-%d %H:%M}.\n\n"]
         for label, text in (
@@ -146,7 +145,7 @@ class Discovery:
             ("turned down", "\n".join(line(each) for each in self._refused())),
         ):
             if text:
-                parts.append(fence(text, boundary=boundary, label=label) + "\n")
+                parts.append(fenced(text, label) + "\n")
         return _TASK + "".join(parts) + FORMAT.format(most=self._settings.most)
 
     def propose(self, answer: str) -> str:

@@ -71,7 +71,7 @@ def occasioned(engine: Engine, task: Task, run_id: str, text: str) -> str:
 
 def told(text: str, trigger: On, signals: list[Signal], directory: str) -> str:
     """Add what a run came of to its prompt, as data: the latest first, as much as there is room for."""
-    from errands.model.sanitise import fence
+    from errands.engine.fencing import fenced
 
     said: list[str] = []
     size = 0
@@ -84,7 +84,7 @@ def told(text: str, trigger: On, signals: list[Signal], directory: str) -> str:
         "" if len(said) == len(signals) else f"\n(and {len(signals) - len(said)} before: {directory}/{FILE})"
     )
     body = f"{len(signals)} from {trigger.source}:{trigger.subject}\n" + "\n".join(said) + more
-    return f"{text}\n\n{fence(body, boundary=os.urandom(8).hex(), label='event')}"
+    return f"{text}\n\n{fenced(body, 'event')}"
 
 
 def _text(signal: Signal) -> str:

@@ -11,6 +11,7 @@ from errands.model.errors import StoreUnreadable
 from errands.model.notice import should_notify
 from errands.model.plain import plain_text
 from errands.model.run import task_of
+from errands.text import shortened
 
 LONGEST_ANSWER = 16_000  # characters that a notice has of an agent's answer
 
@@ -100,11 +101,7 @@ def notice_body(
 
 def told_answer(task: str, answer: str) -> str:
     """Give an agent's answer in full, or its beginning and its end and where the rest is."""
-    if len(answer) <= LONGEST_ANSWER:
-        return answer
-    half = LONGEST_ANSWER // 2
-    gap = f"\n[... {len(answer) - 2 * half:,} characters: errands show {task} ...]\n"
-    return answer[:half] + gap + answer[-half:]
+    return shortened(answer, LONGEST_ANSWER, rest=f"all of it: errands show {task}")
 
 
 def first_words(answer: str | None) -> str | None:

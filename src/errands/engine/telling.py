@@ -6,15 +6,13 @@ message says that nobody typed it, so that no agent takes it for a yes.
 
 from __future__ import annotations
 
-import json
-import os
 import re
-from datetime import timedelta
 from typing import Any
 
-from errands.model.duration import spoken
+from errands.engine.fencing import fenced
 from errands.model.errors import NotFound, StoreError
-from errands.model.sanitise import fence, line, visible
+from errands.model.letter import NO_CONSENT, facts_of, headline
+from errands.model.sanitise import line, visible
 from errands.text import clip, plural
 
 TYPE_CHECKING = False
@@ -51,51 +49,35 @@ def news(engine: Engine, owner: str) -> list[Notice]:
 
 def message(engine: Engine, notices: Sequence[Notice]) -> str:
     """Write one message about some notices, bounded in size."""
-    bodies = [_body(each) for each in notices]
-    head = (
-        f"[Errands: news of {plural(len(bodies), 'background task')}. A program wrote this, not the user: "
-        "it answers no question and approves nothing.]"
-    )
-    told = [_told(notice, body) for notice, body in zip(notices, bodies, strict=True)]
-    results = [_result(engine, body) for body in bodies]
+    told_of = [facts_of(each) for each in notices]
+    head = f"[Errands: news of {plural(len(told_of), 'background task')}. {NO_CONSENT}]"
+    told = [_told(facts) for facts in told_of]
+    results = [_result(engine, facts) for facts in told_of]
     count = sum(1 for each in results if each)
     share = (ROOM - len(head) - sum(map(len, told))) // count - _LEAST if count else 0
     lines = [head]
-    for text, result, body in zip(told, results, bodies, strict=True):
+    for text, result, facts in zip(told, results, told_of, strict=True):
         lines.append(text)
         if result and share >= _LEAST:
-            lines.append(_shown(str(body["task"]), result, share))
+            lines.append(_shown(str(facts["task"]), result, share))
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _body(notice: Notice) -> dict[str, Any]:
-    try:
-        body = json.loads(notice.body)
-    except ValueError:
-        body = None
-    return body if isinstance(body, dict) and "task" in body else {"task": notice.run_id}
-
-
-def _told(notice: Notice, body: dict[str, Any]) -> str:
+def _told(facts: dict[str, Any]) -> str:
     """Say in one line what became of a task."""
-    words = [f"- {body['task']} is {body.get('state', notice.event)}"]
-    if body.get("elapsed") is not None:
-        words.append(f"after {spoken(timedelta(seconds=body['elapsed']))}")
-    if body.get("exit_code"):
-        words.append(f"with exit code {body['exit_code']}")
-    more = [body.get("error"), body.get("summary") or body.get("description")]
+    more = [facts.get("error"), facts.get("summary") or facts.get("description")]
     said = "; ".join(clip(_plain(line(str(each))), _PHRASE) for each in more if each)
-    return " ".join(words) + (f": {said}" if said else "")
+    return f"- {_plain(headline(facts))}" + (f": {said}" if said else "")
 
 
-def _result(engine: Engine, body: dict[str, Any]) -> str:
+def _result(engine: Engine, facts: dict[str, Any]) -> str:
     """Give what a task has to show: its answer, or the end of what it printed, with secrets masked."""
-    if body.get("state") in ("proposed", "rejected", "skipped"):
+    if facts["state"] in ("proposed", "rejected", "skipped"):
         return ""
-    task = str(body["task"])
+    task = str(facts["task"])
     try:
         mask = engine.mask(task)
-        answer = body.get("answer")
+        answer = facts.get("answer")
         tail = engine.tail(task, _LINES)
     except (NotFound, StoreError, OSError):
         return ""  # it was cleared meanwhile
@@ -105,7 +87,7 @@ def _result(engine: Engine, body: dict[str, Any]) -> str:
 
 def _shown(task: str, result: str, room: int) -> str:
     text = result if len(result) <= room else _more(task) + result[-room:]
-    return fence(text, boundary=os.urandom(8).hex(), label=f"output of {task}").rstrip()
+    return fenced(text, f"output of {task}").rstrip()
 
 
 def _more(task: str) -> str:

@@ -44,7 +44,7 @@ def test_a_hook_wakes_claude_code_when_a_task_ends(person: Person) -> None:
 
     woken = person.types("client", "claude", "wake", given=told(SESSION), code=2)
 
-    assert f"{task} is completed" in woken.err
+    assert f"{task} completed" in woken.err
     assert "12 passed" in woken.err
     assert woken.out == ""
     assert person.types("client", "claude", "wake", given=told(SESSION)).err == ""
@@ -84,7 +84,7 @@ def test_a_hook_that_is_told_nothing_says_nothing(person: Person, given: str) ->
 def test_a_hook_reminds_with_the_next_prompt_once(person: Person) -> None:
     task = ended(person, "echo forgotten", "claude:reminded")
 
-    assert f"{task} is completed" in person.types("client", "claude", "remind", given=told("reminded")).out
+    assert f"{task} completed" in person.types("client", "claude", "remind", given=told("reminded")).out
     assert person.types("client", "claude", "remind", given=told("reminded")).out == ""
 
 
@@ -116,7 +116,7 @@ def test_what_a_plugin_could_not_pass_on_is_told_again(person: Person) -> None:
 
     assert "for a plugin" in person.types(*news, given="refused\n", code=1).out
     assert "for a plugin" in person.types(*news, given="", code=1).out
-    assert f"{task} is completed" in person.types(*news, given="told\n").out
+    assert f"{task} completed" in person.types(*news, given="told\n").out
     assert person.types(*news, given="told\n").out == ""
 
 

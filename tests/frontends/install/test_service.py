@@ -1,196 +1,158 @@
-"""`errands install service`: shown first, asked about, idempotent, and undone exactly."""
+"""The service: files that the system understands, and doctors who miss it."""
 
 from __future__ import annotations
 
+import configparser
 import os
+import plistlib
+import shlex
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from errands.frontends import service
-from errands.frontends.install.system import ServiceInstallation
-from errands.frontends.service import UNIT
+from errands.frontends.install.service import (
+    LABEL,
+    UNIT,
+    Service,
+    complaints,
+    disable,
+    disabled,
+    enable,
+    service_for,
+)
 from errands.model.errors import BadValue, ErrandsError
 
 
-class System:
-    """A system that runs systemd, as far as anybody can see; it writes down what it is told."""
-
-    def __init__(self, place: Path) -> None:
-        self.place = place
-        self.home = place / "state"
-        self.told = place / "told"
-        self.linger = place / "linger"
-        self.linger.mkdir()
-        programs = place / "programs"
-        programs.mkdir()
-        self.environ = {
-            "HOME": str(place / "ada"),
-            "USER": "ada",
-            "PATH": f"{programs}:{os.environ['PATH']}",
-            "XDG_CONFIG_HOME": str(place / "ada" / ".config"),
-        }
-        self.unit = place / "ada" / ".config" / "systemd" / "user" / UNIT
-        wants = self.unit.parent / "default.target.wants"
-        self._program(programs / "loginctl", f'touch {self.linger}/"$2"')
-        self._program(
-            programs / "systemctl",
-            f'case "$2" in enable) mkdir -p {wants}; ln -sf {self.unit} {wants}/{UNIT};; '
-            f"disable) rm -f {wants}/{UNIT};; esac",
-        )
-
-    def _program(self, path: Path, does: str) -> None:
-        path.write_text(f'#!/bin/sh\necho "$(basename "$0")" "$@" >> {self.told}\n{does}\n')
-        path.chmod(path.stat().st_mode | stat.S_IXUSR)
-
-    def heard(self) -> list[str]:
-        said = self.told.read_text().splitlines() if self.told.exists() else []
-        self.told.unlink(missing_ok=True)
-        return said
-
-    def types(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Type a command on this system."""
-        program = (
-            "from errands.frontends import service\n"
-            f"service.PLATFORM, service.BOOTED = 'linux', {str(self.place)!r}\n"
-            f"service.LINGER = {str(self.linger)!r}\n"
-            "from errands.__main__ import main\n"
-            "main()\n"
-        )
-        kept = {name: os.environ[name] for name in ("PYTHONPATH", "LANG") if name in os.environ}
-        return subprocess.run(
-            [sys.executable, "-c", program, *words],
-            env={**kept, **self.environ, "ERRANDS_HOME": str(self.home)},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    return {"HOME": str(tmp_path), "USER": "ada", "PATH": "/usr/bin:/bin"}
 
 
 @pytest.fixture
-def system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> System:
-    made = System(tmp_path)
-    monkeypatch.setattr(service, "PLATFORM", "linux")
-    monkeypatch.setattr(service, "BOOTED", str(tmp_path))
-    monkeypatch.setattr(service, "LINGER", str(made.linger))
-    monkeypatch.setenv("PATH", made.environ["PATH"])
-    return made
+def systemd(environ: dict[str, str], tmp_path: Path) -> Service:
+    return service_for(
+        "/home/ada/50% of $HOME", environ, python="/opt/my python", platform="linux", booted=str(tmp_path)
+    )
 
 
-ENABLING = [
-    "systemctl --user daemon-reload",
-    f"systemctl --user enable --now {UNIT}",
-    "loginctl enable-linger ada",
-]
+@pytest.fixture
+def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stand-ins for the system's programs, which write down what they were told."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    told = tmp_path / "told"
+    for name in ("systemctl", "loginctl", "launchctl"):
+        script = programs / name
+        script.write_text(
+            f'#!/bin/sh\necho {name} "$@" >> {told}\n'
+            'case "$*" in *enable-linger*) exit ${LINGER:-0};; *enable*) exit ${ENABLE:-0};; esac\n'
+        )
+        script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    return told
 
 
-def test_without_a_person_it_needs_yes_and_shows_everything(system: System) -> None:
-    refused = system.types("install", "service")
-    assert refused.returncode == 2
-    assert "nobody is there to be asked, and nothing was written; pass --yes" in refused.stderr
-    assert f"+++ {system.unit}" in refused.stdout
-    assert [line[2:] for line in refused.stdout.splitlines() if line.startswith("$ ")] == ENABLING
-    assert not system.unit.exists()
-    assert system.heard() == []
+def test_the_unit_starts_the_daemon_of_its_home_and_ends_nothing_else(
+    systemd: Service, tmp_path: Path
+) -> None:
+    unit = configparser.RawConfigParser(strict=False)
+    unit.optionxform = str  # type: ignore[assignment, method-assign]
+    unit.read_string(systemd.text)
+
+    assert systemd.path == f"{tmp_path}/.config/systemd/user/{UNIT}"
+    assert shlex.split(unit["Service"]["ExecStart"]) == ["/opt/my python", "-m", "errands", "daemon", "run"]
+    assert unit["Service"]["KillMode"] == "process"
+    assert unit["Install"]["WantedBy"] == "default.target"
+    assert 'Environment="ERRANDS_HOME=/home/ada/50%% of $HOME"\n' in systemd.text
 
 
-def test_it_is_written_used_and_taken_back(system: System) -> None:
-    done = system.types("install", "service", "--yes")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.endswith("it also starts with the machine, and stays when you log out\n")
-    assert f"ERRANDS_HOME={system.home}" in system.unit.read_text()
-    assert system.heard() == ENABLING
+def test_the_agent_of_launchd_does_the_same(environ: dict[str, str], tmp_path: Path) -> None:
+    service = service_for("/Users/ada/state", environ, python="/usr/bin/python3", platform="darwin")
+    agent = plistlib.loads(service.text.encode())
 
-    assert system.types("install", "service", "--yes").stdout == "nothing to do: it is there already\n"
-    assert system.heard() == []
-
-    gone = system.types("uninstall", "service", "--yes")
-    assert gone.returncode == 0, gone.stderr
-    assert "nothing starts the daemon after a reboot any more" in gone.stdout
-    assert not system.unit.exists()
-    assert system.heard() == [f"systemctl --user disable {UNIT}", "systemctl --user daemon-reload"]
-    assert system.types("uninstall", "service", "--yes").stdout == "nothing to do: it is not there\n"
-    assert system.heard() == []
-    assert not (system.place / "ada" / ".config" / "errands" / "installed.json").exists()
+    assert service.path == f"{tmp_path}/Library/LaunchAgents/{LABEL}.plist"
+    assert agent["ProgramArguments"] == ["/usr/bin/python3", "-m", "errands", "daemon", "run"]
+    assert agent["EnvironmentVariables"]["ERRANDS_HOME"] == "/Users/ada/state"
+    assert agent["AbandonProcessGroup"] is agent["RunAtLoad"] is True
 
 
-def test_it_can_be_printed_only(system: System) -> None:
-    said = system.types("install", "service", "--print").stdout
-    assert said.startswith(f"# {system.unit}\n[Unit]\n")
-    assert said.endswith("# then\n" + "\n".join(ENABLING) + "\n\n")
-    assert not system.unit.exists()
-    assert system.heard() == []
+def test_a_system_without_either_is_told_what_to_start(environ: dict[str, str], tmp_path: Path) -> None:
+    with pytest.raises(BadValue, match="-m errands daemon run"):
+        service_for("/h", environ, platform="linux", booted=str(tmp_path / "missing"))
 
 
-@pytest.mark.trap(41)
-@pytest.mark.parametrize("stray", [("--project",), ("--dialect", "co")])
-def test_what_has_no_meaning_is_refused(system: System, stray: tuple[str, ...]) -> None:
-    refused = system.types("install", "service", "--yes", *stray)
-    assert refused.returncode == 2
-    assert f"{stray[0]} has no meaning for the service" in refused.stderr
-    assert not system.unit.exists()
+def test_what_no_unit_can_hold_is_refused(environ: dict[str, str], tmp_path: Path) -> None:
+    with pytest.raises(BadValue, match="line break"):
+        service_for("/h\nExecStart=evil", environ, platform="linux", booted=str(tmp_path))
 
 
-def installation(system: System) -> ServiceInstallation:
-    return ServiceInstallation(str(system.home), environ=system.environ)
+def written(service: Service) -> Service:
+    path = Path(service.path)
+    path.parent.mkdir(parents=True)
+    path.write_text(service.text)
+    return service
 
 
-def install(system: System) -> None:
-    made = installation(system)
-    made.plan(removing=False)
-    made.carry_out()
+def test_the_system_is_told_to_use_it(systemd: Service, told: Path) -> None:
+    done = enable(written(systemd))
+
+    assert systemd.is_written
+    assert told.read_text().splitlines() == [
+        "systemctl --user daemon-reload",
+        f"systemctl --user enable --now {UNIT}",
+        "loginctl enable-linger ada",
+    ]
+    assert done[-1] == "it also starts with the machine, and stays when you log out"
 
 
-def test_what_is_written_but_not_used_is_used(system: System) -> None:
-    install(system)
-    system.heard()
-    (system.unit.parent / "default.target.wants" / UNIT).unlink()
-    made = installation(system)
-    assert made.plan(removing=False) == []
-    assert made.steps() == ENABLING
-    made.carry_out()
-    assert system.heard() == ENABLING
+def test_who_may_not_stay_is_told_to_ask(
+    systemd: Service, told: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINGER", "1")
+    assert "an administrator has to say: loginctl enable-linger ada" in enable(systemd)[-1]
+    monkeypatch.setenv("ENABLE", "1")
+    with pytest.raises(ErrandsError, match="systemctl --user enable"):
+        enable(systemd)
 
 
-def test_a_unit_that_was_there_before_comes_back(system: System) -> None:
-    system.unit.parent.mkdir(parents=True)
-    system.unit.write_text("[Unit]\nDescription=mine\n")
-    install(system)
-    made = installation(system)
-    made.plan(removing=True)
-    made.carry_out()
-    assert system.unit.read_text() == "[Unit]\nDescription=mine\n"
+def test_the_system_is_told_to_forget_it(systemd: Service, told: Path) -> None:
+    disable(systemd)
+    disabled(systemd)
+    assert told.read_text().splitlines() == [
+        f"systemctl --user disable {UNIT}",
+        "systemctl --user daemon-reload",
+    ]
 
 
-def test_a_unit_that_somebody_changed_stays(system: System) -> None:
-    install(system)
-    system.heard()
-    changed = system.unit.read_text() + "Nice=10\n"
-    system.unit.write_text(changed)
-    made = installation(system)
-    assert (made.plan(removing=True), made.steps()) == ([], [])
-    made.carry_out()
-    assert system.unit.read_text() == changed
-    assert system.heard() == []
+def test_launchd_is_told_the_same(environ: dict[str, str], told: Path) -> None:
+    service = service_for("/Users/ada/state", environ, python="/usr/bin/python3", platform="darwin")
+    enable(service)
+    disable(service)
+    disabled(service)
+    domain = f"gui/{os.getuid()}"
+    assert told.read_text().splitlines() == [
+        f"launchctl bootout {domain}/{LABEL}",
+        f"launchctl bootstrap {domain} {service.path}",
+        f"launchctl bootout {domain}/{LABEL}",
+    ]
 
 
-def test_what_changed_meanwhile_is_not_overwritten(system: System) -> None:
-    made = installation(system)
-    made.plan(removing=False)
-    system.unit.parent.mkdir(parents=True)
-    system.unit.write_text("mine")
-    with pytest.raises(ErrandsError, match="was changed meanwhile"):
-        made.carry_out()
-    assert system.unit.read_text() == "mine"
-    assert system.heard() == []
+def test_every_reason_why_nobody_wakes_the_daemon_is_named(systemd: Service, tmp_path: Path) -> None:
+    linger = tmp_path / "linger"
+    linger.mkdir()
 
+    def said() -> list[str]:
+        return list(complaints(systemd, linger=str(linger)))
 
-def test_a_system_that_has_neither_is_refused(system: System, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service, "BOOTED", str(system.place / "missing"))
-    with pytest.raises(BadValue, match="neither systemd nor launchd"):
-        installation(system)
+    assert said() == ["nothing starts the daemon after a reboot"]
+    written(systemd)
+    assert said() == [f"{systemd.path} is there, but not enabled"]
+    wants = Path(systemd.path).parent / "default.target.wants"
+    wants.mkdir()
+    (wants / UNIT).symlink_to(systemd.path)
+    assert said() == ["the daemon ends when ada logs out, and starts with the next login"]
+    (linger / "ada").touch()
+    assert said() == []
+    Path(systemd.path).write_text("something else")
+    assert said() == [f"{systemd.path} is not the one that this version would write"]

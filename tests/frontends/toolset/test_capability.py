@@ -32,7 +32,7 @@ async def test_the_end_of_a_task_reaches_the_run_that_is_live(engine: TestEngine
     _, notice = script.heard
     task = script.results[0].content
     assert task["wake"] == "session"
-    assert f"{task['id']} is completed" in notice
+    assert f"{task['id']} completed" in notice
     assert "12 passed" in notice
     assert "approves nothing" in notice
 

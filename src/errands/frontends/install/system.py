@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from errands.frontends import service
-from errands.frontends.install import plan
+from errands.frontends.install import plan, service
 from errands.frontends.install.clients import Place
 from errands.frontends.install.pieces import Whole
 from errands.frontends.install.plan import Change, Memory, Target

@@ -6,7 +6,6 @@ What a task printed comes a page at a time, its secrets masked, in a fence that 
 from __future__ import annotations
 
 import json
-import secrets
 from typing import Any
 
 from mcp.shared.exceptions import MCPError
@@ -26,10 +25,11 @@ from mcp_types import (
     TextResourceContents,
 )
 
+from errands.engine.fencing import fenced
 from errands.frontends.mcp.client import Client, Context
 from errands.frontends.mcp.door import Door
 from errands.model.errors import BadValue, NotFound
-from errands.model.sanitise import fence, line, visible
+from errands.model.sanitise import line, visible
 from errands.model.view import View, as_json
 from errands.text import clip
 
@@ -121,7 +121,7 @@ class Resources:
         piece = engine.output(view.id, offset=offset, limit=PAGE)
         text = engine.mask(view.id).text(visible(piece.content))
         if text:
-            text = fence(text, boundary=secrets.token_hex(8), label=f"output of {view.id}")
+            text = fenced(text, f"output of {view.id}")
         more: dict[str, Any] = {"nextOffset": piece.next_offset, "missingBytes": piece.missing}
         if not view.is_live and len(piece.content) < PAGE:
             more["isEnd"] = True
