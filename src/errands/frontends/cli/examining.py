@@ -354,6 +354,14 @@ def _channels(context: Context) -> Iterator[Finding]:
             yield Finding(level="fail", text=f"notices.channels names {each}, which is not configured")
 
 
+def _discovery(context: Context) -> Iterator[Finding]:
+    if context.config.discovery.enabled:
+        from errands.frontends.cli.discovering import health
+
+        text, advice = health(context)
+        yield Finding(level="warn" if advice else "ok", text=text, advice=advice)
+
+
 SECTIONS: tuple[tuple[str, Callable[[Context], Iterator[Finding]]], ...] = (
     ("configuration", _configuration),
     ("permissions", _permissions),
@@ -366,4 +374,5 @@ SECTIONS: tuple[tuple[str, Callable[[Context], Iterator[Finding]]], ...] = (
     ("schedules", _schedules),
     ("channels", _channels),
     ("notices", _notices),
+    ("discovery", _discovery),
 )
