@@ -22,6 +22,9 @@ def health(context: Context) -> tuple[str, str]:
     if known is None or state not in ("active", "paused"):
         return "discovery is enabled, but no task looks", "errands daemon stop, then errands daemon start"
     if state == "paused":
-        return f"{known} is paused, so nobody looks for work", f"errands show {known}; errands unpause {known}"
+        return (
+            f"{known} is paused, so nobody looks for work",
+            f"errands show {known}; errands unpause {known}",
+        )
     view = context.engine.get(known)
     return f"{known} looks for work: {repetition(view, at=context.engine.clock.now())}", ""
