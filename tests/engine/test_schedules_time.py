@@ -114,7 +114,16 @@ def test_a_cron_line_follows_the_clock_of_every_zone_through_every_change(
                     if time > wall.end:
                         break
                     found.append(time)
-                assert found == wall.of_hours(minutes, hours), (name, line, change)
+                expected = wall.of_hours(minutes, hours)
+                assert found == expected, (name, line, change)
+                inside = change + 5 * MINUTE  # where an hour may be shown for the second time
+                later = next(times(line, name, after=inside))
+                assert later > inside
+                assert later == next((each for each in expected if each > inside), later), (
+                    name,
+                    line,
+                    change,
+                )
             found = [
                 each
                 for each, _ in zip(times("*/30 * * * *", name, after=wall.start), range(20), strict=False)
