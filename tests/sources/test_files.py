@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,7 @@ from errands.sources.paths import pattern_of, scan
 from errands.testing.engines import TestEngine, until
 from tests.engine.daemons import Daemons, eventually
 
-from .watches import check_books, is_quiet, looks, ran, tick, watching
+from .watches import check_books, has_run, is_quiet, looks, ran, tick, watching
 
 STORM = 10_000
 
@@ -55,7 +57,7 @@ def test_a_pattern_means_files(project: Path, pattern: str, meant: list[str]) ->
 
 
 def test_a_directory_that_is_not_there_is_named(project: Path) -> None:
-    with pytest.raises(SourceError, match="there is no directory .*nowhere"):
+    with pytest.raises(SourceError, match=r"there is no directory .*nowhere"):
         scan(pattern_of("nowhere/*.py", cwd=str(project), hidden="/nothing"))
 
 
@@ -67,10 +69,11 @@ async def test_created_modified_and_deleted_files_make_a_run_each(
     await until(lambda: looks(client, task.id))
     place = project / "src" / "a.py"
     seen = []
-    for number, act in enumerate((place.touch, lambda: place.write_text("x"), place.unlink), 1):
+    acts: list[Callable[[], object]] = [place.touch, lambda: place.write_text("x"), place.unlink]
+    for number, act in enumerate(acts, 1):
         tick(project)
         act()
-        await until(lambda: ran(client, task.id) == number)
+        await until(partial(has_run, client, task.id, number))
         event = json.loads(client.output(f"{task.id}.{number}").content.decode().splitlines()[-1])
         seen += [each["event"] for signal in event["signals"] for each in signal["changes"]]
 

@@ -43,6 +43,10 @@ def ran(client: Engine, task_id: str) -> int:
     return sum(run.state == "completed" for run in client.store.history(task_id))
 
 
+def has_run(client: Engine, task_id: str, count: int) -> bool:
+    return ran(client, task_id) == count
+
+
 def is_quiet(client: Engine, task_id: str) -> bool:
     """Tell whether nothing of a task waits or runs."""
     return client.store.waiting_signals(task_id)[0] == 0 and not client.store.view(task_id).is_live
