@@ -27,7 +27,6 @@ PLACES = [
     ("errands.engine.scheduler.Scheduler.turn", "after"),
     ("errands.engine.belfry.Belfry.tell", "before"),
     ("errands.engine.supervisor.Supervisor.start", "before"),
-    ("errands.engine.repeating.give_up", "before"),
 ]
 
 
@@ -45,7 +44,7 @@ def listener_pid(home: Home) -> int | None:
 
 @pytest.mark.spec("T10")
 @pytest.mark.fault("F6")
-@pytest.mark.parametrize(("place", "when"), PLACES[:-1])
+@pytest.mark.parametrize(("place", "when"), PLACES)
 def test_a_daemon_that_dies_between_signal_and_run_loses_nothing(
     client: Engine, daemons: Daemons, project: Path, place: str, when: str
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ HOUR = timedelta(hours=1)
 class Desk:
     """A watch whose signals and clock are moved by hand; its runs start and end when the test says so."""
 
-    def __init__(self, client: Engine, project: Path, **more: object) -> None:
+    def __init__(self, client: Engine, project: Path, **more: Any) -> None:
         self.store = client.store
         self.client = client
         self.scheduler = Scheduler(client.store)
