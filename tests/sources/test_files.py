@@ -122,7 +122,8 @@ async def test_a_storm_makes_few_runs_and_the_last_state_is_seen(
     task = await engine.submit(draft)
     await until(lambda: looks(client, task.id))
     for number in range(STORM):
-        (project / "src" / f"{number % 1000}.py").write_text(str(number))
+        with open(f"{project}/src/{number % 1000}.py", "w") as file:
+            file.write(str(number))
     (project / "src" / "last.py").write_text("the end")
 
     def is_seen() -> bool:

@@ -362,6 +362,13 @@ def _discovery(context: Context) -> Iterator[Finding]:
         yield Finding(level="warn" if advice else "ok", text=text, advice=advice)
 
 
+def _events(context: Context) -> Iterator[Finding]:
+    from errands.frontends.cli.watching import health
+
+    for level, text, advice in health(context):
+        yield Finding(level=level, text=text, advice=advice)
+
+
 SECTIONS: tuple[tuple[str, Callable[[Context], Iterator[Finding]]], ...] = (
     ("configuration", _configuration),
     ("permissions", _permissions),
@@ -372,6 +379,7 @@ SECTIONS: tuple[tuple[str, Callable[[Context], Iterator[Finding]]], ...] = (
     ("runs", _runs),
     ("approvals", _proposals),
     ("schedules", _schedules),
+    ("events", _events),
     ("channels", _channels),
     ("notices", _notices),
     ("discovery", _discovery),

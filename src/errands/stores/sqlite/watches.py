@@ -72,8 +72,7 @@ class WatchRows(Table):
         rows = self.db.write(
             """
             INSERT OR IGNORE INTO signals (task, key, at, body, run)
-            VALUES (?, ?, max(?, (SELECT coalesce(max(at) + 1, 0) FROM
-                    (SELECT at FROM signals WHERE task = ? ORDER BY seq DESC LIMIT 1))), ?, ?)
+            VALUES (?, ?, max(?, (SELECT coalesce(max(at) + 1, 0) FROM signals WHERE task = ?)), ?, ?)
             RETURNING at
             """,
             (seq, key, micros(now), seq, utf8(body), run),
@@ -89,7 +88,7 @@ class WatchRows(Table):
 
     def last_signal(self, task_id: str) -> Signal | None:
         found = self._signals(
-            f"signals.task = {_SEQ} AND signals.run IS NOT 0 ORDER BY signals.seq DESC LIMIT 1", task_id
+            f"signals.task = {_SEQ} AND signals.run IS NOT 0 ORDER BY signals.at DESC LIMIT 1", task_id
         )
         return found[0] if found else None
 
