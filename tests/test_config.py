@@ -76,12 +76,14 @@ def test_each_value_knows_where_it_came_from(places: Places) -> None:
 
 
 def test_every_key_can_be_set_in_a_file_and_in_the_environment(places: Places) -> None:
-    samples = {"duration": "90s", "size": "1MiB", "count": "3", "flag": "false", "text": "/bin/dash"}
+    samples = {"duration": "90s", "size": "1MiB", "count": "7", "text": "/bin/dash"}
     samples |= {"rules": "make *; npm test", "addresses": "terminal; discord:1234"}
     for key in config.KEYS:
         if key.path == "approval.allow":
             continue  # no variable can allow anything
-        value = key.choices[-1] if key.kind == "choice" else samples[key.kind]
+        default = getattr(getattr(Config(), key.section), key.name)
+        flag = "false" if default is True else "true"
+        value = key.choices[-1] if key.kind == "choice" else {**samples, "flag": flag}[key.kind]
         places.user.unlink(missing_ok=True)
         by_variable = load(str(places.cwd), {**places.environ, key.variable: value})
         quote = "" if key.kind in ("count", "flag") else '"'
