@@ -150,6 +150,17 @@ def test_a_clock_that_was_put_back_does_not_silence_a_watch(client: Engine, proj
     assert len(desk.outcomes) == 2
 
 
+@pytest.mark.trap(50)
+def test_a_clock_that_was_put_back_does_not_put_signals_off(client: Engine, project: Path) -> None:
+    desk = Desk(client, project)
+    desk.signal(NOW + 100 * HOUR)
+    with client.store:
+        desk.scheduler.rewind(NOW)
+    desk.turn(NOW)
+
+    assert desk.outcomes == [("ran", 1, 1)]
+
+
 @pytest.mark.parametrize("verb", ["pause", "cancel"])
 def test_what_waits_when_a_trigger_is_made_deaf_is_missed(client: Engine, project: Path, verb: str) -> None:
     desk = Desk(client, project)

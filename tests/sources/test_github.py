@@ -91,7 +91,7 @@ async def test_only_what_was_asked_for_is_asked_for(home: Home, github: FakeGitH
 
         assert [each.facts["branch"] for each in (await anext(looks)).happenings] == ["main"]
         assert {path for path, _ in github.requests} == {
-            "/repos/people/project/actions/runs?status=completed&per_page=50&branch=main"
+            "/repos/people/project/actions/runs?status=completed&per_page=100&branch=main"
         }
 
 

@@ -82,8 +82,8 @@ class File:
             async for _ in watchfiles.awatch(
                 self._pattern.root,
                 watch_filter=None,
-                debounce=200,
-                step=20,
+                debounce=400,
+                step=100,  # it wakes up as often as this, also when nothing changes
                 recursive=self._pattern.is_deep,
                 ignore_permission_denied=True,
             ):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from errands.ports.source import Ground
 
 HEARTBEAT = 60.0
-PAGE = 50
+PAGE = 100
 # How builds end that somebody should look at.
 FAILED = ("failure", "timed_out", "startup_failure")
 

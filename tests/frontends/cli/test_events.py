@@ -34,8 +34,8 @@ def test_a_watch_is_made_shown_and_runs(person: Person, tmp_path: Path) -> None:
     assert view["watch"]["last_event"]["text"] == "a.txt created"
     assert view["checked_at"] is not None
     assert view["last_event_at"] is not None
-    trigger = {"kind": "on", "source": "file", "subject": "*.txt", "debounce": 0.1, "max_wait": 1.0, "rate": 5}
-    assert view["trigger"] == trigger
+    timing = {"debounce": 0.1, "max_wait": 1.0, "rate": 5}
+    assert view["trigger"] == {"kind": "on", "source": "file", "subject": "*.txt", **timing}
     shown = person.types("show", task_id[1]).out
     assert re.search(r"event +on file:\*\.txt\n", shown)
     assert re.search(r"watch +well\n", shown)

@@ -54,15 +54,11 @@ class WatchRows(Table):
     def watches(self) -> list[Watch]:
         return self._watches("WHERE tasks.state = 'active' ORDER BY watches.task")
 
-    def is_watched(self) -> bool:
-        return bool(
-            self.db.read(
-                """
-                SELECT 1 FROM watches JOIN tasks ON tasks.seq = watches.task
-                WHERE tasks.state = 'active' LIMIT 1
-                """
-            )
+    def watched_tasks(self) -> list[str]:
+        rows = self.db.read(
+            "SELECT tasks.id FROM watches JOIN tasks ON tasks.seq = watches.task WHERE tasks.state = 'active'"
         )
+        return [row[0] for row in rows]
 
     def add_signal(
         self, task_id: str, body: str, *, now: datetime, key: str | None = None, run: int | None = None

@@ -233,11 +233,11 @@ class WatchContract:
 
     def test_a_look_is_noted_without_writing_what_was_seen_again(self, store: Store) -> None:
         task = stand(store, On(source="file"))
-        assert not store.is_watched()
+        assert store.watched_tasks() == []
         with store:
             store.keep_watch(Watch(task_id=task.id, baseline="abc", health="failing", failures=1, error="no"))
             store.touch_watch(Watch(task_id=task.id, baseline="other", checked_at=START, health="well"))
-        assert store.is_watched()
+        assert store.watched_tasks() == [task.id]
         assert store.watch(task.id) == Watch(task_id=task.id, baseline="abc", checked_at=START, health="well")
 
     def test_signals_that_wait_are_counted_and_the_last_one_is_known(self, store: Store) -> None:
