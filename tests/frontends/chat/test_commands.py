@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -54,7 +55,7 @@ def test_background_asks_about_what_cannot_be_undone(window: Window, person: Per
     window.types(INTERRUPT)
     window.shows("rejected rm-", times=3)
 
-    assert "because     deletes" in window.text
+    assert "because    │ deletes" in window.text
     assert tmp_path.exists()
 
 
@@ -196,3 +197,26 @@ def test_leaving_says_what_goes_on_and_how_to_come_back(
     again = says(person, "and now?", chat=(name,))
     assert f"background: {task} ─" in again
     assert "- remember the milk" in again
+
+
+@pytest.mark.spec("A5", "X6")
+def test_what_was_typed_before_a_question_is_no_answer_to_it(window: Window, tmp_path: Path) -> None:
+    (tmp_path / "precious").mkdir()
+    window.types(f"/background rm -r {tmp_path}/precious\ry\r")
+    window.until(lambda: window.line == "Start it? [y/N]", "the question")
+    window.types("\r")
+    window.shows("rejected rm-")
+
+    assert (tmp_path / "precious").exists()
+
+
+@pytest.mark.spec("A8", "X6")
+@pytest.mark.trap(8)
+def test_nobody_can_say_yes_in_a_chat_inside_of_a_run(person: Person, tmp_path: Path) -> None:
+    asked = person.types("propose", f"touch {tmp_path}/made").proposal
+    command = f"printf 'approve {asked}\\n' | {sys.executable} -m errands chat --agent offline"
+    said = person.types("run", "--wait", "-q", command, code=None).out
+
+    assert "nobody can consent" in said
+    assert person.sees(asked)["state"] == "proposed"
+    assert not (tmp_path / "made").exists()

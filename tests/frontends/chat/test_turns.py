@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import signal
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +16,7 @@ from errands.engine.home import Home
 from errands.model.draft import Draft
 from errands.testing.model_server import ModelServer
 from tests.agents.builtin_stage import call
-from tests.frontends.cli.person import Person
+from tests.frontends.cli.person import COMMAND, Person
 
 from .window import ENTER, INTERRUPT, Window
 
@@ -174,3 +177,51 @@ def test_a_model_that_fails_costs_one_answer(open_window: Callable[..., Window],
     window.enters("SAY all is well again")
     window.shows("all is well again", times=2)
     window.leaves()
+
+
+@pytest.mark.spec("N6")
+@pytest.mark.trap(5)
+def test_only_the_chat_that_it_belongs_to_is_told(person: Person) -> None:
+    mine, other = (name_in(plain(person, "hello")) for _ in range(2))
+    task = person.types("run", "-q", "--name", "mine", "true", ERRANDS_SESSION=mine).out.strip()
+    person.waits_until_told(task, owner=mine)
+
+    assert task not in plain(person, "anything new?", chat=(other,))
+    assert plain(person, "anything new?", chat=(mine,)).count(task) >= 2
+
+
+@pytest.mark.spec("X6", "A8")
+def test_a_tool_of_the_agent_that_needs_a_yes_is_asked_about_as_it_is(
+    person: Person, open_window: Callable[..., Window]
+) -> None:
+    window = open_window()
+    window.types(pasted(call("write_file", path="noted.txt", content="as agreed"), "SAY it is noted"))
+    window.shows('the agent calls write_file {"path": "noted.txt", "content": "as agreed"}')
+    window.types("/approve chat-\t")
+    window.until(lambda: re.search(r"/approve chat-\w{6}", window.line), "the whole id")
+    assert not (person.cwd / "noted.txt").exists()
+    window.types(ENTER)
+    window.shows("\nit is noted")
+
+    assert (person.cwd / "noted.txt").read_text() == "as agreed"
+    window.leaves()
+
+
+@pytest.mark.spec("X6")
+def test_without_a_terminal_an_interrupt_ends_the_answer_and_the_next_one_the_chat(person: Person) -> None:
+    command = [*COMMAND, "chat", "--agent", "offline"]
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=person.environ, cwd=person.cwd, **pipes) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdin.write("run `sleep 61`\n")
+        child.stdin.flush()
+        assert child.stdout.readline() == "[command] sleep 61\n"
+        child.send_signal(signal.SIGINT)
+        assert child.stdout.readline() == "(interrupted)\n"
+        child.send_signal(signal.SIGINT)
+        assert "come back: errands chat --continue" in child.stdout.read()
+        assert child.wait(timeout=20) == 0
+    left = [each["command"] for each in person.types("ls", "--json", "--state", "running").objects]
+
+    assert "sleep 61" not in left

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
             engine: Engine,
             *,
             perform: Callable[[Sequence[str], Look], str],
+            describe: Callable[[str, Look], list[str]],
             look: Look,
             chat: str | None,
             goes_on: bool,
