@@ -171,6 +171,12 @@ def channel_trouble(name: str, config: Config) -> str:
     return processes.channel_trouble(name, config)
 
 
+def source_trouble(name: str) -> str:
+    from errands.sources import trouble
+
+    return trouble(name)
+
+
 def send_trial(address: Address, config: Config) -> None:
     from errands import processes
 

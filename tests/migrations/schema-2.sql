@@ -281,6 +281,7 @@ CREATE TABLE signals (
     UNIQUE (task, key)
 );
 CREATE INDEX signals_unheard ON signals (task, seq) WHERE run IS NULL;
+CREATE INDEX signals_by_time ON signals (task, at);
 CREATE INDEX tasks_standing ON tasks (state, seq) WHERE standing IS NOT NULL;
 CREATE TABLE refusals (
     seq  INTEGER PRIMARY KEY,

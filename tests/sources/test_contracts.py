@@ -19,6 +19,7 @@ from errands.testing.contracts.source import SourceContract
 from errands.testing.fake_github import FakeGitHub
 
 from .posting import post, signed
+from .watches import tick
 
 SECRET = "a secret of some length"
 
@@ -38,6 +39,7 @@ class TestFile(SourceContract):
     def draft(self, folder: Path) -> Draft:
         (folder / "deep").mkdir(exist_ok=True)
         (folder / "deep" / "old.txt").touch()
+        tick(folder)
         return Draft(command="true", cwd=str(folder), on="file:**/*.txt")
 
     def happen(self, folder: Path, engine: Engine) -> None:

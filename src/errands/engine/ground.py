@@ -13,6 +13,7 @@ from typing import Any
 
 from errands.engine.engine import Engine
 from errands.engine.evidence import changes, refreshed
+from errands.model.action import Shell
 from errands.model.approval import evidence_of
 from errands.model.errors import NotFound
 from errands.model.sanitise import visible
@@ -24,8 +25,8 @@ from errands.ports.source import End, Printed
 from errands.ports.store import Query
 
 PRINTED = 16_000  # characters of a command's output that a source sees; its print is of all of it
-# The clock of files lags behind by a tick of the kernel, and the end of a run is noted after its last write.
-BEFORE, AFTER = timedelta(milliseconds=20), timedelta(milliseconds=100)
+# The clock of files lags behind by a tick of the kernel. What changed right before a run, the run has seen.
+LAG = timedelta(milliseconds=20)
 _CHUNK = 1 << 16
 _DEEPEST = 16  # tasks that led to each other
 
@@ -40,6 +41,7 @@ class WatchGround:
         self.cwd = task.action.cwd
         self.home = engine.home.path
         self.since = since
+        self.is_harmless = isinstance(task.action, Shell) and task.verdict == "auto"
 
     def ring(self) -> None:
         self._rung.set()
@@ -80,7 +82,7 @@ class WatchGround:
             await _end(process)
 
     def are_own(self, moments: Sequence[datetime]) -> list[bool | None]:
-        times = self._store.run_times(self.task_id, since=min(moments) - AFTER)
+        times = self._store.run_times(self.task_id, since=min(moments))
         return [_is_within(each, times) for each in moments]
 
     def ends(self, *, task: str | None, batch: str | None, after: Mapping[str, int]) -> list[End]:
@@ -141,10 +143,10 @@ def watched(task: Task) -> On:
 
 def _is_within(moment: datetime, times: Sequence[tuple[datetime, datetime | None]]) -> bool | None:
     for started, completed in times:
-        if moment >= started - BEFORE:
+        if moment >= started - LAG:
             if completed is None:
                 return None
-            if moment <= completed + AFTER:
+            if moment <= completed:
                 return True
     return False
 

@@ -67,11 +67,11 @@ class Listener:
         """Attend to every watch, until there has been none for a while."""
         while True:
             self._rung.clear()
-            wanted = {watch.task_id: watch for watch in self._store.watches()}
+            wanted = set(self._store.watched_tasks())
             gone = {task_id for task_id, each in self._attending.items() if each.done()}
             for task_id in (self._attending.keys() - wanted) | gone:
                 await self._leave(task_id)
-            for task_id in wanted.keys() - self._attending.keys():
+            for task_id in wanted - self._attending.keys():
                 self._begin(task_id)
             if not await self._rest(TICK if wanted else LINGER) and not wanted:
                 return

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from errands.ports.store import Store
 
 GATHER = 0.05  # seconds: what changes in a burst is told in one go
+LONG = 60.0  # seconds after which a listener has proved that it can live
 _LOG = logging.getLogger("errands.listening")
 
 
@@ -28,6 +29,7 @@ class Listening:
         self._listener = Child(start, self._left)
         self._timer: asyncio.TimerHandle | None = None
         self._failures = 0
+        self._began = 0.0
         self._is_closed = False
 
     def open(self) -> None:
@@ -52,14 +54,16 @@ class Listening:
         if self._listener.is_there:
             return self._listener.ring()
         try:
-            if self._store.is_watched():
+            if self._store.watched_tasks():
+                self._began = asyncio.get_running_loop().time()
                 self._listener.begin()
         except (StoreError, OSError) as error:
             _LOG.error("no listener can be started: %s", error)
             self._look_in(LONGEST_SLEEP)
 
     def _left(self, code: int) -> None:
-        self._failures = self._failures + 1 if code else 0
+        is_old = asyncio.get_running_loop().time() - self._began > LONG
+        self._failures = (0 if is_old else self._failures) + 1 if code else 0
         if self._timer is not None:
             self._timer.cancel()
         # Something may have come while it left; one that failed is given time.

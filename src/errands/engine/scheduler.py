@@ -62,6 +62,9 @@ class Scheduler:
                 self._rewind(task, schedule, hearing, now)
             except BadValue as error:
                 self._pause(task, error, now)
+        for task_id in self._store.watched_tasks():
+            if self._store.waiting_signals(task_id)[0]:
+                self._store.listen_at(task_id, now)  # it may have been put off by the clock that was wrong
 
     def _rewind(self, task: Task, schedule: Schedule, hearing: Hearing, now: datetime) -> None:
         store = self._store

@@ -1,8 +1,8 @@
 """A template: a saved draft with parameters, started by name.
 
-A parameter is written `{{name}}` or `{{name=default}}` in a command, the directory, the description or the
-environment. In a command that a shell reads the value is quoted, so it stays text whatever it contains; a
-place where that cannot be promised is refused.
+A parameter is written `{{name}}` or `{{name=default}}` in a command, the directory, the description, the
+environment or the event it waits for. In a command that a shell reads the value is quoted, so it stays text
+whatever it contains; a place where that cannot be promised is refused.
 """
 
 from __future__ import annotations
@@ -117,6 +117,13 @@ def _mapped(draft: Draft, value: Callable[[str, str | None], str]) -> Draft:
     def plain(each: str) -> str:
         return _replaced(each, lambda name, default, before: value(name, default))
 
+    def event(each: str) -> str:
+        if not each.startswith("command:"):
+            return plain(each)
+        line = command(each.removeprefix("command:"))
+        assert isinstance(line, str)
+        return f"command:{line}"
+
     return evolve(
         draft,
         command=command(draft.command),
@@ -126,6 +133,7 @@ def _mapped(draft: Draft, value: Callable[[str, str | None], str]) -> Draft:
         cwd=None if draft.cwd is None else plain(draft.cwd),
         description=None if draft.description is None else plain(draft.description),
         env={name: plain(each) for name, each in draft.env.items()},
+        on=None if draft.on is None else event(draft.on),
     )
 
 

@@ -76,8 +76,8 @@ if TYPE_CHECKING:
         def watches(self) -> list[Watch]:
             """List the watches of active tasks."""
 
-        def is_watched(self) -> bool:
-            """Tell whether any active task waits for events."""
+        def watched_tasks(self) -> list[str]:
+            """Name the active tasks that wait for events, as cheaply as the loops can ask."""
 
         def add_signal(
             self, task_id: str, body: str, *, now: datetime, key: str | None = None, run: int | None = None

@@ -65,13 +65,14 @@ if TYPE_CHECKING:
         """What a source may know and ask of the engine.
 
         `since` is when the task began to listen: what happened later counts, also if the first look at it
-        comes too late to see the change itself.
+        comes too late to see the change itself. `is_harmless` tells that the task is known to change little.
         """
 
         task_id: str
         cwd: str
         home: str
         since: datetime
+        is_harmless: bool
 
         async def wait(self, seconds: float) -> None:
             """Wait so long, or until something changed in the store."""

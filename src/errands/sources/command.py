@@ -27,7 +27,7 @@ class Command:
     def __init__(self, trigger: On, ground: Ground) -> None:
         self._ground = ground
         self._line = trigger.subject
-        self._every = parse_duration(option(trigger, "every")).total_seconds()
+        self.every = parse_duration(option(trigger, "every")).total_seconds()
         self._timeout = parse_duration(option(trigger, "timeout")).total_seconds()
         self._when = option(trigger, "when")
         pattern = option(trigger, "match")
@@ -49,7 +49,7 @@ class Command:
             self._known = found
             happenings = (self._happening(happened, printed, found["match"]),) if happened else ()
             yield Look(baseline=json.dumps(found, sort_keys=True), happenings=happenings)
-            await asyncio.sleep(self._every)
+            await asyncio.sleep(self.every)
 
     async def close(self) -> None: ...
 

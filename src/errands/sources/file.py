@@ -1,8 +1,9 @@
 """Files as a source: those that a pattern means were created, modified or deleted.
 
 The watcher only says that it is time to look. What has changed is found by comparing with what was seen last,
-so nothing is missed, however much happens at once and whoever was away meanwhile. What changes while the task
-itself runs is taken for its own doing.
+so nothing is missed, however much happens at once and whoever was away meanwhile. What changes while the
+task itself runs is taken for its own doing. A task that is harmless has the benefit of the doubt, but not
+twice in a row: so it sees what somebody saved meanwhile, and can never keep itself going.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ UNDECIDED = 1.0  # seconds between two looks at what changed during a run that g
 PACE = 5  # looking takes at most one part in so many of the time
 SHORTEST_PAUSE = 0.05
 NAMED = 100  # files that a signal names
+LAG = 0.01  # seconds by which the clock of files may be late: a tick of the kernel
 
 
 class File:
@@ -41,6 +43,7 @@ class File:
         self._hears_itself = option(trigger, "during") == "heard"
         self._marks: dict[str, str] | None = None
         self._is_undecided = False
+        self._was_doubted = False
         self._changed = asyncio.Event()
         self._watching: asyncio.Task[None] | None = None
 
@@ -79,8 +82,8 @@ class File:
             async for _ in watchfiles.awatch(
                 self._pattern.root,
                 watch_filter=None,
-                debounce=200,
-                step=20,
+                debounce=400,
+                step=100,  # it wakes up as often as this, also when nothing changes
                 recursive=self._pattern.is_deep,
                 ignore_permission_denied=True,
             ):
@@ -104,7 +107,7 @@ class File:
         known, since = self._marks, self._ground.since.timestamp()
         if known is None:
             # Nobody looked before; what changed since the task was made counts all the same.
-            known = {name: each.mark for name, each in seen.items() if each.changed <= since}
+            known = {name: each.mark for name, each in seen.items() if each.changed < since - LAG}
             changes = [(name, "modified", each.changed) for name, each in seen.items() if name not in known]
         else:
             changes = [
@@ -127,6 +130,10 @@ class File:
             if event in self._events:
                 (own if is_own else heard).append((name, event))
         self._marks = known
+        if own and self._ground.is_harmless and not self._was_doubted:
+            heard, own, self._was_doubted = heard + own, [], True
+        elif heard:
+            self._was_doubted = False
         return tuple(self._happening(sorted(each), is_own=each is own) for each in (heard, own) if each)
 
     def _whose(self, changes: list[tuple[str, str, float]]) -> list[bool | None]:

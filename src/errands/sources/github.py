@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from errands.ports.source import Ground
 
 HEARTBEAT = 60.0
-PAGE = 50
+PAGE = 100
 # How builds end that somebody should look at.
 FAILED = ("failure", "timed_out", "startup_failure")
 
@@ -89,20 +89,23 @@ class GitHub:
         """Give what is new of a list, oldest first, and how far that is."""
         if event == "pull":
             found = [each for each in value if isinstance(each, dict)]
-            newest = max([int(last or 0), *(int(each["number"]) for each in found)])
+            highest = max([int(last or 0), *(int(each["number"]) for each in found)])
             fresh = [each for each in found if self._is_fresh(each["number"], last, each["created_at"])]
-            return [_pull(each) for each in reversed(fresh)], newest
+            return [_pull(each) for each in reversed(fresh)], highest
         builds = [each for each in value.get("workflow_runs", ()) if isinstance(each, dict)]
-        moments = [str(each["updated_at"]) for each in builds]
-        newest_at = max([str(last or ""), *moments])
-        failed = [each for each in builds if each.get("conclusion") in FAILED]
-        # Those that ended in the second of the last look are found again, and known by their keys.
+        known = last or {"at": "", "there": []}
+        newest = max([known["at"], *(str(each["updated_at"]) for each in builds)])
         fresh = [
             each
-            for each in failed
-            if (each["updated_at"] >= last if last else self._is_since(each["updated_at"]))
+            for each in builds
+            if each.get("conclusion") in FAILED
+            and (last is not None or self._is_since(each["updated_at"]))
+            and each["updated_at"] >= known["at"]
+            and _build_key(each) not in known["there"]
         ]
-        return [_build(each) for each in reversed(fresh)], newest_at
+        # Of those that ended in the second of the last look, some may come later.
+        there = [_build_key(each) for each in builds if each["updated_at"] == newest]
+        return [_build(each) for each in reversed(fresh)], {"at": newest, "there": there}
 
     def _is_fresh(self, number: int, last: int | None, created_at: str) -> bool:
         return number > last if last is not None else self._is_since(created_at)
@@ -161,4 +164,8 @@ def _build(build: Mapping[str, Any]) -> Happening:
         "url": build.get("html_url"),
     }
     text = f"build {facts['name']} of {facts['branch']} ended with {facts['conclusion']}"
-    return Happening(text=text, facts=facts, key=f"build {build['id']}.{attempt}")
+    return Happening(text=text, facts=facts, key=_build_key(build))
+
+
+def _build_key(build: Mapping[str, Any]) -> str:
+    return f"build {build['id']}.{build.get('run_attempt', 1)}"

@@ -91,6 +91,7 @@ def scan(pattern: Pattern) -> dict[str, Seen]:
 
 def _walk(pattern: Pattern, directory: str, prefix: str) -> Iterator[tuple[str, os.stat_result]]:
     try:
+        os.stat(directory)  # so that the kernel notes its next change to the nanosecond
         entries = os.scandir(directory)
     except OSError:
         return  # it went while we looked, or is not for us to see

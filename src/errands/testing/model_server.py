@@ -10,6 +10,7 @@ answers with an echo that counts what it was given, such as `echo 'hello' tools=
     RECALL                  answer with all that was said before, calls and results included
     RECALL words            answer `recalled` when the words stand there, else `forgotten`
     SLOW 3                  take three seconds for each answer
+    DRIP 0.2                take this many seconds between two pieces of a streamed answer
     USE 5000 200            claim this many tokens, in and out, for each answer
     FAIL cut 2              break the first two answers (without a number: all of them), in one of these ways:
                             refuse: hang up without a word; 429, 500: the error; garbage: no JSON;
@@ -27,7 +28,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from typing import Any, Literal, get_args
@@ -118,7 +119,7 @@ class ModelServer:
             elif fault and times is not None:
                 self._broken[about] += 1
                 fault = fault if self._broken[about] <= times else None
-        return Reply(text=reply.text, calls=reply.calls, delay=reply.delay, tokens=reply.tokens, fault=fault)
+        return replace(reply, fault=fault)
 
     def pause(self, seconds: float | None) -> None:
         """Wait, but no longer than the server lives."""
@@ -132,7 +133,7 @@ def decide(body: Mapping[str, Any]) -> Reply:
     results = [text for role, text in messages[place:] if role == "tool"]
     before = [text for role, text in messages[:place] if role != "system"]
     offered = _tools(body)
-    delay, tokens = 0.0, (10, 5)
+    delay, drip, tokens = 0.0, 0.0, (10, 5)
     said: list[str] = []
     rounds: list[list[tuple[str, str]]] = []
     for line in prompt.splitlines():
@@ -151,6 +152,8 @@ def decide(body: Mapping[str, Any]) -> Reply:
                 said.append("recalled" if " ".join(words) in "\n".join(before) else "forgotten")
             case ["SLOW", seconds, *_]:
                 delay = float(seconds)
+            case ["DRIP", seconds, *_]:
+                drip = float(seconds)
             case ["USE", into, out]:
                 tokens = int(into), int(out)
         before.append(line)
@@ -162,7 +165,7 @@ def decide(body: Mapping[str, Any]) -> Reply:
         answered += len(calls)
     short = [each[:300] for each in results]
     echo = f"echo {prompt[:200]!r} tools={len(offered)} history={len(messages)} results={short}"
-    return Reply(text="\n".join(said) or echo, delay=delay, tokens=tokens)
+    return Reply(text="\n".join(said) or echo, delay=delay, drip=drip, tokens=tokens)
 
 
 def _fault(prompt: str) -> tuple[Fault | None, int | None]:
@@ -302,8 +305,7 @@ class _Conversation(BaseHTTPRequestHandler):
                 return  # without the last chunk, so that nobody takes it for the end
             self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
             self.wfile.flush()
-            if place == 0:
-                self.server.model.pause(reply.delay)
+            self.server.model.pause(reply.delay if place == 0 else reply.drip)
         self.wfile.write(b"0\r\n\r\n")
 
     def _send(self, thing: object, *, code: int = 200) -> None:

@@ -20,6 +20,7 @@ class Reply:
     text: str = ""
     calls: Sequence[tuple[str, str, str]] = ()  # id, tool, arguments as JSON
     delay: float = 0.0
+    drip: float = 0.0  # seconds between two pieces
     tokens: tuple[int, int] = (10, 5)
     fault: str | None = None
 

@@ -145,7 +145,7 @@ def test_doctor_finds_nothing_wrong_with_a_healthy_home(newcomer: Person) -> Non
     assert {finding["level"] for finding in findings} == {"ok"}
     assert {finding["section"] for finding in findings} == {
         *("configuration", "permissions", "disk", "store", "daemon", "platform", "runs", "approvals"),
-        *("schedules", "notices", "agents"),
+        *("schedules", "events", "notices", "agents"),
     }
 
 

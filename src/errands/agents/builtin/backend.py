@@ -12,7 +12,7 @@ from typing import Any
 
 import pydantic_ai
 from pydantic_ai import Agent
-from pydantic_ai.exceptions import AgentRunError, UsageLimitExceeded, UserError
+from pydantic_ai.exceptions import AgentRunError, ModelAPIError, UsageLimitExceeded, UserError
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, UserPromptPart
 from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
@@ -27,7 +27,7 @@ from errands.agents.builtin.tools import chosen
 from errands.agents.builtin.usage import exceeded, limits, of_run
 from errands.model.agent_errors import AgentError, BudgetExceeded
 from errands.model.errors import BadValue
-from errands.ports.agent import Answer
+from errands.ports.agent import Activity, Answer
 from errands.text import did_you_mean
 
 TYPE_CHECKING = False
@@ -147,8 +147,19 @@ class Builtin:
             capabilities=[Attendant(desk, conversation, self._tries, self._pause)],
         )
         try:
-            waiting = conversation.open_calls()
             with agent.parallel_tool_call_execution_mode("sequential"):
+                await self._run(agent, conversation, desk)
+        except UsageLimitExceeded as error:
+            wanted = len(conversation.open_calls())
+            raise exceeded(desk.spec.budget, conversation.usage(), wanted=wanted) from error
+        except (AgentRunError, UserError) as error:
+            raise AgentError(f"the model did not get on: {error}") from error
+
+    async def _run(self, agent: Agent[None, str], conversation: Conversation, desk: Desk) -> None:
+        """Run the loop; nobody but us tries again an answer that breaks off while it is streamed."""
+        for attempt in range(1, self._tries + 1):
+            waiting = conversation.open_calls()
+            try:
                 await agent.run(
                     message_history=_unanswered(conversation.messages),
                     deferred_tool_results=await allowed(waiting, desk) if waiting else None,
@@ -156,11 +167,12 @@ class Builtin:
                     usage_limits=limits(desk.spec.budget),
                     event_stream_handler=spoken(desk) if desk.spec.streams else None,
                 )
-        except UsageLimitExceeded as error:
-            wanted = len(conversation.open_calls())
-            raise exceeded(desk.spec.budget, conversation.usage(), wanted=wanted) from error
-        except (AgentRunError, UserError) as error:
-            raise AgentError(f"the model did not get on: {error}") from error
+                return
+            except ModelAPIError:
+                if not desk.spec.streams or attempt == self._tries:
+                    raise
+                desk.note(Activity(kind="piece", text="\n"))  # what was said of it is said again
+                await asyncio.sleep(self._pause * 2 ** (attempt - 1))
 
 
 def _unanswered(messages: list[ModelMessage]) -> list[ModelMessage]:

@@ -12,7 +12,7 @@ from errands.engine.engine import Engine
 from errands.engine.inside import enclosing_run
 from errands.frontends.chat import plain
 from errands.frontends.chat.paper import PlainPaper
-from errands.frontends.chat.room import Perform, Room
+from errands.frontends.chat.room import Describe, Perform, Room
 from errands.model.errors import BadValue, NotFound
 from errands.model.naming import new_id
 from errands.model.session import CHAT
@@ -29,6 +29,7 @@ def run(
     engine: Engine,
     *,
     perform: Perform,
+    describe: Describe,
     ensure_daemon: Callable[[], None],
     look: Look,
     chat: str | None,
@@ -56,6 +57,7 @@ def run(
             name=name,
             paper=paper,
             perform=perform,
+            describe=describe,
             ensure_daemon=ensure_daemon,
             is_person=is_terminal and not enclosing_run(),
             agent=agent,

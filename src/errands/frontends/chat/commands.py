@@ -39,7 +39,7 @@ def tasks(room: Room, rest: str) -> None:
     room.perform("ls", *(word for state in rest.split() for word in ("--state", state)))
 
 
-def status(room: Room, rest: str) -> None:
+def show(room: Room, rest: str) -> None:
     room.perform("show", _id(rest, "/status"))
 
 
@@ -108,7 +108,7 @@ COMMANDS = (
     ),
     Command(name="/tasks", usage="/tasks [STATE]", summary="list tasks", run=tasks, completes="states"),
     Command(
-        name="/status", usage="/status ID", summary="show one task and the end of its output", run=status,
+        name="/status", usage="/status ID", summary="show one task and the end of its output", run=show,
         completes="tasks",
     ),
     Command(name="/cancel", usage="/cancel ID", summary="end a task", run=cancel, completes="live"),

@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from errands.engine.announcing import is_answered, is_own
 from errands.engine.asynchronous import Line
 from errands.engine.engine import Engine
-from errands.engine.waiting import LOOK
 from errands.frontends.chat.paper import Paper
 from errands.model.letter import Letter, facts_of, letter_of, question_of, share, text, title
 from errands.model.notice import Notice
 from errands.text import Look, clip, width
 
 BUDGET = 4000  # bytes of a message
+LOOK = 0.3  # seconds between two looks: nobody rings for a question, and a person waits for it
 WIDEST = 120
 
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 # What a verb of the command line says, for a page that looks so.
 Perform = Callable[[Sequence[str], Look], str]
+# All that a task would do, for a person who is to say yes.
+Describe = Callable[[str, Look], list[str]]
 
 YES = ("y", "yes")
 
@@ -43,6 +45,7 @@ class Room:
         name: str,
         paper: Paper,
         perform: Perform,
+        describe: Describe,
         ensure_daemon: Callable[[], None],
         is_person: bool,
         agent: str | None = None,
@@ -56,6 +59,7 @@ class Room:
         self.is_over = False
         self.asking: str | None = None  # the task that the next line says yes or no to
         self._perform = perform
+        self._describe = describe
         self._is_person = is_person
         self._agent, self._model = agent, model
         self._asked: dict[str, int] = {}
@@ -124,7 +128,7 @@ class Room:
         number = view.question.id if view.question else 0
         if self._is_person:
             self._note_question(view.id, number)
-            self.perform("show", view.id)
+            self.say(*self._describe(view.id, self.paper.look))
             self.asking = view.id
         else:
             self.ask(view.id, number)
@@ -162,9 +166,9 @@ class Room:
         if number in self._shown:
             return
         self._note_question(task_id, number)
-        shown = self._perform(["show", task_id], self.paper.look).rstrip("\n").split("\n")
-        how = f"This needs your yes: approve {task_id}, or reject {task_id}"
-        self.say(*framed(task_id, [*shown, "", self.paper.look.paint(how, "bold")], self.paper.look))
+        look = self.paper.look
+        how = look.paint(f"This needs your yes: approve {task_id}, or reject {task_id}", "bold")
+        self.say(*framed(task_id, [*self._describe(task_id, look), how], look))
 
     def _note_question(self, task_id: str, number: int) -> None:
         self._shown.add(number)
@@ -178,7 +182,7 @@ class Room:
             # Somebody else's: what is answered is what is seen here.
             asked = self.engine.get(task_id).question
             number = None if asked is None else asked.id
-            self.perform("show", task_id)
+            self.say(*self._describe(task_id, self.paper.look))
         before = self.engine.light([task_id])[0].state
         if yes:
             self.messages.settled.discard(task_id)

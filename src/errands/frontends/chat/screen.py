@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import os
 import sys
+import termios
 from collections.abc import Iterator
+from contextlib import suppress
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.history import FileHistory
+from prompt_toolkit.input import Input
+from prompt_toolkit.input.typeahead import clear_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.patch_stdout import StdoutProxy
 
 from errands.frontends.chat.commands import fitting
 from errands.frontends.chat.room import Room
+from errands.model.sanitise import visible
 from errands.text import Look
 
 PROMPT, QUESTION = "> ", "Start it? [y/N] "
@@ -67,12 +72,14 @@ class Screen:
             )
             try:
                 while not room.is_over:
+                    prompt = QUESTION if room.asking else PROMPT
+                    if room.asking:
+                        _throw_away(self._session.app.input)
                     try:
-                        prompt = QUESTION if room.asking else PROMPT
                         line = await self._session.prompt_async()
                     except EOFError:
                         break
-                    self.lines(prompt + line)
+                    self.lines(prompt + visible(line))
                     room.enter(line)
             finally:
                 self._session = None
@@ -81,6 +88,13 @@ class Screen:
     def _message(self, room: Room) -> StyleAndTextTuples:
         above = [("", f"{self._unfinished}\n")] if self._unfinished else []
         return [*above, ("bold", QUESTION if room.asking else PROMPT)]
+
+
+def _throw_away(source: Input) -> None:
+    """Forget what was typed before a question was there: it is no answer to it."""
+    clear_typeahead(source)
+    with suppress(OSError, termios.error):
+        termios.tcflush(source.fileno(), termios.TCIFLUSH)
 
 
 class _Names(Completer):

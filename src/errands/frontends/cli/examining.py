@@ -364,6 +364,21 @@ def _channels(context: Context) -> Iterator[Finding]:
             yield Finding(level="fail", text=f"notices.channels names {each}, which is not configured")
 
 
+def _discovery(context: Context) -> Iterator[Finding]:
+    if context.config.discovery.enabled:
+        from errands.frontends.cli.discovering import health
+
+        text, advice = health(context)
+        yield Finding(level="warn" if advice else "ok", text=text, advice=advice)
+
+
+def _events(context: Context) -> Iterator[Finding]:
+    from errands.frontends.cli.watching import health
+
+    for level, text, advice in health(context):
+        yield Finding(level=level, text=text, advice=advice)
+
+
 SECTIONS: tuple[tuple[str, Callable[[Context], Iterator[Finding]]], ...] = (
     ("configuration", _configuration),
     ("permissions", _permissions),
@@ -375,6 +390,8 @@ SECTIONS: tuple[tuple[str, Callable[[Context], Iterator[Finding]]], ...] = (
     ("runs", _runs),
     ("approvals", _proposals),
     ("schedules", _schedules),
+    ("events", _events),
     ("channels", _channels),
     ("notices", _notices),
+    ("discovery", _discovery),
 )

@@ -327,6 +327,7 @@ CREATE TABLE refusals (
     text TEXT NOT NULL
 );
 CREATE INDEX refusals_by_time ON refusals (at);
+CREATE INDEX signals_by_time ON signals (task, at);
 """
 
 MIGRATIONS: tuple[str, ...] = (_FIRST, _CHANNELS)

@@ -55,7 +55,8 @@ _STANDING = """
         (SELECT health || ' ' || coalesce(checked_at, '') FROM watches WHERE watches.task = tasks.seq)
     END,
     CASE WHEN tasks.standing IS NOT NULL THEN
-        (SELECT max(at) FROM signals WHERE signals.task = tasks.seq AND signals.run IS NOT 0)
+        (SELECT at FROM signals WHERE signals.task = tasks.seq AND signals.run IS NOT 0
+         ORDER BY at DESC LIMIT 1)
     END
 """
 # What a person calls the state of a task: that of its run, or its own.

@@ -54,15 +54,11 @@ class WatchRows(Table):
     def watches(self) -> list[Watch]:
         return self._watches("WHERE tasks.state = 'active' ORDER BY watches.task")
 
-    def is_watched(self) -> bool:
-        return bool(
-            self.db.read(
-                """
-                SELECT 1 FROM watches JOIN tasks ON tasks.seq = watches.task
-                WHERE tasks.state = 'active' LIMIT 1
-                """
-            )
+    def watched_tasks(self) -> list[str]:
+        rows = self.db.read(
+            "SELECT tasks.id FROM watches JOIN tasks ON tasks.seq = watches.task WHERE tasks.state = 'active'"
         )
+        return [row[0] for row in rows]
 
     def add_signal(
         self, task_id: str, body: str, *, now: datetime, key: str | None = None, run: int | None = None
@@ -72,8 +68,7 @@ class WatchRows(Table):
         rows = self.db.write(
             """
             INSERT OR IGNORE INTO signals (task, key, at, body, run)
-            VALUES (?, ?, max(?, (SELECT coalesce(max(at) + 1, 0) FROM
-                    (SELECT at FROM signals WHERE task = ? ORDER BY seq DESC LIMIT 1))), ?, ?)
+            VALUES (?, ?, max(?, (SELECT coalesce(max(at) + 1, 0) FROM signals WHERE task = ?)), ?, ?)
             RETURNING at
             """,
             (seq, key, micros(now), seq, utf8(body), run),
@@ -89,7 +84,7 @@ class WatchRows(Table):
 
     def last_signal(self, task_id: str) -> Signal | None:
         found = self._signals(
-            f"signals.task = {_SEQ} AND signals.run IS NOT 0 ORDER BY signals.seq DESC LIMIT 1", task_id
+            f"signals.task = {_SEQ} AND signals.run IS NOT 0 ORDER BY signals.at DESC LIMIT 1", task_id
         )
         return found[0] if found else None
 

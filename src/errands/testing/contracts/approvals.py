@@ -178,3 +178,20 @@ class ApprovalContract:
             assert store.forget_always("digest")
             assert not store.forget_always("digest")
         assert store.always("digest") is None
+
+    @pytest.mark.spec("D4")
+    def test_what_was_refused_is_known_although_the_task_is_gone(self, store: Store) -> None:
+        _, question = propose(store)
+        _, other = propose(store, "false-222222")
+        with store:
+            assert store.answer(question.id, "refused", by="ada", door="cli", now=START)
+            assert store.answer(other.id, "granted", by="ada", door="cli", now=START)
+            store.turn_down("true-222222.1", why="no", now=START)
+            store.remove(["true-222222"])
+        [known] = store.refused(since=START - SECOND)
+
+        assert known.split("\n")[-1] == "true"
+        assert store.refused(since=START) == []
+        with store:
+            store.forget_refusals(before=START + SECOND)
+        assert store.refused(since=START - SECOND) == []

@@ -231,6 +231,39 @@ class WatchContract:
             store.move_task(task.id, "pause", now=START)
         assert store.watches() == []
 
+    def test_a_look_is_noted_without_writing_what_was_seen_again(self, store: Store) -> None:
+        task = stand(store, On(source="file"))
+        assert store.watched_tasks() == []
+        with store:
+            store.keep_watch(Watch(task_id=task.id, baseline="abc", health="failing", failures=1, error="no"))
+            store.touch_watch(Watch(task_id=task.id, baseline="other", checked_at=START, health="well"))
+        assert store.watched_tasks() == [task.id]
+        assert store.watch(task.id) == Watch(task_id=task.id, baseline="abc", checked_at=START, health="well")
+
+    def test_signals_that_wait_are_counted_and_the_last_one_is_known(self, store: Store) -> None:
+        task = stand(store, On(source="file"))
+        assert store.waiting_signals(task.id) == (0, None, None)
+        assert store.last_signal(task.id) is None
+        with store:
+            first = store.add_signal(task.id, "first", now=START)
+            own = store.add_signal(task.id, "own", now=START, run=0)
+            last = store.add_signal(task.id, "last", now=START)
+            store.add_signal(task.id, "own again", now=START + MINUTE, run=0)
+        assert first == START
+        assert first < (own or START) < (last or START)
+        assert store.waiting_signals(task.id) == (2, first, last)
+        found = store.last_signal(task.id)
+        assert found is not None
+        assert (found.body, found.at) == ("last", last)
+
+    def test_the_times_of_runs_are_known(self, store: Store) -> None:
+        task = stand(store, On(source="file"))
+        with store:
+            store.add_run(task.id, cause="event", now=START)
+            store.claim(task.lane, limit=1, now=START + MINUTE)
+        assert store.event_runs(task.id, limit=5) == [START]
+        assert store.run_times(task.id, since=START) == [(START + MINUTE, None)]
+
     def test_a_signal_is_kept_until_a_run_comes_of_it_and_told_once(self, store: Store) -> None:
         task = stand(store, On(source="webhook"))
         with store:

@@ -128,3 +128,18 @@ class OutboxContract:
         with store:
             assert store.send_again(None) == [third]
             assert store.send_again([first]) == []
+
+    @pytest.mark.trap(4)
+    def test_looking_at_an_inbox_takes_nothing_out_and_misses_nothing(self, store: Store) -> None:
+        begin = store.last_notice()
+        add(store, 1, INBOX)
+        add(store, 2, INBOX)
+        add(store, 3, Address(channel="inbox", target="somebody else"))
+        with store:
+            store.take_inbox("me", reader="test", now=START, limit=1)
+        first, second = store.inbox("me", after=begin)
+
+        assert [each.state for each in (first, second)] == ["delivered", "waiting"]
+        assert [each.id for each in store.inbox("me", after=first.id)] == [second.id]
+        assert store.inbox("me", after=store.last_notice()) == []
+        assert len(store.unread("me")) == 1

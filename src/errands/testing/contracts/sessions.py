@@ -178,3 +178,15 @@ class SessionStoreContract:
             store.withdraw("talk-222222.1", by="me", now=START)
             store.remove(["talk-222222"])
         assert store.remnants(now=START) == []
+
+    @pytest.mark.spec("S16")
+    def test_a_session_that_goes_on_keeps_its_children_again(self, store: Store) -> None:
+        add(store, sample_task("child-222222", parent="chat:abc234"))
+        with store:
+            store.withdraw("child-222222.1", by="me", now=START)
+            store.end_session("chat:abc234", now=START)
+        late = START + timedelta(days=1)
+        assert store.expired(before=late, limit=9) == ["child-222222"]
+        with store:
+            store.reopen_session("chat:abc234")
+        assert store.expired(before=late, limit=9) == []

@@ -148,6 +148,7 @@ VERBS = (
         examples=(
             ("errands ask 'run `make test` and tell me what fails'", ""),
             ("errands ask --every 30m 'run `make test` and tell me what is new'", "again and again"),
+            ("errands ask --on github:owner/repository 'look at what is new there'", "on an event"),
             ("errands ask --wait -q 'what does this project do?'", "print the answer"),
             ("git diff | errands ask -", "the prompt comes from standard input"),
             ("errands ask --fork why-do-7k2 'and how would you fix it?'", "on a copy of a conversation"),

@@ -23,6 +23,7 @@ def chat(context: Context, arguments: Arguments) -> int:
     return context.bootstrap.run_chat(
         context.engine,
         perform=_performing(context),
+        describe=_describing(context),
         look=context.look,
         chat=arguments.chat,
         goes_on=getattr(arguments, "continue"),
@@ -50,6 +51,18 @@ def _performing(context: Context) -> Callable[[Sequence[str], Look], str]:
         return page.read()
 
     return perform
+
+
+def _describing(context: Context) -> Callable[[str, Look], list[str]]:
+    """Give what lays out all that a task would do, for a person who is to say yes."""
+
+    def describe(task_id: str, look: Look) -> list[str]:
+        from errands.frontends.cli.asking import question
+        from errands.frontends.cli.proposing import facts_of
+
+        return question(facts_of(context, context.engine.get(task_id)), look)
+
+    return describe
 
 
 VERBS = (

@@ -55,6 +55,7 @@ VERBS = (
             ("errands run --wait --timeout 10m 'make'", "stay, but not for ever"),
             ("errands run --after build-4k2 ./deploy", "when another task has completed"),
             ("errands run --cron '30 9 * * 1-5' --tz Europe/Vienna ./report", "on every working day"),
+            ("errands run --on 'file:src/**/*.py' -- pytest -x", "whenever a file changes"),
             ("id=$(errands run -q --yes make)", "for scripts"),
         ),
     ),

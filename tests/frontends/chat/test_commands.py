@@ -1,0 +1,222 @@
+"""The commands of the chat, each by its name; most of them without a terminal, one line after the other."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from errands.frontends.chat.commands import COMMANDS
+from tests.frontends.cli.person import Person
+
+from .window import INTERRUPT, WITHOUT_TOOLKIT, Window
+
+
+def says(person: Person, *lines: str, chat: tuple[str, ...] = ()) -> str:
+    """Chat without a terminal, with the offline agent; give all that was said."""
+    return person.types("chat", "--agent", "offline", *chat, given="\n".join(lines)).out
+
+
+@pytest.mark.spec("X6")
+def test_help_names_every_command(person: Person) -> None:
+    said = says(person, "/help")
+
+    assert [each.name for each in COMMANDS if each.usage not in said or each.summary not in said] == []
+    wanted = "/background /tasks /status /cancel /approve /reject /resume /logs /restart /schedule /help"
+    assert set(wanted.split()) <= {each.name for each in COMMANDS}
+
+
+@pytest.mark.spec("X6")
+def test_background_starts_a_task_of_this_chat(person: Person) -> None:
+    said = says(person, "/background echo in the background")
+    task = said.split()[1].rstrip(":")
+    view = person.sees(task)
+
+    assert said.startswith("started echo-")
+    assert (view["command"], view["owner"]) == ("echo in the background", view["parent"])
+    assert view["parent"].startswith("chat:")
+
+
+@pytest.mark.spec("X6", "A12")
+def test_background_asks_about_what_cannot_be_undone(window: Window, person: Person, tmp_path: Path) -> None:
+    (tmp_path / "precious").mkdir()
+    for answer, word in (("n", "rejected"), ("", "rejected"), ("y", "approved")):
+        window.types(f"/background rm -r {tmp_path}/precious\r")
+        window.until(lambda: window.line == "Start it? [y/N]", "the question")
+        assert (tmp_path / "precious").exists()
+        window.types(f"{answer}\r")
+        window.until(lambda: window.line == ">", "an empty line")
+        window.shows(f"{word} rm-", times=2 if answer == "" else 1)
+    window.until(lambda: not (tmp_path / "precious").exists(), "the end of it")
+    window.types(f"/background rm -r {tmp_path}\r")
+    window.until(lambda: window.line == "Start it? [y/N]", "the question")
+    window.types(INTERRUPT)
+    window.shows("rejected rm-", times=3)
+
+    assert "because    │ deletes" in window.text
+    assert tmp_path.exists()
+
+
+@pytest.mark.spec("X6", "A11")
+def test_without_a_terminal_background_only_proposes(person: Person, tmp_path: Path) -> None:
+    said = says(person, f"/background touch {tmp_path}/made")
+
+    assert "This needs your yes: approve touch-" in said
+    assert "stays proposed" in said
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.spec("X6", "D2")
+@pytest.mark.parametrize("slash", ["/", ""])
+def test_approve_and_reject_answer_a_proposal(person: Person, tmp_path: Path, slash: str) -> None:
+    wanted = person.types("propose", f"touch {tmp_path}/wanted").proposal
+    unwanted = person.types("propose", f"touch {tmp_path}/unwanted").proposal
+    said = says(person, f"{slash}approve {wanted}", f"{slash}reject {unwanted}")
+    person.types("wait", wanted)
+
+    assert f"approved {wanted}" in said
+    assert f"rejected {unwanted}; it will not start" in said
+    assert [each.name for each in tmp_path.iterdir()] == ["wanted"]
+    assert person.sees(unwanted)["state"] == "rejected"
+
+
+@pytest.mark.spec("X6")
+def test_a_sentence_that_begins_with_approve_is_for_the_agent(person: Person) -> None:
+    said = says(person, "approve of my plan, please", "approve", "reject nothing-222222")
+
+    assert said.count("There is no command in this prompt") == 2
+    assert "errands: there is no task 'nothing-222222'" in said
+
+
+@pytest.mark.spec("X6")
+def test_tasks_lists_tasks_and_those_of_a_state(person: Person) -> None:
+    fine, wrong = person.finishes("--name", "fine", "true"), person.finishes("--name", "wrong", "false")
+    every, failed = says(person, "/tasks"), says(person, "/tasks failed")
+
+    assert fine in every
+    assert wrong in every
+    assert fine not in failed
+    assert wrong in failed
+    assert "errands: --state cannot be 'odd'; choose one of" in says(person, "/tasks odd")
+
+
+@pytest.mark.spec("X6")
+def test_status_and_logs_show_a_task(person: Person) -> None:
+    task = person.finishes("--name", "counting", "seq 1 60")
+    shown, logs, two = (
+        says(person, line) for line in (f"/status {task}", f"/logs {task}", f"/logs {task} 2")
+    )
+
+    assert f"{task}  ✓ completed" in shown
+    assert "seq 1 60" in shown
+    assert logs.splitlines() == [str(number) for number in range(21, 61)]
+    assert two == "59\n60\n"
+    assert "errands: say which task: /status ID" in says(person, "/status")
+    assert "'many' is no number of lines" in says(person, f"/logs {task} many")
+
+
+@pytest.mark.spec("X6")
+def test_cancel_and_restart(person: Person) -> None:
+    task = person.starts("--name", "sleeper", "sleep 60")
+    person.waits_until(task, "state", "running")
+    assert f"{task} is being stopped" in says(person, f"/cancel {task}")
+    person.types("wait", task, code=None)
+    assert person.sees(task)["state"] == "cancelled"
+    assert f"started again: {task}" in says(person, f"/restart {task}")
+    assert person.sees(task)["runs"] == 2
+    person.types("cancel", task)
+
+
+@pytest.mark.spec("X6")
+def test_resume_goes_on_with_an_agents_task_in_the_background(person: Person) -> None:
+    task = person.types("ask", "--agent", "offline", "-q", "--wait", "--name", "earlier", "hello").out
+    task = next(each["id"] for each in person.types("ls", "--json").objects if each["name"] == "earlier")
+    said = says(person, f"/resume {task} run `echo once more`", f"/resume {task}")
+    person.types("wait", task)
+
+    assert f"{task} goes on in the background" in said
+    assert "errands: say which task and what it shall do next" in said
+    assert person.sees(task)["resume_count"] == 1
+
+
+@pytest.mark.spec("X6", "T1")
+def test_schedule_starts_lists_and_shows_schedules(person: Person) -> None:
+    said = says(person, "/schedule 2h echo at times", "/schedule '0 9 * * 1' echo on mondays", "/schedule")
+    first, second = (line.split()[1].rstrip(",") for line in said.splitlines()[:2])
+
+    assert [person.sees(each)["state"] for each in (first, second)] == ["active", "active"]
+    assert said.count(first) >= 2
+    assert f"{first} stays active" in said
+    shown = says(person, f"/schedule {first}")
+    assert "the next times" in shown
+    assert "is not a duration" in says(person, "/schedule soon echo x")
+    person.types("cancel", first, second)
+
+
+@pytest.mark.spec("X6")
+def test_what_is_no_command_is_said(person: Person) -> None:
+    said = says(person, "/stauts x")
+    assert said == "errands: there is no command /stauts (did you mean /status?); /help lists them\n"
+    assert says(person, "/quit", "/help") == ""
+
+
+@pytest.mark.spec("X6")
+def test_a_missing_extra_is_one_sentence(person: Person) -> None:
+    window = Window(person, command=WITHOUT_TOOLKIT)
+    said = window.shows("[chat]").replace("\n", "")
+    window.close()
+
+    advice = "install it with: pip install 'errands[chat]'"
+    assert said == f"errands: a chat in a terminal needs prompt_toolkit, which is not installed; {advice}"
+
+
+def test_a_chat_that_never_was_is_not_found(person: Person) -> None:
+    assert "there is no chat 'nobody'" in person.types("chat", "nobody", code=3).err
+    assert "leave it out" in person.types("chat", "--continue", "nobody", code=2).err
+
+
+@pytest.mark.spec("X6", "L21")
+def test_leaving_says_what_goes_on_and_how_to_come_back(
+    person: Person, open_window: Callable[..., Window]
+) -> None:
+    window = open_window("--agent", "offline")
+    window.enters("/background sleep 60")
+    window.shows("started sleep-")
+    window.enters("remember the milk")
+    window.shows("There is no command")
+    said = window.leaves()
+    name = next(word for word in said.split() if word.startswith("chat:"))
+    task = said.partition("1 task goes on: ")[2].split()[0]
+
+    assert said.rstrip().endswith(f"come back: errands chat --continue, or errands chat {name}")
+    assert person.sees(task)["parent"] == name
+    person.types("cancel", task)
+    person.waits_until_told(task, owner=name)
+    again = says(person, "and now?", chat=(name,))
+    assert f"background: {task} ─" in again
+    assert "- remember the milk" in again
+
+
+@pytest.mark.spec("A5", "X6")
+def test_what_was_typed_before_a_question_is_no_answer_to_it(window: Window, tmp_path: Path) -> None:
+    (tmp_path / "precious").mkdir()
+    window.types(f"/background rm -r {tmp_path}/precious\ry\r")
+    window.until(lambda: window.line == "Start it? [y/N]", "the question")
+    window.types("\r")
+    window.shows("rejected rm-")
+
+    assert (tmp_path / "precious").exists()
+
+
+@pytest.mark.spec("A8", "X6")
+@pytest.mark.trap(8)
+def test_nobody_can_say_yes_in_a_chat_inside_of_a_run(person: Person, tmp_path: Path) -> None:
+    asked = person.types("propose", f"touch {tmp_path}/made").proposal
+    command = f"printf 'approve {asked}\\n' | {sys.executable} -m errands chat --agent offline"
+    said = person.types("run", "--wait", "-q", command, code=None).out
+
+    assert "nobody can consent" in said
+    assert person.sees(asked)["state"] == "proposed"
+    assert not (tmp_path / "made").exists()

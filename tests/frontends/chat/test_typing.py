@@ -1,0 +1,116 @@
+"""What is typed is never destroyed, whatever comes in between."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from errands.testing.model_server import ModelServer
+from tests.frontends.cli.person import Person
+
+from .window import BACKSPACE, ENTER, INTERRUPT, Window
+
+
+def name_of(window: Window) -> str:
+    found = re.search(r"chat:\w+", window.text)
+    assert found, window.text
+    return found[0]
+
+
+@pytest.mark.spec("X6", "N3")
+@pytest.mark.trap(2)
+def test_a_storm_of_messages_leaves_the_line_and_every_message_whole(
+    person: Person, open_window: Callable[..., Window], model: ModelServer
+) -> None:
+    window = open_window()
+    name = name_of(window)
+    words = "SAY the quick brown fox jumps over the lazy dog, and whatever comes in between, it is all there"
+    ids = []
+    for number, start in enumerate(range(0, len(words), 12)):
+        # From another process, while somebody types: what ends is told in the midst of a word.
+        ids.append(person.types("run", "-q", f"echo {number}", ERRANDS_SESSION=name).out.strip())
+        window.types(words[start : start + 12])
+    for each in ids:
+        window.shows(f"─ background: {each} ─")
+    window.shows_at_the_end(words)
+    shown = window.text
+
+    window.types(ENTER)
+    window.shows("the quick brown fox", times=2)
+
+    assert [each for each in model.asked if each.prompt == words]
+    for each in ids:
+        frame = re.search(rf"─── background: {each} ─+\n{each} completed in .*\n(?:.*\n){{1,4}}?─+\n", shown)
+        assert frame, f"{each} is not framed whole:\n{shown}"
+        assert words[:12] not in frame[0]
+    assert shown.rstrip().endswith(words[-20:])
+
+
+@pytest.mark.spec("X6")
+def test_an_answer_streams_above_the_line_being_typed(
+    open_window: Callable[..., Window], model: ModelServer
+) -> None:
+    window = open_window()
+    said = "one two three four five six seven eight nine ten eleven twelve"
+    # Pasted: a line break within brackets is no ENTER.
+    window.types(f"\x1b[200~DRIP 0.15\nSAY {said}\x1b[201~")
+    window.types(ENTER)
+    window.until(lambda: window.text.count("one two") == 2, "the beginning of the answer")
+    seen = window.text
+    window.types("meanwhile I type")
+    window.shows_at_the_end("meanwhile I type")
+    during = window.text
+    window.shows("twelve", times=2)
+
+    assert seen.count("twelve") == 1, "it was there all at once"
+    assert during.rstrip().endswith("> meanwhile I type")
+    assert window.line == "> meanwhile I type"
+    assert window.text.count(said) == 2
+    window.types(BACKSPACE * 20)
+
+
+@pytest.mark.spec("X6")
+def test_ctrl_c_interrupts_the_answer_and_leaves_the_line(
+    open_window: Callable[..., Window], model: ModelServer
+) -> None:
+    window = open_window()
+    window.types(f"\x1b[200~SLOW 30\nSAY too late\x1b[201~{ENTER}")
+    window.types("half a thought")
+    window.shows_at_the_end("half a thought")
+    window.until(lambda: model.asked_for("too late"), "a question to the model")
+    window.types(INTERRUPT)
+    window.shows("(interrupted)")
+
+    assert window.line == "> half a thought"
+    window.types(INTERRUPT)  # nothing is being said: as in a shell, it is the line that goes
+    window.until(lambda: window.line == ">", "an empty line")
+    window.types(f"\x1b[200~SAY the conversation goes on\nRECALL too late\x1b[201~{ENTER}")
+    window.shows("the conversation goes on\nrecalled")
+    window.leaves()
+
+
+@pytest.mark.spec("X6")
+def test_commands_and_ids_are_completed(person: Person, window: Window) -> None:
+    task = person.finishes("--name", "completed-thing", "true")
+    window.types("/sta\t")
+    window.shows_at_the_end("/status")
+    window.types(" completed-th\t")
+    window.shows_at_the_end(task)
+    window.types(ENTER)
+    window.shows(f"{task}  ✓ completed")
+    window.types("/tasks comp\t")
+    window.shows_at_the_end("/tasks completed")
+
+
+@pytest.mark.spec("X6")
+def test_lines_are_remembered_for_the_next_chat(person: Person, open_window: Callable[..., Window]) -> None:
+    first = open_window("--agent", "offline")
+    first.enters("/schedule")
+    first.leaves()
+    second = open_window("--agent", "offline")
+    second.types("\x1b[A")
+    second.shows_at_the_end("/schedule")
+
+    assert (person.home / "chat" / "history").stat().st_mode & 0o077 == 0

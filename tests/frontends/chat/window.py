@@ -1,0 +1,111 @@
+"""A window in which somebody chats: real keys, a pseudo-terminal, and a screen that can be looked at."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+
+import pexpect
+import pyte
+
+from tests.frontends.cli.person import COMMAND, Person
+
+INTERRUPT, END, TAB, ENTER, BACKSPACE = "\x03", "\x04", "\t", "\r", "\x7f"
+LINES, COLUMNS = 40, 100
+
+
+class Window:
+    def __init__(self, person: Person, *words: str, command: list[str] | None = None, **environ: str) -> None:
+        self._child = pexpect.spawn(
+            (command or COMMAND)[0],
+            [*(command or COMMAND)[1:], "chat", *words],
+            # Nobody answers where the cursor is: it is our own screen.
+            env={**person.environ, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1", **environ},
+            cwd=str(person.cwd),
+            dimensions=(LINES, COLUMNS),
+            encoding="utf-8",
+            timeout=20,
+        )
+        self._child.delaybeforesend = None
+        self._screen = pyte.HistoryScreen(COLUMNS, LINES, history=10_000, ratio=0.5)
+        self._stream = pyte.Stream(self._screen)
+        self.is_closed = False
+
+    def types(self, keys: str) -> None:
+        self._child.send(keys)
+
+    def enters(self, line: str) -> None:
+        """Type a line and send it, once it is there to be seen."""
+        self.types(line)
+        self.shows_at_the_end(line)
+        self.types(ENTER)
+
+    @property
+    def lines(self) -> list[str]:
+        """All that was ever shown, and is: what scrolled away first."""
+        self._read()
+        past = [
+            "".join(row[column].data for column in range(COLUMNS)).rstrip()
+            for row in self._screen.history.top
+        ]
+        return [*past, *(line.rstrip() for line in self._screen.display)]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines).rstrip()
+
+    @property
+    def line(self) -> str:
+        """The line at which the cursor stands."""
+        self._read()
+        return str(self._screen.display[self._screen.cursor.y]).rstrip()
+
+    def shows(self, words: str, *, times: int = 1) -> str:
+        """Wait until words are shown; give all that is."""
+        self.until(lambda: self.text.count(words) >= times, f"{words!r} x {times}")
+        return self.text
+
+    def shows_at_the_end(self, words: str) -> None:
+        """Wait until the line being typed ends with these words."""
+        # A long line is broken, so its end is looked for in the last two.
+        self.until(
+            lambda: words.rstrip()[-60:] in "".join(self.text.split("\n")[-2:]), f"{words!r} at the end"
+        )
+
+    def until(self, fact: Callable[[], object], what: str) -> None:
+        deadline = time.monotonic() + 15
+        while not fact():
+            assert time.monotonic() < deadline, f"never came true: {what}; what is shown:\n{self.text}"
+
+    def leaves(self) -> str:
+        """Press Ctrl-D and wait for the end; give all that was shown."""
+        self.until(lambda: self.line == ">", "an empty line")
+        self.types(END)
+        self.until(self._has_ended, "the end")
+        self._child.close()
+        assert self._child.exitstatus == 0, self.text
+        return self.text
+
+    def _has_ended(self) -> bool:
+        self._read()
+        return self.is_closed
+
+    def close(self) -> None:
+        self._child.close(force=True)
+
+    def _read(self) -> None:
+        try:
+            while not self.is_closed:
+                self._stream.feed(self._child.read_nonblocking(65536, 0.01))
+        except pexpect.TIMEOUT:
+            pass
+        except pexpect.EOF:
+            self.is_closed = True
+
+
+WITHOUT_TOOLKIT = [
+    sys.executable,
+    "-c",
+    "import sys; sys.modules['prompt_toolkit'] = None; from errands.__main__ import main; main()",
+]

@@ -1,0 +1,179 @@
+"""Commands that are looked at now and then: judged with their task, never without end, and seen to change."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from errands.bootstrap import open_engine
+from errands.engine.engine import Engine
+from errands.engine.ground import WatchGround, watched
+from errands.engine.home import Home
+from errands.model.draft import Draft
+from errands.model.errors import BadValue
+from errands.model.source_errors import Changed, SourceError
+from errands.sources.command import Command
+from errands.testing.engines import TestEngine, until
+
+from .watches import looks, ran, watching
+
+
+def source_of(client: Engine, project: Path, line: str, **options: str) -> Command:
+    task = client.store.task(
+        client.submit(watching(project, f"command:{line}", on_options={"every": "1s", **options})).id
+    )
+    source = Command(watched(task), WatchGround(client, task, datetime.now(UTC)))
+    source.every = 0.0  # nobody waits for a second here
+    return source
+
+
+@pytest.mark.spec("T6")
+@pytest.mark.parametrize(
+    ("when", "told"),
+    [
+        ("changed", ["printed something else", "left with exit code 3, before with 0"]),
+        ("output", ["printed something else"]),
+        ("exit", ["left with exit code 3, before with 0"]),
+    ],
+)
+async def test_output_and_exit_code_are_compared(
+    client: Engine, project: Path, when: str, told: list[str]
+) -> None:
+    source = source_of(client, project, "cat words; exit $(cat code)", when=when)
+    found: list[str] = []
+    looking, line = source.looks(), "cat words; exit $(cat code) "
+    for words, code in (("a", 0), ("a", 0), ("b", 0), ("b", 3), ("b", 3)):
+        (project / "words").write_text(words)
+        (project / "code").write_text(str(code))
+        found += [each.text.removeprefix(line) for each in (await anext(looking)).happenings]
+
+    assert found == told
+
+
+@pytest.mark.spec("T6")
+async def test_a_match_is_told_when_it_begins(client: Engine, project: Path) -> None:
+    source = source_of(client, project, "cat log", match=r"ERROR: \w+")
+    looking, found = source.looks(), []
+    for words in ("fine", "fine\nERROR: disk\n", "ERROR: disk\nmore", "fine", "ERROR: again"):
+        (project / "log").write_text(words)
+        found.append([each.facts["match"] for each in (await anext(looking)).happenings])
+
+    assert found == [[], ["ERROR: disk"], [], [], ["ERROR: again"]]
+
+
+async def test_a_command_that_takes_too_long_is_ended_with_all_it_started(
+    client: Engine, project: Path
+) -> None:
+    source = source_of(client, project, "sleep 1000 & echo $! > pid; wait", timeout="1s")
+    with pytest.raises(SourceError, match="took longer than 1 s and was ended"):
+        await anext(source.looks())
+
+    pid = int((project / "pid").read_text())
+    await until(lambda: not os.path.exists(f"/proc/{pid}") or b"Z" in _state(pid))
+
+
+def _state(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0]
+    except OSError:
+        return b"Z"
+
+
+async def test_a_flood_of_output_is_bounded(client: Engine, project: Path) -> None:
+    line = "head -c 30000000 /dev/zero | tr '\\0' x; echo the end"
+    task = client.store.task(client.submit(watching(project, f"command:{line}")).id)
+    printed = await WatchGround(client, task, datetime.now(UTC)).execute(line, timeout=20)
+
+    assert len(printed.output) <= 16_000
+    assert printed.output.endswith("xthe end\n")
+
+
+@pytest.mark.spec("A1")
+def test_a_line_that_needs_a_yes_makes_a_proposal(home: Home, project: Path) -> None:
+    asking = open_engine(home)
+    harmless = asking.submit(watching(project, "command:git status", "ls"))
+    harmful = asking.submit(watching(project, "command:rm -rf src", "ls"))
+    prompt = asking.submit(Draft(prompt="what is new?", cwd=str(project), on="command:rm -rf src"))
+
+    assert (harmless.state, harmful.state, prompt.state) == ("active", "proposed", "proposed")
+    assert asking.store.watches()[0].task_id == harmless.id
+    assert len(asking.store.watches()) == 1
+    for each in (harmful, prompt):
+        assert each.question is not None
+        assert "src" in " ".join(reason.text for reason in each.question.reasons)
+        assert (asking.get(each.id).details or {})["watched"] == "rm -rf src"
+    asking.close()
+
+
+@pytest.mark.spec("A1")
+async def test_only_the_line_that_was_judged_is_run(client: Engine, project: Path) -> None:
+    task = client.store.task(client.submit(watching(project, "command:ls")).id)
+    ground = WatchGround(client, task, datetime.now(UTC))
+    with pytest.raises(SourceError, match="was not judged"):
+        await ground.execute("ls; rm -rf src", timeout=5)
+
+
+@pytest.mark.spec("A1")
+async def test_a_script_that_has_changed_is_not_run_but_asked_about(
+    engine: TestEngine, client: Engine, project: Path
+) -> None:
+    script = project / "check.sh"
+    script.write_text("#!/bin/sh\necho fine\n")
+    script.chmod(0o755)
+    task = await engine.submit(
+        watching(project, "command:./check.sh", "echo ran", on_options={"every": "1s"})
+    )
+    await until(lambda: looks(client, task.id))
+    script.write_text("#!/bin/sh\ntouch pwned\n")
+    await until(lambda: client.store.task(task.id).state == "proposed")
+
+    assert not (project / "pwned").exists()
+    question = client.store.question(task.id)
+    assert question is not None
+    assert any("check.sh" in each.text for each in question.reasons)
+    client.approve(task.id, by="somebody", door="terminal")
+    await until(lambda: (project / "pwned").exists())
+
+
+async def test_a_changed_script_is_named(client: Engine, project: Path) -> None:
+    script = project / "check.sh"
+    script.write_text("#!/bin/sh\necho fine\n")
+    script.chmod(0o755)
+    task = client.store.task(client.submit(watching(project, "command:./check.sh")).id)
+    ground = WatchGround(client, task, datetime.now(UTC))
+    assert (await ground.execute("./check.sh", timeout=5)).output == "fine\n"
+    script.write_text("#!/bin/sh\necho other\n")
+    with pytest.raises(Changed, match=r"check\.sh"):
+        await ground.execute("./check.sh", timeout=5)
+
+
+def test_a_sandbox_and_a_watched_command_exclude_each_other(client: Engine, project: Path) -> None:
+    with pytest.raises(BadValue, match="leave one of them out"):
+        client.submit(watching(project, "command:ls", sandbox="files"))
+
+
+@pytest.mark.spec("T6")
+async def test_a_commit_is_seen_by_a_command(engine: TestEngine, client: Engine, project: Path) -> None:
+    def git(*words: str) -> str:
+        names = ["-c", "user.name=Somebody", "-c", "user.email=somebody@example.org"]
+        return subprocess.run(
+            ["git", *names, *words], cwd=project, check=True, capture_output=True, text=True
+        ).stdout.strip()
+
+    git("init", "-q", "-b", "main")
+    git("commit", "-q", "--allow-empty", "-m", "Begin")
+    task = await engine.submit(
+        watching(project, "command:git rev-parse HEAD", "git log -1", on_options={"every": "1s"})
+    )
+    await until(lambda: looks(client, task.id))
+    git("commit", "-q", "--allow-empty", "-m", "Go on")
+    await until(lambda: ran(client, task.id) == 1)
+
+    (told,) = client.store.signals(task.id, run=1)
+    assert json.loads(told.body)["output"].strip() == git("rev-parse", "HEAD")
+    assert b"Go on" in client.output(task.id).content
