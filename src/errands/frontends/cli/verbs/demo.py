@@ -65,6 +65,35 @@ class Stage:
     def quietly(self, *words: str) -> None:
         self._run(words, quiet=True)
 
+    @property
+    def can_watch(self) -> bool:
+        """Tell whether the library is there that watches files."""
+        from importlib.util import find_spec
+
+        return find_spec("watchfiles") is not None
+
+    def make(self, folder: str) -> None:
+        os.mkdir(f"{self.home}/{folder}")
+
+    def write(self, name: str, text: str) -> None:
+        self._context.say(self._context.look.paint(f"$ echo {text!r} > {name}", "cyan"))
+        with open(f"{self.home}/{name}", "w", encoding="utf-8") as file:
+            file.write(f"{text}\n")
+
+    def await_run(self, name: str) -> None:
+        """Wait until a standing task has run once."""
+        import time
+
+        engine = self._context.bootstrap.open_engine(self._context.bootstrap.open_home(self.home))
+        try:
+            until = time.monotonic() + 20.0
+            while engine.get(engine.resolve(name)).latest.completed_at is None:
+                if time.monotonic() > until:
+                    raise ErrandsError(f"nothing came of {name} within 20 s; the demo stops here")
+                time.sleep(0.05)
+        finally:
+            engine.close()
+
     def kill_daemon(self) -> None:
         import signal
 
@@ -137,6 +166,19 @@ def play(stage: Stage) -> None:
         "ask", "--name", "fork", "--batch", "demo", "--wait", "--fork", "agent", "What was said before?"
     )
     stage.type("sessions")
+
+    stage.tell("Work that comes again: on a schedule, and when something happens, such as a new file.")
+    stage.type("run", "--name", "clock", "--batch", "demo", "--every", "1s", "--max-runs", "2", "date +%T")
+    if stage.can_watch:
+        stage.make("inbox")
+        watch = ("--on", "file:inbox/*", "--debounce", "100ms")
+        stage.type("run", "--name", "post", "--batch", "demo", *watch, "ls inbox")
+    stage.type("wait", "clock")
+    stage.type("schedule", "clock")
+    if stage.can_watch:
+        stage.write("inbox/letter", "Dear Errands")
+        stage.await_run("post")
+        stage.type("show", "post")
 
     stage.tell("Stop what is no longer wanted: the whole process tree ends, and that is checked.")
     stage.type("cancel", "server")
