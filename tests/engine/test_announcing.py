@@ -63,11 +63,11 @@ async def test_only_a_conversation_is_told(own_home: Path) -> None:
 
 @pytest.mark.spec("N6", "A8")
 @pytest.mark.trap(11)
-async def test_neither_its_own_calls_nor_answered_questions_are_told(own_home: Path) -> None:
+async def test_neither_its_own_calls_nor_answered_questions_are_told(own_home: Path, tmp_path: Path) -> None:
     async with embedded(str(own_home), **{"lanes.held": "0"}, yes=False) as engine:
         desk = talk(engine, key=CHAT)
         mine = await engine.submit("touch mine", owner=CHAT, parent=session_name(desk.run.rpartition(".")[0]))
-        answered = await engine.submit("touch answered", owner=CHAT)
+        answered = await engine.submit(f"touch {tmp_path}/answered", owner=CHAT)
         waiting = await engine.submit("touch waiting", owner=CHAT)
         await engine.approve(answered.id, by="ada")
         with engine.engine.store as store:

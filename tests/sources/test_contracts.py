@@ -8,6 +8,7 @@ import json
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,6 +59,10 @@ class TestCommand(SourceContract):
         with (folder / "lines").open("a") as file:
             file.write("one more\n")
 
+    def tuned(self, source: Any) -> Any:
+        source.every = 0.05
+        return source
+
 
 @pytest.mark.spec("T6")
 class TestTask(SourceContract):
@@ -95,6 +100,10 @@ class TestGitHub(SourceContract):
 
     def happen(self, folder: Path, engine: Engine) -> None:
         self.github.open_pull("a new one")
+
+    def tuned(self, source: Any) -> Any:
+        source.every = 0.05
+        return source
 
 
 @pytest.mark.spec("T6")

@@ -25,15 +25,8 @@ from .watches import watching
 def github(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGitHub]:
     github = FakeGitHub()
     monkeypatch.setenv("GITHUB_TOKEN", github.token)
-    monkeypatch.setattr("errands.sources.github.parse_duration", _at_once)
     yield github
     github.close()
-
-
-def _at_once(text: str) -> object:
-    from datetime import timedelta
-
-    return timedelta(milliseconds=20)
 
 
 @asynccontextmanager
@@ -43,6 +36,7 @@ async def asked(home: Home, github: FakeGitHub, **options: str) -> AsyncIterator
         engine.submit(watching(Path("/"), "github:people/project", on_options=options)).id
     )
     source = GitHub(watched(task), WatchGround(engine, task, listening_since(engine, task)))
+    source.every = 0.02
     await source.open(None)
     yield source
     await source.close()

@@ -38,7 +38,7 @@ class GitHub:
         self._repository = trigger.subject
         self._events = option(trigger, "events").split(",")
         self._branch = option(trigger, "branch")
-        self._every = parse_duration(option(trigger, "every")).total_seconds()
+        self.every = parse_duration(option(trigger, "every")).total_seconds()
         hook = option(trigger, "hook")
         self._inlet = Inlet(hook, ground.hook(hook)) if hook else None
         self._api: Api | None = None
@@ -67,7 +67,7 @@ class GitHub:
         assert self._api is not None
         while True:
             happenings: list[Happening] = []
-            pause = self._every
+            pause = self.every
             for event in self._events:
                 seen = self._seen.get(event, {})
                 reply = await asyncio.to_thread(self._api.get, self._path(event), seen.get("etag"))

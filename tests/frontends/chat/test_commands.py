@@ -177,6 +177,13 @@ def test_a_chat_that_never_was_is_not_found(person: Person) -> None:
     assert "leave it out" in person.types("chat", "--continue", "nobody", code=2).err
 
 
+def test_a_conversation_keeps_its_agent(person: Person) -> None:
+    says(person, "hello")
+
+    assert "a conversation with offline" in person.types("chat", "--continue", "--agent", "x", code=2).err
+    assert "a conversation with offline" in person.types("chat", "--continue", "--model", "x", code=2).err
+
+
 @pytest.mark.spec("X6", "L21")
 def test_leaving_says_what_goes_on_and_how_to_come_back(
     person: Person, open_window: Callable[..., Window]

@@ -74,9 +74,10 @@ class Window:
         )
 
     def until(self, fact: Callable[[], object], what: str) -> None:
-        deadline = time.monotonic() + 15
+        deadline = time.monotonic() + 30
         while not fact():
             assert time.monotonic() < deadline, f"never came true: {what}; what is shown:\n{self.text}"
+            time.sleep(0.01)  # whoever makes it true may be a thread of ours
 
     def leaves(self) -> str:
         """Press Ctrl-D and wait for the end; give all that was shown."""

@@ -41,6 +41,7 @@ def run(
     folder = f"{engine.home.path}/chat"
     os.makedirs(folder, mode=0o700, exist_ok=True)
     name = _named(engine, chat) if chat else _latest(engine, folder) if goes_on else _new_name()
+    who = _who(engine, name, agent, model)
     with open(f"{folder}/last", "w", encoding="utf-8") as file:
         file.write(name)
     engine.sessions.reopen_session(name)
@@ -63,11 +64,14 @@ def run(
             agent=agent,
             model=model,
         )
-        talking = screen.talk(room, f"{folder}/history") if is_terminal else plain.talk(room)
-        await _with_background(room, talking)
+        if is_terminal:
+            with screen:
+                await _with_background(room, screen.talk(room, f"{folder}/history"))
+        else:
+            await _with_background(room, plain.talk(room))
 
     if is_terminal:
-        sys.stdout.write(f"{_greeting(engine, name, agent)}\n")
+        sys.stdout.write(f"{name} · you talk with {who} · /help lists commands, Ctrl-D leaves\n")
         sys.stdout.flush()
     asyncio.run(talk())
     return 0
@@ -130,6 +134,13 @@ def _named(engine: Engine, given: str) -> str:
     return key
 
 
-def _greeting(engine: Engine, name: str, agent: str | None) -> str:
-    who = agent or engine.config.agents.default
-    return f"{name} · you talk with {who} · /help lists commands, Ctrl-D leaves"
+def _who(engine: Engine, name: str, agent: str | None, model: str | None) -> str:
+    """Name the agent of a chat; an earlier conversation keeps the one it has."""
+    task_id = engine.store.keyed(name)
+    if task_id is None:
+        return agent or engine.config.agents.default
+    talk = engine.light([task_id])[0].agent
+    assert talk is not None
+    if agent not in (None, talk.name) or model not in (None, talk.model):
+        raise BadValue(f"{name} is a conversation with {talk.name}; leave out --agent and --model")
+    return talk.name

@@ -70,6 +70,7 @@ class Room:
         self._idle = asyncio.Event()
         self._idle.set()
         self.messages = Messages(engine, name, paper, self.ask)
+        self._catch_up()
 
     # What is typed.
 
@@ -215,7 +216,6 @@ class Room:
 
     async def talk(self) -> None:
         """Have the agent answer what was typed, one message after the other, until this is cancelled."""
-        self._resume_listening()
         while True:
             if self._current is not None:
                 await self._listen(self._current)
@@ -226,12 +226,12 @@ class Room:
                 self._more.clear()
                 await self._more.wait()
 
-    def _resume_listening(self) -> None:
-        """Go on with an answer that was on its way when the chat was left."""
+    def _catch_up(self) -> None:
+        """Go on with an answer that was on its way when the chat was left, or came since."""
         task_id = self.engine.store.keyed(self.name)
         if task_id is not None:
             view = self.engine.light([task_id])[0]
-            if view.is_live:
+            if view.is_live or view.latest.retrieved_at is None:
                 self._current = view
                 self._idle.clear()
 
@@ -256,6 +256,7 @@ class Room:
         try:
             speaking = Speaking(self.paper, self.engine.mask(view.id))
             ended = await attend(self.engine, view, speaking, self.ensure_daemon)
+            self.engine.mark_retrieved(ended)
             if ended.state == "cancelled":
                 self.say(self.paper.look.paint("(interrupted)", "dim"))
             elif ended.state != "completed":

@@ -32,7 +32,7 @@ PAUSE = 0.03  # seconds in which what is written is gathered, so that the line i
 
 
 class Screen:
-    """Paper above a line. Enter it with `with`; outside of that nothing can be written."""
+    """Paper above a line; `with` it, lines can be written."""
 
     def __init__(self, *, colour: bool) -> None:
         self._colour = colour
@@ -58,32 +58,40 @@ class Screen:
         if self._session is not None:
             self._session.app.invalidate()
 
+    def __enter__(self) -> Screen:
+        self._proxy = StdoutProxy(sleep_between_writes=PAUSE, raw=True)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Write what is left; nothing is written any more after that."""
+        if self._proxy is not None:
+            self._proxy.close()
+
     async def talk(self, room: Room, history: str) -> None:
         """Read lines until the person leaves."""
         os.close(os.open(history, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        with StdoutProxy(sleep_between_writes=PAUSE, raw=True) as self._proxy:
-            self._session = PromptSession(
-                message=lambda: self._message(room),
-                history=FileHistory(history),
-                completer=_Names(room),
-                complete_while_typing=False,
-                key_bindings=_keys(room),
-                erase_when_done=True,
-            )
-            try:
-                while not room.is_over:
-                    prompt = QUESTION if room.asking else PROMPT
-                    if room.asking:
-                        _throw_away(self._session.app.input)
-                    try:
-                        line = await self._session.prompt_async()
-                    except EOFError:
-                        break
-                    self.lines(prompt + visible(line))
-                    room.enter(line)
-            finally:
-                self._session = None
-                room.leave()
+        self._session = PromptSession(
+            message=lambda: self._message(room),
+            history=FileHistory(history),
+            completer=_Names(room),
+            complete_while_typing=False,
+            key_bindings=_keys(room),
+            erase_when_done=True,
+        )
+        try:
+            while not room.is_over:
+                prompt = QUESTION if room.asking else PROMPT
+                if room.asking:
+                    _throw_away(self._session.app.input)
+                try:
+                    line = await self._session.prompt_async()
+                except EOFError:
+                    break
+                self.lines(prompt + visible(line))
+                room.enter(line)
+        finally:
+            self._session = None
+            room.leave()
 
     def _message(self, room: Room) -> StyleAndTextTuples:
         above = [("", f"{self._unfinished}\n")] if self._unfinished else []
