@@ -296,6 +296,9 @@ def test_a_rule_that_cannot_be_used_is_found_by_a_check(places: Places) -> None:
         ("[agents.opencode]\npoll = -1", "agents.opencode.poll", "-1 is not a number of seconds"),
         ("[agents.command]\ncommand = []", "agents.command.command", "[] is not a command"),
         ('[agents.command]\narguments = "-v"', "agents.command.arguments", "'-v' is not a list of words"),
+        ('[agents.command]\ncommand = "claude \'x"', "agents.command.command", "is not a command"),
+        ('[agents.command]\ncommand = "cat"\nretries = 5', "agents.command.retries", 'preset "claude"'),
+        ('[agents.command]\npreset = "plain"\narguments = ["-v"]', "agents.command.arguments", "`command`"),
         ('[agents.command]\npreset = "cloud"', "agents.command.preset", "one of: claude, plain"),
         ("[agents.acp.env]\nA = 1", "agents.acp.env", "not a table of texts"),
         ("[agents.offline.budget]\ntokens = 5", "agents.offline.budget.tokens", "did you mean"),
@@ -344,7 +347,7 @@ def test_agents_that_can_be_used_are_not_complained_about(places: Places) -> Non
     places.user.write_text(
         '[agents]\ndefault = "strong"\n[lanes]\ngpu = 1\n[agents.strong]\nbackend = "builtin"\nlane = "gpu"\n'
         'model = "m"\nescalate = { model = "n", url = "u" }\npatience = 0.5\nbudget = { requests = 3 }\n'
-        '[agents.strong.mcp.x]\ncommand = "npx x"\nenv = { A = "b" }\n[agents.opencode]\n'
+        '[agents.strong.mcp.x]\ncommand = "npx \'x y\'"\nenv = { A = "b" }\n[agents.opencode]\n'
         '[agents.claude]\nbackend = "command"\narguments = ["-v"]\npreset = "claude"\n'
     )
 

@@ -65,6 +65,7 @@ _NEEDED = {
     "acp": ("command", 'command = ["opencode", "acp"]'),
 }
 _PRESETS = ("claude", "plain")
+_NOT_PLAIN = ("arguments", "retries")  # a plain program is started as its command says, once
 _MODEL: dict[str, Kind] = {"model": "text", "url": "text", "key_env": "text"}
 _SERVER: dict[str, Kind] = {"command": "command", "env": "variables", "url": "text", "headers": "variables"}
 
@@ -78,7 +79,9 @@ def wrong(name: str, settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     known = BACKENDS.get(backend) if isinstance(backend, str) else {}
     for key, value in settings.items():
         kind = (COMMON | (known or {})).get(key)
-        if kind is not None:
+        if backend == "command" and key in _NOT_PLAIN and _is_plain(settings):
+            yield key, 'only the preset "claude" heeds it; leave it out, or write the words into `command`'
+        elif kind is not None:
             yield from _wrong_value(key, kind, value)
         elif known is not None:
             yield key, _no_such_key({*COMMON, *known}, key, f"the backend {backend!r}")
@@ -110,6 +113,10 @@ def providers(backends: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
 def is_agent(name: str, backends: Mapping[str, object]) -> bool:
     """Tell whether an agent of that name can be asked."""
     return name in backends or name in BACKENDS
+
+
+def _is_plain(settings: Mapping[str, Any]) -> bool:
+    return bool(settings.get("preset", "plain" if "command" in settings else "claude") == "plain")
 
 
 def _is_installed(backend: str) -> bool:
@@ -174,7 +181,9 @@ def _fits(kind: Kind, value: Any) -> bool:
             return _is_number(value, (int, float)) and value >= 0
         case "command":
             words = value if isinstance(value, list) else [value]
-            return all(isinstance(each, str) for each in words) and bool("".join(words).strip())
+            if not all(isinstance(each, str) for each in words) or not "".join(words).strip():
+                return False
+            return isinstance(value, list) or _can_be_split(value)
         case "words":
             return isinstance(value, list) and all(isinstance(each, str) for each in value)
         case "variables":
@@ -183,6 +192,17 @@ def _fits(kind: Kind, value: Any) -> bool:
             return value in _PRESETS
         case _:
             return isinstance(value, dict)
+
+
+def _can_be_split(line: str) -> bool:
+    if not any(each in line for each in "'\"\\"):
+        return True
+    import shlex
+
+    try:
+        return bool(shlex.split(line))
+    except ValueError:  # a quote that is never closed
+        return False
 
 
 def _is_number(value: object, kind: type | tuple[type, ...]) -> bool:
