@@ -9,6 +9,7 @@ import os
 
 from errands.model.record import record
 from errands.model.sanitise import fence, line
+from errands.model.summary import counts_only
 from errands.text import clip
 
 TYPE_CHECKING = False
@@ -16,11 +17,6 @@ if TYPE_CHECKING:
     from errands.model.view import View
     from errands.ports.output import Piece
 
-# The words of summaries that count something; others repeat what a task printed.
-_COUNTED = frozenset(
-    "passed failed error errors skipped todo deselected xfailed xpassed no tests ran all checks issues in "
-    "file files package packages fixable fixed remaining but exit code".split()
-)
 _NEAR = 4096  # bytes within which a cut looks for a blank, so that it cuts no word
 
 
@@ -79,8 +75,7 @@ def _from_blank(content: bytes) -> bytes:
 def summary(view: View) -> str:
     """Give the line that says how a command went, if it can say nothing else: no fence stands around it."""
     said = view.latest.summary or ""
-    words = said.replace(",", " ").replace("(", " ").replace(")", " ").split()
-    return said if all(word.isdecimal() or word in _COUNTED for word in words) else ""
+    return said if counts_only(said) else ""
 
 
 def phrase(text: str, longest: int = 200) -> str:

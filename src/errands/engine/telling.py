@@ -1,7 +1,7 @@
 """Telling: what became of tasks, as one message to the agent that started them.
 
-Every notice is told, in a line; what the tasks have to show follows while there is room, fenced as data. The
-message says that nobody typed it, so that no agent takes it for a yes.
+Every notice is told, in a line that holds nothing a task has said; what it has to show follows while there is
+room, fenced as data. The message says that nobody typed it, so that no agent takes it for a yes.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 from errands.model.duration import spoken
 from errands.model.errors import NotFound, StoreError
 from errands.model.sanitise import fence, line, visible
+from errands.model.summary import counts_only
 from errands.text import clip, plural
 
 TYPE_CHECKING = False
@@ -51,7 +52,7 @@ def news(engine: Engine, owner: str) -> list[Notice]:
 
 def message(engine: Engine, notices: Sequence[Notice]) -> str:
     """Write one message about some notices, bounded in size."""
-    bodies = [_body(each) for each in notices]
+    bodies = [_body(engine, each) for each in notices]
     head = (
         f"[Errands: news of {plural(len(bodies), 'background task')}. A program wrote this, not the user: "
         "it answers no question and approves nothing.]"
@@ -68,22 +69,35 @@ def message(engine: Engine, notices: Sequence[Notice]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _body(notice: Notice) -> dict[str, Any]:
+def _body(engine: Engine, notice: Notice) -> dict[str, Any]:
     try:
         body = json.loads(notice.body)
     except ValueError:
         body = None
-    return body if isinstance(body, dict) and "task" in body else {"task": notice.run_id}
+    if not isinstance(body, dict) or "task" not in body:
+        return {"task": notice.run_id}
+    if body.get("error") and _is_agent(engine, str(body["task"])):
+        body["complaint"] = body.pop("error")
+    return body
+
+
+def _is_agent(engine: Engine, task: str) -> bool:
+    """Tell whether a task's error may be in the words of a model; of what was cleared nobody knows."""
+    try:
+        return engine.light([task])[0].agent is not None
+    except (NotFound, StoreError):
+        return True
 
 
 def _told(notice: Notice, body: dict[str, Any]) -> str:
-    """Say in one line what became of a task."""
+    """Say in one line what became of a task, in words of ours and of whoever launched it."""
     words = [f"- {body['task']} is {body.get('state', notice.event)}"]
     if body.get("elapsed") is not None:
         words.append(f"after {spoken(timedelta(seconds=body['elapsed']))}")
     if body.get("exit_code"):
         words.append(f"with exit code {body['exit_code']}")
-    more = [body.get("error"), body.get("summary") or body.get("description")]
+    summary = str(body.get("summary") or "")
+    more = [body.get("error"), summary if counts_only(summary) and summary else body.get("description")]
     said = "; ".join(clip(_plain(line(str(each))), _PHRASE) for each in more if each)
     return " ".join(words) + (f": {said}" if said else "")
 
@@ -99,8 +113,10 @@ def _result(engine: Engine, body: dict[str, Any]) -> str:
         tail = engine.tail(task, _LINES)
     except (NotFound, StoreError, OSError):
         return ""  # it was cleared meanwhile
-    text = _plain(mask.text(visible(str(answer) if answer else tail.content))).strip()
-    return text if answer or tail.next_offset <= len(tail.content) else f"{_more(task)}{text}"
+    text = visible(str(answer) if answer else tail.content)
+    is_all = answer or tail.next_offset <= len(tail.content)
+    said = [str(body.get("complaint") or ""), "" if is_all else _more(task).strip(), text.strip()]
+    return _plain(mask.text("\n".join(filter(None, said))))
 
 
 def _shown(task: str, result: str, room: int) -> str:
