@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from errands.dialects.arguments import flag, milliseconds, schema, task_id, text
 from errands.dialects.projections import CLAUDE, CLAUDE_TYPES, ICONS, claude, claude_type
-from errands.dialects.showing import phrase, summary
+from errands.dialects.showing import complaint, phrase, summary
 from errands.dialects.spoken import Spoken
 from errands.dialects.waking import approval, told, wake
 from errands.model.duration import spoken
@@ -151,7 +151,7 @@ class Claude(Spoken):
         end = "Use TaskOutput tool to get task output."
         return Reply(
             text="\n".join(["Background Tasks:", _RULE, *lines, _RULE, end]),
-            content={"tasks": [_facts(visit, view) for view in views[:LISTED]]},
+            content={"tasks": [_facts(view) for view in views[:LISTED]]},
             tasks=tuple(view.id for view in views[:LISTED]),
         )
 
@@ -193,7 +193,7 @@ class Claude(Spoken):
         facts: dict[str, Any] = {"success": True, "task_id": view.id, "status": status, "output": shown.text}
         if run.exit_code is not None and not view.is_live:
             facts["exit_code"] = run.exit_code
-        if why := approval(view) or visit.complaint(view):
+        if why := approval(view) or complaint(view):
             facts["error"] = why
         if took is not None:
             facts["elapsed_ms"] = took // timedelta(milliseconds=1)
@@ -242,7 +242,7 @@ def listed(view: View, now: datetime) -> str:
     return f"{ICONS[claude(view)]} {pad(view.id, 15)} {words} {'-' if took is None else spoken(took)}"
 
 
-def _facts(visit: Visit, view: View) -> dict[str, Any]:
+def _facts(view: View) -> dict[str, Any]:
     run = view.latest
     facts = {
         "id": view.id,
@@ -253,6 +253,6 @@ def _facts(visit: Visit, view: View) -> dict[str, Any]:
         "completed_at": plain_value(run.completed_at),
         "output_file": run.output_file,
         "exit_code": None if view.is_live else run.exit_code,
-        "error": visit.complaint(view) or None,
+        "error": complaint(view) or None,
     }
     return {name: value for name, value in facts.items() if value is not None}

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from errands.dialects.arguments import flag, schema, task_id, text
 from errands.dialects.projections import CO, co
-from errands.dialects.showing import phrase, summary
+from errands.dialects.showing import complaint, phrase, summary
 from errands.dialects.spoken import Spoken
 from errands.dialects.waking import approval, told
 from errands.model.duration import spoken
@@ -107,7 +107,7 @@ class Co(Spoken):
             lines.append(f"Duration: {spoken(took)}")
         if facts["exit_code"] is not None:
             lines.append(f"Exit code: {run.exit_code}")
-        lines += _remarks(visit, view)
+        lines += _remarks(view)
         if include_output:
             shown = await visit.last_lines(view, RECENT)
             facts["output"] = shown.text
@@ -153,15 +153,15 @@ def _reply(views: Sequence[View], lines: list[str], *, failed: bool = False, **f
     )
 
 
-def _remarks(visit: Visit, view: View) -> list[str]:
+def _remarks(view: View) -> list[str]:
     """What there is to say besides: what it waits for, how far it is, why it failed, how its tests went."""
-    waits, complaint = approval(view), visit.complaint(view)
+    waits, why = approval(view), complaint(view)
     lines = [waits] if waits else []
     if view.progress is not None:
         count = f"{view.progress.done}/{view.progress.total} " if view.progress.total else ""
         lines.append(f"Progress: {count}({view.progress.percent:.0f}%)")
-    if complaint:
-        lines.append(f"Error: {complaint}")
+    if why:
+        lines.append(f"Error: {why}")
     if counted := summary(view):
         lines.append(f"Summary: {counted}")
     return lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errands.dialects.arguments import number, schema, task_id, text
 from errands.dialects.projections import EGIRL, egirl, egirl_run
-from errands.dialects.showing import phrase
+from errands.dialects.showing import complaint, phrase
 from errands.dialects.spoken import Spoken
 from errands.dialects.visit import Missing
 from errands.dialects.waking import approval, told
@@ -219,7 +219,7 @@ async def _facts(visit: Visit, view: View) -> dict[str, Any]:
             "completed_at": _ms(run.completed_at),
             "status": ran,
             "result": None if view.is_live else (await visit.result(view, longest=RESULT)).text or None,
-            "error": visit.complaint(view) or None,
+            "error": complaint(view) or None,
             "tokens_used": _tokens(agent.usage) if agent is not None else 0,
         }
     return facts

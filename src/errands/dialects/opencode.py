@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from errands.dialects.arguments import flag, milliseconds, schema, task_id, text
 from errands.dialects.projections import opencode
-from errands.dialects.showing import phrase
+from errands.dialects.showing import complaint, phrase
 from errands.dialects.spoken import Spoken
 from errands.dialects.waking import approval, told
 from errands.model.agent_errors import NotResumable
@@ -207,8 +207,8 @@ class OpenCode(Spoken):
         shown = await visit.result(view)
         lines = [f"Task ID: {_name(view)}", *_about(view), *_times(visit, view)]
         lines.append(approval(view))
-        if complaint := visit.complaint(view):
-            lines.append(f"Error: {complaint}")
+        if why := complaint(view):
+            lines.append(f"Error: {why}")
         if shown.text:
             lines.append("Result:" if opencode(view) == "completed" else "Output:")
         elif not view.is_live:

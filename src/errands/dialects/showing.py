@@ -54,12 +54,21 @@ def middle_out(head: bytes, tail: Piece, longest: int, *, rest: str) -> bytes:
 def page(content: bytes, longest: int) -> bytes:
     """Give of what was read, if more may follow, what ends with a whole word, or at least a character."""
     if len(content) >= longest:
-        return _until_blank(content)
+        content = _until_blank(content)
     for count in (1, 2, 3):
         lead = content[-count] if len(content) >= count else 0
+        if lead < 0x80:
+            break
         if lead >= 0xC0:  # the first byte of a character, which says how many it has
             return content[:-count] if count < (2 if lead < 0xE0 else 3 if lead < 0xF0 else 4) else content
     return content
+
+
+def paged(piece: Piece, longest: int, *, is_live: bool) -> tuple[bytes, int]:
+    """Give a page of an output, and where the next one begins."""
+    is_last = not is_live and len(piece.content) < longest
+    content = piece.content if is_last else page(piece.content, longest)
+    return content, piece.next_offset - (len(piece.content) - len(content))
 
 
 def _until_blank(content: bytes) -> bytes:
@@ -76,6 +85,16 @@ def summary(view: View) -> str:
     """Give the line that says how a command went, if it can say nothing else: no fence stands around it."""
     said = view.latest.summary or ""
     return said if counts_only(said) else ""
+
+
+def complaint(view: View) -> str:
+    """Say why a task failed. What an agent says of itself is data like all it says."""
+    error = view.latest.error
+    if not error or view.is_live:
+        return ""
+    if view.agent is None:
+        return phrase(error, 1000)
+    return bounded(phrase(error, 1000), None, rest="", label=f"error of {view.id}").text.rstrip("\n")
 
 
 def phrase(text: str, longest: int = 200) -> str:

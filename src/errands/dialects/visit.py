@@ -175,15 +175,6 @@ class Visit:
             content += piece.content
         return content, False
 
-    def complaint(self, view: View) -> str:
-        """Say why a task failed. What an agent says of itself is data like all it says."""
-        error = view.latest.error
-        if not error or view.is_live:
-            return ""
-        if view.agent is None:
-            return phrase(error, 1000)
-        return bounded(phrase(error, 1000), None, rest="", label=f"error of {view.id}").text.rstrip("\n")
-
     async def last_lines(self, view: View, count: int) -> Shown:
         """Give the last lines that a task printed."""
         await self.engine.mark_retrieved(view)

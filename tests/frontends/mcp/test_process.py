@@ -209,6 +209,28 @@ def test_nothing_that_is_bent_stops_it(tmp_path: Path) -> None:
         assert server.hang_up() == 0
 
 
+def test_what_somebody_prints_is_written_behind_what_stands_in_the_log(tmp_path: Path) -> None:
+    program = (
+        "import asyncio, os\n"
+        "from errands.frontends.mcp import stdio\n"
+        "class Prints:\n"
+        "    def create_initialization_options(self): ...\n"
+        "    async def run(self, _, said, options):\n"
+        "        os.write(1, b'printed')\n"
+        "        said.close()\n"
+        "asyncio.run(stdio.serve(Prints(), 1000))\n"
+    )
+    with (tmp_path / "log").open("wb") as log:
+        log.write(b"said before\n")
+        log.flush()
+        run = subprocess.run(
+            [sys.executable, "-c", program], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log
+        )
+
+    assert (run.returncode, run.stdout) == (0, b"")
+    assert (tmp_path / "log").read_bytes() == b"said before\nprinted"
+
+
 def test_a_client_that_neither_reads_nor_leaves_does_not_hold_it(tmp_path: Path) -> None:
     with Served(tmp_path) as server:
         for _ in range(20):

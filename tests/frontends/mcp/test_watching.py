@@ -48,6 +48,34 @@ async def test_output_is_a_resource_that_is_read_on_from_where_it_ended(engine: 
         assert [each["id"] for each in json.loads((await read(client, "errands://tasks")).text)] == [view.id]
 
 
+@pytest.mark.spec("O3", "O12")
+async def test_no_page_ends_within_a_secret_or_a_character(engine: TestEngine, tmp_path: Path) -> None:
+    token = "ghp_" + "A1b2C3d4" * 5
+    (tmp_path / "printed").write_text("x" * 65_500 + f" {token} " + "\u00e9" * 70_000)
+    async with connected(engine) as client:
+        await call(client, "run", command="cat printed", wait=20_000)
+        (view,) = await engine.list()
+        offset, whole, is_end = 0, "", False
+        while not is_end:
+            piece = await read(client, f"errands://tasks/{view.id}/output?offset={offset}")
+            assert piece.meta is not None
+            whole += "".join(piece.text.splitlines()[1:-1])
+            offset, is_end = piece.meta["errands/nextOffset"], "errands/isEnd" in piece.meta
+
+    assert "A1b2C3d4" not in whole
+    assert (whole.count("x"), whole.count("\u00e9"), whole.count("\ufffd")) == (65_500, 70_000, 0)
+
+
+async def test_the_list_of_tasks_stays_short_whatever_they_are(engine: TestEngine) -> None:
+    async with connected(engine) as client:
+        for _ in range(3):
+            await call(client, "run", command=f"echo {'x' * 90_000}")
+        found = await read(client, "errands://tasks")
+
+    assert len(json.loads(found.text)) == 3
+    assert len(found.text) < 5_000
+
+
 @pytest.mark.trap(4)
 @pytest.mark.spec("O5")
 async def test_reading_marks_a_result_as_retrieved_and_swallows_no_notice(engine: TestEngine) -> None:

@@ -13,13 +13,14 @@ from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value
 from mcp_types import HEADER_MISMATCH, INTERNAL_ERROR, RequestParams
 from pydantic import BaseModel, ConfigDict, Field
 
+from errands.dialects.showing import complaint, summary
 from errands.frontends.mcp import asking
 from errands.frontends.mcp.call import Call
 from errands.frontends.mcp.calls import Calls
 from errands.frontends.mcp.client import TASKS, Client, Context, require_tasks
 from errands.frontends.mcp.ledger import KEPT
+from errands.frontends.mcp.resources import output_uri
 from errands.model.approval import Approval
-from errands.model.sanitise import line
 from errands.model.view import View, plain_value
 
 _POLL = 1000  # milliseconds
@@ -119,12 +120,9 @@ class Tasks:
 
     def _result(self, view: View) -> dict[str, Any]:
         """Say what came of a task that is asked for by its own id: how it ended, and where to read more."""
-        run = view.latest
-        said = [f"{view.id} {view.state}" + (f": {line(run.error)}" if run.error else "")]
-        if run.summary:
-            said.append(line(run.summary))
-        said.append(f"output: errands://tasks/{view.id}/output")
-        return {"content": [{"type": "text", "text": "\n".join(said)}], "isError": run.state == "failed"}
+        said = [f"{view.id} {view.state}", complaint(view), summary(view), f"output: {output_uri(view.id)}"]
+        text = "\n".join(filter(None, said))
+        return {"content": [{"type": "text", "text": text}], "isError": view.latest.state == "failed"}
 
     def _check(self, ctx: Context, params: TaskParams) -> Client:
         """Refuse whoever knows no tasks, and a header that names another one than the body does."""
