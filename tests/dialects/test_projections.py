@@ -7,6 +7,8 @@ from datetime import timedelta
 import pytest
 
 from errands.dialects import claude, co, egirl, native, opencode, projections, waking
+from errands.dialects.showing import took
+from errands.model.record import evolve
 from errands.model.states import RUN_MOVES
 from errands.model.view import View
 from errands.testing.clock import START
@@ -97,6 +99,17 @@ def test_every_view_can_be_listed_in_every_dialect() -> None:
         ):
             assert line
             assert "\n" not in line
+
+
+def test_what_was_lost_does_not_go_on_for_ever() -> None:
+    lost = view("failed", "failed")
+    lost = evolve(lost, latest=evolve(lost.latest, elapsed=None, completed_at=START + timedelta(seconds=3)))
+
+    assert took(lost, LATER) == timedelta(seconds=3)
+    assert took(view("active", "running"), LATER) == timedelta(seconds=75)
+    assert took(view("active", "pending"), LATER) is None
+    for line in (native.listed(lost, LATER), claude.listed(lost, LATER), co.table([lost], LATER)[-1]):
+        assert " 3.0s" in line
 
 
 @pytest.mark.spec("A8")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from errands.dialects.arguments import flag, milliseconds, number, schema, task_id, text, texts
-from errands.dialects.showing import bounded, complaint, paged, phrase, summary
+from errands.dialects.showing import bounded, complaint, paged, phrase, summary, took
 from errands.dialects.spoken import Spoken
 from errands.dialects.visit import SHOWN
 from errands.dialects.waking import approval, told, wake
@@ -206,12 +204,9 @@ def _reply(view: View, lines: list[str], **more: Any) -> Reply:
 def listed(view: View, now: datetime) -> str:
     """Write a task in one line."""
     run = view.latest
-    took = run.elapsed
-    if took is None and run.started_at is not None and view.is_live:
-        took = (now - run.started_at).total_seconds()
     words = [view.id, view.marks, view.state]
-    if took is not None:
-        words.append(spoken_duration(timedelta(seconds=took)))
+    if (time := took(view, now)) is not None:
+        words.append(spoken_duration(time))
     if run.exit_code:
         words.append(f"exit code {run.exit_code}")
     words.append(f"({phrase(view.description, 80)})")

@@ -5,11 +5,9 @@ Replies are texts. `(resumed)` and `(forked)` stand behind the id.
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from errands.dialects.arguments import flag, milliseconds, schema, task_id, text
 from errands.dialects.projections import opencode
-from errands.dialects.showing import complaint, phrase
+from errands.dialects.showing import complaint, phrase, took
 from errands.dialects.spoken import Spoken
 from errands.dialects.waking import approval, told
 from errands.model.agent_errors import NotResumable
@@ -248,10 +246,8 @@ def _times(visit: Visit, view: View) -> list[str]:
     """How long it took, or what its agent is doing."""
     run, agent = view.latest, view.agent
     lines = []
-    if run.elapsed is not None and not view.is_live:
-        lines.append(f"Duration: {spoken(timedelta(seconds=run.elapsed))}")
-    elif run.started_at is not None:
-        lines.append(f"Running for: {spoken(visit.engine.now() - run.started_at)}")
+    if (time := took(view, visit.engine.now())) is not None:
+        lines.append(f"{'Running for' if view.is_live else 'Duration'}: {spoken(time)}")
     if agent is not None and view.is_live:
         lines.append(f"Tool calls: {agent.tool_calls}")
         if agent.tools:

@@ -6,6 +6,7 @@ Whatever comes here is masked already.
 from __future__ import annotations
 
 import os
+from datetime import timedelta
 
 from errands.model.record import record
 from errands.model.sanitise import fence, line
@@ -14,6 +15,8 @@ from errands.text import clip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from errands.model.view import View
     from errands.ports.output import Piece
 
@@ -85,6 +88,18 @@ def summary(view: View) -> str:
     """Give the line that says how a command went, if it can say nothing else: no fence stands around it."""
     said = view.latest.summary or ""
     return said if counts_only(said) else ""
+
+
+def took(view: View, now: datetime) -> timedelta | None:
+    """Say how long a task has been running, or ran; nothing before it has started."""
+    run = view.latest
+    if not view.is_live and run.elapsed is not None:
+        return timedelta(seconds=run.elapsed)
+    if run.started_at is None:
+        return None
+    # Nobody measured a run that was lost, but when it was missed is known.
+    end = now if view.is_live else run.completed_at or now
+    return max(end - run.started_at, timedelta())
 
 
 def complaint(view: View) -> str:
