@@ -71,13 +71,6 @@ class Visit:
 
     # Launching.
 
-    @property
-    def who(self) -> str:
-        """The name that is kept of whoever calls: the run it is part of, or the program it speaks through."""
-        if self.caller.run:
-            return f"run {self.caller.run}"
-        return f"agent {self.caller.client}" if self.caller.client else "agent"
-
     def options(self, **more: Any) -> dict[str, Any]:
         """Say of a draft where it comes from and who is told; what is None is left out."""
         caller = self.caller
@@ -87,7 +80,7 @@ class Visit:
             "owner": caller.session if caller.wake == "session" else None,
             "message": caller.message,
             "batch": None if caller.message is None else f"{caller.session or ''}:{caller.message}",
-            "created_by": self.who,
+            "created_by": caller.who,
             "door": caller.door,
         }
         said |= {name: value for name, value in more.items() if value is not None}
@@ -143,7 +136,7 @@ class Visit:
 
     async def cancelled(self, *views: View) -> list[View]:
         """Cancel tasks and wait until their processes are gone."""
-        await self.engine.cancel(*(view.id for view in views), by=self.who)
+        await self.engine.cancel(*(view.id for view in views), by=self.caller.who)
         deadline = time.monotonic() + ENDS_WITHIN
         return [
             await self.engine.wait(view.id, timeout=max(0.0, deadline - time.monotonic())) for view in views

@@ -75,6 +75,23 @@ def test_a_task_survives_the_death_of_the_server_and_of_the_daemon(daemons: Daem
         assert server.ask("tasks/get", taskId=listed["id"])["status"] == "completed"
 
 
+@pytest.mark.spec("L21")
+def test_a_task_is_cancelled_though_the_daemon_has_died(
+    daemons: Daemons, tmp_path: Path, own_home: Path
+) -> None:
+    with Served(tmp_path) as server:
+        launched = server.call("run", command="sleep 60")["structuredContent"]["id"]
+        server.call("wait", id=launched, timeout=200)
+        os.kill(daemons.pid, signal.SIGKILL)
+        server.ask("tasks/cancel", taskId=launched)
+        assert server.ended(launched)["status"] == "cancelled"
+
+    engine = open_engine(Home(path=str(own_home)))
+    (asked,) = [each for each in engine.events(launched) if each.name == "stop requested"]
+    assert asked.detail == "agent by-hand"
+    engine.close()
+
+
 def test_a_call_that_is_carried_on_launches_nothing_twice(
     daemons: Daemons, tmp_path: Path, own_home: Path
 ) -> None:

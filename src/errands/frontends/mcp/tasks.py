@@ -78,7 +78,7 @@ class Tasks:
         caller = self._door.caller(self._check(ctx, params))
         call = self._calls.find(caller, params.task_id)
         if call is None:
-            self._door.engine.engine.cancel([self._door.find(caller, params.task_id).id])
+            self._door.cancel(caller, [self._door.find(caller, params.task_id).id])
         elif not call.is_over or asking.open_questions(self._door, call):
             self._calls.cancel(call)
         return {"resultType": "complete"}
