@@ -86,22 +86,31 @@ async def test_no_word_of_an_agent_stands_outside_of_a_fence(engine: TestEngine)
 @pytest.mark.spec("N9")
 @pytest.mark.trap(10)
 async def test_fifty_endings_are_one_bounded_message_with_none_missing(engine: TestEngine) -> None:
-    text = await told(engine, *(f"seq 1 5000; echo task {number}" for number in range(50)))
-
+    for _ in range(50):
+        await engine.submit(
+            "yes 日本 | head -n 5000; exit 77", owner=OWNER, name="n" * 32, description="語" * 90
+        )
     ids = [view.id for view in await engine.list()]
+    await engine.wait_all(ids)
+
+    text = telling.message(engine.engine, telling.news(engine.engine, OWNER))
+
     assert len(ids) == 50
-    assert [each for each in ids if f"- {each} is completed" not in text] == []
-    assert len(text) <= telling.ROOM
+    assert [each for each in ids if f"- {each} is failed" not in text] == []
+    assert len(text.encode()) <= telling.ROOM
 
 
 @pytest.mark.spec("N6", "N9")
-async def test_a_long_output_is_told_by_its_end_and_where_the_rest_is(engine: TestEngine) -> None:
-    text = await told(engine, "seq 1 100000")
+@pytest.mark.parametrize("printing", ["seq 1 100000", "yes 日本 | head -n 5000; seq 99999 100000"])
+async def test_a_long_output_is_told_by_its_end_and_where_the_rest_is(
+    engine: TestEngine, printing: str
+) -> None:
+    text = await told(engine, printing)
 
     (task,) = await engine.list()
     assert "\n100000\n" in text
     assert f"more with: errands logs {task.id}" in text
-    assert len(text) <= telling.ROOM
+    assert len(text.encode()) <= telling.ROOM
 
 
 @pytest.mark.spec("O12")

@@ -16,7 +16,7 @@ from errands.model.duration import spoken
 from errands.model.errors import NotFound, StoreError
 from errands.model.sanitise import fence, line, visible
 from errands.model.summary import counts_only
-from errands.text import clip, plural
+from errands.text import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from errands.engine.engine import Engine
     from errands.model.notice import Notice
 
-ROOM = 16_000  # characters of one message
+ROOM = 16_000  # bytes of one message
 MOST = 50  # notices in one message; the next one has the rest
-_LEAST = 200  # characters of a result that are worth the fence around them
+_LEAST = 200  # bytes of a result that are worth the fence around them
 _LINES = 400  # at the end of an output
-_PHRASE = 120
+_PHRASE = 100  # bytes of an error or a description: the lines of all notices have room
 _TAG = re.compile(r"<(?=[/!?a-zA-Z])")
 
 
@@ -60,7 +60,7 @@ def message(engine: Engine, notices: Sequence[Notice]) -> str:
     told = [_told(notice, body) for notice, body in zip(notices, bodies, strict=True)]
     results = [_result(engine, body) for body in bodies]
     count = sum(1 for each in results if each)
-    share = (ROOM - len(head) - sum(map(len, told))) // count - _LEAST if count else 0
+    share = (ROOM - sum(len(each.encode()) + 1 for each in (head, *told))) // count - _LEAST if count else 0
     lines = [head]
     for text, result, body in zip(told, results, bodies, strict=True):
         lines.append(text)
@@ -98,7 +98,7 @@ def _told(notice: Notice, body: dict[str, Any]) -> str:
         words.append(f"with exit code {body['exit_code']}")
     summary = str(body.get("summary") or "")
     more = [body.get("error"), summary if counts_only(summary) and summary else body.get("description")]
-    said = "; ".join(clip(_plain(line(str(each))), _PHRASE) for each in more if each)
+    said = "; ".join(_beginning(_plain(line(str(each)))) for each in more if each)
     return " ".join(words) + (f": {said}" if said else "")
 
 
@@ -120,8 +120,14 @@ def _result(engine: Engine, body: dict[str, Any]) -> str:
 
 
 def _shown(task: str, result: str, room: int) -> str:
-    text = result if len(result) <= room else _more(task) + result[-room:]
+    end = result.encode()[-room:].decode("utf-8", "ignore")
+    text = result if end == result else _more(task) + end
     return fence(text, boundary=os.urandom(8).hex(), label=f"output of {task}").rstrip()
+
+
+def _beginning(text: str) -> str:
+    encoded = text.encode()
+    return text if len(encoded) <= _PHRASE else encoded[: _PHRASE - 3].decode("utf-8", "ignore") + "…"
 
 
 def _more(task: str) -> str:
