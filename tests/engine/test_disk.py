@@ -247,7 +247,7 @@ def test_a_daemon_whose_home_is_deleted_says_so_and_starts_nothing_more(
     assert not os.path.exists(home.path)
 
 
-@pytest.mark.fault("F21")
+@pytest.mark.fault("F21", "F37")
 def test_a_daemon_that_leaves_a_deleted_home_leaves_the_bell_of_the_next(
     home: Home, daemons: Daemons
 ) -> None:
