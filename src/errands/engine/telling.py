@@ -45,9 +45,13 @@ def deliver(engine: Engine, owner: str, *, reader: str, write: Callable[[str], N
     return len(found)
 
 
-def news(engine: Engine, owner: str) -> list[Notice]:
-    """Give the notices that are worth a turn of their own; who launched a proposal knows that it is one."""
-    return [each for each in engine.store.unread(owner) if not each.event.startswith("proposed")]
+def news(engine: Engine, owner: str, *, kept_back: bool = False) -> list[Notice]:
+    """Give the notices that are worth a turn of their own; who launched a proposal knows that it is one.
+
+    What somebody blocks for is kept back a moment, until they have it.
+    """
+    found = engine.store.unread(owner, now=None if kept_back else engine.clock.now())
+    return [each for each in found if not each.event.startswith("proposed")]
 
 
 def message(engine: Engine, notices: Sequence[Notice]) -> str:

@@ -218,7 +218,9 @@ if TYPE_CHECKING:
         def acknowledge(self, run_id: str, *, reader: str, now: datetime) -> None:
             """Note that a reader knows how a run ended without being told."""
 
-        def unread(self, owner: str | None) -> list[Notice]: ...
+        def unread(self, owner: str | None, *, now: datetime | None = None) -> list[Notice]:
+            """List what an owner was not told yet; with `now`, only what can be handed over."""
+
         def undelivered(self) -> list[Notice]:
             """List what could not be sent yet, or was given up."""
 
