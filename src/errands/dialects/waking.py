@@ -29,7 +29,8 @@ def advice(caller: Caller, ask_with: str) -> str:
 def wake(view: View, caller: Caller, ask_with: str) -> str:
     """Say in a few words how the end of this task will be told; all but `session` say what to ask with."""
     is_quiet = view.notify == "never"
-    if is_woken(caller) and not is_quiet:
+    # What was launched by somebody who is not woken, and is taken up again, is told to its owner as before.
+    if is_woken(caller) and view.owner == caller.session and not is_quiet:
         return "session" if view.notify != "on_failure" else f"session if it fails; ask with {ask_with}"
     if caller.wake.startswith("channel ") and not is_quiet:
         return f"{caller.wake}; ask with {ask_with}"
