@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -55,10 +56,11 @@ class House:
         return path
 
     def content(self) -> dict[str, str]:
+        """Every file with its text, and every directory with nothing in it, but for the project."""
         return {
-            str(path.relative_to(self.place)): path.read_text()
+            str(path.relative_to(self.place)): path.read_text() if path.is_file() else "/"
             for path in sorted(self.place.rglob("*"))
-            if path.is_file()
+            if path.is_file() or (path != self.project and not any(path.iterdir()))
         }
 
 
@@ -315,11 +317,45 @@ def test_the_texts_are_in_the_package(house: House) -> None:
     assert "const ENVIRONMENT = {}\n" in plugin
 
 
-def test_whoever_lacks_the_server_is_told(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert house.installation("claude").missing == ""
+def test_directories_that_were_there_or_are_in_use_stay(house: House) -> None:
+    house.file("home/.config/opencode/opencode.json", "{}\n")
+    before = house.content()
+    house.install("opencode")
+    house.install("claude")
+    kept = house.file("home/.claude/skills/mine.md", "mine\n")
 
-    monkeypatch.setattr("errands.frontends.install.installation.find_spec", lambda name: None)
-    assert house.installation("claude").missing == "pip install 'errands[mcp]'"
+    house.uninstall("claude")
+    assert [path.name for path in house.file("home/.claude").rglob("*")] == ["skills", "mine.md"]
+
+    kept.unlink()
+    kept.parent.rmdir()
+    kept.parent.parent.rmdir()
+    house.uninstall("opencode")
+    assert house.content() == before
+
+
+@pytest.mark.spec("X5")
+def test_whoever_lacks_the_server_is_told_and_nothing_is_written(person: Person, tmp_path: Path) -> None:
+    # A Python that finds Errands and nothing else, as after `pip install errands`.
+    lacking = "import sys; sys.modules['mcp'] = None; from errands.__main__ import main; main()"
+
+    def types(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", lacking, "install", "claude", "--project", *words],
+            env=person.environ,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    refused = types("--yes")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "nothing was written" in refused.stderr
+    assert "pip install 'errands[mcp]'" in refused.stderr
+    printed = types("--print")
+    assert (printed.returncode, "mcpServers" in printed.stdout) == (0, True)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_memory_that_is_damaged_is_not_guessed_at(house: House) -> None:
@@ -373,10 +409,11 @@ def test_a_person_sees_the_changes_and_says_yes(person: Person) -> None:
 
 def test_without_a_person_it_needs_yes(person: Person) -> None:
     refused = person.types("install", "cursor", code=2)
-    assert "nobody is there to be asked, and nothing was written; pass --yes" in refused.err
+    assert "nobody is there to be asked, and nothing was written; pass --yes, or see --print" in refused.err
 
     assert "+++ " in person.types("install", "cursor", "--yes").out
     assert person.types("install", "cursor", "--yes").out == "nothing to do: it is there already\n"
+    assert person.types("uninstall", "cursor", code=2).err.endswith("nothing was written; pass --yes\n")
     assert "no part of Cursor any more" in person.types("uninstall", "cursor", "--yes").out
     assert person.types("uninstall", "cursor", "--yes").out == "nothing to do: it is not there\n"
 
@@ -387,6 +424,14 @@ def test_it_can_be_printed_only(person: Person) -> None:
     assert said.startswith(f"# {person.cwd}/.vscode/mcp.json\n")
     assert '"servers"' in said
     assert not (person.cwd / ".vscode").exists()
+
+
+def test_what_is_printed_for_a_file_is_one_whole_file(person: Person) -> None:
+    said = person.types("install", "claude", "--print", "--project").out
+    texts = dict(part.split("\n", 1) for part in said.removeprefix("# ").split("\n# /")[:2])
+
+    settings = json.loads(texts[f"{person.cwd}/.claude/settings.json".removeprefix("/")])
+    assert list(settings["hooks"]) == ["PostToolUse", "UserPromptSubmit"]
 
 
 @pytest.mark.trap(41)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from errands.frontends.cli.asking import answered, visible
 from errands.frontends.cli.door import is_person
 from errands.frontends.cli.options import Operand, Option, Usage, Verb
+from errands.model.errors import ErrandsError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,11 +23,12 @@ def install(context: Context, arguments: Arguments) -> int:
         for path, text in made.snippets():
             context.say(context.look.paint(f"# {path}", "dim"), text, "")
         return 0
-    if not _changed(context, arguments, made, removing=False):
-        return 4
     if made.missing:
-        context.note(f"errands: the server needs one package more: {made.missing}")
-    return 0
+        raise ErrandsError(
+            f"nothing was written: the server that {made.title} would start needs one package more, "
+            f"which is missing here; first type: {made.missing}"
+        )
+    return 0 if _changed(context, arguments, made, removing=False) else 4
 
 
 def uninstall(context: Context, arguments: Arguments) -> int:
@@ -59,7 +61,10 @@ def _changed(context: Context, arguments: Arguments, made: Installation, *, remo
             context.say(context.look.paint(visible(line), _COLOURS.get(line[:1], "")))
     if not arguments.yes:
         if not is_person():
-            raise Usage("nobody is there to be asked, and nothing was written; pass --yes, or see --print")
+            raise Usage(
+                "nobody is there to be asked, and nothing was written; pass --yes"
+                + ("" if removing else ", or see --print")
+            )
         if not answered(f"Change {len(changes)} file{'s' * (len(changes) > 1)}? [y/N] "):
             context.note("nothing was written")
             return False
@@ -86,7 +91,8 @@ VERBS = (
         details="Shows every change and asks before it writes. What else stands in the files stays as it is, "
         "comments included; a file that cannot be read is left alone. Claude Code also gets two commands, "
         "/background and /tasks, a skill, and hooks that wake it when a task ends; OpenCode gets a plugin "
-        "that reports each end. See docs/clients.md.",
+        "that reports each end. Without the package that the server needs nothing is written, and --print "
+        "prints all the same. See docs/clients.md.",
         options=(
             *_WHERE,
             Option(
@@ -109,7 +115,7 @@ VERBS = (
         summary="take out of a program's configuration what install has written",
         run=uninstall,
         details="Shows every change and asks. What was written by others, before or since, stays; so does a "
-        "file of ours that somebody has changed.",
+        "file of ours that somebody has changed. Directories that install made go if nothing is in them.",
         options=(*_WHERE, _YES),
         operands=(_CLIENT,),
         examples=(("errands uninstall claude", "with the hooks, commands and skill"),),
