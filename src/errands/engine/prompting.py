@@ -38,7 +38,8 @@ def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]
         known = tuple(dict.fromkeys((*BUILT_IN, *config.backends)))
         raise UnknownAgent(
             f"there is no agent {agent!r}{did_you_mean(agent, known)}. There are: {', '.join(known)}; "
-            f'a new one is a table in your configuration: [agents.{agent}] backend = "builtin"'
+            f"a new one is a table [agents.{agent}] in your configuration, with "
+            'backend = "command" for a program such as claude, or "builtin" for a model'
         )
     _check_offline(draft, agent, config)
     if draft.fork is not None and parent is None and _keeps_here(agent, config):
