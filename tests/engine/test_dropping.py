@@ -125,7 +125,7 @@ async def test_a_backend_that_fails_in_its_own_way_keeps_no_other_session(
 ) -> None:
     tasks = [talk(client, project, "acp"), talk(client, project)]
     with client.store:
-        client.store.remove(tasks)
+        client.store.remove(tasks, now=client.clock.now())
     await drop_all(client, lambda name, cwd: Odd({}) if name == "acp" else Offline({}))
     (left,) = client.store.remnants(now=client.clock.now().replace(year=9000))
     assert (left.agent, left.tries) == ("acp", 1)

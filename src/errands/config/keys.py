@@ -102,7 +102,11 @@ KEYS = (
     ),
     _key("retention.enabled", "flag", "whether finished tasks are removed by themselves"),
     _key("retention.keep", "duration", "how long a finished task is kept"),
-    _key("retention.history", "duration", "how long the earlier runs of a task are kept"),
+    _key(
+        "retention.history",
+        "duration",
+        "how long the earlier runs of a task are kept, and the answers about a task that is gone",
+    ),
     _key(
         "store.durability",
         "choice",
