@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -17,7 +16,6 @@ from errands.frontends.install import jsonc
 from errands.frontends.install.clients import NAMES
 from errands.frontends.install.installation import Installation
 from errands.model.errors import BadValue, ErrandsError
-from tests.frontends.cli.person import Person
 
 SERVING = [sys.executable, "-P", "-m", "errands"]
 
@@ -331,30 +329,6 @@ def test_directories_that_were_there_or_are_in_use_stay(house: House) -> None:
     kept.parent.parent.rmdir()
     house.uninstall("opencode")
     assert house.content() == before
-
-
-@pytest.mark.spec("X5")
-def test_whoever_lacks_the_server_is_told_and_nothing_is_written(person: Person, tmp_path: Path) -> None:
-    # A Python that finds Errands and nothing else, as after `pip install errands`.
-    lacking = "import sys; sys.modules['mcp'] = None; from errands.__main__ import main; main()"
-
-    def types(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-c", lacking, "install", "claude", "--project", *words],
-            env=person.environ,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    refused = types("--yes")
-    assert (refused.returncode, refused.stdout) == (1, "")
-    assert "nothing was written" in refused.stderr
-    assert "pip install 'errands[mcp]'" in refused.stderr
-    printed = types("--print")
-    assert (printed.returncode, "mcpServers" in printed.stdout) == (0, True)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_memory_that_is_damaged_is_not_guessed_at(house: House) -> None:

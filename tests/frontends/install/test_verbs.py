@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -71,3 +74,27 @@ def test_what_cannot_be_is_refused(person: Person) -> None:
     assert "not both" in person.types("install", "codex", "--project", "--user", "--yes", code=2).err
     assert "there is no dialect 'x'" in person.types("install", "codex", "--dialect", "x", code=2).err
     assert "CLIENT cannot be 'emacs'" in person.types("install", "emacs", code=2).err
+
+
+@pytest.mark.spec("X5")
+def test_whoever_lacks_the_server_is_told_and_nothing_is_written(person: Person, tmp_path: Path) -> None:
+    # A Python that finds Errands and nothing else, as after `pip install errands`.
+    lacking = "import sys; sys.modules['mcp'] = None; from errands.__main__ import main; main()"
+
+    def types(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", lacking, "install", "claude", "--project", *words],
+            env=person.environ,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    refused = types("--yes")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "nothing was written" in refused.stderr
+    assert "pip install 'errands[mcp]'" in refused.stderr
+    printed = types("--print")
+    assert (printed.returncode, "mcpServers" in printed.stdout) == (0, True)
+    assert list(tmp_path.iterdir()) == []
