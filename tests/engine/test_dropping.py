@@ -123,12 +123,12 @@ class Odd(Offline):
 async def test_a_backend_that_fails_in_its_own_way_keeps_no_other_session(
     client: Engine, project: Project
 ) -> None:
-    tasks = [talk(client, project, "acp"), talk(client, project)]
+    tasks = [talk(client, project, "command"), talk(client, project)]
     with client.store:
         client.store.remove(tasks, now=client.clock.now())
-    await drop_all(client, lambda name, cwd: Odd({}) if name == "acp" else Offline({}))
+    await drop_all(client, lambda name, cwd: Odd({}) if name == "command" else Offline({}))
     (left,) = client.store.remnants(now=client.clock.now().replace(year=9000))
-    assert (left.agent, left.tries) == ("acp", 1)
+    assert (left.agent, left.tries) == ("command", 1)
 
 
 @pytest.mark.spec("O14")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Kind = Literal[
         "text", "count", "seconds", "command", "words", "variables", "table", "budget", "preset", "model",
-        "servers",
+        "servers", "address",
     ]  # fmt: skip
 
 GROUP = "errands.agents"  # the entry points by which other packages bring backends
@@ -24,7 +24,7 @@ BACKENDS: dict[str, dict[str, Kind]] = {
     "offline": {},
     "builtin": {
         "model": "text",
-        "url": "text",
+        "url": "address",
         "key_env": "text",
         "escalate": "model",
         "mcp": "servers",
@@ -40,7 +40,7 @@ BACKENDS: dict[str, dict[str, Kind]] = {
         "model": "text",
     },
     "opencode": {
-        "url": "text",
+        "url": "address",
         "username": "text",
         "password": "text",
         "agent": "text",
@@ -66,8 +66,13 @@ _NEEDED = {
 }
 _PRESETS = ("claude", "plain")
 _NOT_PLAIN = ("arguments", "retries")  # a plain program is started as its command says, once
-_MODEL: dict[str, Kind] = {"model": "text", "url": "text", "key_env": "text"}
-_SERVER: dict[str, Kind] = {"command": "command", "env": "variables", "url": "text", "headers": "variables"}
+_MODEL: dict[str, Kind] = {"model": "text", "url": "address", "key_env": "text"}
+_SERVER: dict[str, Kind] = {
+    "command": "command",
+    "env": "variables",
+    "url": "address",
+    "headers": "variables",
+}
 
 
 def wrong(name: str, settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -167,6 +172,7 @@ _MEANT: dict[Kind, str] = {
     "budget": "a table; write { requests = 20 }",
     "preset": f"one of: {', '.join(_PRESETS)}",
     "model": 'a model; write its name in quotes, or { model = "...", url = "..." }',
+    "address": "an address; write http:// or https://, then the host, such as http://127.0.0.1:8080/v1",
     "servers": "a table of servers; write [agents.NAME.mcp.SERVER] and its keys below",
 }
 
@@ -188,10 +194,20 @@ def _fits(kind: Kind, value: Any) -> bool:
             return isinstance(value, list) and all(isinstance(each, str) for each in value)
         case "variables":
             return isinstance(value, dict) and all(isinstance(each, str) for each in value.values())
+        case "address":
+            return isinstance(value, str) and _is_address(value)
         case "preset":
             return value in _PRESETS
         case _:
             return isinstance(value, dict)
+
+
+def _is_address(text: str) -> bool:
+    # By hand: every command reads the configuration, and urllib takes longer to load than all the rest.
+    scheme, _, rest = text.partition("://")
+    place = rest.replace("?", "/").partition("/")[0].rpartition("@")[2]
+    host, _, port = place.rpartition(":") if not place.endswith("]") and ":" in place else (place, "", "80")
+    return scheme in ("http", "https") and bool(host) and port.isdecimal() and len(text.split()) == 1
 
 
 def _can_be_split(line: str) -> bool:
