@@ -300,13 +300,23 @@ def test_a_rule_that_cannot_be_used_is_found_by_a_check(places: Places) -> None:
         ("[agents.opencode]\npoll = -1", "agents.opencode.poll", "-1 is not a number of seconds"),
         ("[agents.command]\ncommand = []", "agents.command.command", "[] is not a command"),
         ('[agents.command]\narguments = "-v"', "agents.command.arguments", "'-v' is not a list of words"),
+        ('[agents.command]\ncommand = "claude \'x"', "agents.command.command", "is not a command"),
+        ('[agents.command]\ncommand = "cat"\nretries = 5', "agents.command.retries", 'preset "claude"'),
+        ('[agents.command]\npreset = "plain"\narguments = ["-v"]', "agents.command.arguments", "`command`"),
         ('[agents.command]\npreset = "cloud"', "agents.command.preset", "one of: claude, plain"),
         ("[agents.acp.env]\nA = 1", "agents.acp.env", "not a table of texts"),
         ("[agents.offline.budget]\ntokens = 5", "agents.offline.budget.tokens", "did you mean"),
         ("[agents.offline.budget]\nrequests = 0", "agents.offline.budget.requests", "from 1 upwards"),
         ("[agents.builtin.escalate]\nname = 1", "agents.builtin.escalate.name", "a model has no such key"),
         ("[agents.builtin.mcp.x]\nenv = {}", "agents.builtin.mcp.x", "neither a command nor a url"),
-        ('[agents.builtin.mcp.x]\nurl = "u"\nkey = 1', "agents.builtin.mcp.x.key", "has no such key"),
+        ('[agents.builtin.mcp.x]\nurl = "u"', "agents.builtin.mcp.x.url", "'u' is not an address"),
+        ('[agents.builtin.escalate]\nurl = "ftp://x"', "agents.builtin.escalate.url", "is not an address"),
+        ('[agents.builtin]\nurl = "not a url"', "agents.builtin.url", "write http:// or https://"),
+        ('[agents.builtin]\nurl = "http:///v1"', "agents.builtin.url", "is not an address"),
+        ('[agents.builtin]\nurl = "http://a b/"', "agents.builtin.url", "is not an address"),
+        ('[agents.opencode]\nurl = "localhost:4096"', "agents.opencode.url", "is not an address"),
+        ('[agents.opencode]\nurl = "http://x:port"', "agents.opencode.url", "is not an address"),
+        ('[agents.builtin.mcp.x]\nurl = "http://u"\nkey = 1', "agents.builtin.mcp.x.key", "has no such key"),
     ],
 )
 def test_a_wrong_setting_of_an_agent_is_named_with_its_file(
@@ -347,8 +357,9 @@ def test_an_agent_that_could_never_answer_is_found_by_a_check(
 def test_agents_that_can_be_used_are_not_complained_about(places: Places) -> None:
     places.user.write_text(
         '[agents]\ndefault = "strong"\n[lanes]\ngpu = 1\n[agents.strong]\nbackend = "builtin"\nlane = "gpu"\n'
-        'model = "m"\nescalate = { model = "n", url = "u" }\npatience = 0.5\nbudget = { requests = 3 }\n'
-        '[agents.strong.mcp.x]\ncommand = "npx x"\nenv = { A = "b" }\n[agents.opencode]\n'
+        'model = "m"\nescalate = { model = "n", url = "http://[::1]:80/v1" }\npatience = 0.5\n'
+        "budget = { requests = 3 }\n"
+        '[agents.strong.mcp.x]\ncommand = "npx \'x y\'"\nenv = { A = "b" }\n[agents.opencode]\n'
         '[agents.claude]\nbackend = "command"\narguments = ["-v"]\npreset = "claude"\n'
     )
 

@@ -14,7 +14,9 @@ import pexpect
 import pytest
 
 from errands import config
+from errands.config import backends
 from errands.frontends.cli import options, reference, verbs
+from errands.model.draft import BUDGETS
 from errands.model.errors import BadValue
 from tests.documents import DOCUMENTS, ROOT, Block, anchors, blocks, commands, links, named_files
 
@@ -52,6 +54,18 @@ def test_every_setting_is_documented() -> None:
     ]
 
     assert (keys, variables) == ([], [])
+
+
+@pytest.mark.spec("X7")
+@pytest.mark.parametrize(
+    ("backend", "page"),
+    [("builtin", "builtin-agent"), ("acp", "acp"), ("opencode", "agents"), ("command", "agents")],
+)
+def test_every_setting_of_an_agent_is_documented(backend: str, page: str) -> None:
+    text, usual = ((ROOT / "docs" / f"{name}.md").read_text() for name in (page, "agents"))
+
+    assert [key for key in backends.BACKENDS[backend] if f"`{key}`" not in text] == []
+    assert [key for key in (*backends.COMMON, *BUDGETS) if f"`{key}`" not in usual] == []
 
 
 @pytest.mark.spec("X13")

@@ -120,6 +120,12 @@ async def test_a_budget_of_tool_calls_stops_the_turn(stage: Stage) -> None:
 
 
 @pytest.mark.spec("S15")
+async def test_a_budget_of_tokens_counts_those_of_both_sides(stage: Stage) -> None:
+    with pytest.raises(BudgetExceeded, match=r"^the budget of 14 total tokens is used up \(15\)$"):
+        await stage.says("hello", desk=stage.desk(budget={"total_tokens": 14}))
+
+
+@pytest.mark.spec("S15")
 async def test_a_budget_of_money_stops_the_turn(stage: Stage) -> None:
     desk = stage.desk(budget={"cost_microdollars": 400_000})
     with pytest.raises(BudgetExceeded, match="400000 microdollars"):

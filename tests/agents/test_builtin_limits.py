@@ -8,7 +8,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from pydantic_ai.exceptions import ModelHTTPError
 
+from errands.agents.builtin.models import refusal
 from errands.model.agent_errors import AgentError, AgentUnavailable, BudgetExceeded
 from errands.ports.agent import Call, Decision
 from errands.testing.desk import yes
@@ -140,9 +142,35 @@ async def test_a_model_that_knows_no_tool_is_told_and_then_given_up(on: Stage) -
         await on.ask(*[call("command", wrong=number) for number in range(9)])
 
     assert 2 <= len(on.model.asked) <= 5
-    assert on.desk.tools() == []
+    noted = [each for each in on.desk.notes if each.kind in ("tool", "tool_end")]
+    assert [(each.name, each.text, each.failed) for each in noted[:2]] == [
+        ("command", '{"wrong": 0}', False),
+        ("command", "line: Field required; wrong: Extra inputs are not permitted", True),
+    ]
+    assert len(noted) == 2 * (len(on.model.asked) - 1)
     on.sit_down(number=2)
     assert (await on.ask("RECALL line")).text == "recalled"
+
+
+@pytest.mark.fault("F47")
+@pytest.mark.parametrize(("code", "meant"), [("429", "Too Many Requests"), ("500", "Internal Server Error")])
+async def test_an_error_of_the_endpoint_is_told_in_a_sentence(on: Stage, code: str, meant: str) -> None:
+    with pytest.raises(AgentUnavailable) as caught:
+        await on.ask(f"FAIL {code}", tries=1)
+
+    said = str(caught.value)
+    assert f"tried 1 times: the server answered {code} ({meant}): " in said
+    assert "status_code" not in said
+    assert "{" not in said
+
+
+def test_of_a_long_error_the_beginning_is_told() -> None:
+    for body in ("page " * 999, {"message": "page " * 999}, {"error": "page " * 999}):
+        said = refusal(ModelHTTPError(503, "m", body))
+        assert said.startswith("the server answered 503 (Service Unavailable): page page")
+        assert len(said) < 260
+    assert refusal(ModelHTTPError(599, "m", None)) == "the server answered 599"
+    assert refusal(ValueError("no error of a server")) == ""
 
 
 @pytest.mark.fault("F47")

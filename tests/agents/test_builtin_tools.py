@@ -116,6 +116,7 @@ async def test_nobody_is_asked_about_a_file_that_cannot_be_written(on: Stage, pa
 
     assert on.results()[0].startswith("This call was not carried out: ")
     assert [each.arguments["path"] for each in on.desk.asked] == ["inside"]
+    assert [each.failed for each in on.desk.notes if each.kind == "tool_end"] == [True, False]
     assert (on.project / "inside").read_text() == "x"
 
 

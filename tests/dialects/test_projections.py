@@ -7,6 +7,8 @@ from datetime import timedelta
 import pytest
 
 from errands.dialects import claude, co, egirl_words, native, opencode, projections, waking
+from errands.dialects.showing import took
+from errands.model.record import evolve
 from errands.model.states import RUN_MOVES
 from errands.model.view import View
 from errands.testing.clock import START
@@ -137,6 +139,17 @@ def test_a_word_says_that_it_is_over_exactly_when_nothing_more_comes_of_it() -> 
 
 def test_every_kind_of_trigger_has_its_word() -> None:
     assert {egirl_words.kind(each) for each in VIEWS} == set(egirl_words.KINDS)
+
+
+def test_what_was_lost_does_not_go_on_for_ever() -> None:
+    lost = view("failed", "failed")
+    lost = evolve(lost, latest=evolve(lost.latest, elapsed=None, completed_at=START + timedelta(seconds=3)))
+
+    assert took(lost, LATER) == timedelta(seconds=3)
+    assert took(view("active", "running"), LATER) == timedelta(seconds=75)
+    assert took(view("active", "pending"), LATER) is None
+    for line in (native.listed(lost, LATER), claude.listed(lost, LATER), co.table([lost], LATER)[-1]):
+        assert " 3.0s" in line
 
 
 @pytest.mark.spec("A8")

@@ -102,6 +102,9 @@ def test_what_fits_is_shown_whole() -> None:
 def test_a_page_ends_with_a_whole_word() -> None:
     assert page(b"one two thr", 11) == b"one two "
     assert page(b"x" * 10_000, 10_000) == b"x" * 10_000
+    assert page("x\u00e9".encode() * 2000, 6000) == "x\u00e9".encode() * 2000
+    assert page("x\u00e9".encode() * 2000 + b"\xc3", 6001) == "x\u00e9".encode() * 2000
+    assert page(b"\xe9 ", 100) == b"\xe9 "
 
 
 @pytest.mark.parametrize("text", ["", "x", "äö", "日本", "x🙂"])

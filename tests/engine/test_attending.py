@@ -7,8 +7,10 @@ import fcntl
 import glob
 import threading
 
+import pytest
+
 from errands.bootstrap import open_engine
-from errands.engine.attending import attend, turn
+from errands.engine.attending import GATHER, attend, turn
 from errands.engine.engine import Engine
 from errands.engine.home import Home
 from errands.testing.engines import TestEngine, until
@@ -59,6 +61,28 @@ async def test_a_proposal_is_no_news_but_its_answer_is(engine: TestEngine, home:
 
     await engine.reject(view.id, by="ada")
     assert await waiting
+
+
+@pytest.mark.trap(1)
+async def test_what_somebody_blocks_for_is_no_news(engine: TestEngine, home: Home) -> None:
+    view = await engine.submit("sleep 0.2", owner=OWNER, parent=OWNER)
+    await engine.expect(view.latest.id)
+    waiting = asyncio.create_task(attended(home))
+    await engine.wait(view.id)
+
+    done, _ = await asyncio.wait([waiting], timeout=GATHER + 0.3)
+    assert not done  # whoever blocks may be slow to say that it has arrived
+    await engine.acknowledge(view.latest.id, reader="test")
+    assert not await waiting
+
+
+@pytest.mark.trap(12)
+async def test_who_blocked_and_is_gone_is_told_after_all(engine: TestEngine, home: Home) -> None:
+    view = await engine.submit("true", owner=OWNER, parent=OWNER)
+    await engine.expect(view.latest.id)
+    await engine.wait(view.id)
+
+    assert await attended(home)
 
 
 async def test_one_waits_one_is_next_and_the_others_go(client: Engine) -> None:

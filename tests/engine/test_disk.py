@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import pytest
 import errands
 from errands import config
 from errands.bootstrap import open_engine, start_daemon
+from errands.engine.doorbell import Bell
 from errands.engine.engine import Engine
 from errands.engine.home import Home
 from errands.engine.waiting import wait
@@ -243,6 +245,22 @@ def test_a_daemon_whose_home_is_deleted_says_so_and_starts_nothing_more(
     assert "Traceback" not in words
     assert not (tmp_path / "started").exists()
     assert not os.path.exists(home.path)
+
+
+@pytest.mark.fault("F21", "F37")
+def test_a_daemon_that_leaves_a_deleted_home_leaves_the_bell_of_the_next(
+    home: Home, daemons: Daemons
+) -> None:
+    first = subprocess.Popen([sys.executable, "-m", "errands", "daemon", "run"], stderr=subprocess.DEVNULL)
+    with closing(Bell(home.bell)) as bell:
+        eventually(bell.is_answered)
+    shutil.rmtree(home.path)
+    daemons.start()
+    first.terminate()
+    first.wait(WITHIN)
+
+    with closing(Bell(home.bell)) as bell:
+        assert bell.is_answered()
 
 
 @pytest.mark.fault("F21")

@@ -48,6 +48,23 @@ async def test_a_finished_task_is_kept_for_a_week_and_then_removed_with_its_file
         await engine.get(task.id)
 
 
+@pytest.mark.spec("A7", "O13")
+async def test_who_said_yes_is_known_for_a_month_after_the_task_is_gone(
+    engine: TestEngine, home: Home
+) -> None:
+    task = await engine.finished("touch here", cwd=home.path)
+    clock = HandClock(datetime.now(UTC))
+    clock.turn(timedelta(days=8))
+    assert await janitor(engine.engine, clock).sweep() == 1
+    clock.turn(timedelta(days=29))
+    await janitor(engine.engine, clock).sweep()
+    (kept,) = engine.engine.audit(task.id)
+    assert (kept.approval.state, kept.command, kept.is_gone) == ("granted", "touch here", True)
+    clock.turn(timedelta(days=2))
+    await janitor(engine.engine, clock).sweep()
+    assert engine.engine.audit() == []
+
+
 @pytest.mark.spec("O13")
 async def test_running_and_pending_tasks_and_those_of_a_session_are_never_removed(engine: TestEngine) -> None:
     running = await engine.started("echo ready; read line", input="pipe")

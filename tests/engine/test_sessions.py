@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from errands.bootstrap import open_engine
+from errands.config import BadConfig
 from errands.engine.engine import Engine
 from errands.engine.home import Home
 from errands.model.agent_errors import NotResumable, SessionGone, UnknownAgent
@@ -268,6 +269,25 @@ async def test_a_restart_is_a_fresh_conversation_with_the_same_name(engine: Test
     assert len(engine.engine.store.sessions(limit=10)) == 2
 
 
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ('[agents.other]\nbackend = "nowhere"', r"agents\.other\.backend: there is no backend 'nowhere'"),
+        ('[agents.other]\nbackend = "builtin"', r"agents\.other\.model: is missing"),
+        ('[agents.other]\nbackend = "offline"\nlane = "gpu"', r"agents\.other\.lane: there is no lane 'gpu'"),
+    ],
+)
+def test_an_agent_that_could_never_answer_is_refused_before_there_is_a_task(
+    home: Home, project: Project, settings: str, said: str
+) -> None:
+    project.configure(settings)
+    client = open_engine(home)
+    with pytest.raises(BadConfig, match=said):
+        client.sessions.ask(Draft(prompt="hello", agent="other"))
+    assert client.list(Query()) == []
+    client.close()
+
+
 async def test_an_agent_nobody_knows_is_refused(engine: TestEngine) -> None:
     with pytest.raises(UnknownAgent, match="did you mean offline"):
         await engine.ask("hello", agent="ofline")
@@ -340,8 +360,9 @@ async def test_a_running_agent_shows_what_it_does(engine: TestEngine, project: P
 async def test_an_agent_that_cannot_be_made_fails_with_the_reason(
     home: Home, project: Project, engine: TestEngine
 ) -> None:
-    project.configure('[agents.other]\nbackend = "nowhere"')
+    project.configure('[agents.other]\nbackend = "offline"')
     client = open_engine(home)
+    project.configure('[agents.other]\nbackend = "nowhere"')
     task = client.sessions.ask(Draft(prompt="hello", agent="other"))
     client.close()
     done = await engine.wait(task.id, timeout=WITHIN)

@@ -70,6 +70,31 @@ INSERT INTO "outbox" VALUES(2,'fine-9dsbdx.1','completed','inbox','chat-1','{"ta
 INSERT INTO "outbox" VALUES(3,'failing-gcgwpe.2','failed','inbox','user','{"task": "failing-gcgwpe", "run": "failing-gcgwpe.2", "state": "failed", "description": "says hello", "command": "echo hello; exit 3", "exit_code": 3, "signal": null, "error": "exit code 3", "summary": null, "elapsed": 0.004731}',1794724668100203,'waiting',0,0,NULL,NULL,NULL);
 INSERT INTO "outbox" VALUES(4,'stopped-mpvq5t.1','cancelled','inbox','user','{"task": "stopped-mpvq5t", "run": "stopped-mpvq5t.1", "state": "cancelled", "description": "stopped", "command": "sleep 1000", "exit_code": null, "signal": 15, "error": "stopped by ada", "summary": null, "elapsed": 0.205361}',1794724668309255,'waiting',0,0,NULL,NULL,NULL);
 INSERT INTO "outbox" VALUES(5,'skipped-737ecv.1','skipped','inbox','user','{"task": "skipped-737ecv", "run": "skipped-737ecv.1", "state": "skipped", "description": "skipped", "command": "true", "exit_code": null, "signal": null, "error": "it waits for failing-gcgwpe, which is failed", "summary": null, "elapsed": null}',1794724668310231,'waiting',0,0,NULL,NULL,NULL);
+CREATE TABLE past_approvals (
+    seq        INTEGER PRIMARY KEY,
+    id         INTEGER NOT NULL,
+    task       TEXT NOT NULL,
+    run        INTEGER NOT NULL,
+    digest     TEXT NOT NULL,
+    reasons    TEXT NOT NULL,
+    asked_at   INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    state      TEXT NOT NULL CHECK (state IN ('granted', 'refused', 'expired', 'void')),
+    by         TEXT,
+    at         INTEGER NOT NULL,
+    door       TEXT,
+    note       TEXT NOT NULL,
+    name       TEXT NOT NULL,
+    command    TEXT NOT NULL,
+    cwd        TEXT NOT NULL,
+    verdict    TEXT NOT NULL,
+    created_by TEXT NOT NULL,
+    outcome    TEXT,
+    exit_code  INTEGER,
+    error      TEXT,
+    summary    TEXT,
+    removed_at INTEGER NOT NULL
+);
 CREATE TABLE runs (
     seq               INTEGER PRIMARY KEY,
     task              INTEGER NOT NULL REFERENCES tasks (seq) ON DELETE CASCADE,

@@ -303,5 +303,30 @@ CREATE TABLE spans (
 ) WITHOUT ROWID;
 CREATE INDEX spans_by_run ON spans (run);
 CREATE INDEX tasks_by_run ON tasks (created_by, seq) WHERE created_by >= 'run ' AND created_by < 'run!';
+CREATE TABLE past_approvals (
+    seq        INTEGER PRIMARY KEY,
+    id         INTEGER NOT NULL,
+    task       TEXT NOT NULL,
+    run        INTEGER NOT NULL,
+    digest     TEXT NOT NULL,
+    reasons    TEXT NOT NULL,
+    asked_at   INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    state      TEXT NOT NULL CHECK (state IN ('granted', 'refused', 'expired', 'void')),
+    by         TEXT,
+    at         INTEGER NOT NULL,
+    door       TEXT,
+    note       TEXT NOT NULL,
+    name       TEXT NOT NULL,
+    command    TEXT NOT NULL,
+    cwd        TEXT NOT NULL,
+    verdict    TEXT NOT NULL,
+    created_by TEXT NOT NULL,
+    outcome    TEXT,
+    exit_code  INTEGER,
+    error      TEXT,
+    summary    TEXT,
+    removed_at INTEGER NOT NULL
+);
 COMMIT;
 PRAGMA user_version = 2;

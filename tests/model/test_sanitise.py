@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from errands.model.sanitise import Stream, fence, line, visible
@@ -136,6 +136,12 @@ def test_no_control_in_any_bytes_reaches_the_terminal(raw: bytes) -> None:
     assert not controls(visible(raw))
 
 
+def test_a_colour_that_was_ended_in_a_line_drawn_over_does_not_go_on() -> None:
+    assert visible("\x1b[1mbold\n50%\x1b[m\r100%", colour=True) == "\x1b[1mbold\n\x1b[m100%"
+    assert visible("done\r\x1b[m", colour=True) == "done\x1b[m"
+
+
+@example("\x1b[1m\n\x1b[m\r0")
 @given(HOSTILE)
 def test_sanitising_twice_changes_nothing(text: str) -> None:
     once = visible(text, colour=True)

@@ -50,11 +50,6 @@ async def stage(tmp_path: Path) -> AsyncIterator[WarmStage]:
     await stage.pool.close()
 
 
-@pytest.fixture
-def made(tmp_path: Path) -> WarmStage:
-    return WarmStage(tmp_path)
-
-
 def seen(output: str, run: str) -> tuple[dict[str, Any], str]:
     """Read what the probe printed, without what is different for each run."""
     said, shown = output.splitlines()  # standard error is not held back

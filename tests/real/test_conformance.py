@@ -36,6 +36,7 @@ TASKS = (
     "tasks-required-task-error",
     "tasks-mrtr-composition",
 )
+SKIPPED = "tasks-status-notifications"  # by the suite itself
 # Those of the older protocol alone.
 OLDER = (
     "server-initialize",
@@ -167,14 +168,17 @@ def check(checks: Sequence[dict[str, Any]]) -> None:
         f"{each['name']}: {each.get('errorMessage')}" for each in checks if each["status"] == "WARNING"
     ]
     assert doubtful == []
-    assert checks
+    assert "SUCCESS" in [each["status"] for each in checks]
 
 
 @pytest.mark.spec("X5")
 @pytest.mark.timeout(150)
 @pytest.mark.parametrize("scenario", TASKS)
 def test_a_scenario_of_the_tasks_passes(scenario: str, found: dict[str, Checks]) -> None:
-    check(found["tasks"][scenario])
+    if scenario == SKIPPED:
+        assert [each["status"] for each in found["tasks"][scenario]] == ["SKIPPED"]
+    else:
+        check(found["tasks"][scenario])
 
 
 @pytest.mark.spec("X5")

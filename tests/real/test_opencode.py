@@ -250,7 +250,7 @@ async def test_a_call_that_nobody_can_be_asked_about_ends_the_turn(opencode: str
 
 @pytest.mark.spec("S15")
 @pytest.mark.trap(63)
-@pytest.mark.parametrize(("budget", "calls"), [({"tool_calls": 2}, 2), ({"input_tokens": 25}, 3)])
+@pytest.mark.parametrize(("budget", "calls"), [({"tool_calls": 2}, 2), ({"total_tokens": 25}, 3)])
 async def test_it_stops_at_its_budget(
     opencode: str, folder: Path, budget: dict[str, int], calls: int
 ) -> None:

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 import pytest_asyncio
 
+from errands.testing.engines import WITHIN
 from errands.testing.speaker import Speaker, Stage, fenced
 
 from .background import answered, busy, launch
@@ -34,6 +35,19 @@ async def test_resume_without_block_returns_at_once(opencode: Speaker) -> None:
     reply = await opencode("background_resume", task_id=found, message="`sleep 60`")
     assert "Status: resumed" in reply.text
     assert "wake: none; ask with background_output" in reply.text
+
+
+@pytest.mark.spec("N8")
+@pytest.mark.trap(7)
+async def test_who_resumes_what_belongs_to_somebody_else_is_not_promised_to_be_told(
+    stage: Stage, opencode: Speaker, session: str
+) -> None:
+    found = await answered(opencode, "hello")
+    woken = await stage.speaker("opencode", session, wake="session")
+    reply = await woken("background_resume", task_id=found, message="hello")
+    assert "wake: none; ask with background_output" in reply.text
+    await stage.engine.wait(found, timeout=WITHIN)
+    assert await stage.engine.take_notices(session) == []
 
 
 @pytest.mark.spec("S3")

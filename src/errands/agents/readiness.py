@@ -47,9 +47,23 @@ def ready(name: str, settings: Mapping[str, Any]) -> str:
 def _builtin(settings: Mapping[str, Any]) -> str:
     made = load("errands.agents.builtin.models:model")(settings)
     is_ollama = made.system == "ollama"
-    if is_ollama or settings.get("url"):
-        return f"{made.model_name} at {_listens(made.base_url or '', OLLAMA if is_ollama else SERVER)}"
-    return f"{made.model_name} of {made.system}, with a key"
+    # A name whose beginning is no provider's is taken for one of Ollama's, so say whom it will be asked of.
+    what = f"{made.model_name} of Ollama" if is_ollama else made.model_name
+    for name, server in settings.get("mcp", {}).items():
+        _served(name, server)
+    if not is_ollama and not settings.get("url"):
+        return f"{what} of {made.system}, with a key"
+    try:
+        return f"{what} at {_listens(made.base_url or '', OLLAMA if is_ollama else SERVER)}"
+    except AgentUnavailable as error:
+        raise AgentUnavailable(f"{what} at {error}") from error
+
+
+def _served(name: str, server: Mapping[str, Any]) -> None:
+    try:
+        _program(server["command"]) if "command" in server else _listens(server["url"], SERVER)
+    except AgentUnavailable as error:
+        raise AgentUnavailable(f"the MCP server {name!r} is not there: {error}") from error
 
 
 def _program(command: str | list[str]) -> str:

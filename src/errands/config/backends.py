@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Kind = Literal[
         "text", "count", "seconds", "command", "words", "variables", "table", "budget", "preset", "model",
-        "servers",
+        "servers", "address",
     ]  # fmt: skip
 
 GROUP = "errands.agents"  # the entry points by which other packages bring backends
@@ -24,7 +24,7 @@ BACKENDS: dict[str, dict[str, Kind]] = {
     "offline": {},
     "builtin": {
         "model": "text",
-        "url": "text",
+        "url": "address",
         "key_env": "text",
         "escalate": "model",
         "mcp": "servers",
@@ -40,7 +40,7 @@ BACKENDS: dict[str, dict[str, Kind]] = {
         "model": "text",
     },
     "opencode": {
-        "url": "text",
+        "url": "address",
         "username": "text",
         "password": "text",
         "agent": "text",
@@ -65,8 +65,14 @@ _NEEDED = {
     "acp": ("command", 'command = ["opencode", "acp"]'),
 }
 _PRESETS = ("claude", "plain")
-_MODEL: dict[str, Kind] = {"model": "text", "url": "text", "key_env": "text"}
-_SERVER: dict[str, Kind] = {"command": "command", "env": "variables", "url": "text", "headers": "variables"}
+_NOT_PLAIN = ("arguments", "retries")  # a plain program is started as its command says, once
+_MODEL: dict[str, Kind] = {"model": "text", "url": "address", "key_env": "text"}
+_SERVER: dict[str, Kind] = {
+    "command": "command",
+    "env": "variables",
+    "url": "address",
+    "headers": "variables",
+}
 
 
 def wrong(name: str, settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -78,7 +84,9 @@ def wrong(name: str, settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     known = BACKENDS.get(backend) if isinstance(backend, str) else {}
     for key, value in settings.items():
         kind = (COMMON | (known or {})).get(key)
-        if kind is not None:
+        if backend == "command" and key in _NOT_PLAIN and _is_plain(settings):
+            yield key, 'only the preset "claude" heeds it; leave it out, or write the words into `command`'
+        elif kind is not None:
             yield from _wrong_value(key, kind, value)
         elif known is not None:
             yield key, _no_such_key({*COMMON, *known}, key, f"the backend {backend!r}")
@@ -110,6 +118,10 @@ def providers(backends: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
 def is_agent(name: str, backends: Mapping[str, object]) -> bool:
     """Tell whether an agent of that name can be asked."""
     return name in backends or name in BACKENDS
+
+
+def _is_plain(settings: Mapping[str, Any]) -> bool:
+    return bool(settings.get("preset", "plain" if "command" in settings else "claude") == "plain")
 
 
 def _is_installed(backend: str) -> bool:
@@ -160,6 +172,7 @@ _MEANT: dict[Kind, str] = {
     "budget": "a table; write { requests = 20 }",
     "preset": f"one of: {', '.join(_PRESETS)}",
     "model": 'a model; write its name in quotes, or { model = "...", url = "..." }',
+    "address": "an address; write http:// or https://, then the host, such as http://127.0.0.1:8080/v1",
     "servers": "a table of servers; write [agents.NAME.mcp.SERVER] and its keys below",
 }
 
@@ -174,15 +187,38 @@ def _fits(kind: Kind, value: Any) -> bool:
             return _is_number(value, (int, float)) and value >= 0
         case "command":
             words = value if isinstance(value, list) else [value]
-            return all(isinstance(each, str) for each in words) and bool("".join(words).strip())
+            if not all(isinstance(each, str) for each in words) or not "".join(words).strip():
+                return False
+            return isinstance(value, list) or _can_be_split(value)
         case "words":
             return isinstance(value, list) and all(isinstance(each, str) for each in value)
         case "variables":
             return isinstance(value, dict) and all(isinstance(each, str) for each in value.values())
+        case "address":
+            return isinstance(value, str) and _is_address(value)
         case "preset":
             return value in _PRESETS
         case _:
             return isinstance(value, dict)
+
+
+def _is_address(text: str) -> bool:
+    # By hand: every command reads the configuration, and urllib takes longer to load than all the rest.
+    scheme, _, rest = text.partition("://")
+    place = rest.replace("?", "/").partition("/")[0].rpartition("@")[2]
+    host, _, port = place.rpartition(":") if not place.endswith("]") and ":" in place else (place, "", "80")
+    return scheme in ("http", "https") and bool(host) and port.isdecimal() and len(text.split()) == 1
+
+
+def _can_be_split(line: str) -> bool:
+    if not any(each in line for each in "'\"\\"):
+        return True
+    import shlex
+
+    try:
+        return bool(shlex.split(line))
+    except ValueError:  # a quote that is never closed
+        return False
 
 
 def _is_number(value: object, kind: type | tuple[type, ...]) -> bool:

@@ -117,7 +117,11 @@ KEYS = (
     _key("events.github", "text", "the API of GitHub; the token is sent there"),
     _key("retention.enabled", "flag", "whether finished tasks are removed by themselves"),
     _key("retention.keep", "duration", "how long a finished task is kept"),
-    _key("retention.history", "duration", "how long the earlier runs of a task are kept"),
+    _key(
+        "retention.history",
+        "duration",
+        "how long the earlier runs of a task are kept, and the answers about a task that is gone",
+    ),
     _key(
         "store.durability",
         "choice",

@@ -10,7 +10,7 @@ from errands.model.duration import parse_duration, parse_size
 from errands.model.errors import BadValue
 from errands.model.notice import parse_address
 from errands.model.record import record
-from errands.text import did_you_mean, size
+from errands.text import did_you_mean, nearest, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -196,7 +196,10 @@ def strangers(environ: Mapping[str, str]) -> Iterator[Problem]:
     known = [*VARIABLES, *(key.variable for key in KEYS)]
     for name in sorted(environ):
         if name.startswith("ERRANDS_") and name not in known and not name.startswith("ERRANDS_LANES_"):
-            yield Problem(source="environment", key=name, advice="means nothing" + did_you_mean(name, known))
+            # What all of them begin with makes none of them alike.
+            near = nearest(name[8:], [each[8:] for each in known])
+            advice = "means nothing" + (f" (did you mean ERRANDS_{near}?)" if near else "")
+            yield Problem(source="environment", key=name, advice=advice)
 
 
 def _value(key: Key, raw: Any) -> Any:

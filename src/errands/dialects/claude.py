@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from errands.dialects.arguments import flag, milliseconds, schema, task_id, text
 from errands.dialects.projections import CLAUDE, CLAUDE_TYPES, ICONS, claude, claude_type
-from errands.dialects.showing import phrase, summary
+from errands.dialects.showing import complaint, phrase, summary, took
 from errands.dialects.spoken import Spoken
 from errands.dialects.waking import approval, told, wake
 from errands.model.duration import spoken
@@ -151,7 +151,7 @@ class Claude(Spoken):
         end = "Use TaskOutput tool to get task output."
         return Reply(
             text="\n".join(["Background Tasks:", _RULE, *lines, _RULE, end]),
-            content={"tasks": [_facts(visit, view) for view in views[:LISTED]]},
+            content={"tasks": [_facts(view) for view in views[:LISTED]]},
             tasks=tuple(view.id for view in views[:LISTED]),
         )
 
@@ -189,16 +189,16 @@ class Claude(Spoken):
 
     async def _output(self, visit: Visit, view: View) -> Reply:
         shown, run, now = await visit.result(view), view.latest, visit.engine.now()
-        status, took = claude(view), elapsed(view, now)
+        status, time = claude(view), took(view, now)
         facts: dict[str, Any] = {"success": True, "task_id": view.id, "status": status, "output": shown.text}
         if run.exit_code is not None and not view.is_live:
             facts["exit_code"] = run.exit_code
-        if why := approval(view) or visit.complaint(view):
+        if why := approval(view) or complaint(view):
             facts["error"] = why
-        if took is not None:
-            facts["elapsed_ms"] = took // timedelta(milliseconds=1)
+        if time is not None:
+            facts["elapsed_ms"] = time // timedelta(milliseconds=1)
         facts["truncated"] = shown.is_cut
-        since = f" ({spoken(took)} elapsed)" if view.is_live and took is not None else ""
+        since = f" ({spoken(time)} elapsed)" if view.is_live and time is not None else ""
         lines = [
             "Task Completed" if status == "completed" else "Task Status",
             f"Task ID: {view.id}",
@@ -208,8 +208,8 @@ class Claude(Spoken):
             lines.append(f"Exit Code: {run.exit_code}")
         if "error" in facts:
             lines.append(f"Error: {facts['error']}")
-        if took is not None and not view.is_live:
-            lines.append(f"Duration: {spoken(took)}")
+        if time is not None and not view.is_live:
+            lines.append(f"Duration: {spoken(time)}")
         if counted := summary(view):
             lines.append(f"Summary: {counted}")
         if shown.text:
@@ -227,22 +227,14 @@ def _reply(view: View, lines: list[str], content: Mapping[str, Any], *, failed: 
     )
 
 
-def elapsed(view: View, now: datetime) -> timedelta | None:
-    """Say how long a task has been running, or ran; nothing before it has started."""
-    run = view.latest
-    if run.elapsed is not None and not view.is_live:
-        return timedelta(seconds=run.elapsed)
-    return None if run.started_at is None else max(now - run.started_at, timedelta())
-
-
 def listed(view: View, now: datetime) -> str:
     """Write a line of `/tasks`."""
-    took = elapsed(view, now)
+    time = took(view, now)
     words = pad(phrase(view.description, 30), 32)
-    return f"{ICONS[claude(view)]} {pad(view.id, 15)} {words} {'-' if took is None else spoken(took)}"
+    return f"{ICONS[claude(view)]} {pad(view.id, 15)} {words} {'-' if time is None else spoken(time)}"
 
 
-def _facts(visit: Visit, view: View) -> dict[str, Any]:
+def _facts(view: View) -> dict[str, Any]:
     run = view.latest
     facts = {
         "id": view.id,
@@ -253,6 +245,6 @@ def _facts(visit: Visit, view: View) -> dict[str, Any]:
         "completed_at": plain_value(run.completed_at),
         "output_file": run.output_file,
         "exit_code": None if view.is_live else run.exit_code,
-        "error": visit.complaint(view) or None,
+        "error": complaint(view) or None,
     }
     return {name: value for name, value in facts.items() if value is not None}

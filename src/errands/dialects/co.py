@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from errands.dialects.arguments import flag, schema, task_id, text
 from errands.dialects.projections import CO, co
-from errands.dialects.showing import phrase, summary
+from errands.dialects.showing import complaint, phrase, summary, took
 from errands.dialects.spoken import Spoken
 from errands.dialects.waking import approval, told
 from errands.model.duration import spoken
@@ -95,19 +93,19 @@ class Co(Spoken):
 
     async def check_task_status(self, visit: Visit, *, task_id: str, include_output: bool) -> Reply:
         view = await visit.find(task_id)
-        run, took = view.latest, duration(view, visit.engine.now())
+        run, time = view.latest, took(view, visit.engine.now())
         facts: dict[str, Any] = {
             "task_id": view.id,
             "status": co(view),
-            "duration_seconds": None if took is None else round(took.total_seconds(), 3),
+            "duration_seconds": None if time is None else round(time.total_seconds(), 3),
             "exit_code": None if view.is_live else run.exit_code,
         }
         lines = [f"Task: {view.id}", f"Status: {co(view)}"]
-        if took is not None:
-            lines.append(f"Duration: {spoken(took)}")
+        if time is not None:
+            lines.append(f"Duration: {spoken(time)}")
         if facts["exit_code"] is not None:
             lines.append(f"Exit code: {run.exit_code}")
-        lines += _remarks(visit, view)
+        lines += _remarks(view)
         if include_output:
             shown = await visit.last_lines(view, RECENT)
             facts["output"] = shown.text
@@ -153,38 +151,31 @@ def _reply(views: Sequence[View], lines: list[str], *, failed: bool = False, **f
     )
 
 
-def _remarks(visit: Visit, view: View) -> list[str]:
+def _remarks(view: View) -> list[str]:
     """What there is to say besides: what it waits for, how far it is, why it failed, how its tests went."""
-    waits, complaint = approval(view), visit.complaint(view)
+    waits, why = approval(view), complaint(view)
     lines = [waits] if waits else []
     if view.progress is not None:
         count = f"{view.progress.done}/{view.progress.total} " if view.progress.total else ""
         lines.append(f"Progress: {count}({view.progress.percent:.0f}%)")
-    if complaint:
-        lines.append(f"Error: {complaint}")
+    if why:
+        lines.append(f"Error: {why}")
     if counted := summary(view):
         lines.append(f"Summary: {counted}")
     return lines
-
-
-def duration(view: View, now: datetime) -> timedelta | None:
-    run = view.latest
-    if run.elapsed is not None and not view.is_live:
-        return timedelta(seconds=run.elapsed)
-    return None if run.started_at is None else max(now - run.started_at, timedelta())
 
 
 def table(views: Sequence[View], now: datetime) -> list[str]:
     """Lay out tasks as `/tasks` does; times are local, for the person who reads them."""
     lines = [_row([title for title, _ in COLUMNS]), _row(["─" * width for _, width in COLUMNS])]
     for view in views:
-        started, took = view.latest.started_at, duration(view, now)
+        started, time = view.latest.started_at, took(view, now)
         lines.append(
             _row([
                 view.id,
                 co(view),
                 "-" if started is None else f"{started.astimezone():%Y-%m-%d %H:%M:%S}",
-                "-" if took is None else spoken(took),
+                "-" if time is None else spoken(time),
                 phrase(view.description, 80),
             ])
         )  # fmt: skip
@@ -196,11 +187,11 @@ def _row(cells: list[str]) -> str:
 
 
 def _facts(view: View, now: datetime) -> dict[str, Any]:
-    took = duration(view, now)
+    time = took(view, now)
     return {
         "task_id": view.id,
         "status": co(view),
-        "duration": None if took is None else round(took.total_seconds(), 3),
+        "duration": None if time is None else round(time.total_seconds(), 3),
         "description": clip(phrase(view.description), 200),
         "started_at": plain_value(view.latest.started_at),
         "exit_code": None if view.is_live else view.latest.exit_code,

@@ -123,7 +123,7 @@ class Egirl(Spoken):
 
     async def task_pause(self, visit: Visit, *, task_id: str) -> Reply:
         view = await self._standing(visit, task_id, "pause")
-        view = await visit.engine.pause(view.id, by=visit.who)
+        view = await visit.engine.pause(view.id, by=visit.caller.who)
         return await self._reply(visit, view, "Task paused", is_told=False)
 
     async def task_resume(self, visit: Visit, *, task_id: str) -> Reply:

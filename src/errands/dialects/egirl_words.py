@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from errands.dialects.projections import egirl, egirl_run
-from errands.dialects.showing import phrase
+from errands.dialects.showing import complaint, phrase
 from errands.model.duration import parse_duration
 from errands.model.errors import BadValue
 from errands.model.trigger import Cron, Every, On
@@ -138,7 +138,7 @@ async def facts(visit: Visit, view: View, longest: int) -> dict[str, Any]:
             "completed_at": _ms(run.completed_at),
             "status": ran,
             "result": None if view.is_live else (await visit.result(view, longest=longest)).text or None,
-            "error": visit.complaint(view) or None,
+            "error": complaint(view) or None,
             "tokens_used": _tokens(agent.usage) if agent is not None else 0,
         }
     return found

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from errands.dialects.arguments import flag, milliseconds, number, schema, task_id, text, texts
-from errands.dialects.showing import bounded, page, phrase, summary
+from errands.dialects.showing import bounded, complaint, paged, phrase, summary, took
 from errands.dialects.spoken import Spoken
 from errands.dialects.visit import SHOWN
 from errands.dialects.waking import approval, told, wake
@@ -152,20 +150,19 @@ class Native(Spoken):
     async def show(self, visit: Visit, *, id: str) -> Reply:
         view = await visit.find(id)
         shown = await visit.last_lines(view, 20)
-        return _reply(view, [listed(view, visit.engine.now()), *_more(visit, view), shown.text])
+        return _reply(view, [listed(view, visit.engine.now()), *_more(view), shown.text])
 
     async def output(self, visit: Visit, *, id: str, offset: int | None = None) -> Reply:
         view = await visit.find(id)
         if offset is None:
             shown = await visit.result(view)
-            lines = [listed(view, visit.engine.now()), *_more(visit, view), shown.text or "(no output)"]
+            lines = [listed(view, visit.engine.now()), *_more(view), shown.text or "(no output)"]
             return _reply(view, lines, output=shown.text)
         await visit.engine.mark_retrieved(view)
         piece = await visit.engine.output(view.id, offset=offset, limit=SHOWN)
-        content = page(piece.content, SHOWN) if view.is_live or len(piece.content) == SHOWN else piece.content
+        content, beyond = paged(piece, SHOWN, is_live=view.is_live)
         clean = await visit.engine.masked(view.id, visible(content))
         shown = bounded(clean, None, rest="", label=f"output of {view.id}")
-        beyond = piece.next_offset - (len(piece.content) - len(content))
         gap = f"[{piece.missing:,} bytes before this were not kept]" if piece.missing else ""
         on = f"next offset: {beyond}" + ("" if view.is_live or content else " (the end)")
         return _reply(view, [gap, shown.text or "(nothing more)", on], output=shown.text, next_offset=beyond)
@@ -192,9 +189,7 @@ class Native(Spoken):
 
     async def _ended(self, visit: Visit, view: View) -> Reply:
         shown = await visit.result(view)
-        return _reply(
-            view, [listed(view, visit.engine.now()), *_more(visit, view), shown.text], output=shown.text
-        )
+        return _reply(view, [listed(view, visit.engine.now()), *_more(view), shown.text], output=shown.text)
 
 
 def _reply(view: View, lines: list[str], **more: Any) -> Reply:
@@ -209,15 +204,12 @@ def _reply(view: View, lines: list[str], **more: Any) -> Reply:
 def listed(view: View, now: datetime) -> str:
     """Write a task in one line."""
     run = view.latest
-    took = run.elapsed
-    if took is None and run.started_at is not None and view.is_live:
-        took = (now - run.started_at).total_seconds()
     words = [view.id, view.marks, view.state]
     if view.standing is not None:
         words.append(f"[{phrase(view.standing.rule, 80)}]")
         words.append(f"last run: {run.state}" if run.number else "")
-    if took is not None:
-        words.append(spoken_duration(timedelta(seconds=took)))
+    if (time := took(view, now)) is not None:
+        words.append(spoken_duration(time))
     if run.exit_code:
         words.append(f"exit code {run.exit_code}")
     words.append(f"({phrase(view.description, 80)})")
@@ -226,9 +218,9 @@ def listed(view: View, now: datetime) -> str:
     return " ".join(filter(None, words))
 
 
-def _more(visit: Visit, view: View) -> list[str]:
-    complaint = visit.complaint(view)
-    lines = [approval(view), f"error: {complaint}" if complaint else ""]
+def _more(view: View) -> list[str]:
+    why = complaint(view)
+    lines = [approval(view), f"error: {why}" if why else ""]
     return lines if view.progress is None else [*lines, f"progress: {view.progress.percent:.0f}%"]
 
 

@@ -5,11 +5,9 @@ Replies are texts. `(resumed)` and `(forked)` stand behind the id.
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from errands.dialects.arguments import flag, milliseconds, schema, task_id, text
 from errands.dialects.projections import opencode
-from errands.dialects.showing import phrase
+from errands.dialects.showing import complaint, phrase, took
 from errands.dialects.spoken import Spoken
 from errands.dialects.waking import approval, told
 from errands.model.agent_errors import NotResumable
@@ -207,8 +205,8 @@ class OpenCode(Spoken):
         shown = await visit.result(view)
         lines = [f"Task ID: {_name(view)}", *_about(view), *_times(visit, view)]
         lines.append(approval(view))
-        if complaint := visit.complaint(view):
-            lines.append(f"Error: {complaint}")
+        if why := complaint(view):
+            lines.append(f"Error: {why}")
         if shown.text:
             lines.append("Result:" if opencode(view) == "completed" else "Output:")
         elif not view.is_live:
@@ -249,10 +247,8 @@ def _times(visit: Visit, view: View) -> list[str]:
     """How long it took, or what its agent is doing."""
     run, agent = view.latest, view.agent
     lines = []
-    if run.elapsed is not None and not view.is_live:
-        lines.append(f"Duration: {spoken(timedelta(seconds=run.elapsed))}")
-    elif run.started_at is not None:
-        lines.append(f"Running for: {spoken(visit.engine.now() - run.started_at)}")
+    if (time := took(view, visit.engine.now())) is not None:
+        lines.append(f"{'Running for' if view.is_live else 'Duration'}: {spoken(time)}")
     if agent is not None and view.is_live:
         lines.append(f"Tool calls: {agent.tool_calls}")
         if agent.tools:

@@ -5,21 +5,21 @@ Whatever comes here is masked already.
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from errands.engine.fencing import fenced
 from errands.model.record import record
 from errands.model.sanitise import line
+from errands.model.summary import counts_only
 from errands.text import clip, shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from errands.model.view import View
     from errands.ports.output import Piece
 
-# The words of summaries that count something; others repeat what a task printed.
-_COUNTED = frozenset(
-    "passed failed error errors skipped todo deselected xfailed xpassed no tests ran all checks issues in "
-    "file files package packages fixable fixed remaining but exit code".split()
-)
 _NEAR = 4096  # bytes within which a cut looks for a blank, so that it cuts no word
 
 
@@ -55,12 +55,21 @@ def middle_out(head: bytes, tail: Piece, longest: int, *, rest: str) -> bytes:
 def page(content: bytes, longest: int) -> bytes:
     """Give of what was read, if more may follow, what ends with a whole word, or at least a character."""
     if len(content) >= longest:
-        return _until_blank(content)
+        content = _until_blank(content)
     for count in (1, 2, 3):
         lead = content[-count] if len(content) >= count else 0
+        if lead < 0x80:
+            break
         if lead >= 0xC0:  # the first byte of a character, which says how many it has
             return content[:-count] if count < (2 if lead < 0xE0 else 3 if lead < 0xF0 else 4) else content
     return content
+
+
+def paged(piece: Piece, longest: int, *, is_live: bool) -> tuple[bytes, int]:
+    """Give a page of an output, and where the next one begins."""
+    is_last = not is_live and len(piece.content) < longest
+    content = piece.content if is_last else page(piece.content, longest)
+    return content, piece.next_offset - (len(piece.content) - len(content))
 
 
 def _until_blank(content: bytes) -> bytes:
@@ -76,8 +85,29 @@ def _from_blank(content: bytes) -> bytes:
 def summary(view: View) -> str:
     """Give the line that says how a command went, if it can say nothing else: no fence stands around it."""
     said = view.latest.summary or ""
-    words = said.replace(",", " ").replace("(", " ").replace(")", " ").split()
-    return said if all(word.isdecimal() or word in _COUNTED for word in words) else ""
+    return said if counts_only(said) else ""
+
+
+def took(view: View, now: datetime) -> timedelta | None:
+    """Say how long a task has been running, or ran; nothing before it has started."""
+    run = view.latest
+    if not view.is_live and run.elapsed is not None:
+        return timedelta(seconds=run.elapsed)
+    if run.started_at is None:
+        return None
+    # Nobody measured a run that was lost, but when it was missed is known.
+    end = now if view.is_live else run.completed_at or now
+    return max(end - run.started_at, timedelta())
+
+
+def complaint(view: View) -> str:
+    """Say why a task failed. What an agent says of itself is data like all it says."""
+    error = view.latest.error
+    if not error or view.is_live:
+        return ""
+    if view.agent is None:
+        return phrase(error, 1000)
+    return bounded(phrase(error, 1000), None, rest="", label=f"error of {view.id}").text.rstrip("\n")
 
 
 def phrase(text: str, longest: int = 200) -> str:

@@ -72,13 +72,6 @@ class Visit:
 
     # Launching.
 
-    @property
-    def who(self) -> str:
-        """The name that is kept of whoever calls: the run it is part of, or the program it speaks through."""
-        if self.caller.run:
-            return f"run {self.caller.run}"
-        return f"agent {self.caller.client}" if self.caller.client else "agent"
-
     def options(self, **more: Any) -> dict[str, Any]:
         """Say of a draft where it comes from and who is told; what is None is left out."""
         caller = self.caller
@@ -88,7 +81,7 @@ class Visit:
             "owner": caller.session if caller.wake == "session" else None,
             "message": caller.message,
             "batch": None if caller.message is None else f"{caller.session or ''}:{caller.message}",
-            "created_by": self.who,
+            "created_by": caller.who,
             "door": caller.door,
         }
         said |= {name: value for name, value in more.items() if value is not None}
@@ -156,7 +149,7 @@ class Visit:
 
     async def cancelled(self, *views: View) -> list[View]:
         """Cancel tasks and wait until their processes are gone."""
-        await self.engine.cancel(*(view.id for view in views), by=self.who)
+        await self.engine.cancel(*(view.id for view in views), by=self.caller.who)
         deadline = time.monotonic() + ENDS_WITHIN
         return [
             await self.engine.wait(view.id, timeout=max(0.0, deadline - time.monotonic())) for view in views
@@ -189,15 +182,6 @@ class Visit:
                 return content, not piece.missing
             content += piece.content
         return content, False
-
-    def complaint(self, view: View) -> str:
-        """Say why a task failed. What an agent says of itself is data like all it says."""
-        error = view.latest.error
-        if not error or view.is_live:
-            return ""
-        if view.agent is None:
-            return phrase(error, 1000)
-        return bounded(phrase(error, 1000), None, rest="", label=f"error of {view.id}").text.rstrip("\n")
 
     async def last_lines(self, view: View, count: int) -> Shown:
         """Give the last lines that a task printed."""

@@ -30,7 +30,9 @@ def advice(caller: Caller, ask_with: str) -> str:
 
 def wake(view: View, caller: Caller, ask_with: str) -> str:
     """Say in a few words how the end of this task will be told; all but `session` say what to ask with."""
-    way = "session" if is_woken(caller) else caller.wake if caller.wake.startswith("channel ") else "none"
+    # What was launched by somebody who is not woken, and is taken up again, is told to its owner as before.
+    is_session = is_woken(caller) and view.owner == caller.session
+    way = "session" if is_session else caller.wake if caller.wake.startswith("channel ") else "none"
     if view.notify == "never" or way == "none":
         return f"none; ask with {ask_with}"
     if view.notify != "always":

@@ -182,18 +182,16 @@ def ruling_on(engine: Engine, judging: Judging, task: Task) -> Ruling:
     return ruling
 
 
-def refuse_inside_a_run() -> None:
+def refuse_inside_a_run(advice: str = "leave out --yes, and a person will be asked") -> None:
     """Refuse consent from whatever runs in the background: a process cannot leave its run."""
     if not _enclosing:
         _enclosing.append(enclosing_run())
     if _enclosing[0]:
-        raise NotAPerson(
-            f"inside run {_enclosing[0]} nobody can consent; leave out --yes, and a person will be asked"
-        )
+        raise NotAPerson(f"inside run {_enclosing[0]} nobody can consent; {advice}")
 
 
 def _check_person(by: str, door: str) -> None:
-    refuse_inside_a_run()
+    refuse_inside_a_run("a person answers, at a terminal outside of it")
     if door not in PERSONAL or not by.strip() or by == "judge" or by.startswith("run "):
         raise NotAPerson(
             f"only a person can answer, not {by or 'nobody'!r} through {door!r}; "

@@ -36,13 +36,16 @@ def attend(engine: Engine, owner: str, *, is_wanted: Callable[[], bool], unheld:
                 time.sleep(GATHER)
                 if news(engine, owner):
                     return True
-            if not engine.list(Query(owner=owner, states=OPEN, limit=1)):
+            is_coming = bool(news(engine, owner, kept_back=True))
+            if not is_coming and not engine.list(Query(owner=owner, states=OPEN, limit=1)):
                 return False
             if not watching:
                 watching = bell.watch()
                 if not watching:
                     unheld()
-            select.select([bell.fileno()] if watching else [], [], [], LOOK if watching else 0.05)
+            # Nobody rings when a notice has been kept back long enough.
+            pause = GATHER if is_coming else LOOK
+            select.select([bell.fileno()] if watching else [], [], [], pause if watching else 0.05)
             watching = watching and bell.heard() is not None
         return False
     finally:

@@ -28,6 +28,7 @@ class Belfry:
         self._watchers: dict[str, set[socket.socket]] = {}
         self._waiters: dict[str, set[socket.socket]] = {}
         self._server: socket.socket | None = None
+        self._place: tuple[int, int] | None = None
 
     def open(self) -> None:
         """Start to listen; only the holder of the lock may, so an old socket is nobody's."""
@@ -42,6 +43,7 @@ class Belfry:
             os.umask(before)
         server.listen(1024)
         self._server = server
+        self._place = _place(self.path)
         asyncio.get_running_loop().add_reader(server, self._accept)
 
     def close(self) -> None:
@@ -50,8 +52,10 @@ class Belfry:
             loop.remove_reader(self._server)
             self._server.close()
             self._server = None
+            # Whoever removed our home may have made another one, whose holder listens there.
             with suppress(FileNotFoundError):
-                os.unlink(self.path)
+                if _place(self.path) == self._place:
+                    os.unlink(self.path)
         for line in list(self._lines):
             self._drop(line)
 
@@ -163,3 +167,8 @@ def _is_ours(line: socket.socket) -> bool:
         return True
     _pid, uid, _gid = struct.unpack("3i", line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
     return uid in (0, os.geteuid())
+
+
+def _place(path: str) -> tuple[int, int]:
+    facts = os.stat(path)
+    return facts.st_dev, facts.st_ino

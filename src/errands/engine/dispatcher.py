@@ -35,9 +35,8 @@ if TYPE_CHECKING:
 UNKNOWN_LANE = 1
 LENDING = ("approval", "task")  # what an agent's run waits for without its slot
 _CACHED_ENVIRONMENTS = 16
+WARM_BACKENDS = ("builtin",)  # those whose library takes so long to load that it is kept loaded
 # The process of an agent asks the store for all the rest. `-P`: the project's own modules are not ours.
-# What the backends load that take long to load, a warm start has loaded.
-WARM_BACKENDS = ("builtin",)
 _AGENT_STEP = Step(role="main", argv=(sys.executable, "-P", "-m", "errands.agents"), label="agent")
 
 

@@ -13,7 +13,6 @@ import os
 import sys
 from datetime import timedelta
 
-from errands.model.errors import ErrandsError
 from errands.ports.agent import Decision, Ran, Spec
 
 TYPE_CHECKING = False
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from errands.model.session import Remnant
     from errands.ports.agent import Activity, Agent, Call, Usage
 
+WITHIN = 300.0  # seconds for a backend to forget one session
 PAUSE = timedelta(minutes=10)  # before the second try; each further one comes after twice the time
 MOST_TRIES = 10
 _LOG = logging.getLogger("errands.dropping")
@@ -33,7 +33,7 @@ _DETACHED = '"$0" "$@" &'
 
 
 def start(home: Home) -> None:
-    """Start the process that drops sessions; one that runs already goes on."""
+    """Start the process that drops sessions; one that runs already sees to it, too."""
     words = ["/bin/sh", "-c", _DETACHED, sys.executable, "-P", "-m", "errands.agents", "drop"]
     log_flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     streams = [
@@ -42,33 +42,45 @@ def start(home: Home) -> None:
         (os.POSIX_SPAWN_DUP2, 1, 2),
     ]
     environ = {**os.environ, "ERRANDS_HOME": home.path}
-    shell = os.posix_spawn("/bin/sh", words, environ, file_actions=streams, setsid=True)
-    os.waitpid(shell, 0)
+    try:
+        shell = os.posix_spawn("/bin/sh", words, environ, file_actions=streams, setsid=True)
+        os.waitpid(shell, 0)
+    except ChildProcessError:
+        pass  # somebody else in this process waits for all children
+    except OSError as error:  # what was cleared is cleared all the same
+        _LOG.warning("sessions are dropped later, no process can be started for it: %s", error)
 
 
 async def drop_all(engine: Engine, make: Callable[[str, str], Agent]) -> None:
     """Drop what is left at backends; `make` makes the agent of a name for a directory."""
     lock = os.open(f"{engine.home.path}/dropping", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        for each in engine.store.remnants(now=engine.clock.now()):
-            await _drop(engine, each, make)
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        while left := engine.store.remnants(now=engine.clock.now()):
+            for each in left:
+                await _drop(engine, each, make)
+    except BlockingIOError:
+        pass  # another process is at it, until nothing is left
     finally:
         os.close(lock)
 
 
 async def _drop(engine: Engine, remnant: Remnant, make: Callable[[str, str], Agent]) -> None:
+    from asyncio import timeout  # whoever only starts the process has no use for it
+
     store = engine.store
     try:
         agent = make(remnant.agent, remnant.cwd)
         try:
-            await agent.drop(remnant.name, _EmptyDesk(remnant))
+            async with timeout(WITHIN):
+                await agent.drop(remnant.name, _EmptyDesk(remnant))
         finally:
             await agent.close()
-    except (ErrandsError, OSError) as error:
+    except Exception as error:  # noqa: BLE001 - a stranger's code must keep no other session back
         is_last = remnant.tries + 1 >= MOST_TRIES
         end = "it stays there" if is_last else "it is tried again"
-        _LOG.warning("session %s of agent %s is not dropped, %s: %s", remnant.name, remnant.agent, end, error)
+        why = str(error) or type(error).__name__
+        _LOG.warning("session %s of agent %s is not dropped, %s: %s", remnant.name, remnant.agent, end, why)
         with store:
             if is_last:
                 store.forget_remnant(remnant)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from errands.engine.launching import Launching
     from errands.engine.scheduling import Scheduling
     from errands.engine.tracing import Tracing
-    from errands.model.approval import Approval, Consent
+    from errands.model.approval import Approval, Consent, Entry
     from errands.model.draft import Draft
     from errands.model.event import Event
     from errands.model.mask import Mask
@@ -215,7 +215,7 @@ class Engine:
                     f"still live: {', '.join(live)}; cancel first, or leave out what is not finished"
                 )
             # The rows go first: what is left of a directory without a row is swept by the janitor.
-            runs = self.store.remove(ids)
+            runs = self.store.remove(ids, now=self.clock.now())
         for run_id in runs:
             remove_tree(self.home.run(run_id))
         if self.store.remnants(now=self.clock.now()):
@@ -343,9 +343,18 @@ class Engine:
         """List every question that was asked about a task, oldest first."""
         return self.store.approvals(self.resolve(task_id))
 
-    def audit(self, limit: int | None = None) -> list[Approval]:
-        """List every question that was asked about any task, newest first."""
-        return self.store.approvals(limit=limit)
+    def audit(self, task_id: str | None = None, *, limit: int | None = None) -> list[Entry]:
+        """List what was asked about all tasks, or about one and what it started, newest first.
+
+        The answers about tasks that were removed are here, too.
+        """
+        if task_id is None:
+            return self.store.audit(limit=limit)
+        try:
+            whose = self.resolve(task_id)
+        except NotFound:
+            whose = self.store.recalled(task_id)
+        return self.store.audit(whose, limit=limit)
 
     def _run_directory(self, task_id: str) -> str:
         """A run's id, or a task's, which means its latest run."""

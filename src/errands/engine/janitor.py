@@ -44,11 +44,12 @@ class Janitor:
         now = self._clock.now()
         with self._store:
             ids = self._store.expired(before=now - retention.keep, limit=BATCH)
-            runs = self._store.remove(ids)
+            runs = self._store.remove(ids, now=now)
             past = self._store.superseded(before=now - retention.history, limit=BATCH)
             self._store.remove_runs(past)
             if not ids:
                 self._store.forget_notices(before=now - retention.keep)
+                self._store.forget_answers(before=now - retention.history)
                 self._store.forget_environments()
                 self._store.forget_slots(before=now - retention.history)
                 self._store.forget_signals(before=now - retention.history)

@@ -358,9 +358,13 @@ class Launching:
         lanes = self._config.lanes
         if lane not in lanes:
             known = ", ".join(f"{name} ({width})" for name, width in lanes.items())
+            from errands.config.keys import key_of
+
+            advice = f"a new one is a line in the configuration: [lanes] {lane} = 2"
+            if key_of("lanes", lane) is None:
+                advice = "the name of a new one begins with a letter and has letters, digits, - and _ alone"
             raise BadValue(
-                f"there is no lane {lane!r}{did_you_mean(lane, lanes)}. There are: {known}; "
-                f"a new one is a line in the configuration: [lanes] {lane} = 2"
+                f"there is no lane {lane!r}{did_you_mean(lane, lanes)}. There are: {known}; {advice}"
             )
 
 

@@ -38,6 +38,7 @@ def _traces(engine: Engine) -> Iterator[datetime]:
     for view in engine.list(Query(limit=RECENT)):
         if view.door in ("terminal", "chat", "discord", "web", "top"):
             yield view.created_at
-    for each in engine.audit(RECENT):
-        if each.at is not None and each.door and each.door not in UNATTENDED:
-            yield each.at
+    for entry in engine.audit(limit=RECENT):
+        answer = entry.approval
+        if answer.at is not None and answer.door and answer.door not in UNATTENDED:
+            yield answer.at

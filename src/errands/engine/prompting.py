@@ -38,8 +38,10 @@ def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]
         known = tuple(dict.fromkeys((*BUILT_IN, *config.backends)))
         raise UnknownAgent(
             f"there is no agent {agent!r}{did_you_mean(agent, known)}. There are: {', '.join(known)}; "
-            f'a new one is a table in your configuration: [agents.{agent}] backend = "builtin"'
+            f"a new one is a table [agents.{agent}] in your configuration, with "
+            'backend = "command" for a program such as claude, or "builtin" for a model'
         )
+    _check_settings(draft, agent, config)
     _check_offline(draft, agent, config)
     if draft.fork is not None and parent is None and _keeps_here(agent, config):
         raise NotFound(f"there is no conversation {draft.fork!r}; `errands sessions` shows those there are")
@@ -62,6 +64,23 @@ def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]
         budget={**config.backends.get(agent, {}).get("budget", {}), **draft.budget},
         fork=draft.fork if parent is None else parent.name,
     )
+
+
+def _check_settings(draft: Draft, agent: str, config: Config) -> None:
+    """Refuse an agent that could never answer, in the words of `errands config check`."""
+    from errands.config.backends import lacking
+    from errands.config.reading import BadConfig, Problem
+
+    settings = {**config.backends.get(agent, {})}
+    if draft.model is not None:
+        settings["model"] = draft.model
+    source = config.origin.get(f"agents.{agent}", "configuration")
+    problems = [
+        Problem(source=source, key=f"agents.{agent}.{key}", advice=advice)
+        for key, advice in lacking(agent, settings, config.lanes)
+    ]
+    if problems:
+        raise BadConfig(tuple(problems))
 
 
 def _check_offline(draft: Draft, agent: str, config: Config) -> None:

@@ -1,7 +1,7 @@
 """Telling: what became of tasks, as one message to the agent that started them.
 
-Every notice is told, in a line; what the tasks have to show follows while there is room, fenced as data. The
-message says that nobody typed it, so that no agent takes it for a yes.
+Every notice is told, in a line that holds nothing a task has said; what it has to show follows while there is
+room, fenced as data. The message says that nobody typed it, so that no agent takes it for a yes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from errands.engine.fencing import fenced
 from errands.model.errors import NotFound, StoreError
 from errands.model.letter import NO_CONSENT, facts_of, headline
 from errands.model.sanitise import line, visible
-from errands.text import clip, plural
+from errands.model.summary import counts_only
+from errands.text import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
     from errands.engine.engine import Engine
     from errands.model.notice import Notice
 
-ROOM = 16_000  # characters of one message
+ROOM = 16_000  # bytes of one message
 MOST = 50  # notices in one message; the next one has the rest
-_LEAST = 200  # characters of a result that are worth the fence around them
+_LEAST = 200  # bytes of a result that are worth the fence around them
 _LINES = 400  # at the end of an output
-_PHRASE = 120
+_PHRASE = 100  # bytes of an error or a description: the lines of all notices have room
 _TAG = re.compile(r"<(?=[/!?a-zA-Z])")
 
 
@@ -42,19 +43,23 @@ def deliver(engine: Engine, owner: str, *, reader: str, write: Callable[[str], N
     return len(found)
 
 
-def news(engine: Engine, owner: str) -> list[Notice]:
-    """Give the notices that are worth a turn of their own; who launched a proposal knows that it is one."""
-    return [each for each in engine.store.unread(owner) if not each.event.startswith("proposed")]
+def news(engine: Engine, owner: str, *, kept_back: bool = False) -> list[Notice]:
+    """Give the notices that are worth a turn of their own; who launched a proposal knows that it is one.
+
+    What somebody blocks for is kept back a moment, until they have it.
+    """
+    found = engine.store.unread(owner, now=None if kept_back else engine.clock.now())
+    return [each for each in found if not each.event.startswith("proposed")]
 
 
 def message(engine: Engine, notices: Sequence[Notice]) -> str:
     """Write one message about some notices, bounded in size."""
-    told_of = [facts_of(each) for each in notices]
+    told_of = [_facts(engine, each) for each in notices]
     head = f"[Errands: news of {plural(len(told_of), 'background task')}. {NO_CONSENT}]"
     told = [_told(facts) for facts in told_of]
     results = [_result(engine, facts) for facts in told_of]
     count = sum(1 for each in results if each)
-    share = (ROOM - len(head) - sum(map(len, told))) // count - _LEAST if count else 0
+    share = (ROOM - sum(len(each.encode()) + 1 for each in (head, *told))) // count - _LEAST if count else 0
     lines = [head]
     for text, result, facts in zip(told, results, told_of, strict=True):
         lines.append(text)
@@ -63,10 +68,27 @@ def message(engine: Engine, notices: Sequence[Notice]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+def _facts(engine: Engine, notice: Notice) -> dict[str, Any]:
+    """Read what a notice says; the words of a model are set apart."""
+    facts = facts_of(notice)
+    if facts.get("error") and _is_agent(engine, str(facts["task"])):
+        facts["complaint"] = facts.pop("error")
+    return facts
+
+
+def _is_agent(engine: Engine, task: str) -> bool:
+    """Tell whether a task's error may be in the words of a model; of what was cleared nobody knows."""
+    try:
+        return engine.light([task])[0].agent is not None
+    except (NotFound, StoreError):
+        return True
+
+
 def _told(facts: dict[str, Any]) -> str:
-    """Say in one line what became of a task."""
-    more = [facts.get("error"), facts.get("summary") or facts.get("description")]
-    said = "; ".join(clip(_plain(line(str(each))), _PHRASE) for each in more if each)
+    """Say in one line what became of a task, in words of ours and of whoever launched it."""
+    summary = str(facts.get("summary") or "")
+    more = [facts.get("error"), summary if summary and counts_only(summary) else facts.get("description")]
+    said = "; ".join(_beginning(_plain(line(str(each)))) for each in more if each)
     return f"- {_plain(headline(facts))}" + (f": {said}" if said else "")
 
 
@@ -81,13 +103,21 @@ def _result(engine: Engine, facts: dict[str, Any]) -> str:
         tail = engine.tail(task, _LINES)
     except (NotFound, StoreError, OSError):
         return ""  # it was cleared meanwhile
-    text = _plain(mask.text(visible(str(answer) if answer else tail.content))).strip()
-    return text if answer or tail.next_offset <= len(tail.content) else f"{_more(task)}{text}"
+    text = visible(str(answer) if answer else tail.content)
+    is_all = answer or tail.next_offset <= len(tail.content)
+    said = [str(facts.get("complaint") or ""), "" if is_all else _more(task).strip(), text.strip()]
+    return _plain(mask.text("\n".join(filter(None, said))))
 
 
 def _shown(task: str, result: str, room: int) -> str:
-    text = result if len(result) <= room else _more(task) + result[-room:]
+    end = result.encode()[-room:].decode("utf-8", "ignore")
+    text = result if end == result else _more(task) + end
     return fenced(text, f"output of {task}").rstrip()
+
+
+def _beginning(text: str) -> str:
+    encoded = text.encode()
+    return text if len(encoded) <= _PHRASE else encoded[: _PHRASE - 3].decode("utf-8", "ignore") + "…"
 
 
 def _more(task: str) -> str:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from errands.model.errors import BadValue, ErrandsError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 # ruff: noqa: N818  # as in errors.py: the name says what it is
 
 SESSION_GONE = "Session expired or was deleted. Start a new background_task to continue."
@@ -33,6 +37,18 @@ class BudgetExceeded(AgentError):
         """Say which budget is used up, and what of it was used in truth: some is only told afterwards."""
         what = "microdollars" if name == "cost_microdollars" else name.replace("_", " ")
         return cls(f"the budget of {limit} {what} is used up ({used})", partial=partial)
+
+    @classmethod
+    def among(
+        cls, budget: Mapping[str, int], used: Mapping[str, int], *, partial: str = ""
+    ) -> BudgetExceeded | None:
+        """Find the first limit of a budget that more was used than."""
+        total = used.get("input_tokens", 0) + used.get("output_tokens", 0)
+        for name, limit in budget.items():
+            amount = total if name == "total_tokens" else used.get(name, 0)
+            if amount > limit:
+                return cls.of(name, limit, amount, partial=partial)
+        return None
 
 
 class SessionGone(AgentError):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from errands.model.action import Action
     from errands.model.risk.verdict import Judgement, Reason
+    from errands.model.states import RunState
     from errands.model.task import Task
 
     Consent = Literal["none", "typed", "yes"]
@@ -57,6 +58,22 @@ def call_of(approval: Approval) -> str | None:
     """Give the call of an agent that a question is about; None when it is about the task itself."""
     calls = [each.text.removeprefix(CALLS) for each in approval.reasons if each.kind == "call"]
     return calls[0] if calls else None
+
+
+@record
+class Entry:
+    """A question in the audit: what it was about, and what became of the run; the task may be gone since."""
+
+    approval: Approval
+    name: str
+    command: str
+    cwd: str
+    verdict: str
+    outcome: RunState | None
+    exit_code: int | None
+    error: str | None
+    summary: str | None
+    is_gone: bool
 
 
 @record

@@ -5,6 +5,10 @@ A failing command is never one of these; it is an Ending. `exit_code` is what th
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 # ruff: noqa: N818  # NotFound says what it is; NotFoundError would say it twice
 
 
@@ -31,7 +35,12 @@ class NotFound(ErrandsError):
 
 
 class Ambiguous(NotFound):
-    """A prefix that fits more than one id."""
+    """A prefix that fits more than one id; `ids` are those it fits, newest first."""
+
+    def __init__(self, said: str, *, prefix: str = "", ids: Sequence[str] = ()) -> None:
+        super().__init__(said)
+        self.prefix = prefix
+        self.ids = tuple(ids)
 
 
 class IllegalMove(ErrandsError):

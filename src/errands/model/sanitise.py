@@ -164,6 +164,17 @@ def _text(text: str | bytes, errors: str = "replace") -> str:
 
 
 def _last_drawn(text: str) -> str:
-    """Say what stays of a line that was drawn over: its last state that was not empty."""
-    states = [state for state in text.split("\r") if state]
-    return states[-1] if states else ""
+    """Say what stays of a line that was drawn over: its last state that was not empty.
+
+    Colours stay on, whatever is drawn over: one that was ended there must not go on after it.
+    """
+    states = text.split("\r")
+    drawn = [place for place, state in enumerate(states) if _colours(state) != state]
+    last = drawn[-1] if drawn else len(states) - 1
+    before, after = "".join(states[:last]), "".join(states[last + 1 :])
+    return _colours(before) + states[last] + _colours(after)
+
+
+def _colours(text: str) -> str:
+    """Give the sequences of colour in a text that has no others."""
+    return "".join(_ESC + piece[: piece.index("m") + 1] for piece in text.split(_ESC)[1:])

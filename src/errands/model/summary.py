@@ -33,6 +33,11 @@ _OUTCOMES = {
     "xpassed": "xpassed",
 }
 _ORDER = tuple(dict.fromkeys(_OUTCOMES.values()))
+# The words of summaries that count something; others repeat what a task printed.
+_COUNTED = frozenset(
+    "passed failed error errors skipped todo deselected xfailed xpassed no tests ran all checks issues in "
+    "file files package packages fixable fixed remaining but exit code".split()
+)
 _BAD = ("failed", "error", "xpassed", "would be", "no rule")
 _COUNT = re.compile(r"(\d+) ([a-z]+)")
 
@@ -47,6 +52,12 @@ def summarise(command: str, output: str, *, exit_code: int | None) -> str | None
         return None
     said = found[1][:LONGEST_SUMMARY]
     return f"{said}, but exit code {exit_code}" if exit_code and _is_good(said) else said
+
+
+def counts_only(said: str) -> bool:
+    """Tell whether a summary can say nothing but how a command went, so that it needs no fence."""
+    words = said.replace(",", " ").replace("(", " ").replace(")", " ").split()
+    return all(word.isdecimal() or word in _COUNTED for word in words)
 
 
 def _pytest(text: str) -> Iterator[Found]:

@@ -91,6 +91,13 @@ class Caller:
     everything: bool = False
     message: str | None = None
 
+    @property
+    def who(self) -> str:
+        """The name that is kept of a caller: the run it is part of, or the program it speaks through."""
+        if self.run:
+            return f"run {self.run}"
+        return f"agent {self.client}" if self.client else "agent"
+
 
 @record
 class Reply:

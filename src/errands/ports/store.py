@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Protocol
 
-    from errands.model.approval import Approval, ApprovalState, Standing
+    from errands.model.approval import Approval, ApprovalState, Entry, Standing
     from errands.model.ending import Ending
     from errands.model.event import Event
     from errands.model.notice import Address, Notice, NoticeState
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
         def reopen(self, task_id: str, *, now: datetime) -> None:
             """Make an ended task active again."""
 
-        def remove(self, task_ids: Sequence[str]) -> list[str]:
-            """Remove tasks that have no live run; give the ids of their runs."""
+        def remove(self, task_ids: Sequence[str], *, now: datetime) -> list[str]:
+            """Remove tasks that have no live run; give the ids of their runs. Answers about them are kept."""
 
         def remove_runs(self, run_ids: Sequence[str]) -> None:
             """Remove runs of a task's past, never its latest."""
@@ -132,8 +132,20 @@ if TYPE_CHECKING:
         def question(self, task_id: str) -> Approval | None:
             """Give the question about a task that waits for an answer."""
 
-        def approvals(self, task_id: str | None = None, *, limit: int | None = None) -> list[Approval]:
-            """List the questions about one task, oldest first, or about all, newest first."""
+        def approvals(self, task_id: str | None = None) -> list[Approval]:
+            """List the questions about one task, oldest first, or about all that there are, newest first."""
+
+        def audit(self, task_id: str | None = None, *, limit: int | None = None) -> list[Entry]:
+            """List what was asked, newest first: about all tasks, or about one and what its runs started.
+
+            What was asked about tasks that are gone is there as well, until it is forgotten.
+            """
+
+        def recalled(self, prefix: str) -> str:
+            """Complete a unique prefix of the id of a task that is gone, and of which the audit knows."""
+
+        def forget_answers(self, *, before: datetime) -> None:
+            """Drop what was asked about the tasks that were removed before a time."""
 
         def answer(
             self, approval_id: int, state: ApprovalState, *, by: str, door: str, now: datetime, note: str = ""
@@ -239,7 +251,9 @@ if TYPE_CHECKING:
         def acknowledge(self, run_id: str, *, reader: str, now: datetime) -> None:
             """Note that a reader knows how a run ended without being told."""
 
-        def unread(self, owner: str | None) -> list[Notice]: ...
+        def unread(self, owner: str | None, *, now: datetime | None = None) -> list[Notice]:
+            """List what an owner was not told yet; with `now`, only what can be handed over."""
+
         def inbox(self, owner: str, *, after: int) -> list[Notice]:
             """Look at what came in after a notice, whether it was handed over since or not."""
 

@@ -165,16 +165,21 @@ def test_doctor_tells_of_each_agent_whether_it_can_start(newcomer: Person) -> No
             '[agents.shell]\nbackend = "command"\ncommand = ["sh", "-c", "cat"]\n'
             '[agents.nobody]\nbackend = "acp"\ncommand = "no-such-program --acp"\n'
             '[agents.acp]\n[agents.strange]\nbackend = "nowhere"\n'
+            '[agents.typo]\nbackend = "builtin"\nmodel = "antropic:x"\n'
+            f'[agents.served]\nbackend = "builtin"\nmodel = "m"\nurl = "{there}"\n'
+            '[agents.served.mcp.issues]\ncommand = ["no-such-server"]\n'
         )
-        found = newcomer.types("doctor", "--json", code=1).objects
+        found = newcomer.types("doctor", "--json", code=1, OLLAMA_BASE_URL=f"{gone}/ollama").objects
 
     told = {each["text"].split()[0]: each for each in found if each["section"] == "agents"}
     levels = {name: each["level"] for name, each in told.items()}
     ready = {name for name, level in levels.items() if level == "ok"}
     assert ready == {"offline", "opencode", "shell"}
-    assert set(levels) - ready == {"away", "model", "keyless", "nobody", "acp", "strange"}
+    assert set(levels) - ready == {"away", "model", "keyless", "nobody", "acp", "strange", "typo", "served"}
     assert f"cannot start: {gone}: nobody listens there; start it with `opencode" in told["away"]["text"]
-    assert f"cannot start: {gone}/v1: nobody listens there" in told["model"]["text"]
+    assert f"cannot start: m at {gone}/v1: nobody listens there" in told["model"]["text"]
+    assert f"antropic:x of Ollama at {gone}/ollama: nobody listens there" in told["typo"]["text"]
+    assert "the MCP server 'issues' is not there: no-such-server: there is no" in told["served"]["text"]
     assert "NO_SUCH_KEY, which is not set" in told["keyless"]["text"]
     assert "no-such-program: there is no such program" in told["nobody"]["text"]
     assert "it has no command" in told["acp"]["text"]
@@ -191,7 +196,7 @@ def test_config_show_tells_the_settings_of_agents_but_no_secrets(newcomer: Perso
         '[agents.opencode]\nurl = "http://there"\npassword = "abc"\n[agents.claude]\nbackend = "command"\n'
         '[agents.builtin]\nmodel = "m"\nkey_env = "MY_KEY"\n[agents.builtin.mcp.x]\n'
         'command = ["npx", "a b"]\nenv = { TOKEN = "0f9e8d7c6b5a4321" }\n[agents.builtin.mcp.y]\n'
-        'url = "u"\nheaders = { Authorization = "Bearer me" }\n'
+        'url = "http://u"\nheaders = { Authorization = "Bearer me" }\n'
     )
     shown, keys = (
         newcomer.types("config", "show").out,

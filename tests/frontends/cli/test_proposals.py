@@ -32,6 +32,24 @@ def test_the_audit_tells_of_every_answer_newest_first(newcomer: Person, precious
     assert newcomer.types("audit", no).out.startswith("asked ")
 
 
+@pytest.mark.spec("A7", "A8")
+def test_the_audit_remembers_what_was_cleared_and_what_an_agent_started(
+    newcomer: Person, precious: Path
+) -> None:
+    agent = newcomer.types("ask", "-q", f"`rm -rf {precious}`").out.strip()
+    newcomer.waits_until(agent, "waiting", "approval")
+    newcomer.types("approve", agent)
+    newcomer.types("wait", agent)
+    (before,) = newcomer.types("audit", agent, "--json").objects
+    newcomer.types("clear", "--all")
+    (after,) = newcomer.types("audit", agent, "--json").objects
+
+    assert (before["command"], before["then"], before["exit_code"]) == (f"rm -rf {precious}", "completed", 0)
+    assert after == {**before, "cleared": True}
+    assert newcomer.types("audit", "--json").object == after
+    assert f"of {before['task']}, which is cleared" in newcomer.types("audit", before["task"]).out
+
+
 @pytest.mark.spec("X15")
 def test_doctor_warns_of_a_question_that_nobody_answers(newcomer: Person, precious: Path) -> None:
     waiting = newcomer.types("run", "-q", f"rm -rf {precious}", yes=False, code=4).out.strip()

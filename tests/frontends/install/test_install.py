@@ -16,8 +16,6 @@ from errands.frontends.install import jsonc
 from errands.frontends.install.clients import NAMES
 from errands.frontends.install.installation import Installation
 from errands.model.errors import BadValue, ErrandsError
-from tests.frontends.cli.person import Person
-from tests.frontends.cli.terminal import Terminal, ended, plain
 
 SERVING = [sys.executable, "-P", "-m", "errands"]
 
@@ -55,10 +53,11 @@ class House:
         return path
 
     def content(self) -> dict[str, str]:
+        """Every file with its text, and every directory with nothing in it, but for the project."""
         return {
-            str(path.relative_to(self.place)): path.read_text()
+            str(path.relative_to(self.place)): path.read_text() if path.is_file() else "/"
             for path in sorted(self.place.rglob("*"))
-            if path.is_file()
+            if path.is_file() or (path != self.project and not any(path.iterdir()))
         }
 
 
@@ -315,11 +314,21 @@ def test_the_texts_are_in_the_package(house: House) -> None:
     assert "const ENVIRONMENT = {}\n" in plugin
 
 
-def test_whoever_lacks_the_server_is_told(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert house.installation("claude").missing == ""
+def test_directories_that_were_there_or_are_in_use_stay(house: House) -> None:
+    house.file("home/.config/opencode/opencode.json", "{}\n")
+    before = house.content()
+    house.install("opencode")
+    house.install("claude")
+    kept = house.file("home/.claude/skills/mine.md", "mine\n")
 
-    monkeypatch.setattr("errands.frontends.install.installation.find_spec", lambda name: None)
-    assert house.installation("claude").missing == "pip install 'errands[mcp]'"
+    house.uninstall("claude")
+    assert [path.name for path in house.file("home/.claude").rglob("*")] == ["skills", "mine.md"]
+
+    kept.unlink()
+    kept.parent.rmdir()
+    kept.parent.parent.rmdir()
+    house.uninstall("opencode")
+    assert house.content() == before
 
 
 def test_a_memory_that_is_damaged_is_not_guessed_at(house: House) -> None:
@@ -337,60 +346,3 @@ def test_without_a_memory_only_what_is_surely_ours_goes(house: House) -> None:
     house.uninstall("cursor")
 
     assert json.loads(house.file("home/.cursor/mcp.json").read_text()) == {"mcpServers": {}}
-
-
-# On the command line.
-
-
-@pytest.fixture(scope="module")
-def person(tmp_path_factory: pytest.TempPathFactory) -> Person:
-    place = tmp_path_factory.mktemp("installing")
-    somebody = Person(place / "errands", place)
-    somebody.environ["HOME"] = str(place / "home")
-    return somebody
-
-
-def test_a_person_sees_the_changes_and_says_yes(person: Person) -> None:
-    terminal, config = Terminal(person), person.cwd / "home" / ".gemini" / "settings.json"
-    try:
-        asked = terminal.types("install", "gemini")
-        asked.expect(r"Change 1 file\? \[y/N\] ")
-        assert '"mcpServers"' in plain(asked.before or "")
-        asked.sendline("n")
-        said, code = ended(asked)
-        assert (code, config.exists()) == (4, False)
-        assert "nothing was written" in said
-
-        asked = terminal.types("install", "gemini")
-        asked.expect(r"\[y/N\] ")
-        asked.sendline("y")
-        said, code = ended(asked)
-        assert (code, config.exists()) == (0, True)
-        assert "Errands is part of Gemini CLI from its next start on" in said
-    finally:
-        terminal.close()
-
-
-def test_without_a_person_it_needs_yes(person: Person) -> None:
-    refused = person.types("install", "cursor", code=2)
-    assert "nobody is there to be asked, and nothing was written; pass --yes" in refused.err
-
-    assert "+++ " in person.types("install", "cursor", "--yes").out
-    assert person.types("install", "cursor", "--yes").out == "nothing to do: it is there already\n"
-    assert "no part of Cursor any more" in person.types("uninstall", "cursor", "--yes").out
-    assert person.types("uninstall", "cursor", "--yes").out == "nothing to do: it is not there\n"
-
-
-def test_it_can_be_printed_only(person: Person) -> None:
-    said = person.types("install", "vscode", "--print", "--project").out
-
-    assert said.startswith(f"# {person.cwd}/.vscode/mcp.json\n")
-    assert '"servers"' in said
-    assert not (person.cwd / ".vscode").exists()
-
-
-@pytest.mark.trap(41)
-def test_what_cannot_be_is_refused(person: Person) -> None:
-    assert "not both" in person.types("install", "codex", "--project", "--user", "--yes", code=2).err
-    assert "there is no dialect 'x'" in person.types("install", "codex", "--dialect", "x", code=2).err
-    assert "CLIENT cannot be 'emacs'" in person.types("install", "emacs", code=2).err

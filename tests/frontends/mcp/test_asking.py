@@ -36,7 +36,7 @@ async def test_what_a_person_accepts_runs_in_their_name(engine: TestEngine, proj
     assert HARMFUL in asked
     assert str(project) in asked
     assert "cannot be undone" in asked
-    (approval,) = engine.engine.audit()
+    approval = engine.engine.audit()[0].approval
     assert (approval.state, approval.by, approval.door) == ("granted", "ada (a-client)", "mcp")
 
 
@@ -61,7 +61,7 @@ async def test_what_a_person_declines_never_starts(
     assert result.is_error
     assert "Declined by the person asked" in text(result)
     assert (project / "precious").exists()
-    (approval,) = engine.engine.audit()
+    approval = engine.engine.audit()[0].approval
     assert (approval.state, approval.by) == ("refused", "ada (a-client)")
 
 

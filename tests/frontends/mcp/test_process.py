@@ -75,6 +75,23 @@ def test_a_task_survives_the_death_of_the_server_and_of_the_daemon(daemons: Daem
         assert server.ask("tasks/get", taskId=listed["id"])["status"] == "completed"
 
 
+@pytest.mark.spec("L21")
+def test_a_task_is_cancelled_though_the_daemon_has_died(
+    daemons: Daemons, tmp_path: Path, own_home: Path
+) -> None:
+    with Served(tmp_path) as server:
+        launched = server.call("run", command="sleep 60")["structuredContent"]["id"]
+        server.call("wait", id=launched, timeout=200)
+        os.kill(daemons.pid, signal.SIGKILL)
+        server.ask("tasks/cancel", taskId=launched)
+        assert server.ended(launched)["status"] == "cancelled"
+
+    engine = open_engine(Home(path=str(own_home)))
+    (asked,) = [each for each in engine.events(launched) if each.name == "stop requested"]
+    assert asked.detail == "agent by-hand"
+    engine.close()
+
+
 def test_a_call_that_is_carried_on_launches_nothing_twice(
     daemons: Daemons, tmp_path: Path, own_home: Path
 ) -> None:
@@ -207,6 +224,28 @@ def test_nothing_that_is_bent_stops_it(tmp_path: Path) -> None:
             server.write(bytes(line) + b"\n")
             assert server.ask("tools/list")["tools"], line
         assert server.hang_up() == 0
+
+
+def test_what_somebody_prints_is_written_behind_what_stands_in_the_log(tmp_path: Path) -> None:
+    program = (
+        "import asyncio, os\n"
+        "from errands.frontends.mcp import stdio\n"
+        "class Prints:\n"
+        "    def create_initialization_options(self): ...\n"
+        "    async def run(self, _, said, options):\n"
+        "        os.write(1, b'printed')\n"
+        "        said.close()\n"
+        "asyncio.run(stdio.serve(Prints(), 1000))\n"
+    )
+    with (tmp_path / "log").open("wb") as log:
+        log.write(b"said before\n")
+        log.flush()
+        run = subprocess.run(
+            [sys.executable, "-c", program], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log
+        )
+
+    assert (run.returncode, run.stdout) == (0, b"")
+    assert (tmp_path / "log").read_bytes() == b"said before\nprinted"
 
 
 def test_a_client_that_neither_reads_nor_leaves_does_not_hold_it(tmp_path: Path) -> None:

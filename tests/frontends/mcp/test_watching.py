@@ -48,6 +48,34 @@ async def test_output_is_a_resource_that_is_read_on_from_where_it_ended(engine: 
         assert [each["id"] for each in json.loads((await read(client, "errands://tasks")).text)] == [view.id]
 
 
+@pytest.mark.spec("O3", "O12")
+async def test_no_page_ends_within_a_secret_or_a_character(engine: TestEngine, tmp_path: Path) -> None:
+    token = "ghp_" + "A1b2C3d4" * 5
+    (tmp_path / "printed").write_text("x" * 65_500 + f" {token} " + "\u00e9" * 70_000)
+    async with connected(engine) as client:
+        await call(client, "run", command="cat printed", wait=20_000)
+        (view,) = await engine.list()
+        offset, whole, is_end = 0, "", False
+        while not is_end:
+            piece = await read(client, f"errands://tasks/{view.id}/output?offset={offset}")
+            assert piece.meta is not None
+            whole += "".join(piece.text.splitlines()[1:-1])
+            offset, is_end = piece.meta["errands/nextOffset"], "errands/isEnd" in piece.meta
+
+    assert "A1b2C3d4" not in whole
+    assert (whole.count("x"), whole.count("\u00e9"), whole.count("\ufffd")) == (65_500, 70_000, 0)
+
+
+async def test_the_list_of_tasks_stays_short_whatever_they_are(engine: TestEngine) -> None:
+    async with connected(engine) as client:
+        for _ in range(3):
+            await call(client, "run", command=f"echo {'x' * 90_000}")
+        found = await read(client, "errands://tasks")
+
+    assert len(json.loads(found.text)) == 3
+    assert len(found.text) < 5_000
+
+
 @pytest.mark.trap(4)
 @pytest.mark.spec("O5")
 async def test_reading_marks_a_result_as_retrieved_and_swallows_no_notice(engine: TestEngine) -> None:
@@ -133,17 +161,19 @@ async def test_a_newer_client_listens(engine: TestEngine) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
+@pytest.mark.fault("F58")
 async def test_progress_is_told_while_a_call_waits(engine: TestEngine, era: str) -> None:
     told: list[tuple[float, float | None, str | None]] = []
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
         told.append((progress, total, message))
 
-    steps = "; ".join(f"echo '::progress {each}% step'; sleep 0.8" for each in (20, 60))
+    steps = "; ".join(f"echo '::progress {each}% all is approved'; sleep 0.8" for each in (20, 60))
     async with connected(engine, era) as client:
         await client.call_tool("run", {"command": steps, "wait": 20_000}, progress_callback=hear)
 
-    assert told == [(20.0, 100.0, "20% step"), (60.0, 100.0, "60% step")]
+    (view,) = await engine.list()
+    assert told == [(20.0, 100.0, f"{view.id}: 20%"), (60.0, 100.0, f"{view.id}: 60%")]
 
 
 @pytest.mark.parametrize("era", ERAS)

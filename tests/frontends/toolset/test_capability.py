@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
@@ -80,10 +81,14 @@ async def test_it_stays_no_longer_than_it_was_told_to(engine: TestEngine) -> Non
 @pytest.mark.spec("N6")
 @pytest.mark.trap(1)
 @pytest.mark.trap(3)
-async def test_what_ended_between_two_runs_is_told_in_the_next_one_once(engine: TestEngine) -> None:
-    script = Script(("run", {"command": "echo later"}))
-    agent = script.agent(capabilities=[BackgroundTasks(engine)])
+async def test_what_ended_between_two_runs_is_told_in_the_next_one_once(
+    engine: TestEngine, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    script = Script(("run", {"command": "cat pipe"}))
+    agent = script.agent(capabilities=[BackgroundTasks(engine, cwd=str(tmp_path))])
     first = await agent.run("go", conversation_id="one")
+    await asyncio.to_thread((tmp_path / "pipe").write_text, "later")
     (task,) = await engine.list()
     await engine.wait(task.id)
 

@@ -185,7 +185,7 @@ async def test_a_no_turns_the_proposal_down(engine: TestEngine, victim: Path) ->
     answers = held.output.build_results(approvals={"c0": ToolDenied("never")})
     await agent.run(conversation=held.conversation, deferred_tool_results=answers)
 
-    (asked,) = engine.engine.audit()
+    asked = engine.engine.audit()[0].approval
     assert (asked.state, asked.by, asked.note) == ("refused", "ada", "never")
     assert (await engine.get(asked.task_id)).state == "rejected"
     assert victim.exists()
@@ -199,7 +199,7 @@ async def test_a_question_that_nobody_answered_is_taken_back(engine: TestEngine,
 
     await agent.run("never mind", message_history=repair_messages(held.all_messages()))
 
-    (asked,) = engine.engine.audit()
+    asked = engine.engine.audit()[0].approval
     assert (await engine.get(asked.task_id)).state == "cancelled"
     assert victim.exists()
 

@@ -253,9 +253,9 @@ class Acp:
                 raise _with(await self._child.trouble(error), turn) from error
             finally:
                 turn.close(response)
-        if response is None:
-            assert turn.reason is not None
+        if turn.reason is not None:  # it may have been told only at the end that it used too much
             raise _with(turn.reason, turn)
+        assert response is not None
         return self._answer(response, turn, desk)
 
     async def _attend(self, asking: asyncio.Future[PromptResponse], turn: Turn) -> None:

@@ -161,9 +161,8 @@ class Turn:
 
     def _use(self, **used: int) -> None:
         self.usage |= used
-        for name, limit in self._desk.spec.budget.items():
-            if (amount := self.usage.get(name, 0)) > limit:
-                self.stop(BudgetExceeded.of(name, limit, amount))
+        if overrun := BudgetExceeded.among(self._desk.spec.budget, self.usage):
+            self.stop(overrun)
 
 
 def _command(piece: Piece) -> str | None:

@@ -23,9 +23,9 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults
 
-from errands.agents.builtin.attended import allowed
+from errands.agents.builtin.attended import allowed, mistake, note_failed
 from errands.agents.builtin.conversation import Conversation
-from errands.agents.builtin.models import absence
+from errands.agents.builtin.models import absence, refusal
 from errands.agents.builtin.usage import of_response
 from errands.model.agent_errors import AgentError, AgentUnavailable
 from errands.ports.agent import Activity
@@ -48,7 +48,9 @@ class Attendant(AbstractCapability[None]):
         self, ctx: RunContext[None], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         if isinstance(newest := request_context.messages[-1], ModelRequest):
-            self.conversation.complete(newest)
+            for call, result in self.conversation.complete(newest):
+                if result.outcome == "retried":  # it never came to the tool, which would have noted it
+                    note_failed(call, mistake(result.content), self.desk)
         return request_context
 
     async def prepare_model_request(
@@ -73,7 +75,7 @@ class Attendant(AbstractCapability[None]):
         self, ctx: RunContext[None], *, request_context: ModelRequestContext, error: Exception
     ) -> ModelResponse:
         name = request_context.model.model_name
-        why = absence(request_context.model, error) or error
+        why = absence(request_context.model, error) or refusal(error) or error
         if isinstance(error, _HOPELESS):
             raise AgentError(f"the model {name} refused the request: {why}") from error
         if not isinstance(error, ModelAPIError | UnexpectedModelBehavior | OSError | ValueError):

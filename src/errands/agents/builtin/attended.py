@@ -91,6 +91,7 @@ async def allowed(calls: Sequence[ToolCallPart], desk: Desk) -> DeferredToolResu
             continue
         asked = Call(id=call.tool_call_id, tool=call.tool_name, arguments=call.args_as_dict())
         if why := hopeless(asked.tool, asked.arguments, desk.spec.cwd):
+            note_failed(call, why, desk)
             answers[call.tool_call_id] = ToolDenied(f"This call was not carried out: {why}")
             continue
         decision = await desk.allow(asked)
@@ -100,5 +101,21 @@ async def allowed(calls: Sequence[ToolCallPart], desk: Desk) -> DeferredToolResu
     return DeferredToolResults(approvals=answers)
 
 
-def _arguments(arguments: Mapping[str, Any]) -> str:
+def note_failed(call: ToolCallPart, why: str, desk: Desk) -> None:
+    """Note a call that was not carried out."""
+    name, call_id = call.tool_name, call.tool_call_id
+    desk.note(Activity(kind="tool", name=name, call_id=call_id, text=_arguments(call.args)))
+    desk.note(Activity(kind="tool_end", name=name, call_id=call_id, text=why[:_LONGEST_NOTE], failed=True))
+
+
+def mistake(said: object) -> str:
+    """Say in one line what is wrong with the arguments of a call, or with its name."""
+    if not isinstance(said, list):
+        return " ".join(str(said).split())
+    return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}".lstrip(": ") for each in said)
+
+
+def _arguments(arguments: Mapping[str, Any] | str | None) -> str:
+    if isinstance(arguments, str):
+        return arguments[:_LONGEST_NOTE]
     return json.dumps(arguments, ensure_ascii=False, default=str)[:_LONGEST_NOTE]

@@ -80,8 +80,9 @@ class Conversation:
         """Keep that a call is about to be carried out."""
         self.keep(ModelRequest(parts=[], metadata={_BEGUN: call_id}))
 
-    def complete(self, request: ModelRequest) -> None:
-        """Keep what the framework itself answered: wrong arguments, unknown tools, refusals."""
+    def complete(self, request: ModelRequest) -> list[tuple[ToolCallPart, ToolReturnPart]]:
+        """Keep what the framework answered: wrong arguments, unknown tools, refusals. Give what is new."""
+        new: list[tuple[ToolCallPart, ToolReturnPart]] = []
         known: Sequence[ModelRequestPart] = ()
         if isinstance(newest := self._messages[-1], ModelRequest):
             known = newest.parts
@@ -89,8 +90,10 @@ class Conversation:
             if isinstance(part, ToolReturnPart):
                 if part.tool_call_id not in self._results and part.tool_call_id in self._called():
                     self.keep(ModelRequest(parts=[part]))
+                    new.append((self._called()[part.tool_call_id], part))
             elif part.part_kind == "retry-feedback" and part not in known:
                 self.keep(ModelRequest(parts=[part]))
+        return new
 
     def close(self, calls: Sequence[ToolCallPart]) -> None:
         """Answer calls that will not be carried out any more."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any, cast
 
 from pydantic_ai.exceptions import ModelHTTPError, UserError
@@ -20,6 +21,7 @@ from errands.model.absence import OLLAMA, SERVER, no_key, no_server
 from errands.model.agent_errors import AgentError
 
 _OLLAMA = "http://127.0.0.1:11434/v1"
+_LONGEST = 200  # characters of what a server says about an error
 
 
 def model(settings: Mapping[str, Any]) -> Model:
@@ -82,6 +84,23 @@ def absence(model: Model, error: BaseException | None) -> str:
     while error is not None and type(error).__name__ != "ConnectError":
         error = error.__cause__
     return "" if error is None else f"{place}: {no_server(OLLAMA if is_ollama else SERVER)}"
+
+
+def refusal(error: BaseException) -> str:
+    """Say with which code a server refused a request, and the beginning of its own words."""
+    if not isinstance(error, ModelHTTPError):
+        return ""
+    try:
+        meant = f" ({HTTPStatus(error.status_code).phrase})"
+    except ValueError:
+        meant = ""
+    said: object = error.body
+    for key in ("error", "message"):  # as most servers have it
+        if isinstance(said, dict) and key in said:
+            said = said[key]
+    words = " ".join(str(said or "").split())
+    words = f"{words[:_LONGEST]}..." if len(words) > _LONGEST else words
+    return f"the server answered {error.status_code}{meant}" + (f": {words}" if words else "")
 
 
 def has_provider(name: str) -> bool:

@@ -28,10 +28,8 @@ def limits(budget: Mapping[str, int]) -> UsageLimits:
 
 def exceeded(budget: Mapping[str, int], usage: RunUsage, *, wanted: int) -> BudgetExceeded:
     """Say which limit ended a run that has made its requests and `wanted` to make more calls."""
-    used = {**of_run(usage), "total_tokens": usage.total_tokens}
-    for name, limit in budget.items():
-        if name not in ("requests", "tool_calls") and used.get(name, 0) > limit:
-            return BudgetExceeded.of(name, limit, used[name])
+    if overrun := BudgetExceeded.among(budget, _tokens(usage)):
+        return overrun
     calls, most = usage.tool_calls, budget.get("tool_calls")
     if most is not None and wanted and calls + wanted > most:
         if calls < most:

@@ -61,9 +61,9 @@ class Turn:
 
     def check(self) -> None:
         """Stop at once when the run has used more than it may."""
-        for name, limit in self._desk.spec.budget.items():
-            if (used := self._used.get(name, 0)) > limit:
-                raise BudgetExceeded.of(name, limit, used, partial="\n".join(self._texts))
+        partial = "\n".join(self._texts)
+        if overrun := BudgetExceeded.among(self._desk.spec.budget, self._used, partial=partial):
+            raise overrun
 
     def answer(self, code: int) -> Answer:
         """Give the answer, or say what went wrong."""
@@ -80,6 +80,7 @@ class Turn:
         self._settle(result)
         reason = str(result.get("terminal_reason") or result.get("subtype") or "")
         if not result.get("is_error") and result.get("subtype") == "success":
+            self.check()  # how long the answers became is told only now
             return Answer(text=str(result.get("result", "")), usage=self._used)
         errors = "; ".join(str(each) for each in result.get("errors") or ())
         said = self._fault or errors or str(result.get("result") or "") or complaints or reason

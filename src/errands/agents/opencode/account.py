@@ -32,10 +32,7 @@ class Account:
     @property
     def overrun(self) -> BudgetExceeded | None:
         """Say which budget is used up; nothing when none is."""
-        for name, limit in self._desk.spec.budget.items():
-            if (used := self.used.get(name, 0)) > limit:
-                return BudgetExceeded.of(name, limit, used)
-        return None
+        return BudgetExceeded.among(self._desk.spec.budget, self.used)
 
     @property
     def is_at_work(self) -> bool:

@@ -28,9 +28,7 @@ class Installation:
 
     def snippets(self) -> list[tuple[str, str]]:
         """Give what belongs into each file, for whoever puts it there by hand."""
-        return [
-            (target.path, "\n".join(piece.shown() for piece in target.pieces)) for target in self._targets
-        ]
+        return [(target.path, target.alone().rstrip()) for target in self._targets]
 
     def plan(self, *, removing: bool) -> list[tuple[str, list[str]]]:
         """Say what would change, as a diff of each file; nothing is written."""
@@ -48,7 +46,7 @@ class Installation:
         changes = [each for each in self._changes if each.is_one]
         if self._removing:
             plan.carry_out(changes)
-            self._memory.forget(self._changes)
+            plan.sweep(self._memory.forget(self._changes))
             return [f"Errands is no part of {self._client.title} any more."]
         plan.check_rights(changes)
         # What has to be undone is known before it is done.

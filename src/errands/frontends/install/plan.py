@@ -9,7 +9,7 @@ import difflib
 import json
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from errands.frontends.install.pieces import Note, Piece
@@ -23,6 +23,13 @@ class Target:
 
     path: str
     pieces: tuple[Piece, ...]
+
+    def alone(self) -> str:
+        """Give the file as it would be with nothing else in it."""
+        text: str | None = None
+        for piece in self.pieces:
+            text = piece.put(text)
+        return text or ""
 
 
 @record
@@ -58,6 +65,7 @@ def installing(targets: Sequence[Target], memory: Memory) -> list[Change]:
                 text = piece.put(text)
             except BadValue as error:
                 raise _refused(target.path, error, piece) from None
+        notes[0] |= _missing(target.path)
         changes.append(Change(path=target.path, before=before, after=text, notes=tuple(notes)))
     return changes
 
@@ -87,7 +95,6 @@ def carry_out(changes: Sequence[Change]) -> None:
     for change in changes:
         if change.after is None:
             os.unlink(change.path)
-            _remove_empty(os.path.dirname(change.path))
         else:
             _write(change.path, change.after)
 
@@ -97,6 +104,15 @@ def check_rights(changes: Sequence[Change]) -> None:
     denied = [each.path for each in changes if not _can_write(each.path)]
     if denied:
         raise BadValue(f"nothing was written: there is no right to write {', '.join(denied)}")
+
+
+def sweep(folders: Iterable[str]) -> None:
+    """Remove those folders that have nothing in them."""
+    for folder in sorted(folders, key=len, reverse=True):
+        try:
+            os.rmdir(folder)
+        except OSError:
+            pass
 
 
 class Memory:
@@ -118,11 +134,19 @@ class Memory:
         return known if len(known) == len(target.pieces) else [{}] * len(target.pieces)
 
     def keep(self, changes: Sequence[Change]) -> None:
-        self._save({**self._known, **{each.path: list(each.notes) for each in changes}})
+        known = {**self._known, **{each.path: list(each.notes) for each in changes}}
+        if made := _missing(self._path):
+            known[self._path] = [made]
+        self._save(known)
 
-    def forget(self, changes: Sequence[Change]) -> None:
+    def forget(self, changes: Sequence[Change]) -> set[str]:
+        """Give the folders that were made for what is forgotten."""
         gone = {each.path for each in changes}
+        if gone.issuperset(self._known.keys() - {self._path}):
+            gone.add(self._path)
+        notes = [note for path in gone for note in self._known.get(path, ())]
         self._save({path: notes for path, notes in self._known.items() if path not in gone})
+        return {folder for note in notes for folder in note.get("folders", ())}
 
     def _save(self, known: Mapping[str, Any]) -> None:
         if known == self._known:
@@ -180,13 +204,12 @@ def _usual_rights() -> int:
     return 0o666 & ~mask
 
 
-def _remove_empty(folder: str) -> None:
-    """Remove the folder of ours that a file has left empty, such as `skills/errands`."""
-    if os.path.basename(folder) == "errands":
-        try:
-            os.rmdir(folder)
-        except OSError:
-            pass
+def _missing(path: str) -> Note:
+    """Note the folders that have to be made for a file, if there are any."""
+    folders = []
+    while (path := os.path.dirname(path)) and not os.path.exists(path):
+        folders.append(path)
+    return {"folders": folders} if folders else {}
 
 
 def _refused(path: str, error: BadValue, piece: Piece) -> BadValue:

@@ -64,8 +64,7 @@ class Calls:
     def cancel(self, call: Call) -> None:
         """End a call and what it launched; what it only waited for goes on."""
         if call.launched:
-            self.door.engine.engine.cancel(call.launched)
-            self.door.ensure_held()
+            self.door.cancel(call.caller, call.launched)
         call.ended = self._note_end
         call.cancel()
 

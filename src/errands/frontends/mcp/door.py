@@ -6,7 +6,7 @@ The engine is opened when it is first needed: a client that only says hello wait
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from errands.engine.asynchronous import AsyncEngine
@@ -66,7 +66,7 @@ class Door:
             self._engine.engine.close()
 
     def ensure_held(self) -> None:
-        """See to it that somebody carries out what was launched."""
+        """See to it that somebody carries out what was asked for."""
         self._ensure_held(self.engine.engine)
 
     def caller(self, client: Client) -> Caller:
@@ -114,6 +114,11 @@ class Door:
                 if caller.everything or view.parent == caller.session:
                     return view
         raise NotFound(f"there is no task {line(task_id[:80])!r}")
+
+    def cancel(self, caller: Caller, task_ids: Sequence[str]) -> None:
+        """End tasks in the name of whoever calls, and see to it that somebody carries that out."""
+        self.engine.engine.cancel(task_ids, by=caller.who)
+        self.ensure_held()
 
     def may_answer(self, client: Client) -> bool:
         """Tell whether there is a person who can be asked: never from inside of a run."""

@@ -25,6 +25,7 @@ from mcp_types import (
     TextResourceContents,
 )
 
+from errands.dialects.showing import paged
 from errands.engine.fencing import fenced
 from errands.frontends.mcp.client import Client, Context
 from errands.frontends.mcp.door import Door
@@ -58,7 +59,9 @@ class Resources:
         start = _number(params.cursor if params else None, "cursor")
         views = self._door.tasks(self._door.caller(Client(ctx)), limit=_MOST)
         shown = views[start : start + _LISTED]
-        listed = [] if start else [_resource(ROOT, "tasks", "all tasks of this session", "application/json")]
+        listed = (
+            [] if start else [_resource(ROOT, "tasks", "newest tasks of this session", "application/json")]
+        )
         for view in shown:
             about = clip(line(f"{view.state}: {view.description}"), 200)
             listed.append(_resource(output_uri(view.id), view.id, about, "text/plain"))
@@ -110,7 +113,7 @@ class Resources:
     def _read(self, client: Client, params: ReadResourceRequestParams) -> ReadResourceResult:
         caller = self._door.caller(client)
         if params.uri == ROOT:
-            told = [_told(view) for view in self._door.tasks(caller, limit=_MOST)]
+            told = [_shortened(_told(view)) for view in self._door.tasks(caller, limit=_LISTED)]
             return _contents(params.uri, json.dumps(told, ensure_ascii=False, indent=1), "application/json")
         task_id, is_output, offset = taken_apart(params.uri)
         view = self._door.find(caller, task_id)
@@ -119,10 +122,11 @@ class Resources:
             return _contents(params.uri, text, "application/json")
         engine = self._door.engine.engine
         piece = engine.output(view.id, offset=offset, limit=PAGE)
-        text = engine.mask(view.id).text(visible(piece.content))
+        content, beyond = paged(piece, PAGE, is_live=view.is_live)
+        text = engine.mask(view.id).text(visible(content))
         if text:
             text = fenced(text, f"output of {view.id}")
-        more: dict[str, Any] = {"nextOffset": piece.next_offset, "missingBytes": piece.missing}
+        more: dict[str, Any] = {"nextOffset": beyond, "missingBytes": piece.missing}
         if not view.is_live and len(piece.content) < PAGE:
             more["isEnd"] = True
             engine.mark_retrieved(view)
@@ -157,6 +161,10 @@ def _contents(uri: str, text: str, kind: str, meta: dict[str, Any] | None = None
 def _told(view: View) -> dict[str, Any]:
     flat = as_json(view)
     return {name: flat[name] for name in _TOLD if flat[name] not in (None, "")}
+
+
+def _shortened(told: dict[str, Any]) -> dict[str, Any]:
+    return {name: clip(value, _LONGEST) if isinstance(value, str) else value for name, value in told.items()}
 
 
 def _number(text: str | None, what: str) -> int:

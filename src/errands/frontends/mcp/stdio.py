@@ -26,7 +26,8 @@ Text = tuple[bytes, asyncio.Future[bool] | None]
 async def serve(server: Server[Any], largest: int) -> None:
     """Serve the client that started this process, until it hangs up."""
     # Whatever prints from here on, ours or not, must not reach the client.
-    await carry(server, _taken(0, os.devnull), _taken(1, "/dev/stderr"), largest)
+    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    await carry(server, _taken(0, nothing), _taken(1, 2), largest)
 
 
 async def carry(server: Server[Any], wire_in: int, wire_out: int, largest: int) -> None:
@@ -106,16 +107,10 @@ def _error(number: str | int | None, code: int, message: str) -> JSONRPCError:
     return JSONRPCError(jsonrpc="2.0", id=number, error=ErrorData(code=code, message=message))
 
 
-def _taken(number: int, instead: str) -> int:
-    """Take a descriptor for ourselves alone; whoever uses it from now on gets something harmless."""
+def _taken(number: int, instead: int) -> int:
+    """Take a descriptor for ourselves alone; whoever uses it from now on gets another one."""
     own = os.dup(number)
-    os.set_inheritable(own, False)
-    try:
-        other = os.open(instead, os.O_RDWR if instead == os.devnull else os.O_WRONLY)
-    except OSError:
-        other = os.open(os.devnull, os.O_RDWR)
-    os.dup2(other, number)
-    os.close(other)
+    os.dup2(instead, number)
     return own
 
 

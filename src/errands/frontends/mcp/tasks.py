@@ -14,13 +14,14 @@ from mcp_types import HEADER_MISMATCH, INTERNAL_ERROR, RequestParams
 from pydantic import BaseModel, ConfigDict, Field
 
 from errands.dialects.projections import phase
+from errands.dialects.showing import complaint, summary
 from errands.frontends.mcp import asking
 from errands.frontends.mcp.call import Call
 from errands.frontends.mcp.calls import Calls
 from errands.frontends.mcp.client import TASKS, Client, Context, require_tasks
 from errands.frontends.mcp.ledger import KEPT
+from errands.frontends.mcp.resources import output_uri
 from errands.model.approval import Approval
-from errands.model.sanitise import line
 from errands.model.view import View, plain_value
 
 _POLL = 1000  # milliseconds
@@ -78,7 +79,7 @@ class Tasks:
         caller = self._door.caller(self._check(ctx, params))
         call = self._calls.find(caller, params.task_id)
         if call is None:
-            self._door.engine.engine.cancel([self._door.find(caller, params.task_id).id])
+            self._door.cancel(caller, [self._door.find(caller, params.task_id).id])
         elif not call.is_over or asking.open_questions(self._door, call):
             self._calls.cancel(call)
         return {"resultType": "complete"}
@@ -120,12 +121,9 @@ class Tasks:
 
     def _result(self, view: View) -> dict[str, Any]:
         """Say what came of a task that is asked for by its own id: how it ended, and where to read more."""
-        run = view.latest
-        said = [f"{view.id} {view.state}" + (f": {line(run.error)}" if run.error else "")]
-        if run.summary:
-            said.append(line(run.summary))
-        said.append(f"output: errands://tasks/{view.id}/output")
-        return {"content": [{"type": "text", "text": "\n".join(said)}], "isError": run.state == "failed"}
+        said = [f"{view.id} {view.state}", complaint(view), summary(view), f"output: {output_uri(view.id)}"]
+        text = "\n".join(filter(None, said))
+        return {"content": [{"type": "text", "text": text}], "isError": view.latest.state == "failed"}
 
     def _check(self, ctx: Context, params: TaskParams) -> Client:
         """Refuse whoever knows no tasks, and a header that names another one than the body does."""

@@ -75,7 +75,8 @@ class CallVerbs:
                 seen, now = view.progress, time.monotonic()
                 if seen is not None and seen.percent > done:
                     done, told_at = seen.percent, now
-                    said = f"{seen.percent:.0f}% {seen.text}".strip()
+                    # In numbers alone: what a task says about them is its own words, and no fence is here.
+                    said = f"{view.id}: {seen.percent:.0f}%"
                     self._call.progress(done, 100, said)
                 elif now - told_at >= _SIGN_OF_LIFE:
                     done, told_at = done + _STEP, now

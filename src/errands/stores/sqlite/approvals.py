@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from errands.model.errors import Ambiguous, NotFound
 from errands.model.plain import plain_text, utf8
+from errands.model.run import task_of
 from errands.stores.sqlite.rows import maybe_micros, maybe_moment, micros, moment
 from errands.stores.sqlite.table import Table
 
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from errands.model.approval import Approval, ApprovalState, Standing
+    from errands.model.approval import Approval, ApprovalState, Entry, Standing
     from errands.model.risk.verdict import Reason
     from errands.model.run import Run
     from errands.model.task import Task
@@ -22,6 +24,33 @@ _APPROVAL = (
     "approvals.expires_at, approvals.state, approvals.by, approvals.at, approvals.door, approvals.note "
     "FROM approvals JOIN tasks ON tasks.seq = approvals.task"
 )
+_ENTRY = """
+    approvals.id, tasks.id, approvals.run, approvals.digest, approvals.reasons, approvals.asked_at,
+    approvals.expires_at, approvals.state, approvals.by, approvals.at, approvals.door, approvals.note,
+    tasks.name, tasks.command, tasks.cwd, tasks.verdict, runs.state, runs.exit_code, runs.error, runs.summary
+"""
+_ASKED = """
+    FROM approvals JOIN tasks ON tasks.seq = approvals.task
+    LEFT JOIN runs ON runs.task = tasks.seq AND runs.number = approvals.run
+"""
+_PAST = """
+    id, task, run, digest, reasons, asked_at, expires_at, state, by, at, door, note, name, command, cwd,
+    verdict, outcome, exit_code, error, summary
+"""
+# A task, and what its runs have started, be it gone or not.
+_FAMILY = """
+    family (id) AS (
+        SELECT :task
+        UNION
+        SELECT started.id
+        FROM family JOIN (
+            SELECT id, created_by FROM tasks WHERE created_by >= 'run ' AND created_by < 'run!'
+            UNION ALL
+            SELECT task, created_by FROM past_approvals
+        ) AS started
+        ON started.created_by > 'run ' || family.id || '.' AND started.created_by < 'run ' || family.id || '/'
+    )
+"""
 
 
 class ApprovalRows(Table):
@@ -67,10 +96,51 @@ class ApprovalRows(Table):
         found = self._approvals("WHERE tasks.id = ? AND approvals.state = 'waiting'", task_id)
         return found[0] if found else None
 
-    def approvals(self, task_id: str | None = None, *, limit: int | None = None) -> list[Approval]:
+    def approvals(self, task_id: str | None = None) -> list[Approval]:
         if task_id is not None:
             return self._approvals("WHERE tasks.id = ? ORDER BY approvals.id", task_id)
-        return self._approvals("ORDER BY approvals.id DESC LIMIT ?", -1 if limit is None else limit)
+        return self._approvals("ORDER BY approvals.id DESC")
+
+    def audit(self, task_id: str | None = None, *, limit: int | None = None) -> list[Entry]:
+        """List what was asked, newest first: about all tasks, or about one and what its runs have started."""
+        chosen = "" if task_id is None else "WHERE {} IN (SELECT id FROM family)"
+        rows = self.db.read(
+            f"""
+            WITH RECURSIVE {_FAMILY}
+            SELECT * FROM (SELECT {_ENTRY}, 0 {_ASKED} {chosen.format("tasks.id")}
+                           ORDER BY approvals.id DESC LIMIT :limit)
+            UNION ALL
+            SELECT * FROM (SELECT {_PAST}, 1 FROM past_approvals {chosen.format("task")}
+                           ORDER BY asked_at DESC, id DESC LIMIT :limit)
+            ORDER BY 6 DESC, 1 DESC LIMIT :limit
+            """,
+            {"task": task_id, "limit": -1 if limit is None else limit},
+        )
+        return [self._entry(row) for row in rows]
+
+    def recalled(self, prefix: str) -> str:
+        rows = self.db.read("SELECT DISTINCT task, created_by FROM past_approvals")
+        launchers = {task_of(by.removeprefix("run "))[0] for _, by in rows if by.startswith("run ")}
+        ids = sorted(each for each in launchers.union(task for task, _ in rows) if each.startswith(prefix))
+        if prefix in ids or len(ids) == 1:
+            return prefix if prefix in ids else ids[0]
+        if not ids:
+            raise NotFound(f"there is no task {prefix!r}; `errands ls` shows those there are")
+        raise Ambiguous(f"{prefix!r} fits several tasks: {', '.join(ids[:5])}; give more letters")
+
+    def keep_answers(self, seq: int, *, now: datetime) -> None:
+        """Keep what was asked about a task that is about to be removed."""
+        self.db.write(
+            f"""
+            INSERT INTO past_approvals ({_PAST}, created_by, removed_at)
+            SELECT {_ENTRY}, tasks.created_by, ? {_ASKED} WHERE tasks.seq = ? AND approvals.state <> 'waiting'
+            ORDER BY approvals.id
+            """,
+            (micros(now), seq),
+        )
+
+    def forget_answers(self, *, before: datetime) -> None:
+        self.db.write("DELETE FROM past_approvals WHERE removed_at < ?", (micros(before),))
 
     def answer(
         self, approval_id: int, state: ApprovalState, *, by: str, door: str, now: datetime, note: str = ""
@@ -192,6 +262,23 @@ class ApprovalRows(Table):
     def _approvals(self, where: str, *values: Any) -> list[Approval]:
         rows = self.db.read(f"SELECT {_APPROVAL} {where}", values)
         return [self._approval(row) for row in rows]
+
+    def _entry(self, row: tuple[Any, ...]) -> Entry:
+        from errands.model.approval import Entry
+
+        name, command, cwd, verdict, outcome, exit_code, error, summary, is_gone = row[12:]
+        return Entry(
+            approval=self._approval(row[:12]),
+            name=name,
+            command=command,
+            cwd=cwd,
+            verdict=verdict,
+            outcome=outcome,
+            exit_code=exit_code,
+            error=error,
+            summary=summary,
+            is_gone=bool(is_gone),
+        )
 
     def _approval(self, row: tuple[Any, ...]) -> Approval:
         from errands.model.approval import Approval

@@ -151,6 +151,11 @@ def _prepare(path: str, *, new: bool) -> None:
                 f"the store {path} is empty, but {folder}/runs has runs of an earlier one; "
                 "nothing was changed: put the store back from a backup, or move the runs away to begin anew"
             )
+    except (FileExistsError, NotADirectoryError) as error:
+        raise HomeError(
+            f"cannot use {folder} for the store: it is no directory, or lies in what is none; "
+            "set ERRANDS_HOME to a directory of yours"
+        ) from error
     except OSError as error:
         raise StoreUnwritable(
             f"cannot use {folder} for the store: {error.strerror}; "
@@ -212,6 +217,11 @@ def _told(error: sqlite3.Error, path: str) -> StoreError:
             return StoreError(
                 f"the store {path} was locked by another process for {PATIENCE:g} s; "
                 "a stopped (SIGSTOP) process may hold it: see `errands doctor`"
+            )
+        case sqlite3.SQLITE_ERROR if str(error).startswith(("no such table", "no such column")):
+            return StoreError(
+                f"the store {path} was written by another version of Errands ({error}); nothing was changed: "
+                "use that version for it, or point ERRANDS_HOME elsewhere"
             )
         case _:
             return StoreError(f"the store {path} refused: {error}")

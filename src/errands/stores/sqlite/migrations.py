@@ -127,6 +127,33 @@ CREATE INDEX approvals_by_task ON approvals (task, id);
 CREATE UNIQUE INDEX one_question ON approvals (task) WHERE state = 'waiting';
 CREATE INDEX approvals_waiting ON approvals (expires_at) WHERE state = 'waiting';
 
+-- The same of tasks that are gone since, with what became of the run: an answer outlives what it was about.
+CREATE TABLE past_approvals (
+    seq        INTEGER PRIMARY KEY,
+    id         INTEGER NOT NULL,
+    task       TEXT NOT NULL,
+    run        INTEGER NOT NULL,
+    digest     TEXT NOT NULL,
+    reasons    TEXT NOT NULL,
+    asked_at   INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    state      TEXT NOT NULL CHECK (state IN ('granted', 'refused', 'expired', 'void')),
+    by         TEXT,
+    at         INTEGER NOT NULL,
+    door       TEXT,
+    note       TEXT NOT NULL,
+    name       TEXT NOT NULL,
+    command    TEXT NOT NULL,
+    cwd        TEXT NOT NULL,
+    verdict    TEXT NOT NULL,
+    created_by TEXT NOT NULL,
+    outcome    TEXT,
+    exit_code  INTEGER,
+    error      TEXT,
+    summary    TEXT,
+    removed_at INTEGER NOT NULL
+);
+
 -- What a person approved once for all times, to the letter.
 CREATE TABLE always (
     digest  TEXT PRIMARY KEY,

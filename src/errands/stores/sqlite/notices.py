@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _OUTBOX = "id, run_id, event, channel, target, body, created_at, attempts, state, error, letter"
 _UNREAD = "WHERE state = 'waiting' AND channel = 'inbox'"
 _SENT = "state = 'waiting' AND channel <> 'inbox'"
+# A time further off than any back-off was set by a clock that has been put back since.
+_DUE = "(next_at <= ? OR next_at > ?)"
 
 
 class NoticeRows(Table):
@@ -130,13 +132,8 @@ class NoticeRows(Table):
         return self._outbox("WHERE state <> 'delivered' AND channel <> 'inbox' ORDER BY id LIMIT 1000")
 
     def take_inbox(self, owner: str, *, reader: str, now: datetime, limit: int) -> list[Notice]:
-        # A time further off than any back-off was set by a clock that has been put back since.
         found = self._outbox(
-            f"{_UNREAD} AND target = ? AND (next_at <= ? OR next_at > ?) ORDER BY id LIMIT ?",
-            owner,
-            micros(now),
-            micros(now + 2 * LONGEST_BACKOFF),
-            limit,
+            f"{_UNREAD} AND target = ? AND {_DUE} ORDER BY id LIMIT ?", owner, *_due(now), limit
         )
         self.db.write_all(
             """
@@ -156,10 +153,15 @@ class NoticeRows(Table):
             (micros(now), reader, run_id),
         )
 
-    def unread(self, owner: str | None) -> list[Notice]:
-        if owner is None:
-            return self._outbox(f"{_UNREAD} ORDER BY id")
-        return self._outbox(f"{_UNREAD} AND target = ? ORDER BY id", owner)
+    def unread(self, owner: str | None, *, now: datetime | None = None) -> list[Notice]:
+        where, values = _UNREAD, list[object]()
+        if owner is not None:
+            where += " AND target = ?"
+            values += [owner]
+        if now is not None:
+            where += f" AND {_DUE}"
+            values += _due(now)
+        return self._outbox(f"{where} ORDER BY id", *values)
 
     def inbox(self, owner: str, *, after: int) -> list[Notice]:
         return self._outbox("WHERE channel = 'inbox' AND target = ? AND id > ? ORDER BY id", owner, after)
@@ -208,3 +210,7 @@ class NoticeRows(Table):
                 letter,
             ) in self.db.read(f"SELECT {_OUTBOX} FROM outbox {where}", values)
         ]
+
+
+def _due(now: datetime) -> tuple[int, int]:
+    return micros(now), micros(now + 2 * LONGEST_BACKOFF)

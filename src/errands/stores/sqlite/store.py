@@ -189,18 +189,21 @@ class SqliteStore(MoveRows, LaterRows, ViewRows, NoticeRows, SessionRows, SpanRo
             state = self.one("SELECT state FROM tasks WHERE id = ?", task_id)[0]
             raise IllegalMove(f"task {task_id} is {state}, so it cannot be started again; submit it anew")
 
-    def remove(self, task_ids: Sequence[str]) -> list[str]:
+    def remove(self, task_ids: Sequence[str], *, now: datetime) -> list[str]:
         removed: list[str] = []
         for task_id in task_ids:
             rows = self.db.read(
                 """
-                SELECT tasks.seq, runs.number, runs.state IN ('pending', 'running')
+                SELECT tasks.seq, runs.number, runs.state IN ('pending', 'running'),
+                       EXISTS (SELECT 1 FROM approvals WHERE approvals.task = tasks.seq)
                 FROM tasks LEFT JOIN runs ON runs.task = tasks.seq WHERE tasks.id = ?
                 """,
                 (task_id,),
             )
-            if not rows or any(live for _, _, live in rows):
+            if not rows or any(live for _, _, live, _ in rows):
                 continue
+            if rows[0][3]:
+                self.keep_answers(rows[0][0], now=now)
             # What an agent has started belongs to its session, which ends with it.
             self.db.write(
                 """
@@ -212,7 +215,7 @@ class SqliteStore(MoveRows, LaterRows, ViewRows, NoticeRows, SessionRows, SpanRo
             )
             self.leave_sessions(rows[0][0])
             self.db.write("DELETE FROM tasks WHERE seq = ?", (rows[0][0],))
-            removed += [f"{task_id}.{number}" for _, number, _ in rows if number is not None]
+            removed += [f"{task_id}.{number}" for _, number, _, _ in rows if number is not None]
         return removed
 
     def remove_runs(self, run_ids: Sequence[str]) -> None:

@@ -174,9 +174,9 @@ class ViewRows(Table):
             """
             SELECT tasks.id, runs.completed_at IS NULL
             FROM tasks LEFT JOIN runs ON runs.seq = tasks.run
-            WHERE tasks.id >= ? AND tasks.id < ? ORDER BY tasks.id LIMIT 100
+            WHERE tasks.id >= ? AND tasks.id < ? ORDER BY tasks.id = ? DESC, tasks.seq DESC LIMIT 100
             """,
-            (prefix, prefix + "\U0010ffff"),
+            (prefix, prefix + "\U0010ffff", prefix),
         )
         ids = [row[0] for row in rows]
         if prefix in ids:
@@ -189,7 +189,8 @@ class ViewRows(Table):
         if len(meant) == 1 and len(rows) < 100:
             return str(meant[0][0])
         more = ", ..." if len(ids) > 5 else ""
-        raise Ambiguous(f"{prefix!r} fits several tasks: {', '.join(ids[:5])}{more}; give more letters")
+        said = f"{prefix!r} fits several tasks: {', '.join(sorted(ids)[:5])}{more}; give more letters"
+        raise Ambiguous(said, prefix=prefix, ids=ids)
 
     def keyed(self, key: str) -> str | None:
         rows = self.db.read("SELECT id FROM tasks WHERE key = ?", (key,))

@@ -7,14 +7,17 @@ from datetime import timedelta
 import pytest
 
 from errands.model.approval import Approval, evidence_of
+from errands.model.errors import NotFound
+from errands.model.record import evolve
 from errands.model.risk.verdict import Reason
+from errands.model.rollup import rollup
 from errands.model.run import Run
 from errands.model.states import OPEN
 from errands.model.task import Task
 from errands.ports.store import Query
 from errands.testing.clock import START
 from errands.testing.contracts.store import SECOND, add, claim
-from errands.testing.samples import sample_task
+from errands.testing.samples import sample_ending, sample_task
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,6 +65,50 @@ class ApprovalContract:
             "rejected",
             "cancelled",
         )
+
+    @pytest.mark.spec("A7")
+    def test_an_answer_outlives_the_task_it_was_about(self, store: Store) -> None:
+        run, question = propose(store)
+        with store:
+            store.answer(question.id, "granted", by="ada", door="web", now=START, note="fine")
+            store.grant(run.task_id, by="ada", door="web", now=START)
+        [(task, started)] = claim(store)
+        ending = sample_ending(code=3)
+        with store:
+            store.end(started, rollup(task, started, ending), ending, summary=None, now=START)
+        [before] = store.audit()
+        with store:
+            store.remove([run.task_id], now=START + SECOND)
+        assert store.approvals() == []
+        assert store.audit() == store.audit(run.task_id) == [evolve(before, is_gone=True)]
+        assert (before.command, before.cwd, before.outcome, before.exit_code) == ("true", "/", "failed", 3)
+        assert store.recalled("true") == run.task_id
+        with pytest.raises(NotFound):
+            store.recalled("false")
+        with store:
+            store.forget_answers(before=START + SECOND)
+        assert len(store.audit()) == 1
+        with store:
+            store.forget_answers(before=START + 2 * SECOND)
+        assert store.audit() == []
+
+    @pytest.mark.spec("A7", "A8")
+    def test_the_audit_of_a_task_has_what_its_runs_started(self, store: Store) -> None:
+        for id, by in (("a-222222", "ada"), ("b-222222", "run a-222222.1"), ("c-222222", "run b-222222.2")):
+            task = sample_task(id, created_by=by, digest="d")
+            run = add(store, task)
+            with store:
+                store.ask(task, 1, [], now=START, expires_at=START + SECOND, is_granted=True)
+                store.withdraw(run.id, by="ada", now=START)
+
+        def names(of: str | None = None, limit: int | None = None) -> str:
+            return "".join(each.approval.task_id[0] for each in store.audit(of, limit=limit))
+
+        for gone in ((), ("b-222222",), ("c-222222", "a-222222")):
+            with store:
+                store.remove(gone, now=START)
+            assert (names(), names(limit=2)) == ("cba", "cb")
+            assert [names(f"{each}-222222") for each in "abc"] == ["cba", "cb", "c"]
 
     @pytest.mark.spec("D1")
     def test_what_was_rejected_is_listed_only_when_asked_for(self, store: Store) -> None:
@@ -187,7 +234,7 @@ class ApprovalContract:
             assert store.answer(question.id, "refused", by="ada", door="cli", now=START)
             assert store.answer(other.id, "granted", by="ada", door="cli", now=START)
             store.turn_down("true-222222.1", why="no", now=START)
-            store.remove(["true-222222"])
+            store.remove(["true-222222"], now=START)
         [known] = store.refused(since=START - SECOND)
 
         assert known.split("\n")[-1] == "true"

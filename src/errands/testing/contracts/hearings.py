@@ -203,7 +203,7 @@ class HearingContract:
             store.move_task(task.id, "cancel", now=START)
         assert store.expired(before=later, limit=10) == [task.id]
         with store:
-            store.remove([task.id])
+            store.remove([task.id], now=START)
         with pytest.raises(NotFound):
             store.view(task.id)
         assert store.hearing(task.id) is None

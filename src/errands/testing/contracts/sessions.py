@@ -148,7 +148,7 @@ class SessionStoreContract:
         late = START + timedelta(days=1)
         assert store.expired(before=late, limit=9) == []
         with store:
-            store.remove(["talk-222222"])
+            store.remove(["talk-222222"], now=START)
         assert store.expired(before=late, limit=9) == ["child-222222"]
 
     def test_what_a_backend_keeps_of_a_removed_task_is_remembered_until_it_is_dropped(
@@ -160,7 +160,7 @@ class SessionStoreContract:
             store.withdraw("talk-222222.1", by="me", now=START)
         assert store.remnants(now=START) == []
         with store:
-            store.remove(["talk-222222"])
+            store.remove(["talk-222222"], now=START)
         (left,) = store.remnants(now=START)
         assert (left.agent, left.name, left.tries) == (session.agent, "ses_1", 0)
         with store:
@@ -176,7 +176,7 @@ class SessionStoreContract:
         with store:
             store.add_session(evolve(session, name=session_name(session.task_id)))
             store.withdraw("talk-222222.1", by="me", now=START)
-            store.remove(["talk-222222"])
+            store.remove(["talk-222222"], now=START)
         assert store.remnants(now=START) == []
 
     @pytest.mark.spec("S16")

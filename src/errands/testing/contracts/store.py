@@ -210,14 +210,14 @@ class StoreContract:
         counts = store.counts()
         assert (counts["pending"], counts["running"], counts["completed"]) == (2, 0, 1)
         with store:
-            store.remove(["a-222222"])
+            store.remove(["a-222222"], now=START)
         assert store.counts()["completed"] == 0
 
     @pytest.mark.spec("O13")
     def test_live_tasks_are_never_removed_or_expired(self, store: Store) -> None:
         run = add(store, sample_task())
         with store:
-            assert store.remove([run.task_id]) == []
+            assert store.remove([run.task_id], now=START) == []
         assert store.expired(before=START + timedelta(days=400), limit=9) == []
 
     @pytest.mark.spec("O13")
@@ -303,7 +303,7 @@ class StoreContract:
         assert told == [f"{each}-222222.1" for each in "abcd"], "each run is looked at once"
         with store:
             store.withdraw("d-222222.1", by="me", now=START)
-            store.remove(["d-222222"])
+            store.remove(["d-222222"], now=START)
         assert store.run_with_span("d", ids) is None
 
     @pytest.mark.spec("X10")

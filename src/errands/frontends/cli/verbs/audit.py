@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from errands.frontends.cli.options import JSON, Operand, Option, Verb, whole_from_one
 from errands.frontends.cli.proposing import told
-from errands.frontends.cli.showing import local, result
+from errands.frontends.cli.showing import local
 from errands.model.approval import call_of
-from errands.model.errors import NotFound
 from errands.model.sanitise import line
 from errands.model.view import approval_json
 from errands.text import Cell, Column, facts, table
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     from errands.frontends.cli.context import Context
     from errands.frontends.cli.options import Arguments
-    from errands.model.approval import Approval
+    from errands.model.approval import Entry
     from errands.text import Colour
 
 USUAL = 50
@@ -44,22 +43,29 @@ def audit(context: Context, arguments: Arguments) -> int:
     engine = context.engine
     if arguments.always:
         return _standing(context, as_objects=arguments.json)
-    if arguments.id is None:
-        found = engine.audit(limit=arguments.number or USUAL)
-    else:
-        found = engine.approvals(engine.resolve(arguments.id))[::-1][: arguments.number]
+    usual = USUAL if arguments.id is None else None
+    found = engine.audit(arguments.id, limit=arguments.number or usual)
     if arguments.json:
         for each in found:
             context.tell_json(
-                {**approval_json(each), "command": _command(context, each), "then": _then(context, each)}
+                {
+                    **approval_json(each.approval),
+                    "name": each.name,
+                    "command": _command(each),
+                    "cwd": each.cwd,
+                    "verdict": each.verdict,
+                    "then": _then(each),
+                    "exit_code": each.exit_code,
+                    "cleared": each.is_gone,
+                }
             )
     elif not found:
         context.say("nothing was asked about yet; what the judge finds harmless starts without a question")
     elif arguments.id is None:
-        context.say(*table(COLUMNS, _rows(context, found), context.look))
+        context.say(*table(COLUMNS, _rows(found), context.look))
     else:
         for number, each in enumerate(found):
-            context.say(*([""] if number else []), *facts(_facts(context, each), context.look, indent=0))
+            context.say(*([""] if number else []), *facts(_facts(each), context.look, indent=0))
     return 0
 
 
@@ -95,48 +101,48 @@ def _standing(context: Context, *, as_objects: bool) -> int:
     return 0
 
 
-def _rows(context: Context, found: list[Approval]) -> Iterator[tuple[str | Cell, ...]]:
+def _rows(found: list[Entry]) -> Iterator[tuple[str | Cell, ...]]:
     for each in found:
+        asked = each.approval
         yield (
-            local(each.asked_at),
-            Cell(text=each.task_id, colour="bold"),
-            Cell(text=each.state, colour=COLOURS.get(each.state, "")),
-            line(each.by or ""),
-            line(each.door or ""),
-            _then(context, each),
-            told(_command(context, each)),
+            local(asked.asked_at),
+            Cell(text=asked.task_id, colour="bold"),
+            Cell(text=asked.state, colour=COLOURS.get(asked.state, "")),
+            line(asked.by or ""),
+            line(asked.door or ""),
+            _then(each),
+            told(_command(each)),
         )
 
 
-def _command(context: Context, each: Approval) -> str:
+def _command(each: Entry) -> str:
     """Give what was asked about: a command, or the call that an agent wanted to make."""
-    call = call_of(each)
-    if call is not None:
-        return call
-    try:
-        return context.engine.store.view(each.task_id).command
-    except NotFound:
-        return ""  # cleared meanwhile
+    return call_of(each.approval) or each.command
 
 
-def _then(context: Context, each: Approval) -> str:
+def _then(each: Entry) -> str:
     """Say what became of the run that was asked about."""
-    if each.state != "granted":
+    if each.approval.state != "granted":
         return ""
-    runs = [run for run in context.engine.store.history(each.task_id) if run.number == each.run]
-    return " ".join(filter(None, (runs[0].state, result(runs[0])))) if runs else "cleared"
+    if each.outcome is None:
+        return "cleared"
+    why = each.error if each.outcome in ("failed", "skipped") else None
+    return " · ".join(line(word) for word in (each.outcome, why, each.summary) if word)
 
 
-def _facts(context: Context, each: Approval) -> Iterator[tuple[str, str]]:
-    yield "asked", f"{local(each.asked_at)} about run {each.run} of {each.task_id}"
-    yield "command" if call_of(each) is None else "call", told(_command(context, each))
-    yield "because", "\n".join(told(reason.text) for reason in each.reasons)
-    yield "answer", each.state + (f" at {local(each.at)}" if each.at else "")
-    yield "by", line(each.by or "") + (f" ({line(each.door)})" if each.door else "")
-    yield "then", _then(context, each)
-    yield "note", told(each.note)
-    yield "expires", local(each.expires_at) if each.state == "waiting" else ""
-    yield "digest", each.digest
+def _facts(each: Entry) -> Iterator[tuple[str, str]]:
+    asked = each.approval
+    gone = ", which is cleared" if each.is_gone else ""
+    yield "asked", f"{local(asked.asked_at)} about run {asked.run} of {asked.task_id}{gone}"
+    yield "command" if call_of(asked) is None else "call", told(_command(each))
+    yield "directory", told(each.cwd)
+    yield "because", "\n".join(told(reason.text) for reason in asked.reasons)
+    yield "answer", asked.state + (f" at {local(asked.at)}" if asked.at else "")
+    yield "by", line(asked.by or "") + (f" ({line(asked.door)})" if asked.door else "")
+    yield "then", _then(each)
+    yield "note", told(asked.note)
+    yield "expires", local(asked.expires_at) if asked.state == "waiting" else ""
+    yield "digest", asked.digest
 
 
 VERBS = (
@@ -145,7 +151,8 @@ VERBS = (
         summary="tell every question about a command, and who answered it, when and from where",
         run=audit,
         details="Newest first. What the judge finds harmless starts without a question, so it is not here; "
-        "errands show tells it.",
+        "errands show tells it. The answers about a task that was cleared stay here for as long as "
+        "`retention.history` says.",
         options=(
             Option(
                 flags=("-n", "--number"),
@@ -156,7 +163,14 @@ VERBS = (
             Option(flags=("--always",), help="instead, what was approved for all times"),
             JSON,
         ),
-        operands=(Operand(metavar="ID", help="only this task, in full", optional=True, completes="tasks"),),
+        operands=(
+            Operand(
+                metavar="ID",
+                help="only this task and what it started, in full",
+                optional=True,
+                completes="tasks",
+            ),
+        ),
         examples=(
             ("errands audit rm-8c", "everything about one task"),
             ("errands audit --json", "for scripts"),

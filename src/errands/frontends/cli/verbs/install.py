@@ -7,6 +7,7 @@ from __future__ import annotations
 from errands.frontends.cli.asking import answered, visible
 from errands.frontends.cli.door import is_person
 from errands.frontends.cli.options import Operand, Option, Usage, Verb
+from errands.model.errors import ErrandsError
 from errands.text import plural
 
 TYPE_CHECKING = False
@@ -26,11 +27,12 @@ def install(context: Context, arguments: Arguments) -> int:
         for path, text in made.snippets():
             context.say(context.look.paint(f"# {path}", "dim"), text, "")
         return 0
-    if not _changed(context, arguments, made, removing=False):
-        return 4
     if made.missing:
-        context.note(f"errands: the server needs one package more: {made.missing}")
-    return 0
+        raise ErrandsError(
+            "nothing was written: the server that it would start needs one package more, "
+            f"which is missing here; first type: {made.missing}"
+        )
+    return 0 if _changed(context, arguments, made, removing=False) else 4
 
 
 def uninstall(context: Context, arguments: Arguments) -> int:
@@ -71,7 +73,10 @@ def _changed(context: Context, arguments: Arguments, made: Installation, *, remo
         context.say(context.look.paint(f"$ {step}", "cyan"))
     if not arguments.yes:
         if not is_person():
-            raise Usage("nobody is there to be asked, and nothing was written; pass --yes, or see --print")
+            raise Usage(
+                "nobody is there to be asked, and nothing was written; pass --yes"
+                + ("" if removing else ", or see --print")
+            )
         what = [f"Change {plural(len(changes), 'file')}"] if changes else []
         what += [f"run {plural(len(steps), 'command')}"] if steps else []
         if not answered(f"{' and '.join(what).capitalize()}? [y/N] "):
@@ -100,7 +105,8 @@ VERBS = (
         details="Shows every change and asks before it writes. What else stands in the files stays as it is, "
         "comments included; a file that cannot be read is left alone. Claude Code also gets two commands, "
         "/background and /tasks, a skill, and hooks that wake it when a task ends; OpenCode gets a plugin "
-        "that reports each end (see docs/clients.md). `service` has systemd or launchd start the daemon with "
+        "that reports each end. Without the package that the server needs nothing is written, and --print "
+        "prints all the same (see docs/clients.md). `service` has systemd or launchd start the daemon with "
         "the machine or your login, so that schedules are kept after a reboot (see docs/schedules.md).",
         options=(
             *_WHERE,
@@ -125,7 +131,7 @@ VERBS = (
         summary="take back what install has written",
         run=uninstall,
         details="Shows every change and asks. What was written by others, before or since, stays; so does a "
-        "file of ours that somebody has changed.",
+        "file of ours that somebody has changed. Directories that install made go if nothing is in them.",
         options=(*_WHERE, _YES),
         operands=(_CLIENT,),
         examples=(

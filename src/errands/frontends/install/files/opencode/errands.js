@@ -32,6 +32,18 @@ export const Errands = async ({ client, directory }) => {
       place.child = child
     })
 
+  const tell = async (session, text) => {
+    try {
+      const sent = await client.session.promptAsync({
+        path: { id: session },
+        body: { parts: [{ type: "text", text, synthetic: true }] },
+      })
+      return !sent.error
+    } catch {
+      return false
+    }
+  }
+
   const attend = async (session) => {
     const known = attended.get(session)
     if (known) {
@@ -48,16 +60,12 @@ export const Errands = async ({ client, directory }) => {
           answer("nothing")
           continue
         }
-        const sent = await client.session.promptAsync({
-          path: { id: session },
-          body: { parts: [{ type: "text", text, synthetic: true }] },
-        })
-        // What was not taken stays in the inbox, for the next time.
-        answer(sent.error ? "refused" : "told")
-        place.again ||= !sent.error
+        const isTold = await tell(session, text)
+        answer(isTold ? "told" : "refused")
+        place.again ||= isTold
+        // What was not taken stays in the inbox, until somebody says something in the session.
+        if (!isTold) seen.delete(session)
       }
-    } catch {
-      // The server is going away; nothing is lost.
     } finally {
       attended.delete(session)
     }

@@ -1,0 +1,100 @@
+"""`errands install` and `errands uninstall` on the command line: asked first, printed if wanted."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.frontends.cli.person import Person
+from tests.frontends.cli.terminal import Terminal, ended, plain
+
+
+@pytest.fixture(scope="module")
+def person(tmp_path_factory: pytest.TempPathFactory) -> Person:
+    place = tmp_path_factory.mktemp("installing")
+    somebody = Person(place / "errands", place)
+    somebody.environ["HOME"] = str(place / "home")
+    return somebody
+
+
+def test_a_person_sees_the_changes_and_says_yes(person: Person) -> None:
+    terminal, config = Terminal(person), person.cwd / "home" / ".gemini" / "settings.json"
+    try:
+        asked = terminal.types("install", "gemini")
+        asked.expect(r"Change 1 file\? \[y/N\] ")
+        assert '"mcpServers"' in plain(asked.before or "")
+        asked.sendline("n")
+        said, code = ended(asked)
+        assert (code, config.exists()) == (4, False)
+        assert "nothing was written" in said
+
+        asked = terminal.types("install", "gemini")
+        asked.expect(r"\[y/N\] ")
+        asked.sendline("y")
+        said, code = ended(asked)
+        assert (code, config.exists()) == (0, True)
+        assert "Errands is part of Gemini CLI from its next start on" in said
+    finally:
+        terminal.close()
+
+
+def test_without_a_person_it_needs_yes(person: Person) -> None:
+    refused = person.types("install", "cursor", code=2)
+    assert "nobody is there to be asked, and nothing was written; pass --yes, or see --print" in refused.err
+
+    assert "+++ " in person.types("install", "cursor", "--yes").out
+    assert person.types("install", "cursor", "--yes").out == "nothing to do: it is there already\n"
+    assert person.types("uninstall", "cursor", code=2).err.endswith("nothing was written; pass --yes\n")
+    assert "no part of Cursor any more" in person.types("uninstall", "cursor", "--yes").out
+    assert person.types("uninstall", "cursor", "--yes").out == "nothing to do: it is not there\n"
+
+
+def test_it_can_be_printed_only(person: Person) -> None:
+    said = person.types("install", "vscode", "--print", "--project").out
+
+    assert said.startswith(f"# {person.cwd}/.vscode/mcp.json\n")
+    assert '"servers"' in said
+    assert not (person.cwd / ".vscode").exists()
+
+
+def test_what_is_printed_for_a_file_is_one_whole_file(person: Person) -> None:
+    said = person.types("install", "claude", "--print", "--project").out
+    texts = dict(part.split("\n", 1) for part in said.removeprefix("# ").split("\n# /")[:2])
+
+    settings = json.loads(texts[f"{person.cwd}/.claude/settings.json".removeprefix("/")])
+    assert list(settings["hooks"]) == ["PostToolUse", "UserPromptSubmit"]
+
+
+@pytest.mark.trap(41)
+def test_what_cannot_be_is_refused(person: Person) -> None:
+    assert "not both" in person.types("install", "codex", "--project", "--user", "--yes", code=2).err
+    assert "there is no dialect 'x'" in person.types("install", "codex", "--dialect", "x", code=2).err
+    assert "CLIENT cannot be 'emacs'" in person.types("install", "emacs", code=2).err
+
+
+@pytest.mark.spec("X5")
+def test_whoever_lacks_the_server_is_told_and_nothing_is_written(person: Person, tmp_path: Path) -> None:
+    # A Python that finds Errands and nothing else, as after `pip install errands`.
+    lacking = "import sys; sys.modules['mcp'] = None; from errands.__main__ import main; main()"
+
+    def types(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", lacking, "install", "claude", "--project", *words],
+            env=person.environ,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    refused = types("--yes")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "nothing was written" in refused.stderr
+    assert "pip install 'errands[mcp]'" in refused.stderr
+    printed = types("--print")
+    assert (printed.returncode, "mcpServers" in printed.stdout) == (0, True)
+    assert list(tmp_path.iterdir()) == []
