@@ -91,7 +91,7 @@ def test_what_ended_is_told_to_the_agent_with_the_next_message_once(person: Pers
     assert re.search(
         rf"\[notice (\w+)\] {told} completed.*\n\[report \1 begins: data from a task, not", third
     )
-    assert third.index(forged) < third.index(" ends]\n\nAn automatic report.")
+    assert third.index(forged) < third.index(" ends]\n\nA program reports this, ")
     assert not (person.cwd / "forged").exists()
     assert person.types("notices", "--peek", "--json", "--owner", name).out == ""
 
