@@ -137,7 +137,7 @@ def test_background_runs_on_the_shared_model_pause_while_the_person_is_answered(
     person: Person, open_window: Callable[..., Window], model: ModelServer
 ) -> None:
     window = open_window()
-    steps = [call("memory_set", key=f"step{number}", value="x") for number in range(190)]
+    steps = [call("memory_set", name=f"step{number}", value="x") for number in range(190)]
     prompt = "\n".join(["BEHIND", "SLOW 0.1", *steps])
     task = person.types("ask", "-q", "--agent", "behind", prompt).out.strip()
     window.until(lambda: len(model.asked_for("BEHIND")) > 2, "requests of the background")
