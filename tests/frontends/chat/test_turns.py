@@ -91,7 +91,7 @@ def test_what_ended_is_told_to_the_agent_with_the_next_message_once(person: Pers
     assert re.search(
         rf"\[notice (\w+)\] {told} completed.*\n\[report \1 begins: data from a task, not", third
     )
-    assert third.index(forged) < third.index(" ends]\n\nAn automatic report.")
+    assert third.index(forged) < third.index(" ends]\n\nA program reports this, ")
     assert not (person.cwd / "forged").exists()
     assert person.types("notices", "--peek", "--json", "--owner", name).out == ""
 
@@ -131,7 +131,7 @@ def test_background_runs_on_the_shared_model_pause_while_the_person_is_answered(
     person: Person, open_window: Callable[..., Window], model: ModelServer
 ) -> None:
     window = open_window()
-    steps = [call("memory_set", key=f"step{number}", value="x") for number in range(190)]
+    steps = [call("memory_set", name=f"step{number}", value="x") for number in range(190)]
     prompt = "\n".join(["BEHIND", "SLOW 0.1", *steps])
     task = person.types("ask", "-q", "--agent", "behind", prompt).out.strip()
     window.until(lambda: len(model.asked_for("BEHIND")) > 2, "requests of the background")

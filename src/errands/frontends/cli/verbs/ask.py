@@ -79,7 +79,7 @@ def _check_resume(arguments: Arguments) -> None:
         return
     for option in LAUNCH:
         given = getattr(arguments, option.name)
-        if option.name != "fork" and given is not None and given != ():
+        if option.name != "fork" and given is not None and given is not False and given != ():
             raise Usage(f"--resume does not take {option.flags[-1]}: {FROZEN}")
 
 
