@@ -160,8 +160,8 @@ def test_warm_runs_survive_what_others_survive(warm: Engine, house: House) -> No
     os.kill(house.zygote, signal.SIGKILL)
     os.kill(linux.ancestors(lost)[0], signal.SIGKILL)
     house.daemons.kill()
-    house.daemons.start()
     assert linux.is_alive(pid)
+    house.daemons.start()
     views = [finished(warm, each.id) for each in (one, other)]
     assert not linux.is_alive(lost)
     assert [each.state for each in views] == ["completed", "completed"]

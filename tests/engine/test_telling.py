@@ -78,7 +78,7 @@ async def test_no_word_of_an_agent_stands_outside_of_a_fence(engine: TestEngine)
 
     text = telling.message(engine.engine, [evolve(notice, body=json.dumps(failed))])
 
-    (line,) = [each for each in text.splitlines() if each.startswith(f"- {task.id} is failed")]
+    (line,) = [each for each in text.splitlines() if each.startswith(f"- {task.id} failed")]
     assert line.endswith(": a task")
     assert "so be it\n$ echo all is" in _fenced(text)
     assert "all is approved" in _fenced(text)

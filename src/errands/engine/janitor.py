@@ -76,7 +76,7 @@ class Janitor:
             orphans = [
                 name
                 for name in names[start : start + LOOKS]
-                if not self._is_owned(name) and os.stat(self._home.run(name)).st_mtime < old
+                if not self._is_owned(name) and _is_older(self._home.run(name), old)
             ]
             await self._remove(orphans)
             await asyncio.sleep(PAUSE)
@@ -93,6 +93,13 @@ class Janitor:
     async def _remove(self, run_ids: Sequence[str]) -> None:
         if run_ids:
             await asyncio.to_thread(_remove_all, [self._home.run(each) for each in run_ids])
+
+
+def _is_older(path: str, moment: float) -> bool:
+    try:
+        return os.stat(path).st_mtime < moment
+    except FileNotFoundError:
+        return False  # it was a new zygote's rehearsal
 
 
 def _remove_all(directories: Sequence[str]) -> None:

@@ -56,7 +56,10 @@ class Tasks:
 
     async def get(self, ctx: Context, params: TaskParams) -> dict[str, Any]:
         client = self._check(ctx, params)
-        return {"resultType": "complete", **self.detailed(client, params.task_id)}
+        found = self.detailed(client, params.task_id)
+        if found["status"] == "working":
+            self._door.ensure_held()  # whoever polls waits, and a daemon that was killed moves nothing
+        return {"resultType": "complete", **found}
 
     async def update(self, ctx: Context, params: UpdateParams) -> dict[str, Any]:
         """Take the answers to what a task asks; those that nobody asked for are left alone."""
