@@ -58,7 +58,8 @@ def show(context: Context, arguments: Arguments) -> int:
     pairs = _facts(context, view, at)
     if view.question is not None or view.state == "proposed":
         pairs = _answerable(context, view, pairs, at)
-    context.say(*facts(pairs, look))
+    mask = context.engine.mask(view.id)
+    context.say(*facts(((name, mask.text(value)) for name, value in pairs), look))
     if len(view.history) > 1:
         context.say("", *_runs(context, view, at))
     if output or (arguments.lines != 0 and view.state != "proposed"):
