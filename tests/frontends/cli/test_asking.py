@@ -20,7 +20,7 @@ def test_whoever_waits_gets_the_answer_and_is_not_told_again(person: Person) -> 
 @pytest.mark.spec("S7", "N6")
 def test_whoever_does_not_wait_is_told(person: Person) -> None:
     task_id = person.types("ask", "-q", "please `echo marmalade`").out.strip()
-    person.types("wait", task_id)
+    person.types("wait", "-q", task_id)
     assert task_id in person.types("notices").out
 
 
@@ -64,7 +64,8 @@ def test_fork_and_resume_exclude_each_other(person: Person) -> None:
 
 @pytest.mark.spec("S5")
 def test_what_cannot_be_resumed_is_said_in_known_words(person: Person) -> None:
-    assert "Task not found: nobody-222222" in person.types("resume", "nobody-222222", "go on", code=3).err
+    for words in (["resume", "nobody-222222", "go on"], ["ask", "--resume", "nobody-222222", "go on"]):
+        assert "there is no task 'nobody-222222'; `errands ls`" in person.types(*words, code=3).err
     person.types("run", "--wait", "--name", "shell", "true")
     assert "only agents can be resumed" in person.types("resume", "shell", "go on", code=2).err
 

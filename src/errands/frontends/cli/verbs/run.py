@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def run(context: Context, arguments: Arguments) -> int:
     check_reply(arguments)
     command = command_of(arguments, arguments.command)
-    draft = evolve(draft_of(arguments, command), **start_of(arguments), **consent_of(arguments))
+    draft = evolve(draft_of(arguments, command), **start_of(context, arguments), **consent_of(arguments))
     context.ensure_daemon()
     before = context.engine.clock.now()
     view = context.engine.submit(draft)
