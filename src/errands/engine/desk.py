@@ -267,8 +267,7 @@ class RunDesk:
     async def _ended(self, view: View) -> View:
         """Wait for a child task, lending our slot when it takes its time."""
         engine = AsyncEngine(self._engine, unheld=self._unheld)
-        if view.state != "proposed":
-            view = await engine.wait(view.id, timeout=QUICK)
+        view = await engine.wait(view.id, timeout=0 if view.state == "proposed" else QUICK)
         if view.state == "proposed":
             async with self._away("approval"), Line(self._engine, [view.id], self._unheld) as line:
                 while view.state == "proposed":
