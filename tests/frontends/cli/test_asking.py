@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from errands import bootstrap
 from errands.frontends.cli.fields import ALONE, ALWAYS, OF_AGENTS
+from errands.frontends.cli.showing import tokens_text
+from errands.model.record import evolve
 
 from .person import Person
 
@@ -90,6 +95,19 @@ def test_show_says_what_an_agent_did(person: Person) -> None:
     assert person.types("show", "tools", "--json").object["recent_tools"] == ["command", "command"]
 
 
+def test_one_of_something_is_told_as_one(person: Person) -> None:
+    task_id = person.types("ask", "--wait", "--json", "hello").object["id"]
+    engine = bootstrap.open_engine(bootstrap.open_home(str(person.home)))
+    try:
+        (view,) = engine.light([task_id])
+    finally:
+        engine.close()
+    assert view.agent is not None
+    used = evolve(view.agent, usage={"input_tokens": 1200, "output_tokens": 1, "requests": 1})
+
+    assert tokens_text(evolve(view, agent=used)) == "1,200 tokens in, 1 token out, 1 request"
+
+
 @pytest.mark.spec("X7")
 def test_every_field_of_an_agent_in_json_is_explained(person: Person) -> None:
     person.types("ask", "--wait", "--name", "plain", "hello")
@@ -104,3 +122,5 @@ def test_budgets_are_named(person: Person) -> None:
     person.types("ask", "--wait", "--name", "purse", "--budget", "requests=3", "hello")
     assert "3 requests" in person.types("show", "purse").out
     assert person.types("show", "purse", "--json").object["budget"] == {"requests": 3}
+    person.types("ask", "--wait", "--name", "penny", "--budget", "requests=1", "hello")
+    assert re.search(r"budget +1 request$", person.types("show", "penny").out, re.M)

@@ -152,7 +152,7 @@ def _agent_facts(view: View, details: Mapping[str, Any], at: datetime) -> Iterat
     if view.is_live and agent.activity_at is not None:
         yield "last activity", ago(agent.activity_at, at=at)
     budget = details.get("budget") or {}
-    yield "budget", ", ".join(f"{amount:,} {name}" for name, amount in budget.items())
+    yield "budget", ", ".join(plural(amount, name.removesuffix("s")) for name, amount in budget.items())
 
 
 def _proposals(context: Context, view: View) -> Iterator[str]:
