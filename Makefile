@@ -1,4 +1,5 @@
-# Every target makes its own .venv; nothing needs to be installed before but Python 3.11, make and git.
+# Every target makes its own .venv; nothing needs to be installed before but Python 3.11, make and git. The tests with
+# real clients need Node.js as well, which tools/programs gets by itself where there is none.
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 BIN := .venv/bin
@@ -64,4 +65,5 @@ $(VENV): pyproject.toml bin/errands tools/venv
 
 $(PROGRAMS): tools/package.json tools/package-lock.json tools/programs | $(VENV)
 	@if tools/programs; then touch $@; elif [ "$$CI" = true ]; then exit 1; \
-	else echo '*** OpenCode and Claude Code could not be installed: tests that need them are skipped' >&2; fi
+	else echo '*** OpenCode, Claude Code, the MCP Inspector and the conformance suite could not be installed:' \
+	'the tests that need them are skipped, and counted at the end; tools/programs tries again' >&2; fi

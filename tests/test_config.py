@@ -357,8 +357,8 @@ def test_an_agent_that_could_never_answer_is_found_by_a_check(
 def test_agents_that_can_be_used_are_not_complained_about(places: Places) -> None:
     places.user.write_text(
         '[agents]\ndefault = "strong"\n[lanes]\ngpu = 1\n[agents.strong]\nbackend = "builtin"\nlane = "gpu"\n'
-        'model = "m"\nescalate = { model = "n", url = "http://[::1]:80/v1" }\npatience = 0.5\n'
-        "budget = { requests = 3 }\n"
+        'model = "m"\nescalate = { model = "n", url = "http://[::1]:80/v1" }\n'
+        "patience = 0.5\nbudget = { requests = 3 }\n"
         '[agents.strong.mcp.x]\ncommand = "npx \'x y\'"\nenv = { A = "b" }\n[agents.opencode]\n'
         '[agents.claude]\nbackend = "command"\narguments = ["-v"]\npreset = "claude"\n'
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -48,6 +49,29 @@ def test_every_make_target_says_what_it_does() -> None:
 
     assert {"demo", "test", "check", "bench", "chaos", "spec"} <= promised
     assert promised == set(re.findall(r"^make (\w+)", helped, re.MULTILINE))
+
+
+def test_without_npm_it_is_said_what_is_missing(tmp_path: Path) -> None:
+    programs = (ROOT / "tools" / "programs").read_text()
+    for name, text in (("tools/programs", programs), (".venv/bin/pip", "#!/bin/sh\nexit 1\n")):
+        place = tmp_path / name
+        place.parent.mkdir(parents=True)
+        place.write_text(text)
+        place.chmod(0o755)
+    found = tmp_path / "bin"
+    found.mkdir()
+    for name in ("bash", "dirname"):
+        (found / name).symlink_to(shutil.which(name) or "")
+    ran = subprocess.run(
+        [found / "bash", tmp_path / "tools" / "programs"],
+        env={"PATH": str(found)},
+        text=True,
+        capture_output=True,
+    )
+
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert "there is no npm" in ran.stderr
+    assert "install Node.js 20 or newer" in ran.stderr
 
 
 def test_two_requirements_never_share_an_id() -> None:

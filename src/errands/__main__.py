@@ -63,6 +63,7 @@ def _answer(words: list[str]) -> int:
 
     from errands.frontends.cli import verbs
     from errands.frontends.cli.context import Context
+    from errands.model.errors import Ambiguous
 
     _prepare_streams()
     context = Context(_bootstrap, os.environ)
@@ -105,7 +106,12 @@ def _answer(words: list[str]) -> int:
         return 0
     if verb.starts:
         context.insist()
-    return verb.run(context, arguments)
+    try:
+        return verb.run(context, arguments)
+    except Ambiguous as error:
+        from errands.frontends.cli.targets import told_apart
+
+        raise told_apart(context, error) from None
 
 
 def _prepare_streams() -> None:

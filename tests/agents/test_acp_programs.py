@@ -20,12 +20,12 @@ from errands.agents.acp import Acp
 from errands.model.agent_errors import AgentUnavailable
 from errands.testing.contracts.agent import AgentContract
 from errands.testing.model_server import ModelServer
+from tests.real.programs import PLACE as BIN
+from tests.real.programs import program
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.agent import Agent
-
-BIN = Path(__file__).parents[2] / "tools" / "node_modules" / ".bin"
 
 
 @pytest.mark.asyncio(loop_scope="class")
@@ -41,8 +41,8 @@ class Program(AgentContract):
     @pytest_asyncio.fixture(scope="class", loop_scope="class", autouse=True)
     @classmethod
     async def _program(cls, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[None]:
-        if not BIN.exists():
-            pytest.fail("the programs are not installed; run `make programs`")
+        for name in ("opencode", "claude", "claude-agent-acp", "node"):
+            program(name)
         cls.folder = tmp_path_factory.mktemp("program")
         with ModelServer() as cls.model:
             cls.shared = cls().make()

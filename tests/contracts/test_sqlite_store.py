@@ -93,11 +93,13 @@ def test_one_damaged_record_fails_alone(store: SqliteStore) -> None:
 
 
 @pytest.mark.fault("F20")
-def test_a_directory_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_written_or_is_none_says_so(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("not a directory")
-    with pytest.raises(StoreUnwritable, match="ERRANDS_HOME"):
+    with pytest.raises(HomeError, match="ERRANDS_HOME"):
         Connection(str(blocked / "home" / "errands.db"))
+    with pytest.raises(StoreUnwritable, match="ERRANDS_HOME"):
+        Connection("/proc/home/errands.db")  # where not even root can make anything
 
 
 @pytest.mark.fault("F55")

@@ -147,7 +147,7 @@ async def test_a_task_that_was_cleared_is_told_without_its_output(engine: TestEn
     assert f"{task.id} completed" in telling.message(engine.engine, notices)
 
 
-async def test_a_notice_that_is_no_object_is_told_as_words(engine: TestEngine) -> None:
+async def test_a_notice_that_is_no_object_is_told_without_its_words(engine: TestEngine) -> None:
     task = await engine.finished("true")
     notice = Notice(
         id=1, run_id=task.latest.id, event="completed", address=Address(channel="inbox", target=OWNER),
@@ -156,4 +156,4 @@ async def test_a_notice_that_is_no_object_is_told_as_words(engine: TestEngine) -
 
     said = telling.message(engine.engine, [notice])
 
-    assert f"- {task.id} completed: all &lt;/is> well" in said
+    assert said.splitlines()[-1] == f"- {task.id} completed"

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from errands.model.mask import Mask, is_credential
-from errands.model.secret import LABELLED, SHAPES, WORDS
+from errands.model.mask import Mask
+from errands.model.secret import LABELLED, SHAPES, WORDS, is_credential
 from tests.model.credentials import PRIVATE_KEY, SHAPED, SPOKEN, letters
 
 pytestmark = [pytest.mark.spec("O12"), pytest.mark.fault("F57")]

@@ -46,7 +46,11 @@ def backend_of(name: str, backend: str) -> Any:
         return _find(backend)
     except ModuleNotFoundError as error:
         extra = EXTRAS.get(backend)
-        advice = f"install it with: pip install 'errands[{extra}]'" if extra else "install what it needs"
+        advice = (
+            f"install it with: pip install 'errands[{extra}]' (from a clone: '.[{extra}]')"
+            if extra
+            else "install what it needs"
+        )
         raise UnknownAgent(
             f"the agent {name!r} needs {error.name}, which is not installed; {advice}"
         ) from error

@@ -157,7 +157,7 @@ def _answer_call(
     with engine.store:
         if not engine.store.answer(question.id, state, by=by, door=door, now=engine.clock.now(), note=note):
             raise _resolved(engine, question.task_id)
-    engine.bell.ring([question.task_id])
+    engine.bell.ring_about([question.task_id])
 
 
 def take_back(engine: Engine, name: str, *, by: str, door: str) -> Standing:

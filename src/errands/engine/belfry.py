@@ -128,6 +128,9 @@ class Belfry:
                 ids = [each.decode("ascii", "replace") for each in task_ids]
                 self.tell(ids, ended=ids)
                 self._ring()
+            case [b"changed", *task_ids]:
+                self.tell([each.decode("ascii", "replace") for each in task_ids], ended=())
+                self._ring()
             case [b"new", *lanes]:
                 self._expect([each.decode("utf-8", "replace") for each in lanes])
             case [b"watch" | b"await" as how, *task_ids]:

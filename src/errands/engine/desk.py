@@ -221,7 +221,7 @@ class RunDesk:
     async def _ended(self, view: View) -> View:
         """Wait for a child task, lending our slot when it takes its time."""
         engine = AsyncEngine(self._engine, unheld=self._unheld)
-        view = await engine.wait(view.id, timeout=QUICK)
+        view = await engine.wait(view.id, timeout=0 if view.state == "proposed" else QUICK)
         if view.state == "proposed":
             async with self._away("approval"), Line(self._engine, [view.id], self._unheld) as line:
                 while view.state == "proposed":
@@ -269,7 +269,7 @@ class RunDesk:
         self.write_notes()  # a process that waits long is easily killed
         self._away_for.append(what)
         self._wait_for(self._chief_wait)
-        self._engine.bell.ring()
+        self._engine.bell.ring_about([self._task.id])  # whoever waits for us may be who has to say yes
         is_over = False
         try:
             with self._held if what == "approval" else nullcontext():

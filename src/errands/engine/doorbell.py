@@ -1,8 +1,9 @@
 """The doorbell: a unix socket that wakes people up. It carries no facts.
 
 Whoever commits something rings; the holder of the loops tells those who watch which tasks changed. Losing
-the bell costs one poll, never a fact. Lines: `` or `ring ID...`, `new LANE...`, `watch ID...`, `watch *`,
-`await ID`, `ping`; answers: `changed ID...`, `watching` (look now: what comes later is told), `pong PID`.
+the bell costs one poll, never a fact. Lines: `` or `ring ID...` (they ended), `changed ID...`, `new LANE...`,
+`watch ID...`, `watch *`, `await ID`, `ping`; answers: `changed ID...`, `watching` (look now: what comes later
+is told), `pong PID`.
 """
 
 from __future__ import annotations
@@ -30,6 +31,10 @@ class Bell:
     def ring(self, ended: Iterable[str] = ()) -> bool:
         """Say that something changed, and which tasks we ended ourselves; False when nobody hears it."""
         return self._say(" ".join(("ring", *ended)).encode() + b"\n" if ended else b"\n")
+
+    def ring_about(self, task_ids: Iterable[str]) -> bool:
+        """Say that these tasks changed, and that none of them has ended."""
+        return self._say(" ".join(("changed", *task_ids)).encode() + b"\n")
 
     def ring_for(self, lanes: Iterable[str]) -> bool:
         """Say that these lanes have new runs, and that nothing else changed."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import binascii
 import re
 
-from errands.model.secret import LABELLED, SHAPES, WORDS
+from errands.model.secret import LABELLED, SHAPES, WORDS, is_credential
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,20 +17,10 @@ if TYPE_CHECKING:
 
     Span = tuple[int, int, str]
 
-SHORTEST_VALUE = 8
-
 _LONGEST_LEAD = 256
 _BLOCK = 32_768
 _LONGEST_WORD = 65_536
 _OVERLAP = 8192
-
-_TELLING_PARTS = ("TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "APIKEY", "CREDENTIAL", "PRIVATEKEY")
-_TELLING_WORDS = frozenset(("AUTH", "COOKIE", "DSN", "KEY", "PASS", "PAT", "PWD"))
-# `SSH_AUTH_SOCK`, `TOKEN_LIMIT`, `KEY_FILE`: the last word says that it is about a credential and is none.
-_HARMLESS_ENDS = frozenset((
-    "ALGORITHM", "COUNT", "DIR", "EXPIRY", "FILE", "HOST", "ID", "LENGTH", "LIMIT", "METHOD", "MODE", "NAME",
-    "PARALLELISM", "PATH", "PORT", "PROVIDER", "SIZE", "SOCK", "TTL", "TYPE", "USER",
-))  # fmt: skip
 
 _PROMPT = re.compile(r"[^\s\d/]{0,40}[?:>)\]}!]|[(\[][a-zA-Z]{1,3}/[a-zA-Z]{1,3}[)\]][?:]?", re.ASCII)
 _BLANKS = " \t\n\r\f\v"
@@ -239,18 +229,6 @@ def _values(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         if is_credential(name, value):
             for spelling in _spellings(value.strip()):
                 yield spelling, name
-
-
-def is_credential(name: str, value: str) -> bool:
-    """Say whether a variable holds a credential, by its name and by what could be one at all."""
-    words = name.upper().replace("-", "_").strip("_").split("_")
-    telling = any(part in name.upper() for part in _TELLING_PARTS) or not _TELLING_WORDS.isdisjoint(words)
-    if not telling or words[-1] in _HARMLESS_ENDS or name in ("PWD", "OLDPWD"):
-        return False
-    value = value.strip()
-    is_path = "CREDENTIAL" in name.upper() and value.startswith(("/", "~", "."))
-    is_number = value.isdecimal() and len(value) < 12
-    return len(value) >= SHORTEST_VALUE and not is_path and not is_number and len(set(value)) > 2
 
 
 def _spellings(value: str) -> Iterator[str]:

@@ -114,3 +114,33 @@ LABELLED = (
     ("setting", ("passw", "passp", "key"), r"(?:passw(?:or)?d|passphrase|[_-]key):[ \t]{1,4}[\"']?", _VALUE),
     ("private key", ("private key",), r"private key(?: block)?-----", r"(?:\\[nr])+[A-Za-z0-9+/=\\]{16,}"),
 )
+
+# What makes the name of a variable that of a credential.
+SHORTEST_VALUE = 8
+_TELLING_PARTS = ("TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "APIKEY", "CREDENTIAL", "PRIVATEKEY")
+_TELLING_WORDS = frozenset(("AUTH", "COOKIE", "DSN", "KEY", "PASS", "PAT", "PWD"))
+# `SSH_AUTH_SOCK`, `TOKEN_LIMIT`, `KEY_FILE`: the last word says that it is about a credential and is none.
+_HARMLESS_ENDS = frozenset((
+    "ALGORITHM", "COUNT", "DIR", "EXPIRY", "FILE", "HOST", "ID", "LENGTH", "LIMIT", "METHOD", "MODE", "NAME",
+    "PARALLELISM", "PATH", "PORT", "PROVIDER", "SIZE", "SOCK", "TTL", "TYPE", "USER",
+))  # fmt: skip
+
+
+def may_have_secret(text: str) -> bool:
+    """Say whether a look at a text is worth its price: without an anchor there is nothing to be found."""
+    lowered = text.lower()
+    return any(anchor in text for _, anchor, _ in (*SHAPES, *WORDS)) or any(
+        anchor in lowered for _, anchors, _, _ in LABELLED for anchor in anchors
+    )
+
+
+def is_credential(name: str, value: str) -> bool:
+    """Say whether a variable holds a credential, by its name and by what could be one at all."""
+    words = name.upper().replace("-", "_").strip("_").split("_")
+    telling = any(part in name.upper() for part in _TELLING_PARTS) or not _TELLING_WORDS.isdisjoint(words)
+    if not telling or words[-1] in _HARMLESS_ENDS or name in ("PWD", "OLDPWD"):
+        return False
+    value = value.strip()
+    is_path = "CREDENTIAL" in name.upper() and value.startswith(("/", "~", "."))
+    is_number = value.isdecimal() and len(value) < 12
+    return len(value) >= SHORTEST_VALUE and not is_path and not is_number and len(set(value)) > 2

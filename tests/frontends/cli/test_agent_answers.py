@@ -11,6 +11,8 @@ import pytest
 
 from errands import bootstrap
 from errands.engine.calls import ask_about
+from errands.frontends.cli import following
+from errands.frontends.cli.context import Context
 from errands.ports.agent import Call
 
 from .person import Person
@@ -74,6 +76,60 @@ def test_an_agent_that_needs_no_yes_is_given_none(person: Person) -> None:
     agent = person.types("ask", "--wait", "--json", "`echo on`").object["id"]
 
     assert "nothing is asked about it" in person.types("approve", agent, code=1).err
+
+
+@pytest.mark.spec("A8", "A11")
+def test_an_agent_that_holds_a_call_is_one_of_those_that_wait_for_a_yes(newcomer: Person) -> None:
+    agent = newcomer.types("ask", "-q", "--name", "scribe", "`sleep 60`").out.strip()
+    run = newcomer.waits_until(agent, "waiting", "task")["run_id"]
+    engine = bootstrap.open_engine(bootstrap.open_home(str(newcomer.home)))
+    try:
+        call = Call(id="1", tool="write_file", arguments={"path": "notes"}, command=None)
+        ask_about(engine, engine.store.task(agent), engine.store.run(run), call, ())
+        with engine.store:
+            engine.store.set_waiting(run, "approval")
+    finally:
+        engine.close()
+    command = newcomer.types("run", "-q", "touch x", yes=False, code=4).out.strip()
+
+    counted = "2 tasks wait for a yes: errands show ID, then errands approve ID or errands reject ID"
+    assert [each["id"] for each in proposed(newcomer)] == [command, agent]
+    for words in (["ls"], ["ls", "--state", "proposed"], ["notices"]):
+        *rows, last = newcomer.types(*words).out.splitlines()
+        assert last == counted
+        assert all(any(row.startswith(each) for row in rows) for each in (command, agent))
+    assert newcomer.types("ls", "--state", "proposed", "-n", "1", "--json").object["id"] == command
+    assert "scribe" in newcomer.types("complete", "zsh", "--", "approve", "scr").out
+    newcomer.types("cancel", agent, command)
+
+
+@pytest.mark.spec("A8", "A11", "O4")
+def test_whoever_waits_for_an_agent_is_told_by_the_bell_what_to_type(
+    person: Person, precious: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "LOOK", 60.0)
+    monkeypatch.setattr("errands.config.home", lambda environ: str(person.home))
+    context = Context(lambda: bootstrap, person.environ)
+    agent = person.types("ask", "-q", f"`rm -rf {precious}`").out.strip()
+    told: list[str] = []
+
+    def tell(text: str) -> None:
+        told.append(text)
+        person.types("approve", text.split()[0])
+
+    (view,) = following.wait_for(context, [agent], timeout=20, tell=tell)
+
+    assert (len(told), view.state, precious.exists()) == (1, "completed", False)
+
+
+@pytest.mark.spec("A8")
+def test_whoever_cancels_agents_is_not_asked_to_approve_them(person: Person, precious: Path) -> None:
+    agents = [held(person, f"`rm -rf {precious}/{name}`")[0] for name in "ab"]
+
+    gone = person.types("cancel", *agents)
+
+    assert gone.err == ""
+    assert [line.split()[2] for line in gone.out.splitlines()] == ["cancelled", "cancelled"]
 
 
 @pytest.mark.spec("A8", "A11")

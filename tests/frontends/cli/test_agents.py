@@ -41,9 +41,11 @@ def test_a_fork_is_a_task_of_its_own(newcomer: Person) -> None:
 
 @pytest.mark.spec("S5", "S8")
 def test_what_cannot_be_is_said_and_nothing_is_made(newcomer: Person) -> None:
-    assert "Task not found: nope" in newcomer.types("resume", "nope", "x", code=3).err
+    assert "there is no task 'nope'" in newcomer.types("resume", "nope", "x", code=3).err
     assert "there is no conversation 'nope'" in newcomer.types("ask", "--fork", "nope", "x", code=3).err
-    assert "there is no agent 'nobody'" in newcomer.types("ask", "--agent", "nobody", "x", code=None).err
+    unknown = newcomer.types("ask", "--agent", "nobody", "x", code=None).err
+    assert "there is no agent 'nobody'" in unknown
+    assert 'a table [agents.nobody] in your configuration, with backend = "command" for a program' in unknown
     assert newcomer.types("ls", "--json").out == ""
 
 

@@ -108,11 +108,11 @@ def test_a_no_means_no_task(person: Person, precious: Path) -> None:
     assert task_id not in person.types("ls", "--all").out
     assert task_id in person.types("ls", "--state", "rejected").out
     assert person.sees(task_id)["state"] == "rejected"
+    person.waits_until_told(task_id)
     assert person.types("wait", task_id, code=4).code == 4
     assert "not on a Friday" in person.types("audit", task_id).out
     assert "rejected already by ada" in person.types("approve", task_id, code=4).err
     assert precious.exists()
-    person.waits_until_told(task_id)
 
 
 @pytest.mark.spec("A12")
@@ -212,7 +212,8 @@ def test_nothing_inside_a_run_can_consent(person: Person, precious: Path, disgui
     said = person.types("run", "--wait", "-q", script).out
 
     assert [line for line in said.splitlines() if line.isdigit()] == ["2", "2", "2", "0"]
-    assert "nobody can consent" in said
+    assert said.count("nobody can consent; leave out --yes") == 1
+    assert said.count("nobody can consent; a person answers, at a terminal outside of it") == 2
     assert person.sees(waiting)["state"] == "proposed"
     assert precious.exists()
     person.types("reject", waiting)

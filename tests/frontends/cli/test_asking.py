@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from errands import bootstrap
 from errands.frontends.cli.fields import ALONE, ALWAYS, OF_AGENTS
+from errands.frontends.cli.showing import tokens_text
+from errands.model.record import evolve
 
 from .person import Person
 
@@ -20,7 +25,7 @@ def test_whoever_waits_gets_the_answer_and_is_not_told_again(person: Person) -> 
 @pytest.mark.spec("S7", "N6")
 def test_whoever_does_not_wait_is_told(person: Person) -> None:
     task_id = person.types("ask", "-q", "please `echo marmalade`").out.strip()
-    person.types("wait", task_id)
+    person.types("wait", "-q", task_id)
     assert task_id in person.types("notices").out
 
 
@@ -64,7 +69,8 @@ def test_fork_and_resume_exclude_each_other(person: Person) -> None:
 
 @pytest.mark.spec("S5")
 def test_what_cannot_be_resumed_is_said_in_known_words(person: Person) -> None:
-    assert "Task not found: nobody-222222" in person.types("resume", "nobody-222222", "go on", code=3).err
+    for words in (["resume", "nobody-222222", "go on"], ["ask", "--resume", "nobody-222222", "go on"]):
+        assert "there is no task 'nobody-222222'; `errands ls`" in person.types(*words, code=3).err
     person.types("run", "--wait", "--name", "shell", "true")
     assert "only agents can be resumed" in person.types("resume", "shell", "go on", code=2).err
 
@@ -89,6 +95,19 @@ def test_show_says_what_an_agent_did(person: Person) -> None:
     assert person.types("show", "tools", "--json").object["recent_tools"] == ["command", "command"]
 
 
+def test_one_of_something_is_told_as_one(person: Person) -> None:
+    task_id = person.types("ask", "--wait", "--json", "hello").object["id"]
+    engine = bootstrap.open_engine(bootstrap.open_home(str(person.home)))
+    try:
+        (view,) = engine.light([task_id])
+    finally:
+        engine.close()
+    assert view.agent is not None
+    used = evolve(view.agent, usage={"input_tokens": 1200, "output_tokens": 1, "requests": 1})
+
+    assert tokens_text(evolve(view, agent=used)) == "1,200 tokens in, 1 token out, 1 request"
+
+
 @pytest.mark.spec("X7")
 def test_every_field_of_an_agent_in_json_is_explained(person: Person) -> None:
     person.types("ask", "--wait", "--name", "plain", "hello")
@@ -103,3 +122,5 @@ def test_budgets_are_named(person: Person) -> None:
     person.types("ask", "--wait", "--name", "purse", "--budget", "requests=3", "hello")
     assert "3 requests" in person.types("show", "purse").out
     assert person.types("show", "purse", "--json").object["budget"] == {"requests": 3}
+    person.types("ask", "--wait", "--name", "penny", "--budget", "requests=1", "hello")
+    assert re.search(r"budget +1 request$", person.types("show", "penny").out, re.M)

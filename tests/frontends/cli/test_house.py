@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import sqlite3
 import time
 from pathlib import Path
 
@@ -221,6 +222,27 @@ def test_doctor_finds_a_home_that_can_never_be_one(newcomer: Person, below: str)
 
     assert f"cannot use {taken}{below} for the store: {taken} is not a directory" in answer.out
     assert "set ERRANDS_HOME to a directory of yours" in answer.out
+
+
+def test_a_home_that_is_no_directory_and_a_store_of_another_version_say_what_to_do(newcomer: Person) -> None:
+    refused = newcomer.types("run", "true", code=1, ERRANDS_HOME="/dev/null").err
+    assert "cannot use /dev/null for the store: it is no directory" in refused
+
+    newcomer.finishes("true")
+    newcomer.types("daemon", "stop")
+    with sqlite3.connect(newcomer.home / "errands.db") as store:
+        store.execute("DROP TABLE exchanges")
+    store.close()
+    refused = newcomer.types("ls", code=1).err
+    assert "was written by another version of Errands (no such table: exchanges)" in refused
+    assert "point ERRANDS_HOME elsewhere" in refused
+
+
+def test_a_variable_that_means_nothing_is_a_warning_and_like_no_other(newcomer: Person) -> None:
+    said = newcomer.types("config", "check", ERRANDS_FOO_BAR="1").out.splitlines()
+
+    assert said[0] == "! environment: ERRANDS_FOO_BAR: means nothing"
+    assert said[1].endswith("environment: no error, 1 warning")
 
 
 @pytest.mark.spec("X15")

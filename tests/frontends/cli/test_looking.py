@@ -111,10 +111,14 @@ def test_a_task_that_printed_nothing_is_shown_without_a_way_to_its_output(person
 
 
 def test_a_credential_in_a_command_is_not_shown(person: Person) -> None:
-    secret = "ghp_" + "a1B2c3D4e5F6" * 3
-    shown = person.types("show", person.finishes(f"true {secret}")).out
+    shape, value = "ghp_" + "a1B2c3D4e5F6" * 3, "marmalade in the morning"
+    task_id = person.types("run", "-q", f"true {shape} '{value}'", JAM_TOKEN=value).out.strip()
+    person.waits_until(task_id, "state", "completed")
 
-    assert secret not in shown.partition("directory")[0]
+    for words in (["show", task_id], ["ls"], ["notices"]):
+        told = person.types(*words, JAM_TOKEN=value).out
+        assert "true [masked: github token] '[masked: JAM_TOKEN]'" in told
+        assert shape not in told.partition("directory")[0]
 
 
 def test_a_task_with_a_name_alone_is_listed_with_its_command(person: Person) -> None:
@@ -278,9 +282,11 @@ def test_a_unique_beginning_of_an_id_is_enough(person: Person) -> None:
     two = person.finishes("--name", "alphorn", "true")
 
     assert person.types("wait", "alphab").out.startswith(one)
-    ambiguous = person.types("show", "alph", code=3).err
-    assert one in ambiguous
-    assert two in ambiguous
+    ambiguous = person.types("show", "alph", code=3).err.splitlines()
+    assert ambiguous[0] == "errands: 'alph' fits several tasks, newest first:"
+    assert ambiguous[1].startswith(f"  {two}  completed, ")
+    assert ambiguous[2].startswith(f"  {one}  completed, ")
+    assert ambiguous[3] == f"Give more letters; the newest is meant by its whole id: {two}"
 
 
 @pytest.mark.parametrize(

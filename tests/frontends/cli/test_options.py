@@ -94,7 +94,7 @@ def test_options_after_an_operand_are_named_so_that_a_verb_can_doubt_them() -> N
         (["a", "--tail"], "--tail needs a value; write --tail N"),
         (["a", "--tail", "--follow"], "--tail needs a value"),
         (["a", "--tail", "five"], "--tail: 'five' is not a whole number"),
-        (["a", "--tail", "-5"], "--tail: '-5' is not a whole number"),
+        (["a", "--tail", "-5"], "--tail: -5 is too little; the least is 0"),
         (["a", "--follow=yes"], "--follow takes no value"),
         (["a", "--lane=x", "--lane=y"], "--lane was given twice"),
         (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -174,6 +175,8 @@ def test_raw_bytes_come_through_as_they_are(person: Person) -> None:
         (["--env", "X", "true"], "--env: 'X' is no variable; write NAME=VALUE"),
         (["--at", "teatime", "true"], "'teatime' is not a time"),
         (["--lane", "shel", "true"], "did you mean shell?"),
+        (["--lane", "a b", "true"], "the name of a new one begins with a letter"),
+        (["--cwd", "/no/such/place", "true"], "there is no directory /no/such/place; make it first"),
         (["--priority", "hihg", "true"], "did you mean high?"),
         ([], "run needs COMMAND"),
         (["  "], "no command to run"),
@@ -233,6 +236,21 @@ def test_a_delayed_task_says_when_it_starts(person: Person) -> None:
     assert "starts in 59m 5" in answer.out
     assert person.sees(task_id)["state"] == "pending"
     person.types("cancel", task_id)
+
+
+def test_a_time_that_is_near_or_has_passed_is_told_as_such(person: Person) -> None:
+    assert re.search(r"starts in \d+ms", person.types("run", "--at", "+1s", "true").out)
+    late = person.types("run", "--at", "2020-01-01", "true")
+    assert late.err == "--at 2020-01-01: that time has passed; it starts now\n"
+    assert late.out.startswith("started ")
+    assert person.types("run", "-q", "--at", "2020-01-01", "true").err == ""
+
+
+def test_a_directory_may_come_with_the_task_that_is_waited_for(person: Person, tmp_path: Path) -> None:
+    first = person.starts(f"mkdir {tmp_path}/new")
+    answer = person.types("run", "--wait", "-q", "--after", first, "--cwd", f"{tmp_path}/new", "pwd")
+
+    assert answer.out == f"{tmp_path}/new\n"
 
 
 @pytest.mark.spec("L5", "L6")

@@ -150,6 +150,8 @@ def test_clearing_by_state_age_and_owner_leaves_the_rest(newcomer: Person) -> No
     live = newcomer.starts("--stdin", "read line")
 
     assert newcomer.types("clear", "--all", "--older", "1h").out == "cleared 0 tasks\n"
+    refused = newcomer.types("clear", "--older", "1", code=2)
+    assert refused.err == "errands: --older: 1 of what? Write its unit, such as 1s, 1h or 7d\n"
     assert newcomer.types("clear", "--state", "failed", "--json").object == {"id": bad, "cleared": True}
     assert newcomer.types("clear", "--owner", "chat-1", "--json").object["id"] == theirs
     assert newcomer.types("clear", "--all", "--json").object["id"] == good
@@ -214,6 +216,21 @@ def test_an_ending_is_told_once_and_looking_at_a_task_tells_nothing(newcomer: Pe
     assert told.startswith(f"{task_id}  ✗ failed  in ")
     assert again == "nothing has happened since you last asked\n"
     assert newcomer.types("notices", "--undelivered").out == "every notice was delivered\n"
+
+
+@pytest.mark.spec("N5", "S7")
+def test_whoever_waits_for_their_own_task_and_is_shown_its_end_was_told(newcomer: Person) -> None:
+    newcomer.types("run", "--wait", "echo a")
+    newcomer.types("run", "--wait", "--json", "exit 3", code=3)
+    newcomer.types("wait", newcomer.starts("true"))
+    newcomer.types("wait", newcomer.types("ask", "-q", "`echo b`").out.strip())
+    newcomer.types("ask", "--wait", "`echo c`")
+    theirs = newcomer.starts("true")
+    newcomer.types("wait", theirs, ERRANDS_SESSION="chat-2")
+    unseen = newcomer.finishes("true")
+
+    told = [notice["body"]["task"] for notice in newcomer.types("notices", "--json").objects]
+    assert told == [theirs, unseen]
 
 
 @pytest.mark.spec("N7")

@@ -97,7 +97,7 @@ def _goes_on(view: View) -> str:
 
 def _ended(context: Context, task_id: str, *, is_told: bool, person: bool) -> int:
     view = context.engine.get(task_id)
-    context.engine.mark_retrieved(view)
+    context.told(view)
     if view.state == "proposed":
         from errands.frontends.cli.proposing import tell
 

@@ -110,6 +110,11 @@ class Context:
         return self.bootstrap.open_home(config.home(self.environ))
 
     @property
+    def session(self) -> str:
+        """Whose tasks and notices are meant, unless somebody says otherwise."""
+        return self.environ.get("ERRANDS_SESSION") or "user"
+
+    @property
     def config(self) -> Config:
         if self._config is None:
             self._config, problems = config.inspect(self.cwd, self.environ)
@@ -182,6 +187,16 @@ class Context:
 
         sys.stdout.write(json.dumps(thing, ensure_ascii=False) + "\n")
 
+    def told(self, view: View) -> None:
+        """Note that whoever waited was shown the end of a task; its owner, if that is us, was told so."""
+        engine = self.engine
+        if view.is_live:
+            return
+        with engine.store:
+            engine.mark_retrieved(view)
+            if view.owner == self.session:
+                engine.store.acknowledge(view.latest.id, reader="cli", now=engine.clock.now())
+
     def known(self, what: Completes) -> Iterator[tuple[str, str]]:
         """What there is of a kind, newest first, with a few words about each, for completion."""
         from errands.model.sanitise import line
@@ -210,10 +225,11 @@ class Context:
             batches = (view.batch for view in self.engine.list(Query(limit=1000)))
             yield from ((batch, "") for batch in dict.fromkeys(batches) if batch)
         else:
-            states = {"live": OPEN, "ended": ENDED, "proposed": ("proposed",), "standing": STANDING}.get(
-                what, ()
-            )
-            for view in self.engine.list(Query(states=states, limit=200)):
+            from errands.frontends.cli.targets import answerable
+
+            states = {"live": OPEN, "ended": ENDED, "standing": STANDING}.get(what, ())
+            query = Query(states=states, limit=200)
+            for view in answerable(self.engine) if what == "proposed" else self.engine.list(query):
                 yield view.id, f"{view.state}: {line(view.description)}"
 
 
@@ -238,7 +254,7 @@ def look_of(stream: Any, setting: str, environ: Mapping[str, str]) -> Look:
 
 def masked_variables(variables: Mapping[str, str]) -> dict[str, str]:
     """Put a mark in place of each variable that holds a secret."""
-    from errands.model.mask import is_credential
+    from errands.model.secret import is_credential
 
     return {
         name: f"[masked: {name}]" if is_credential(name, value) else value

@@ -30,9 +30,7 @@ def converse(context: Context, arguments: Arguments, view: View, *, is_new: bool
         context.note(f"{view.id} goes on in the background: errands show {view.id}")
         return 130
     view = context.engine.get(view.id)
-    if not view.is_live:
-        context.engine.mark_retrieved(view)
-        context.engine.sessions.acknowledge(run_id, reader="cli")
+    context.told(view)
     _print(context, arguments, view)
     return exit_code(view)
 

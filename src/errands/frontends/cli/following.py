@@ -11,7 +11,7 @@ import time
 
 from errands.engine.doorbell import Bell
 from errands.engine.waiting import LOOK, wait
-from errands.frontends.cli.showing import how_to_answer
+from errands.frontends.cli.showing import how_to_answer, now
 from errands.model.run import task_of
 from errands.ports.store import Query
 
@@ -74,26 +74,38 @@ def wait_for(
     engine = context.engine
     deadline = None if timeout is None else time.monotonic() + timeout
     told: set[int] = set()
-    while True:
-        # A script that changes before the start sends a task back to a person, and no bell tells of that.
-        left = LOOK if deadline is None else min(LOOK, deadline - time.monotonic())
-        if glance is not None:
-            glance(engine.light(task_ids))
-            left = min(every, left)
-        held = {view.id for view in engine.list(Query(states=("proposed",)))}
-        waited = [each for each in task_ids if each not in held]
-        for each in _awaited(engine, waited):
-            if each.question is not None and each.question.id not in told:
-                told.add(each.question.id)
-                (tell or context.note)(how_to_answer([each.id]))
-        live = wait(engine, waited, timeout=left, unheld=context.ensure_daemon)
-        if not live or (deadline is not None and time.monotonic() >= deadline):
-            return engine.light(task_ids)
+    watch: Watch | None = None
+    try:
+        while True:
+            # A script that changes before the start sends a task back to a person, and no bell tells of that.
+            left = LOOK if deadline is None else max(0.0, min(LOOK, deadline - time.monotonic()))
+            if glance is not None:
+                glance(engine.light(task_ids))
+                left = min(every, left)
+            held = {view.id for view in engine.list(Query(states=("proposed",)))}
+            waited = [each for each in task_ids if each not in held]
+            views = engine.light(waited)
+            for each in _awaited(engine, views):
+                if each.question is not None and each.question.id not in told:
+                    told.add(each.question.id)
+                    (tell or context.note)(how_to_answer([each.id]))
+            if any(view.agent is not None and view.is_live for view in views):
+                # What an agent needs a yes for is no end, so every change of it is worth a look.
+                watch = watch or Watch(context, waited)
+                watch.news(left)
+                live = [each for each in waited if not engine.store.ended(each)]
+            else:
+                live = wait(engine, waited, timeout=left, unheld=context.ensure_daemon)
+            if not live or (deadline is not None and time.monotonic() >= deadline):
+                return engine.light(task_ids)
+    finally:
+        if watch is not None:
+            watch.close()
 
 
-def _awaited(engine: Engine, waited: Sequence[str]) -> Iterator[View]:
+def _awaited(engine: Engine, waited: Sequence[View]) -> Iterator[View]:
     """Give the tasks that a person must answer before agents can go on."""
-    for view in engine.light(waited):
+    for view in waited:
         if view.agent is not None and view.agent.waiting == "approval":
             from errands.engine.answering import proposals
 
@@ -159,7 +171,9 @@ def wait_for_start(context: Context, view: View, timeout: float) -> View:
     deadline = time.monotonic() + timeout
     watch = Watch(context, [view.id])
     try:
-        while view.latest.state == "pending" and not view.waits and view.due_at is None:
+        while view.latest.state == "pending" and not view.waits:
+            if view.due_at is not None and view.due_at > now():
+                break
             left = deadline - time.monotonic()
             if left <= 0:
                 break

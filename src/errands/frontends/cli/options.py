@@ -229,14 +229,18 @@ def _placed(verb: Verb, words: list[str]) -> dict[str, Any]:
 
 def whole(text: str) -> int:
     """Read a whole number that is not negative."""
-    if not text.isdecimal() or not text.isascii():
-        raise ValueError(f"{text!r} is not a whole number")
-    return int(text)
+    return _at_least(0, text)
 
 
 def whole_from_one(text: str) -> int:
     """Read a whole number that is at least 1."""
-    number = whole(text)
-    if not number:
-        raise ValueError("0 is too little; the least is 1")
-    return number
+    return _at_least(1, text)
+
+
+def _at_least(least: int, text: str) -> int:
+    digits = text.removeprefix("-")
+    if not digits.isdecimal() or not digits.isascii():
+        raise ValueError(f"{text!r} is not a whole number")
+    if int(text) < least:
+        raise ValueError(f"{text} is too little; the least is {least}")
+    return int(text)

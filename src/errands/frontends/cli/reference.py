@@ -30,7 +30,8 @@ HEAD = """\
 
 A task has an id such as `pytest-7k2m4x`; a unique beginning of it is enough everywhere. Options can stand
 before and after the other words; what follows `--` is no option. Durations are written `500ms`, `30s`, `5m`,
-`1h30m`, `7d`, sizes `512K`, `10MiB`, `2G`. `--json` gives one object, or one object per line.
+`1h30m`, `7d`, sizes `512K`, `10MiB`, `2G`; a bare number means seconds, or bytes, but `clear --older` insists
+on a unit. `--json` gives one object, or one object per line.
 
 ## Exit codes
 
@@ -46,6 +47,10 @@ before and after the other words; what follows `--` is no option. Durations are 
 | 128+n | it died by signal n; 130 after Ctrl-C |
 
 `wait` and `run --wait` end with the task's own exit code.
+
+Whoever blocks until a task of their own session ends, and is shown the end, was told: `notices` does not tell
+again what `wait`, `run --wait` or `ask --wait` has shown. `wait --quiet` shows nothing, and looking with
+`show` or `logs` is not waiting, so neither counts.
 """
 
 

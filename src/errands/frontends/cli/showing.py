@@ -122,11 +122,11 @@ def tokens_text(view: View) -> str:
     """What an agent has used, in a few words."""
     usage = {} if view.agent is None else view.agent.usage
     words = [
-        f"{usage[name]:,} {label}"
-        for name, label in (
-            ("input_tokens", "tokens in"),
-            ("output_tokens", "tokens out"),
-            ("requests", "requests"),
+        f"{plural(usage[name], noun)}{way}"
+        for name, noun, way in (
+            ("input_tokens", "token", " in"),
+            ("output_tokens", "token", " out"),
+            ("requests", "request", ""),
         )
         if usage.get(name)
     ]
@@ -174,13 +174,18 @@ def waits_for(view: View, *, at: datetime) -> str:
             return "waits for an event"
         return "waits for no time" if next_at is None else f"starts {ago(next_at, at=at)}"
     if view.due_at is not None and view.due_at > at:
-        return f"starts {ago(view.due_at, at=at)}"
+        return f"starts in {spoken(view.due_at - at)}"
     others = (view.details or {}).get("waiting_for")
     if others:
         return f"waits for {', '.join(others)}"
     if view.waits:
         return f"waits for {plural(view.waits, 'task')}"
     return f"waits for room in lane {view.lane}"
+
+
+def needs_yes(view: View) -> bool:
+    """Tell whether a person has to answer about a task: before it starts, or before its agent goes on."""
+    return view.state == "proposed" or view.question is not None
 
 
 def how_to_answer(ids: list[str]) -> str:

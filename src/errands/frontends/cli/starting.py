@@ -216,13 +216,24 @@ def traits_of(arguments: Arguments) -> Draft:
     )
 
 
-def start_of(arguments: Arguments) -> dict[str, object]:
+def start_of(context: Context, arguments: Arguments) -> dict[str, object]:
     """The fields of a draft that belong to one start."""
-    return {
-        "after": arguments.after,
-        "at": None if arguments.at is None else start_time(arguments),
-        "key": arguments.key,
-    }
+    _check_directory(arguments)
+    at, moment = None, now()
+    if arguments.at is not None:
+        at = start_time(arguments)
+        if at < moment and not arguments.quiet:
+            context.note(f"--at {arguments.at}: that time has passed; it starts now")
+    return {"after": arguments.after, "at": at, "key": arguments.key}
+
+
+def _check_directory(arguments: Arguments) -> None:
+    """Refuse a directory that is not there, unless a task that comes first may make it."""
+    import os
+
+    given = _directory(getattr(arguments, "cwd", None))
+    if given is not None and not arguments.after and not os.path.isdir(given):
+        raise Usage(f"--cwd: there is no directory {given}; make it first, or in a task that --after names")
 
 
 def check_reply(arguments: Arguments) -> None:

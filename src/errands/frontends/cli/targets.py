@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from errands.frontends.cli.options import Option, Usage
-from errands.model.errors import NotFound
+from errands.frontends.cli.showing import ago, needs_yes, now, state_word
+from errands.model.errors import Ambiguous, NotFound
 from errands.ports.store import Query
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from errands.engine.engine import Engine
     from errands.frontends.cli.context import Context
     from errands.frontends.cli.options import Arguments
+    from errands.model.view import View
 
+MOST_NAMED = 5
 BATCH = Option(flags=("--batch",), metavar="NAME", help="all tasks of this batch", completes="batches")
 
 
@@ -22,6 +26,26 @@ def chosen(context: Context, arguments: Arguments, purpose: str) -> list[str]:
     if arguments.batch is not None:
         ids += batch(context, arguments.batch)
     return list(dict.fromkeys(ids))
+
+
+def told_apart(context: Context, error: Ambiguous) -> Ambiguous:
+    """Say of each task that the beginning of an id fits how old it is and what became of it."""
+    if not error.ids:
+        return error
+    at, shown = now(), context.engine.light(error.ids[:MOST_NAMED])
+    lines = [f"  {view.id}  {state_word(view)}, {ago(view.created_at, at=at)}" for view in shown]
+    if len(error.ids) > len(shown):
+        lines.append("  ... (errands ls --all)")
+    return Ambiguous(
+        "\n".join([f"{error.prefix!r} fits several tasks, newest first:", *lines])
+        + f"\nGive more letters; the newest is meant by its whole id: {shown[0].id}"
+    )
+
+
+def answerable(engine: Engine, *, batch: str | None = None) -> list[View]:
+    """List what waits for a yes, newest first: proposed tasks, and agents that hold a call of theirs."""
+    views = engine.list(Query(states=("proposed", "running"), batch=batch))
+    return [view for view in views if needs_yes(view)]
 
 
 def batch(context: Context, name: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from errands.frontends.cli.door import door_of, is_person
 from errands.frontends.cli.options import JSON, Operand, Option, Verb
 from errands.frontends.cli.starting import REPLY, check_reply, reply
-from errands.ports.store import Query
+from errands.frontends.cli.targets import answerable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _waiting(context: Context, beginning: str) -> str:
     """Complete an id among the tasks that wait for an answer; any other may be an agent's that waits."""
     from errands.engine.answering import meant
 
-    ids = [view.id for view in context.engine.list(Query(states=("proposed",)))]
+    ids = [view.id for view in answerable(context.engine)]
     fitting = [each for each in ids if beginning and each.startswith(beginning)]
     return fitting[0] if len(fitting) == 1 else meant(context.engine, beginning)
 

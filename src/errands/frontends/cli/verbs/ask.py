@@ -54,13 +54,14 @@ def ask(context: Context, arguments: Arguments) -> int:
         fork=arguments.fork,
         budget=dict(arguments.budget),
         door=door_of(person=is_person()),
-        **start_of(arguments),
+        **start_of(context, arguments),
     )
     if arguments.preview:
         return show_preview(context, arguments, draft)
     context.ensure_daemon()
     before = context.engine.clock.now()
-    view = context.engine.sessions.ask(draft, resume=arguments.resume, is_awaited=arguments.wait)
+    task_id = None if arguments.resume is None else context.engine.resolve(arguments.resume)
+    view = context.engine.sessions.ask(draft, resume=task_id, is_awaited=arguments.wait)
     is_new = arguments.resume is not None or view.created_at >= before
     return converse(context, arguments, view, is_new=is_new)
 
@@ -68,8 +69,9 @@ def ask(context: Context, arguments: Arguments) -> int:
 def resume(context: Context, arguments: Arguments) -> int:
     check_reply(arguments)
     prompt = _prompt(arguments.prompt)
+    task_id = context.engine.resolve(arguments.id)
     context.ensure_daemon()
-    view = context.engine.sessions.resume(arguments.id, prompt, is_awaited=arguments.wait)
+    view = context.engine.sessions.resume(task_id, prompt, is_awaited=arguments.wait)
     return converse(context, arguments, view, is_new=True)
 
 

@@ -42,7 +42,8 @@ def stop(context: Context, arguments: Arguments) -> int:
 def _told(context: Context, arguments: Arguments, views: Sequence[View], before: dict[str, bool]) -> int:
     """Wait until nothing of the tasks is left, unless told otherwise, and say so."""
     if any(_is_going(view) for view in views) and not arguments.no_wait:
-        views = wait_for(context, [view.id for view in views])
+        # Whoever ends an agent has no use for what it needed a yes for.
+        views = wait_for(context, [view.id for view in views], tell=lambda _: None)
     code = 0
     for view in views:
         if arguments.json:

@@ -11,8 +11,17 @@ from errands.text import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     from errands.frontends.cli.context import Context
     from errands.frontends.cli.options import Arguments
+
+
+def age(text: str) -> timedelta:
+    """Read a duration with a unit: what is removed does not come back, so nobody guesses what `1` means."""
+    if text.strip().replace(".", "", 1).isdecimal():
+        raise Usage(f"{text} of what? Write its unit, such as 1s, 1h or 7d")
+    return parse_duration(text)
 
 
 def clear(context: Context, arguments: Arguments) -> int:
@@ -59,8 +68,8 @@ VERBS = (
             Option(
                 flags=("--older",),
                 metavar="DURATION",
-                convert=parse_duration,
-                help="every task that ended longer ago",
+                convert=age,
+                help="every task that ended longer ago; its unit must be given",
             ),
             JSON,
         ),

@@ -87,7 +87,8 @@ def check(context: Context, arguments: Arguments) -> int:
     if found:
         context.say(f"{plural(len(found), 'problem')} in {checked}")
         return 1
-    context.say(f"{context.look.paint(context.look.sign('✓', 'ok'), 'green')} {checked}: nothing is wrong")
+    verdict = f"no error, {plural(len(warnings), 'warning')}" if warnings else "nothing is wrong"
+    context.say(f"{context.look.paint(context.look.sign('✓', 'ok'), 'green')} {checked}: {verdict}")
     return 0
 
 

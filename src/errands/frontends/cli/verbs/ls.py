@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+from errands.frontends.cli.covering import Cover
 from errands.frontends.cli.options import JSON, Option, Usage, Verb, whole_from_one
-from errands.frontends.cli.showing import ago, how_to_answer, now, outcome, purpose, state_word, took_text
+from errands.frontends.cli.showing import (
+    ago,
+    how_to_answer,
+    needs_yes,
+    now,
+    outcome,
+    purpose,
+    state_word,
+    took_text,
+)
+from errands.frontends.cli.targets import answerable
 from errands.model.sanitise import line
 from errands.model.states import ENDED, OPEN, STANDING
 from errands.ports.store import Query
@@ -35,7 +46,7 @@ def ls(context: Context, arguments: Arguments) -> int:
     if arguments.json and arguments.watch:
         raise Usage("--watch draws a table and --json does not; give one of them")
     if arguments.json:
-        for view in context.engine.list(_query(arguments, arguments.number)):
+        for view in _listed(context, arguments, arguments.number):
             context.tell_view(view)
         return 0
     if arguments.watch:
@@ -44,8 +55,13 @@ def ls(context: Context, arguments: Arguments) -> int:
     return 0
 
 
-def _query(arguments: Arguments, limit: int | None) -> Query:
-    return Query(states=arguments.state, batch=arguments.batch, limit=limit)
+def _listed(context: Context, arguments: Arguments, limit: int | None) -> list[View]:
+    """List what was asked for; an agent that holds a call runs, and is proposed as well."""
+    views = context.engine.list(Query(states=arguments.state, batch=arguments.batch, limit=limit))
+    if "proposed" not in arguments.state:
+        return views
+    found = {view.id: view for view in (*views, *answerable(context.engine, batch=arguments.batch))}
+    return sorted(found.values(), key=lambda view: view.created_at, reverse=True)[:limit]
 
 
 def _lines(context: Context, arguments: Arguments) -> list[str]:
@@ -53,7 +69,7 @@ def _lines(context: Context, arguments: Arguments) -> list[str]:
     if not views:
         return [_nothing(arguments)]
     lines = table(COLUMNS, _rows(context, views), context.look)
-    proposed = [view.id for view in views if view.state == "proposed" or view.question is not None]
+    proposed = [view.id for view in views if needs_yes(view)]
     if proposed:
         lines.append(context.look.paint(how_to_answer(proposed), "magenta"))
     if any(_is_stuck(view) for view in views) and not context.engine.bell.is_answered():
@@ -74,8 +90,8 @@ def _is_stuck(view: View) -> bool:
 def _selection(context: Context, arguments: Arguments) -> tuple[list[View], bool]:
     """The newest tasks and every one that runs, stands or waits for a yes; and whether some were left out."""
     if arguments.all or arguments.number:
-        return context.engine.list(_query(arguments, arguments.number)), False
-    views = context.engine.list(_query(arguments, USUAL + 1))
+        return _listed(context, arguments, arguments.number), False
+    views = _listed(context, arguments, USUAL + 1)
     if len(views) <= USUAL:
         return views, False
     shown = {view.id for view in views[:USUAL]}
@@ -88,16 +104,16 @@ def _selection(context: Context, arguments: Arguments) -> tuple[list[View], bool
 
 
 def _rows(context: Context, views: Sequence[View]) -> list[tuple[str | Cell, ...]]:
-    at, look = now(), context.look
+    at, look, cover = now(), context.look, Cover(context)
     return [
         (
             Cell(text=f"{view.id} {view.marks}" if view.marks else view.id, colour="bold"),
             state_cell(state_word(view), look),
             ago(view.created_at, at=at),
             took_text(view.latest, at=at),
-            outcome(view, look, at=at),
+            cover.text(view.id, outcome(view, look, at=at)),
             line(view.batch or ""),
-            line(purpose(view)),
+            line(cover.text(view.id, purpose(view))),
         )
         for view in views
     ]
@@ -142,7 +158,8 @@ VERBS = (
                 metavar="STATE",
                 choices=(*OPEN, *ENDED, *STANDING, "done", "rejected"),
                 repeat=True,
-                help="only tasks in this state",
+                help="only tasks in this state; proposed: all that wait for a yes, agents that hold a call "
+                "included",
             ),
             Option(flags=("--batch",), metavar="NAME", help="only tasks of this batch", completes="batches"),
             Option(flags=("-a", "--all"), help="every task, not only live ones and the newest 20"),

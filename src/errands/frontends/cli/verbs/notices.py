@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from errands.frontends.cli.covering import Cover
 from errands.frontends.cli.options import JSON, Operand, Option, Usage, Verb, whole
 from errands.frontends.cli.showing import ago, how_to_answer, now
+from errands.frontends.cli.targets import answerable
 from errands.model.duration import spoken
 from errands.model.errors import NotFound
 from errands.model.run import task_of
 from errands.model.sanitise import line
-from errands.ports.store import Query
 from errands.text import Cell, Column, plural, state_cell, table
 
 TYPE_CHECKING = False
@@ -31,7 +32,7 @@ COLUMNS = (*(Column(title="") for _ in range(4)), Column(title="", flex=1))
 def notices(context: Context, arguments: Arguments) -> int:
     if arguments.action == "retry" or arguments.all or arguments.ids:
         return _retry(context, arguments)
-    owner = arguments.owner or context.environ.get("ERRANDS_SESSION") or "user"
+    owner = arguments.owner or context.session
     engine = context.engine
     if arguments.undelivered or arguments.dead:
         found = engine.store.undelivered(given_up=arguments.dead)
@@ -47,17 +48,16 @@ def notices(context: Context, arguments: Arguments) -> int:
             context.tell_json(facts)
         return 0
     # Without titles: a notice is a sentence, only aligned with its neighbours.
-    _, *lines = table(COLUMNS, [_row(context, notice) for notice in found], context.look)
+    cover = Cover(context)
+    _, *lines = table(COLUMNS, [_row(context, cover, notice) for notice in found], context.look)
     for notice, text in zip(found, lines, strict=True):
         context.say(text)
         if arguments.undelivered or arguments.dead:
             tries = plural(notice.attempts, "attempt")
             where = f"{notice.id} to {line(str(notice.address))}"
             context.say(f"    {where}: {notice.state} after {tries}: {line(notice.error or '')}")
-    proposed = {view.id for view in engine.list(Query(states=("proposed",)))} if found else set()
-    waiting = [
-        each for each in dict.fromkeys(task_of(notice.run_id)[0] for notice in found) if each in proposed
-    ]
+    told = {task_of(notice.run_id)[0] for notice in found}
+    waiting = [view.id for view in answerable(engine) if view.id in told] if found else []
     if waiting:
         context.say(context.look.paint(how_to_answer(waiting), "magenta"))
     if not found:
@@ -120,7 +120,7 @@ def _body(notice: Notice) -> Any:
         return notice.body
 
 
-def _row(context: Context, notice: Notice) -> tuple[str | Cell, ...]:
+def _row(context: Context, cover: Cover, notice: Notice) -> tuple[str | Cell, ...]:
     body, told = _body(notice), ago(notice.created_at, at=now())
     if not isinstance(body, dict) or "task" not in body:
         return Cell(text=notice.run_id, colour="bold"), line(notice.event), "", told, line(str(body))
@@ -131,7 +131,7 @@ def _row(context: Context, notice: Notice) -> tuple[str | Cell, ...]:
         state_cell(str(body.get("state", notice.event)), context.look),
         "" if length is None else f"in {spoken(timedelta(seconds=length))}",
         told,
-        line(str(more)),
+        line(cover.text(str(body["task"]), str(more))),
     )
 
 

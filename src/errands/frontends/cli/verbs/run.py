@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def run(context: Context, arguments: Arguments) -> int:
     check_reply(arguments)
     command = command_of(arguments, arguments.command)
-    draft = evolve(draft_of(arguments, command), **start_of(arguments), **consent_of(arguments))
+    draft = evolve(draft_of(arguments, command), **start_of(context, arguments), **consent_of(arguments))
     if arguments.preview:
         return show_preview(context, arguments, draft)
     context.ensure_daemon()

@@ -60,7 +60,8 @@ def show(context: Context, arguments: Arguments) -> int:
     pairs = _facts(context, view, at)
     if view.question is not None or view.state == "proposed":
         pairs = _answerable(context, view, pairs, at)
-    context.say(*facts(pairs, look))
+    mask = context.engine.mask(view.id)
+    context.say(*facts(((name, mask.text(value)) for name, value in pairs), look))
     if len(view.history) > 1:
         context.say("", *_runs(context, view, at))
     if output or (arguments.lines != 0 and view.state != "proposed"):
@@ -170,7 +171,7 @@ def _agent_facts(view: View, details: Mapping[str, Any], at: datetime) -> Iterat
     if view.is_live and agent.activity_at is not None:
         yield "last activity", ago(agent.activity_at, at=at)
     budget = details.get("budget") or {}
-    yield "budget", ", ".join(f"{amount:,} {name}" for name, amount in budget.items())
+    yield "budget", ", ".join(plural(amount, name.removesuffix("s")) for name, amount in budget.items())
 
 
 def _proposals(context: Context, view: View) -> Iterator[str]:

@@ -43,7 +43,7 @@ def save(context: Context, arguments: Arguments) -> int:
 
 def run(context: Context, arguments: Arguments) -> int:
     check_reply(arguments)
-    changes: dict[str, Any] = {key: value for key, value in start_of(arguments).items() if value}
+    changes: dict[str, Any] = {key: value for key, value in start_of(context, arguments).items() if value}
     if arguments.name is not None:
         changes["name"] = arguments.name
     context.ensure_daemon()

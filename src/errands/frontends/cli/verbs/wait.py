@@ -57,7 +57,10 @@ def report(context: Context, views: list[View], *, as_objects: bool, quiet: bool
             context.say(ending_line(view, context.look, at=now()))
             if view.is_live:
                 _partial_output(context, view)
-        context.engine.mark_retrieved(view)
+        if quiet:
+            context.engine.mark_retrieved(view)  # nobody was shown anything
+        else:
+            context.told(view)
     codes = [exit_code(view) for view in views]
     # One that is still live means that the waiting ended first, whatever became of the others.
     return 124 if 124 in codes else next((code for code in codes if code), 0)
