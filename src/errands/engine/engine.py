@@ -6,8 +6,7 @@ is true and on disk. Whatever waits stands elsewhere; nothing here does.
 
 from __future__ import annotations
 
-from errands.engine.home import files_in, last_activity, reported
-from errands.model import progress
+from errands.engine.home import files_in, last_activity, recognised, remove_tree, reported
 from errands.model.errors import BadValue, ErrandsError, IllegalMove, NotFound, StillLive
 from errands.model.naming import is_id
 from errands.model.record import evolve
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from errands.model.event import Event
     from errands.model.mask import Mask
     from errands.model.notice import Notice
-    from errands.model.progress import Progress
     from errands.model.risk.verdict import Judgement
     from errands.model.view import View
     from errands.ports.clock import Clock
@@ -266,6 +264,7 @@ class Engine:
 
     @property
     def tracing(self) -> Tracing:
+        """Where the time of a task went."""
         from errands.engine.tracing import Tracing
 
         return Tracing(self)
@@ -371,7 +370,7 @@ class Engine:
             for start in range(0, len(ids), MANY)
             for view in self.list(Query(ids=ids[start : start + MANY]))
         }
-        # One that is missing is damaged, or was cleared just now: the store says which.
+        # One that is missing is damaged or was cleared: the store says which.
         return [views.get(each) or self._shown(self.store.view(each)) for each in ids]
 
     def _shown(self, view: View) -> View:
@@ -385,24 +384,9 @@ class Engine:
             question = self.store.question(view.id) if agent.waiting == "approval" else None
             seen = reported(directory)
             return evolve(view, progress=seen, activity_at=agent.activity_at, question=question)
-        seen = reported(directory) or self._recognised(directory)
+        seen = reported(directory) or recognised(self._output(), directory)
         return evolve(view, progress=seen, activity_at=last_activity(directory))
-
-    def _recognised(self, directory: str) -> Progress | None:
-        """Find progress in the last line of output, for tasks that do not report it on purpose."""
-        try:
-            piece = self._output().tail(directory, 1)
-        except OSError:
-            return None  # the task took its log away
-        return progress.latest(piece.content.decode("utf-8", "replace"))
 
     def list(self, query: Query) -> list[View]:
         """List tasks, newest first."""
         return [self._shown(each) for each in self.store.views(query)]
-
-
-def remove_tree(directory: str) -> None:
-    """Remove a run's directory; what cannot be removed now is swept by the janitor later."""
-    import shutil
-
-    shutil.rmtree(directory, ignore_errors=True)

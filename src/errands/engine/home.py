@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from errands.model.progress import Progress
+    from errands.ports.output import OutputPort
 
 _OWN = ("output.log", "output.tail", "progress", "control", "held", "held.new", "speech", "event.json")
 
@@ -86,6 +87,15 @@ def reported(directory: str) -> Progress | None:
         return None
 
 
+def recognised(output: OutputPort, directory: str) -> Progress | None:
+    """Find progress in the last line of output, for tasks that do not report it on purpose."""
+    try:
+        piece = output.tail(directory, 1)
+    except OSError:
+        return None  # the task took its log away
+    return progress.latest(piece.content.decode("utf-8", "replace"))
+
+
 def files_in(directory: str) -> list[str]:
     """Name the files that a run left in its directory, but for our own."""
     try:
@@ -93,3 +103,10 @@ def files_in(directory: str) -> list[str]:
     except OSError:
         return []
     return [name for name in names if name not in _OWN and not name.startswith("record.")]
+
+
+def remove_tree(directory: str) -> None:
+    """Remove a run's directory; what cannot be removed now is swept by the janitor later."""
+    import shutil
+
+    shutil.rmtree(directory, ignore_errors=True)

@@ -12,8 +12,7 @@ import os
 from datetime import timedelta
 
 from errands.config import Config
-from errands.engine.engine import remove_tree
-from errands.engine.home import Home
+from errands.engine.home import Home, remove_tree
 from errands.model.errors import NotFound
 
 TYPE_CHECKING = False

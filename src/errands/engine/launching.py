@@ -7,12 +7,11 @@ import os
 from errands.engine.asking import ask
 from errands.engine.environments import Environments
 from errands.engine.launcher import launcher
+from errands.engine.limiting import Limiting
 from errands.engine.settle import settle
 from errands.model.action import Prompt, Shell
 from errands.model.approval import way_in
-from errands.model.draft import UNLIMITED
 from errands.model.errors import BadValue, ErrandsError, NotFound, StoreError
-from errands.model.limits import Limits
 from errands.model.naming import command_slug, is_id, new_id, slug
 from errands.model.order import ordered
 from errands.model.record import evolve
@@ -25,7 +24,7 @@ from errands.text import did_you_mean
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from datetime import datetime, timedelta
+    from datetime import datetime
 
     from errands.config import Config
     from errands.engine.judging import Ruling
@@ -52,9 +51,7 @@ class Launching:
         self._runs_dir = runs_dir
         self._consent = consent
         self._environments = Environments()
-        # The limits that were asked for last, and what they are.
-        self._asked: tuple[object, ...] = ()
-        self._usual = Limits()
+        self._limits = Limiting(config)
 
     def launch_all(self, judged: Sequence[tuple[Draft, Ruling]], *, now: datetime) -> list[View]:
         """Create the tasks of several drafts, those first that others wait for."""
@@ -290,7 +287,7 @@ class Launching:
             description=draft.description or draft.name or action.line,
             action=action,
             trigger=trigger,
-            limits=self._limits(draft, timeout),
+            limits=self._limits.of(draft, timeout),
             lane=lane,
             priority=draft.priority,
             notify=draft.notify or self._policy(trigger),
@@ -324,27 +321,6 @@ class Launching:
         """What is told of a task that says nothing about it: of a standing one, what is new."""
         policy = self._config.notices.policy
         return "on_change" if policy == "always" and standing(trigger) is not None else policy
-
-    def _limits(self, draft: Draft, timeout: timedelta | None) -> Limits:
-        """Give the limits a draft asks for; most ask for none, and the usual ones can be shared."""
-        asked = (
-            draft.timeout, draft.idle, draft.on_idle, draft.memory, draft.cpu, draft.processes,
-            draft.output, draft.grace, timeout,
-        )  # fmt: skip
-        if asked != self._asked:
-            runs = self._config.runs
-            self._usual = Limits(
-                timeout=_span(draft.timeout, timeout),
-                idle=_span(draft.idle, runs.idle),
-                on_idle=draft.on_idle or runs.on_idle,
-                memory=_amount(draft.memory, runs.memory),
-                cpu=_span(draft.cpu, runs.cpu),
-                processes=_amount(draft.processes, runs.processes),
-                output=draft.output or runs.output_cap,
-                grace=runs.grace if draft.grace is None else draft.grace,
-            )
-            self._asked = asked
-        return self._usual
 
     def _resolved(self, task_id: str) -> str:
         # The empty text, which a script's unset variable gives, begins every id.
@@ -392,11 +368,3 @@ def _watched(draft: Draft) -> str:
 
 def _due(task: Task, now: datetime) -> datetime | None:
     return task.due_at if task.due_at is not None and task.due_at > now else None
-
-
-def _span(asked: timedelta | None, default: timedelta | None) -> timedelta | None:
-    return default if asked is None else None if asked == UNLIMITED else asked
-
-
-def _amount(asked: int | None, default: int | None) -> int | None:
-    return default if asked is None else asked or None

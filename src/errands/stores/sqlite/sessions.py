@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from errands.model.action import Prompt
+from errands.model.record import evolve
 from errands.model.session import USAGE, Exchange, Remnant, Session
-from errands.stores.sqlite.rows import maybe_moment, micros, moment
+from errands.model.view import AgentView
+from errands.stores.sqlite.rows import action_from, maybe_moment, micros, moment
 from errands.stores.sqlite.table import Table
 
 TYPE_CHECKING = False
@@ -258,4 +261,25 @@ def _session(row: tuple[Any, ...]) -> Session:
         forked_from=forked_from,
         created_at=moment(created_at),
         gone_at=maybe_moment(gone_at),
+    )
+
+
+def agent_view(action: str, resumed: int, *exchange: Any) -> AgentView:
+    """Show what only agents have, from the columns of their exchange."""
+    prompt = action_from(action, "")
+    assert isinstance(prompt, Prompt)
+    view = AgentView(
+        name=prompt.agent, model=prompt.model, resume_count=resumed, forked=prompt.fork is not None
+    )
+    if exchange[0] is None:
+        return view
+    said = exchange_from(exchange)
+    return evolve(
+        view,
+        tool_calls=said.usage.get("tool_calls", 0),
+        tools=said.tools,
+        usage=said.usage,
+        activity_at=said.activity_at,
+        waiting=said.waiting,
+        answer=said.answer,
     )

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from errands.model.action import Prompt
 from errands.model.errors import Ambiguous, BadValue, NotFound, StoreUnreadable
 from errands.model.event import Event
-from errands.model.record import evolve
 from errands.model.states import OPEN
 from errands.model.task import PRIORITIES
-from errands.model.view import AgentView, RunView, StandingView, View, shown_state, unrun
+from errands.model.view import RunView, StandingView, View, shown_state, unrun
 from errands.stores.sqlite.rows import (
     TASK_COLUMNS,
-    action_from,
     channels_from,
     maybe_moment,
     moment,
     task_from,
 )
-from errands.stores.sqlite.sessions import EXCHANGE, exchange_from
+from errands.stores.sqlite.sessions import EXCHANGE, agent_view
 from errands.stores.sqlite.table import Table, marks
 
 TYPE_CHECKING = False
@@ -322,7 +319,7 @@ class ViewRows(Table):
             door=door,
             verdict=verdict,
             channels=channels_from(channels),
-            agent=None if row[_WHOLE] is None else _agent_view(*row[_WHOLE:]),
+            agent=None if row[_WHOLE] is None else agent_view(*row[_WHOLE:]),
             standing=None if standing is None else _standing_view(state, *row[_RUN_END:_WHOLE]),
         )
 
@@ -378,24 +375,4 @@ def _standing_view(state: str, *columns: Any) -> StandingView:
         health=health or None,
         checked_at=moment(int(checked_at)) if checked_at else None,
         signal_at=maybe_moment(signal_at),
-    )
-
-
-def _agent_view(action: str, resumed: int, *exchange: Any) -> AgentView:
-    prompt = action_from(action, "")
-    assert isinstance(prompt, Prompt)
-    view = AgentView(
-        name=prompt.agent, model=prompt.model, resume_count=resumed, forked=prompt.fork is not None
-    )
-    if exchange[0] is None:
-        return view
-    said = exchange_from(exchange)
-    return evolve(
-        view,
-        tool_calls=said.usage.get("tool_calls", 0),
-        tools=said.tools,
-        usage=said.usage,
-        activity_at=said.activity_at,
-        waiting=said.waiting,
-        answer=said.answer,
     )
