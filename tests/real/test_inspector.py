@@ -79,7 +79,7 @@ STEPS = {
         Step(
             "start_background_task", {"command": "sleep 60", "description": "sleep"}, "Started", keep="{it}"
         ),
-        Step("check_task_status", {"task_id": "{it}"}, '"status": "running"'),
+        Step("check_task_status", {"task_id": "{it}"}, '"status": "running"', is_repeated=True),
         Step("list_background_tasks", {}, "{it}"),
         Step("cancel_background_task", {"task_id": "{it}"}, '"status": "cancelled"'),
     ),
