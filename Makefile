@@ -43,7 +43,7 @@ fuzz: $(VENV) ## Disguise harmful commands in 100,000 ways, and count which the 
 	@$(BIN)/python -m tests.risk.fuzz
 
 conformance: $(VENV) $(PROGRAMS) ## Run the official conformance suite of MCP against our server
-	@$(BIN)/python -m pytest -v tests/real/test_conformance.py
+	@$(BIN)/python -m pytest -q tests/real/test_conformance.py
 
 spec: $(VENV) ## Tell which requirements have no test
 	@$(SAME_REQUIREMENTS)

@@ -35,10 +35,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    scenarios = _scenarios([*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")])
+    if scenarios:
+        terminalreporter.section("scenarios of the conformance suite")
+        terminalreporter.write_line("\n".join(scenarios))
     skipped = len(terminalreporter.stats.get("skipped", []))
     if skipped:
         verdict = "this fails the run" if config.getoption("no_skips") else "in CI this fails the run"
         terminalreporter.section(f"{skipped} SKIPPED: {verdict}", sep="!", red=True, bold=True)
+
+
+def _scenarios(reports: list[pytest.TestReport]) -> list[str]:
+    """Tell the scenarios that tests were about, whichever process ran them."""
+    told = []
+    for report in reports:
+        noted = dict(report.user_properties)
+        if "scenario" in noted:
+            verdict = noted.get("verdict", "passed") if report.passed else "FAILED"
+            told.append(f"{noted['scenario']}: {verdict}")
+    return told
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,7 +1,8 @@
 """The server that the official conformance suite talks to: our own, with a dialect made for the suite.
 
 The suite wants tools of certain names. They launch real tasks of a real engine, so that what is tested is how
-our server carries them. `python -m tests.real.conformance` serves it in a home of its own.
+our server carries them; what it reads and fills in besides is in the files next to this one.
+`python -m tests.real.conformance` serves it in a home of its own.
 """
 
 from __future__ import annotations
@@ -9,18 +10,12 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
 from mcp.server.context import CallNext, HandlerResult
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    MISSING_REQUIRED_CLIENT_CAPABILITY,
-    ElicitRequest,
-    ElicitRequestFormParams,
-    InputRequiredResult,
-)
+from mcp_types import MISSING_REQUIRED_CLIENT_CAPABILITY
 
 from errands import bootstrap
 from errands.frontends.mcp.client import Context, require_tasks
@@ -29,6 +24,8 @@ from errands.frontends.mcp.http import listening, make_app
 from errands.frontends.mcp.server import LARGEST, make_server
 from errands.frontends.mcp.tools import PROMPT
 from errands.ports.dialect import Caller, Reply, Tool
+from tests.real.conformance_content import BESIDE, add_content
+from tests.real.conformance_forms import add_forms
 
 if TYPE_CHECKING:
     from errands.model.view import View
@@ -71,10 +68,10 @@ _PARAMETERS: Mapping[str, Mapping[str, Any]] = {
     "test_header": {"type": "object", "properties": {"region": {**_TEXT, "x-mcp-header": "Region"}}},
 }
 _ASKING = (
+    "test_input_required_result_elicitation",
     "confirm_delete",
     "multi_input",
     "test_elicitation",
-    "test_input_required_result_elicitation",
     "test_input_required_result_request_state",
     "test_input_required_result_tampered_state",
     "test_input_required_result_multi_round",
@@ -91,6 +88,8 @@ _OTHERS = (
     "json_schema_2020_12_tool",
     "test_header",
     "test_missing_capability",
+    "test_elicitation_sep1034_defaults",
+    "test_elicitation_sep1330_enums",
 )
 
 
@@ -110,19 +109,22 @@ class Suite:
                 parameters=_PARAMETERS.get(name, _ANY),
                 asks=name in _ASKING,
             )
-            for name in (*_OTHERS, *_ASKING)
+            for name in (*_OTHERS, *_ASKING, *BESIDE)
         )
 
     async def call(self, engine: Verbs, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Reply:
         if name in _OTHERS or name in (
             "confirm_delete",
             "multi_input",
+            "test_input_required_result_elicitation",
             "test_input_required_result_multi_round",
         ):
             reply: Reply = await getattr(self, name)(engine, caller, **arguments)
             return reply
         if name in _ASKING:
             return _told(await _delete(engine, caller, name))
+        if name in BESIDE:
+            return Reply(text=f"See what stands beside the reply of {name}.")
         return Reply(text=f"Unknown tool: {name}", failed=True)
 
     async def greet(self, engine: Verbs, caller: Caller, name: str = "") -> Reply:
@@ -181,6 +183,19 @@ class Suite:
     async def test_missing_capability(self, engine: Verbs, caller: Caller) -> Reply:
         return Reply(text="the client can sample")
 
+    async def test_input_required_result_elicitation(
+        self, engine: Verbs, caller: Caller, name: str = ""
+    ) -> Reply:
+        if not name:
+            return _told(await _delete(engine, caller, "unnamed"))
+        return await self.greet(engine, caller, name)
+
+    async def test_elicitation_sep1034_defaults(self, engine: Verbs, caller: Caller, **given: Any) -> Reply:
+        return Reply(text=f"filled in: {given}")
+
+    async def test_elicitation_sep1330_enums(self, engine: Verbs, caller: Caller, **given: Any) -> Reply:
+        return Reply(text=f"chosen: {given}")
+
 
 async def _delete(engine: Verbs, caller: Caller, name: str) -> View:
     return await engine.submit(f"rm -rf suite/{name}", parent=caller.session, door=caller.door)
@@ -196,32 +211,21 @@ def _told(*views: View) -> Reply:
 
 
 async def demanding(ctx: Context, call_next: CallNext) -> HandlerResult:
-    """Have some tools refuse clients without tasks, and one ask for a name before it begins."""
-    params = ctx.params or {}
-    name, said = params.get("name"), ctx.session.client_capabilities
+    """Have some tools refuse clients without tasks, and one those that do not sample."""
+    name, said = (ctx.params or {}).get("name"), ctx.session.client_capabilities
     if name == "test_missing_capability" and (said is None or said.sampling is None):
         needed: dict[str, Any] = {"requiredCapabilities": {"sampling": {}}}
         raise MCPError(MISSING_REQUIRED_CLIENT_CAPABILITY, "this needs a client that samples", needed)
-    if ctx.method != "tools/call" or name not in _REQUIRED:
-        return await call_next(ctx)
-    require_tasks(ctx)
-    if name == "test_tool_with_task":
-        answers = params.get("inputResponses")
-        if not answers:
-            form = ElicitRequestFormParams(
-                message="What is your name?",
-                requested_schema={"type": "object", "properties": {"name": _TEXT}, "required": ["name"]},
-            )
-            return InputRequiredResult(input_requests={"user_name": ElicitRequest(params=form)})
-        given = {"name": answers["user_name"]["content"]["name"]}
-        rest = {key: value for key, value in params.items() if key != "inputResponses"}
-        return await call_next(replace(ctx, params={**rest, "arguments": given}))
+    if ctx.method == "tools/call" and name in _REQUIRED:
+        require_tasks(ctx)
     return await call_next(ctx)
 
 
 def main() -> None:
     door = Door(Suite(), open_engine=bootstrap.open_engine, ensure_held=bootstrap.ensure_held)
     server = make_server(door)
+    add_content(server)
+    add_forms(server)
     server.middleware.append(demanding)
     place = listening("127.0.0.1", 0)
     port = place.getsockname()[1]
