@@ -11,6 +11,7 @@ from errands.agents.offline import Offline
 from errands.engine.announcing import announce
 from errands.engine.desk import RunDesk
 from errands.model.draft import Draft
+from errands.model.letter import FEW
 from errands.model.notice import Address
 from errands.model.session import session_name
 from errands.testing.engines import TestEngine, embedded
@@ -49,6 +50,25 @@ async def test_what_was_posted_is_not_posted_again_after_a_crash(own_home: Path)
         assert await said(engine, desk) == [told]
         assert engine.engine.store.unread(CHAT) == []
         assert "[notice " in told
+
+
+@pytest.mark.spec("N6")
+@pytest.mark.trap(1, 3)
+async def test_what_comes_after_a_crash_is_told_although_the_letter_before_it_arrived(own_home: Path) -> None:
+    async with embedded(str(own_home), **{"lanes.held": "0"}) as engine:
+        desk = talk(engine, key=CHAT)
+        first = await engine.finished("true", owner=CHAT)
+        [told] = await said(engine, desk)
+        with sqlite3.connect(engine.engine.home.store) as db:
+            db.execute("UPDATE outbox SET state = 'waiting' WHERE target = ?", (CHAT,))
+        db.close()
+        later = [await engine.finished("true", owner=CHAT) for _ in range(FEW + 1)]
+
+        before, digest = await said(engine, desk)
+        assert before == told
+        assert first.id not in digest
+        assert all(each.id in digest for each in later)
+        assert engine.engine.store.unread(CHAT) == []
 
 
 @pytest.mark.spec("N6")

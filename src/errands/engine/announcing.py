@@ -7,7 +7,7 @@ Until it is there it waits in the inbox, and what is there already is known by i
 from __future__ import annotations
 
 from errands.model.errors import NotFound
-from errands.model.letter import letter_of, message, question_of, share
+from errands.model.letter import letter_of, message, question_of, sealed, share
 from errands.model.run import task_of
 from errands.model.session import is_conversation, session_name
 
@@ -34,6 +34,9 @@ async def announce(engine: Engine, agent: Agent, session: str, desk: RunDesk) ->
         return
     for letter in news(store, task, now=engine.clock.now()):
         mark = f"[notice {letter.key}]"
+        with store:
+            # What comes after a crash is another letter: under the mark of this one nobody would see it.
+            store.seal([each.id for each in letter.notices])
         if not any(mark in each for each in desk.messages(session) or ()):
             await agent.post(session, message(letter, mark, BUDGET), desk)
         with store:
@@ -55,9 +58,9 @@ def news(store: Store, task: Task, *, now: datetime) -> list[Letter]:
             store.delivered([each.id for each in past], now=now)
     letters = []
     while waiting:
-        count = share(waiting, BUDGET)
-        letters.append(letter_of(waiting[:count]))
-        waiting = waiting[count:]
+        taken = sealed(waiting) or waiting[: share(waiting, BUDGET)]
+        letters.append(letter_of(taken))
+        waiting = [each for each in waiting if each not in taken]
     return letters
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from errands.model.channel_errors import NotNow, Refused, Unacknowledged
-from errands.model.letter import facts_of, letter_of, question_of, share
+from errands.model.letter import facts_of, letter_of, question_of, sealed, share
 from errands.model.notice import LONGEST_BACKOFF, due_in
 from errands.model.plain import plain_text
 from errands.model.record import evolve
@@ -138,10 +138,10 @@ class Notifier:
                 self._store.delivered([waiting[0].id], now=self._clock.now())
             return True
         channel: Channel | None = None
-        notices = _sealed(waiting) or waiting[:1]
+        notices = sealed(waiting) or waiting[:1]
         try:
             channel = self._channel(address.channel)
-            notices = _sealed(waiting) or self._seal(waiting[: share(waiting, channel.budget)])
+            notices = sealed(waiting) or self._seal(waiting[: share(waiting, channel.budget)])
             async with asyncio.timeout(self._timeout):
                 await channel.deliver(self._letter(notices))
         except NotNow as error:
@@ -221,12 +221,6 @@ class Notifier:
         with self._store:
             self._store.give_up([each.id for each in notices], state, error=_bounded(error))
         return True
-
-
-def _sealed(waiting: list[Notice]) -> list[Notice]:
-    """Give the letter at the head of a queue, if it was sealed before."""
-    letter = waiting[0].letter
-    return [] if letter is None else [each for each in waiting if each.letter == letter]
 
 
 def _bounded(error: str) -> str:

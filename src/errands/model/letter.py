@@ -75,6 +75,12 @@ def share(notices: Sequence[Notice], budget: int) -> int:
     return taken if taken > FEW else 1
 
 
+def sealed(waiting: Sequence[Notice]) -> list[Notice]:
+    """Give the letter at the head of a queue, if it was sealed before."""
+    letter = waiting[0].letter
+    return [] if letter is None else [each for each in waiting if each.letter == letter]
+
+
 def facts_of(notice: Notice) -> dict[str, Any]:
     """Read what a notice says; one that is no object is taken for words."""
     try:
