@@ -190,6 +190,17 @@ async def test_a_place_that_is_taken_is_named(tmp_path: Path) -> None:
             await inlet.open()
 
 
+async def test_several_webhooks_open_one_place_at_once(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text(SECRET)
+    settings = {"secret": f"file:{tmp_path}/secret", "listen": f"127.0.0.1:{free_port()}"}
+    inlets = [Inlet(name, settings) for name in ("deploy", "deploy", "build")]
+    try:
+        await asyncio.gather(*(each.open() for each in inlets))
+    finally:
+        for each in inlets:
+            await each.close()
+
+
 @pytest.mark.spec("T6", "T10")
 @pytest.mark.fault("F49")
 def test_a_delivery_runs_a_task_once_however_often_it_is_sent(

@@ -110,6 +110,7 @@ class Receiver:
     def __init__(self, place: str) -> None:
         self._place = place
         self._server: asyncio.Server | None = None
+        self._opening = asyncio.Lock()
         self._connections = 0
         self._allowance: dict[str, tuple[float, float]] = {}
         self.inlets: list[Inlet] = []
@@ -117,22 +118,24 @@ class Receiver:
     @classmethod
     async def at(cls, place: str) -> Receiver:
         """Give the receiver at a place, `HOST:PORT`."""
-        found = cls._all.get(place)
-        if found is None:
-            host, _, port = place.rpartition(":")
-            if not host or not port.isdecimal():
-                raise SourceError(f"events.listen cannot be {place!r}; write HOST:PORT")
-            found = cls(place)
-            try:
-                found._server = await asyncio.start_server(
-                    found._serve, host.strip("[]"), int(port), limit=HEAD
-                )
-            except OSError as error:
-                raise SourceError(
-                    f"nobody can listen at {place}: {error.strerror}; see events.listen"
-                ) from error
-            cls._all[place] = found
+        found = cls._all.setdefault(place, cls(place))
+        # Several may come at once, and a place is taken only once.
+        async with found._opening:
+            if found._server is None:
+                await found._open()
         return found
+
+    async def _open(self) -> None:
+        host, _, port = self._place.rpartition(":")
+        if not host or not port.isdecimal():
+            raise SourceError(f"events.listen cannot be {self._place!r}; write HOST:PORT")
+        try:
+            self._server = await asyncio.start_server(self._serve, host.strip("[]"), int(port), limit=HEAD)
+        except OSError as error:
+            raise SourceError(
+                f"nobody can listen at {self._place}: {error.strerror}; see events.listen"
+            ) from error
+        self._all[self._place] = self
 
     async def leave(self) -> None:
         """Close the place when nobody waits for deliveries any more."""
