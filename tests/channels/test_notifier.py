@@ -248,7 +248,7 @@ async def test_a_question_is_never_part_of_a_digest(outbox: Outbox, monkeypatch:
     outbox.add("mail", 6, state="proposed", approval=7)
     for number in range(7, 13):
         outbox.add("mail", number)
-    monkeypatch.setattr(Notifier, "_is_answered", lambda *_: False)
+    monkeypatch.setattr("errands.engine.notifier.is_answered", lambda *_: False)
     await outbox.drain({"mail": channel})
     assert [(len(letter.notices), letter.question) for letter in channel.taken] == [
         (6, None),

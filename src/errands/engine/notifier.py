@@ -13,8 +13,9 @@ import random
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
+from errands.engine.announcing import is_answered
 from errands.model.channel_errors import NotNow, Refused, Unacknowledged
-from errands.model.letter import facts_of, letter_of, question_of, sealed, share
+from errands.model.letter import facts_of, letter_of, sealed, share
 from errands.model.notice import LONGEST_BACKOFF, due_in
 from errands.model.plain import plain_text
 from errands.model.record import evolve
@@ -133,7 +134,7 @@ class Notifier:
 
     async def _send(self, address: Address, waiting: list[Notice]) -> bool:
         """Send the next letter of an address; tell whether there may be another one at once."""
-        if self._is_answered(waiting[0]):
+        if is_answered(self._store, waiting[0]):  # it would only confuse
             with self._store:
                 self._store.delivered([waiting[0].id], now=self._clock.now())
             return True
@@ -158,14 +159,6 @@ class Notifier:
         with self._store:
             self._store.delivered([each.id for each in notices], now=self._clock.now())
         return True
-
-    def _is_answered(self, notice: Notice) -> bool:
-        """Tell whether a notice asks what somebody has answered meanwhile: it would only confuse."""
-        asked = question_of(notice)
-        if asked is None:
-            return False
-        task_id, number = asked
-        return all(each.id != number or each.state != "waiting" for each in self._store.approvals(task_id))
 
     def _channel(self, name: str) -> Channel:
         if name not in self._channels:
