@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -137,6 +139,25 @@ async def test_the_token_of_gh_is_used(
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     async with asked(home, github) as source:
         assert (await anext(source.looks())).happenings == ()
+
+
+async def test_whoever_waits_for_gh_holds_up_nobody(
+    home: Home, github: FakeGitHub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("GITHUB_TOKEN")
+    program = tmp_path / "gh"
+    os.mkfifo(tmp_path / "go")
+    program.write_text(f"#!/bin/sh\nread go < {tmp_path}/go\necho {github.token}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+
+    async def say_go() -> None:
+        await asyncio.to_thread((tmp_path / "go").write_text, "go\n")
+
+    saying = asyncio.ensure_future(say_go())
+    async with asked(home, github) as source:
+        assert (await anext(source.looks())).happenings == ()
+    await saying
 
 
 async def test_what_was_told_is_remembered_although_github_forgets(home: Home, github: FakeGitHub) -> None:

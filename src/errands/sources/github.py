@@ -47,7 +47,8 @@ class GitHub:
     async def open(self, baseline: str | None) -> None:
         self._seen = json.loads(baseline) if baseline else {}
         if self._inlet is None:
-            self._api = Api(self._ground.setting("github"))
+            # It may ask gh for the token, which takes its time.
+            self._api = await asyncio.to_thread(Api, self._ground.setting("github"))
         elif self._inlet.kind != "github":
             raise SourceError(
                 f"the webhook {self._inlet.name} is not of GitHub; "
