@@ -222,6 +222,8 @@ def test_a_delivery_runs_a_task_once_however_often_it_is_sent(
     assert [each["payload"]["version"] for each in event["signals"]] == [7]
     assert SECRET.encode() not in Path(client.home.store).read_bytes()
     check_books(client, task.id)
+    huge = b'{"version": 1e999}'  # is JSON, and a number that cannot be written again
+    assert post(url, huge, signed(SECRET, "huge", huge)) == (202, "taken")
     client.close()
 
 

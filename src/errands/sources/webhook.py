@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any
 
+from errands.model.plain import plain_text
 from errands.model.trigger import On
 from errands.ports.source import Happening, Look
 from errands.sources.receiver import Delivery, Inlet
@@ -44,7 +45,9 @@ def _happening(name: str, delivery: Delivery) -> Happening:
     if delivery.event:
         facts["event"] = delivery.event
     try:
-        facts["payload"] = json.loads(delivery.content)
+        payload = json.loads(delivery.content)
+        plain_text(payload)  # a number may be too large to be written down again
+        facts["payload"] = payload
     except (ValueError, RecursionError):
         facts["payload"] = delivery.content.decode("utf-8", "replace")[:LONGEST_TEXT]
     what = delivery.event or _type(facts["payload"]) or "something"
