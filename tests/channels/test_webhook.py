@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from errands.channels import post
-from errands.channels.webhook import Webhook, signing_key
+from errands.channels.webhook import Webhook
+from errands.config.secret import signing_key
 from errands.model.channel_errors import ChannelError, NotNow, Refused, Unacknowledged
 
 from .letters import digest, letter
@@ -56,6 +57,7 @@ async def test_a_digest_has_the_facts_of_each(webhook: Webhook, receiver: Receiv
 def test_a_secret_can_be_written_as_the_standard_has_it() -> None:
     assert signing_key("whsec_" + base64.b64encode(b"\0\1\2").decode()) == b"\0\1\2"
     assert signing_key("whsec_no base64!") == b"whsec_no base64!"
+    assert signing_key("whsec_") == b"whsec_"
 
 
 @pytest.mark.trap(12)

@@ -7,7 +7,6 @@ the signature is an HMAC-SHA256 over id, time and body, and the time lets old co
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import hmac
 import json
@@ -17,9 +16,8 @@ from typing import Any
 
 from errands.channels.post import Threads, request
 from errands.channels.secret import read_secret
+from errands.config.secret import signing_key
 from errands.model.letter import Letter, facts_of, text, title
-
-PREFIX = "whsec_"
 
 
 class Webhook:
@@ -64,16 +62,6 @@ def body_of(letter: Letter, budget: int) -> bytes:
         "notices": notices,
     }
     return json.dumps(message).encode()
-
-
-def signing_key(secret: str) -> bytes:
-    """Read a secret: `whsec_` and base64, as the standard has it, or any other words as they are."""
-    if secret.startswith(PREFIX):
-        try:
-            return base64.b64decode(secret[len(PREFIX) :], validate=True)
-        except binascii.Error:
-            pass
-    return secret.encode()
 
 
 def signed(key: bytes, letter_key: str, content: bytes, *, at: int) -> dict[str, str]:

@@ -6,6 +6,8 @@ import os
 
 from errands.model.errors import BadValue
 
+_STANDARD = "whsec_"
+
 
 def read_secret(place: str) -> str:
     """Read `file:PATH` or `env:NAME`."""
@@ -24,3 +26,18 @@ def read_secret(place: str) -> str:
     if not found:
         raise BadValue(f"the secret {path} is empty")
     return found
+
+
+def signing_key(secret: str) -> bytes:
+    """Read what signs: `whsec_` and base64, as Standard Webhooks has it, or any other words as they are."""
+    import base64
+    import binascii
+
+    if secret.startswith(_STANDARD):
+        try:
+            key = base64.b64decode(secret[len(_STANDARD) :], validate=True)
+        except binascii.Error:
+            key = b""
+        if key:  # an empty one would be everybody's
+            return key
+    return secret.encode()

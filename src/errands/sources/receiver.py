@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
 import hashlib
 import hmac
 import logging
@@ -17,7 +16,7 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-from errands.config.secret import read_secret
+from errands.config.secret import read_secret, signing_key
 from errands.model.errors import BadValue
 from errands.model.record import record
 from errands.model.source_errors import SourceError
@@ -247,16 +246,6 @@ def proved(kind: str, secret: str, headers: Mapping[str, str], content: bytes, *
     if abs(now - int(at)) > WINDOW:
         raise Answer(401, "it is too old, or from the future")
     return Delivery(key=name, event=headers.get("webhook-event", ""), content=content)
-
-
-def signing_key(secret: str) -> bytes:
-    """Read a secret: `whsec_` and base64, as the standard has it, or any other words as they are."""
-    if secret.startswith("whsec_"):
-        try:
-            return base64.b64decode(secret[len("whsec_") :], validate=True)
-        except binascii.Error:
-            pass
-    return secret.encode()
 
 
 def _settle(taken: asyncio.Future[bool], is_taken: bool) -> None:
