@@ -72,10 +72,10 @@ def run_sender() -> int:
     import logging
 
     from errands.channels import make
+    from errands.engine.announcing import mask_of
     from errands.engine.notifier import Notifier
     from errands.engine.sender import serve
     from errands.model.errors import ErrandsError
-    from errands.model.mask import Mask
 
     logging.basicConfig(level=logging.WARNING, format=_LOG_LINE)
     home = open_home()
@@ -86,12 +86,6 @@ def run_sender() -> int:
     except ErrandsError as error:  # what waits is sent when it is corrected
         logging.getLogger("errands.notifier").error("nothing is sent: %s", error)
         return 1
-
-    def mask(task_id: str) -> Mask:
-        try:
-            return engine.mask(task_id)
-        except ErrandsError:  # its task was cleared: well-known tokens are hidden all the same
-            return Mask({})
 
     def output(run_id: str) -> str:
         try:
@@ -105,7 +99,7 @@ def run_sender() -> int:
             engine.store,
             lambda name: make(name, channels.get(name, {})),
             SystemClock(),
-            mask=mask,
+            mask=lambda task_id: mask_of(engine, task_id),
             output=output,
         )
         await serve(notifier, socket.socket(fileno=0))

@@ -71,6 +71,18 @@ async def test_what_comes_after_a_crash_is_told_although_the_letter_before_it_ar
         assert engine.engine.store.unread(CHAT) == []
 
 
+@pytest.mark.spec("O12")
+async def test_secrets_are_not_told(own_home: Path) -> None:
+    async with embedded(str(own_home), **{"lanes.held": "0"}) as engine:
+        desk = talk(engine, key=CHAT)
+        secret = "hunter2-hunter2-hunter2"
+        await engine.finished("true", owner=CHAT, env={"DB_PASSWORD": secret}, description=f"uses {secret}")
+
+        [told] = await said(engine, desk)
+        assert "hunter2" not in told
+        assert "masked" in told
+
+
 @pytest.mark.spec("N6")
 async def test_only_a_conversation_is_told(own_home: Path) -> None:
     async with embedded(str(own_home), **{"lanes.held": "0"}) as engine:

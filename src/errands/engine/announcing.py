@@ -6,8 +6,18 @@ Until it is there it waits in the inbox, and what is there already is known by i
 
 from __future__ import annotations
 
-from errands.model.errors import NotFound
-from errands.model.letter import letter_of, message, question_of, sealed, share
+from errands.model.errors import ErrandsError, NotFound
+from errands.model.letter import (
+    facts_of,
+    letter_of,
+    masked_body,
+    message,
+    question_of,
+    sealed,
+    share,
+)
+from errands.model.mask import Mask
+from errands.model.record import evolve
 from errands.model.run import task_of
 from errands.model.session import is_conversation, session_name
 
@@ -38,7 +48,7 @@ async def announce(engine: Engine, agent: Agent, session: str, desk: RunDesk) ->
             # What comes after a crash is another letter: under the mark of this one nobody would see it.
             store.seal([each.id for each in letter.notices])
         if not any(mark in each for each in desk.messages(session) or ()):
-            await agent.post(session, message(letter, mark, BUDGET), desk)
+            await agent.post(session, message(masked(engine, letter), mark, BUDGET), desk)
         with store:
             store.delivered([each.id for each in letter.notices], now=engine.clock.now())
 
@@ -62,6 +72,25 @@ def news(store: Store, task: Task, *, now: datetime) -> list[Letter]:
         letters.append(letter_of(taken))
         waiting = [each for each in waiting if each not in taken]
     return letters
+
+
+def masked(engine: Engine, letter: Letter) -> Letter:
+    """Make a letter as others may see it: without the secrets of its tasks."""
+    return evolve(
+        letter,
+        notices=tuple(
+            evolve(each, body=masked_body(facts_of(each), mask_of(engine, each.task_id)))
+            for each in letter.notices
+        ),
+    )
+
+
+def mask_of(engine: Engine, task_id: str) -> Mask:
+    """Make what hides a task's secrets; of one that was cleared, well-known tokens are hidden."""
+    try:
+        return engine.mask(task_id)
+    except ErrandsError:
+        return Mask({})
 
 
 def is_own(store: Store, conversation: str, notice: Notice) -> bool:

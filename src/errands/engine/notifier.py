@@ -15,9 +15,8 @@ from datetime import datetime, timedelta
 
 from errands.engine.announcing import is_answered
 from errands.model.channel_errors import NotNow, Refused, Unacknowledged
-from errands.model.letter import facts_of, letter_of, sealed, share
+from errands.model.letter import facts_of, letter_of, masked_body, sealed, share
 from errands.model.notice import LONGEST_BACKOFF, due_in
-from errands.model.plain import plain_text
 from errands.model.record import evolve
 
 TYPE_CHECKING = False
@@ -176,14 +175,11 @@ class Notifier:
         return letter_of([evolve(each, body=self._body(each, is_alone=is_alone)) for each in notices])
 
     def _body(self, notice: Notice, *, is_alone: bool) -> str:
-        mask = self._mask(notice.task_id)
         facts = facts_of(notice)
         if is_alone and facts["state"] in ("completed", "failed") and not facts.get("answer"):
             # What a command printed last is worth a look; it is read here because nobody waits for us.
             facts["result"] = self._output(notice.run_id)
-        return plain_text(
-            {key: mask.text(value) if isinstance(value, str) else value for key, value in facts.items()}
-        )
+        return masked_body(facts, self._mask(notice.task_id))
 
     def _not_now(self, notices: list[Notice], error: NotNow) -> bool:
         now = self._clock.now()

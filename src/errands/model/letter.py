@@ -11,14 +11,16 @@ import json
 from datetime import timedelta
 
 from errands.model.duration import spoken
+from errands.model.plain import plain_text
 from errands.model.record import record
 from errands.model.sanitise import fence, line, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from errands.model.mask import Mask
     from errands.model.notice import Address, Notice
 
 FEW = 3  # notices up to which each is a letter of its own
@@ -90,6 +92,13 @@ def facts_of(notice: Notice) -> dict[str, Any]:
     if not isinstance(facts, dict):
         facts = {"summary": str(facts)}
     return {"task": notice.task_id, "run": notice.run_id, "state": notice.event, **facts}
+
+
+def masked_body(facts: Mapping[str, Any], mask: Mask) -> str:
+    """Write what a notice says once more, without secrets."""
+    return plain_text(
+        {key: mask.text(value) if isinstance(value, str) else value for key, value in facts.items()}
+    )
 
 
 def question_of(notice: Notice) -> tuple[str, int] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from errands.engine.announcing import is_answered, is_own
+from errands.engine.announcing import is_answered, is_own, masked
 from errands.engine.asynchronous import Line
 from errands.engine.engine import Engine
 from errands.frontends.chat.paper import Paper
@@ -63,7 +63,7 @@ class Messages:
     def _tell(self, notices: Sequence[Notice]) -> None:
         while notices:
             count = share(notices, BUDGET)
-            letter = letter_of(notices[:count])
+            letter = masked(self._engine, letter_of(notices[:count]))
             self._paper.lines(*framed(_name(letter), [title(letter), *_body(letter)], self._paper.look))
             notices = notices[count:]
 
