@@ -122,6 +122,17 @@ async def test_secrets_are_masked(engine: TestEngine) -> None:
     assert "hunter2" not in telling.message(engine.engine, telling.news(engine.engine, OWNER))
 
 
+@pytest.mark.spec("O12")
+async def test_secrets_in_words_about_a_task_are_masked(engine: TestEngine) -> None:
+    secret = "hunter2-hunter2-hunter2"
+    view = await engine.finished("true", env={"DB_PASSWORD": secret}, description=f"uses {secret}")
+    [notice] = [each for each in engine.engine.store.unread(None) if each.task_id == view.id]
+
+    text = telling.message(engine.engine, [notice])
+    assert "hunter2" not in text
+    assert "uses " in text
+
+
 @pytest.mark.trap(12)
 async def test_what_could_not_be_written_was_not_told(engine: TestEngine) -> None:
     await engine.finished("true", owner=OWNER)

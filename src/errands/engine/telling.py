@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from errands.engine.announcing import mask_of
 from errands.engine.fencing import fenced
 from errands.model.errors import NotFound, StoreError
-from errands.model.letter import NO_CONSENT, facts_of, headline
+from errands.model.letter import NO_CONSENT, facts_of, headline, masked_body
+from errands.model.record import evolve
 from errands.model.sanitise import line, visible
 from errands.model.summary import counts_only
 from errands.text import plural
@@ -69,8 +71,9 @@ def message(engine: Engine, notices: Sequence[Notice]) -> str:
 
 
 def _facts(engine: Engine, notice: Notice) -> dict[str, Any]:
-    """Read what a notice says; the words of a model are set apart."""
-    facts = facts_of(notice)
+    """Read what a notice says, with secrets masked; the words of a model are set apart."""
+    body = masked_body(facts_of(notice), mask_of(engine, notice.task_id))
+    facts = facts_of(evolve(notice, body=body))
     if facts.get("error") and _is_agent(engine, str(facts["task"])):
         facts["complaint"] = facts.pop("error")
     return facts
