@@ -152,7 +152,10 @@ class Subject:
         return daemons[0] if daemons else None
 
     def zygotes(self) -> list[Process]:
-        return [each for each in self.processes() if _is_supervision(each) and each.session == each.pid]
+        found = [each for each in self.processes() if _is_supervision(each)]
+        pids = {each.pid for each in found}
+        # A command that a shim is about to start looks like its shim, and has a session of its own already.
+        return [each for each in found if each.session == each.pid and each.parent not in pids]
 
     def shims(self) -> list[Process]:
         found = self.processes()

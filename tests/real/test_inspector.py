@@ -25,6 +25,13 @@ ERAS = ("legacy", "modern")
 TOKEN = "a token that only this test knows"
 WITHIN = 20.0  # seconds
 HELLO = "`echo hello`"
+CLOCK = {
+    "name": "clock",
+    "description": "tells the time",
+    "prompt": "tick",
+    "kind": "scheduled",
+    "interval": "1h",
+}
 GREETER = {"name": "greeter", "description": "says hello", "prompt": HELLO, "kind": "oneshot"}
 
 
@@ -89,6 +96,9 @@ STEPS = {
         Step("task_list", {}, "{it} [done", is_repeated=True),
         Step("task_run_now", {"task_id": "{it}"}, "Task started: greeter"),
         Step("task_cancel", {"task_id": "{other}"}, "Task cancelled: {other}"),
+        Step("task_add", CLOCK, "Task added: clock", keep="{clock}"),
+        Step("task_pause", {"task_id": "{clock}"}, "Task paused: clock"),
+        Step("task_resume", {"task_id": "{clock}"}, "Task resumed: clock"),
     ),
 }
 PAIRS = [(dialect, era) for dialect in BUILT_IN for era in ERAS]

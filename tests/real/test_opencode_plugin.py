@@ -55,5 +55,5 @@ def test_what_was_not_taken_is_told_with_the_next_message(person: Person) -> Non
     )
 
     given = json.loads(played.stdout)
-    assert [f"{launched.out.strip()} is completed" in each for each in given] == [True, True, True]
+    assert [f"{launched.out.strip()} completed" in each for each in given] == [True, True, True]
     assert person.types("client", "opencode", "news", "ses_1").out == ""
