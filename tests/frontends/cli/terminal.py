@@ -27,11 +27,14 @@ class Terminal:
     def starts(
         self, command: list[str], *, columns: int = 100, cwd: Path | None = None, **environ: str
     ) -> pexpect.spawn[str]:
-        """Start any program on a terminal."""
+        """Start any program on a terminal, which alone says how wide it is."""
+        ours = {
+            name: value for name, value in self._person.environ.items() if name not in ("COLUMNS", "LINES")
+        }
         child = pexpect.spawn(
             command[0],
             command[1:],
-            env={**self._person.environ, "TERM": "xterm", **environ},
+            env={**ours, "TERM": "xterm", **environ},
             cwd=str(cwd or self._person.cwd),
             dimensions=(24, columns),
             encoding="utf-8",
