@@ -94,11 +94,11 @@ def run_sender() -> int:
             return ""
 
     async def deliver() -> None:
-        channels = engine.config.channels
         notifier = Notifier(
             engine.store,
-            lambda name: make(name, channels.get(name, {})),
+            lambda name: make(name, configuration.load(cwd="/").channels.get(name, {})),
             SystemClock(),
+            edition=_edition,
             mask=lambda task_id: mask_of(engine, task_id),
             output=output,
         )
@@ -108,6 +108,15 @@ def run_sender() -> int:
     loop.run_until_complete(deliver())
     # A thread that still waits for an answer would keep us; what it sent is sent again under the same key.
     os._exit(0)
+
+
+def _edition() -> tuple[int, ...]:
+    """Tell one state of the user's configuration from another."""
+    try:
+        facts = os.stat(configuration.user_file())
+    except OSError:
+        return ()
+    return facts.st_ino, facts.st_size, facts.st_mtime_ns
 
 
 def run_listener() -> int:
@@ -155,7 +164,7 @@ def send_trial(address: Address, config: Config) -> None:
     import time
     from datetime import UTC, datetime
 
-    from errands.channels import make
+    from errands.channels import TRIAL, make
     from errands.model.channel_errors import ChannelError
     from errands.model.letter import letter_of
     from errands.model.notice import Notice
@@ -166,7 +175,7 @@ def send_trial(address: Address, config: Config) -> None:
     notice = Notice(
         id=time.time_ns(),
         run_id="errands.1",
-        event="test",
+        event=TRIAL,
         address=address,
         body=plain_text(body),
         created_at=now,

@@ -77,6 +77,28 @@ def test_the_end_of_a_task_is_posted(daemons: Daemons, client: Engine, receiver:
     assert len(client.store.unread("user")) == 1, "the inbox is told beside every channel"
 
 
+def test_a_sender_learns_what_changed_in_the_configuration(
+    daemons: Daemons, client: Engine, home: Home, receiver: Receiver, config_file: Path
+) -> None:
+    daemons.start()
+    client.submit(Draft(command=("true",), channels=("hook",)))
+    receiver.waits_for(1)
+    [sender] = senders(home)
+    with Receiver() as other:
+        before = config_file.read_text()
+        moved = before.replace(receiver.url, other.url)
+        config_file.write_text(before + moved.replace("[channels.hook]", "[channels.new]"))
+        engine = open_engine(client.home, consent="yes")
+        engine.submit(Draft(command=("true",), channels=("new",)))
+        other.waits_for(1)
+        config_file.write_text(moved)
+        engine.submit(Draft(command=("true",), channels=("hook",)))
+        other.waits_for(2)
+        engine.close()
+    assert senders(home) == [sender]
+    assert len(receiver.posted) == 1
+
+
 @pytest.mark.trap(2)
 def test_many_ends_at_once_are_few_letters_and_none_is_missing(
     daemons: Daemons, client: Engine, receiver: Receiver
@@ -171,6 +193,26 @@ async def test_what_an_embedding_program_leaves_unsent_is_sent_by_the_daemon(
         receiver.moods = [500]
         await engine.finished("true", channels=("hook",))
     await asyncio.to_thread(receiver.waits_for, 1)
+
+
+async def test_what_is_new_does_not_wait_for_the_next_try_of_something_else(outbox: Outbox) -> None:
+    started = asyncio.Event()
+
+    def start(line: socket.socket) -> int:
+        started.set()
+        raise OSError("this is only a rehearsal")
+
+    outbox.add("mail")
+    [notice] = outbox.store.queued(Address(channel="mail", target="me"), limit=1)
+    with outbox.store:
+        outbox.store.deferred([notice.id], error="down", next_at=outbox.clock.now() + timedelta(minutes=5))
+    sending = Sending(outbox.store, outbox.clock, start)
+    sending._look()
+    outbox.add("hook")
+    sending.ring()
+    async with asyncio.timeout(10):
+        await started.wait()
+    sending.close()
 
 
 async def test_a_clock_that_was_put_back_does_not_keep_the_sender_from_starting(outbox: Outbox) -> None:

@@ -31,6 +31,7 @@ BUILT_IN = {
 EXTRAS = {"discord": "discord", "apprise": "apprise"}
 # Those that need no settings are there without a section in the configuration.
 READY = ("session", "terminal", "desktop")
+TRIAL = "test"  # the event of a letter that somebody sends to see it arrive
 
 
 def make(name: str, settings: Mapping[str, Any]) -> Channel:

@@ -20,11 +20,12 @@ class Desktop:
     is_deduplicating = False
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
-        self._program = program()
+        found = program()
+        if found is None:
+            raise ChannelError("there is neither notify-send nor osascript; install libnotify-bin")
+        self._program = found
 
     async def deliver(self, letter: Letter) -> None:
-        if self._program is None:
-            raise ChannelError("there is neither notify-send nor osascript; install libnotify-bin")
         words = command(self._program, title(letter), text(letter, self.budget))
         shown = await asyncio.create_subprocess_exec(
             *words, stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE

@@ -16,6 +16,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from errands.channels import TRIAL
 from errands.channels.post import Threads
 from errands.model.channel_errors import NotNow, Refused, Unacknowledged
 from errands.model.letter import Letter, facts_of, text, title
@@ -43,7 +44,8 @@ class Terminal:
 
 def show(letter: Letter, budget: int) -> None:
     path, _, shell = letter.address.target.partition("@")
-    at_prompt(path, shell)
+    # Whoever tries it out waits for it in the foreground.
+    at_prompt(path, shell, asking=os.getpgrp() if letter.notices[0].event == TRIAL else None)
     try:
         handle = os.open(path, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
@@ -57,8 +59,11 @@ def show(letter: Letter, budget: int) -> None:
         os.close(handle)
 
 
-def at_prompt(path: str, shell: str) -> None:
-    """Refuse a terminal that is no longer the same, and one in which another program than its shell runs."""
+def at_prompt(path: str, shell: str, *, asking: int | None = None) -> None:
+    """Refuse a terminal that is no longer the same, and one in which another program than its shell runs.
+
+    The group of processes that is `asking` is no such program.
+    """
     try:
         facts = os.stat(path)
     except OSError:
@@ -76,7 +81,7 @@ def at_prompt(path: str, shell: str) -> None:
     group, terminal, foreground = int(fields[2]), int(fields[4]), int(fields[5])
     if (started and fields[19].decode() != started) or _device(terminal) != facts.st_rdev:
         raise Refused(f"the shell in {path} has ended")
-    if foreground != group:
+    if foreground not in (group, asking):
         raise NotNow(f"a program runs in {path}", after=BUSY)
 
 

@@ -47,6 +47,7 @@ class Notifier:
         *,
         mask: Callable[[str], Mask],
         output: Callable[[str], str] = lambda run_id: "",
+        edition: Callable[[], object] = lambda: None,
         backoff: timedelta = FIRST_BACKOFF,
         longest: timedelta = LONGEST_BACKOFF,
         timeout: float = TIMEOUT,
@@ -56,10 +57,13 @@ class Notifier:
         self._clock = clock
         self._mask = mask
         self._output = output
+        self._edition = edition
+        self._made_of = edition()
         self._backoff = backoff
         self._longest = longest
         self._timeout = timeout
         self._channels: dict[str, Channel] = {}
+        self._outdated: list[tuple[str, Channel]] = []
         self._turns: dict[str, asyncio.Semaphore] = {}
         self._busy: dict[Address, asyncio.Task[None]] = {}
         self._rung = asyncio.Event()
@@ -85,7 +89,7 @@ class Notifier:
         for each in self._busy.values():
             each.cancel()
         await asyncio.gather(*self._busy.values(), return_exceptions=True)
-        for name, channel in self._channels.items():
+        for name, channel in (*self._outdated, *self._channels.items()):
             try:
                 async with asyncio.timeout(within):
                     await channel.close()
@@ -160,6 +164,11 @@ class Notifier:
         return True
 
     def _channel(self, name: str) -> Channel:
+        if (edition := self._edition()) != self._made_of:
+            # Somebody may still be sending with them, so they are closed at the end.
+            self._outdated += self._channels.items()
+            self._channels.clear()
+            self._made_of = edition
         if name not in self._channels:
             self._channels[name] = self._make(name)
         return self._channels[name]

@@ -42,8 +42,14 @@ class Sending:
 
     def ring(self) -> None:
         """Say that there may be something to send."""
-        if self._timer is None and not self._is_closed:
-            self._look_in(GATHER)
+        if self._is_closed:
+            return
+        if self._timer is not None:
+            soon = asyncio.get_running_loop().time() + GATHER
+            if self._failures or self._timer.when() <= soon:
+                return
+            self._timer.cancel()  # it slept until the next try of something else
+        self._look_in(GATHER)
 
     def close(self) -> None:
         self._is_closed = True
