@@ -30,6 +30,7 @@ class Receiver:
         self.moods: list[Mood] = []  # for the next requests
         self.mood: Mood = ""  # for all others
         self.answer: bytes = b"{}"
+        self.pause = 7  # seconds that it asks for when it has no time
         self._closing = threading.Event()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _requests(self))
         self._http.daemon_threads = True
@@ -81,7 +82,7 @@ def _requests(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
             elif mood != "cut":
                 self.send_response(mood or 200)
                 if mood in (429, 503):
-                    self.send_header("Retry-After", "7")
+                    self.send_header("Retry-After", str(receiver.pause))
                 self.send_header("Content-Length", str(len(receiver.answer)))
                 self.end_headers()
                 self.wfile.write(receiver.answer)

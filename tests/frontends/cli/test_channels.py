@@ -149,17 +149,58 @@ def test_what_was_given_up_is_listed_and_sent_again(hooked: Person, receiver: Re
     assert "the answer is 410" in hooked.types("notices", "--dead").out
     doctor = hooked.types("doctor", code=1)
     assert "1 notice could not be delivered" in doctor.out
+    assert "errands notices retry --all sends them" in doctor.out
 
     receiver.mood = ""
     assert "say which to send again" in hooked.types("notices", "retry", code=2).err
-    assert "was not given up" in hooked.types("notices", "retry", "999999", code=3).err
+    assert "nothing of it is to be sent" in hooked.types("notices", "retry", "999999", code=3).err
+    assert "'no-such' is no task, and no number" in hooked.types("notices", "retry", "no-such", code=2).err
     assert hooked.types("notices", "retry", str(notice["id"])).out == "1 notice will be sent again\n"
     assert letters(receiver, task["id"])
     deadline = time.monotonic() + 20
     while "hook" in hooked.types("notices", "--undelivered").out:
         assert time.monotonic() < deadline
-    assert hooked.types("notices", "retry", "--all").out == "nothing was given up\n"
     assert hooked.types("notices", "--dead").out == "no notice was given up\n"
+
+
+@pytest.fixture
+def waiting(hooked: Person, receiver: Receiver) -> str:
+    """A task whose notice waits a while for its next try."""
+    receiver.mood, receiver.pause = 503, 600
+    task_id = hooked.starts("--channel", "hook", "--", "true")
+    deadline = time.monotonic() + 20
+    while not any(
+        each["error"] and each["run_id"].startswith(task_id)
+        for each in hooked.types("notices", "--undelivered", "--json").objects
+    ):
+        assert time.monotonic() < deadline
+    receiver.mood = ""
+    return task_id
+
+
+@pytest.mark.spec("N5")
+def test_what_waits_for_its_next_try_is_sent_when_asked(
+    hooked: Person, receiver: Receiver, waiting: str
+) -> None:
+    behind = hooked.starts("--channel", "hook", "--", "true")
+    hooked.waits_until_told(behind)
+    assert "it waits behind another one" in hooked.types("notices", "--undelivered").out
+    assert hooked.types("notices", "retry", behind).out == "1 notice will be sent again\n"
+    assert letters(receiver, waiting)
+    assert letters(receiver, behind)
+
+
+@pytest.mark.spec("N5")
+def test_all_that_waits_for_its_next_try_is_sent_when_asked(
+    hooked: Person, receiver: Receiver, waiting: str
+) -> None:
+    assert "will be sent again" in hooked.types("notices", "retry", "--all").out
+    assert letters(receiver, waiting)
+
+
+def test_the_help_of_notices_names_the_program_once(newcomer: Person) -> None:
+    assert "Usage: errands notices [options]" in newcomer.types("notices", "--help").out
+    assert newcomer.types("notices", "retry", "--all").out == "every notice was delivered\n"
 
 
 @pytest.mark.spec("X13")
@@ -168,6 +209,10 @@ def test_channels_are_listed_and_tried(hooked: Person, receiver: Receiver) -> No
     assert (listed["hook"]["kind"], listed["hook"]["trouble"]) == ("webhook", None)
     assert listed["discord"]["target"] == "1234"
     assert {"inbox", "session", "terminal", "desktop"} <= set(listed)
+    [desktop] = [
+        each for each in hooked.types("channel", "ls", "--json", PATH="").objects if each["name"] == "desktop"
+    ]
+    assert "neither notify-send nor osascript" in desktop["trouble"]
     assert "hook" in hooked.types("channel", "ls").out
 
     assert hooked.types("channel", "test", "hook").out == "hook has taken a message\n"

@@ -329,7 +329,7 @@ def _notices(context: Context) -> Iterator[Finding]:
     found = context.engine.store.undelivered()
     dead = [notice for notice in found if notice.state != "waiting"]
     late = [notice for notice in found if notice.state == "waiting" and now() - notice.created_at > LATE]
-    advice = "errands notices --undelivered tells which and why; errands notices retry sends them again"
+    advice = "errands notices --undelivered tells which and why; errands notices retry --all sends them"
     if dead:
         yield Finding(
             level="fail", text=f"{plural(len(dead), 'notice')} could not be delivered", advice=advice

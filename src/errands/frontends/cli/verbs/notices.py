@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from errands.frontends.cli.covering import Cover
-from errands.frontends.cli.options import JSON, Operand, Option, Usage, Verb, whole
+from errands.frontends.cli.options import JSON, Operand, Option, Usage, Verb
 from errands.frontends.cli.showing import ago, how_to_answer, now
 from errands.frontends.cli.targets import answerable
 from errands.model.duration import spoken
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from errands.frontends.cli.context import Context
     from errands.frontends.cli.options import Arguments
-    from errands.model.notice import Notice
+    from errands.model.notice import Address, Notice
 
 
 COLUMNS = (*(Column(title="") for _ in range(4)), Column(title="", flex=1))
@@ -50,12 +50,13 @@ def notices(context: Context, arguments: Arguments) -> int:
     # Without titles: a notice is a sentence, only aligned with its neighbours.
     cover = Cover(context)
     _, *lines = table(COLUMNS, [_row(context, cover, notice) for notice in found], context.look)
+    reasons = _reasons(found)
     for notice, text in zip(found, lines, strict=True):
         context.say(text)
         if arguments.undelivered or arguments.dead:
             tries = plural(notice.attempts, "attempt")
             where = f"{notice.id} to {line(str(notice.address))}"
-            context.say(f"    {where}: {notice.state} after {tries}: {line(notice.error or '')}")
+            context.say(f"    {where}: {notice.state} after {tries}: {line(reasons[notice.id])}")
     told = {task_of(notice.run_id)[0] for notice in found}
     waiting = [view.id for view in answerable(engine) if view.id in told] if found else []
     if waiting:
@@ -75,25 +76,69 @@ def _nothing(arguments: Arguments) -> str:
     return "nothing has happened since you last asked"
 
 
+def _reasons(found: list[Notice]) -> dict[int, str]:
+    """Say why each is still here; one that was not tried yet waits for those before it."""
+    reasons: dict[int, str] = {}
+    addresses = set()
+    for notice in found:
+        untried = "it waits behind another one" if notice.address in addresses else "it is about to be sent"
+        reasons[notice.id] = notice.error or untried
+        if notice.state == "waiting":
+            addresses.add(notice.address)
+    return reasons
+
+
 def _retry(context: Context, arguments: Arguments) -> int:
-    """Queue what was given up once more."""
+    """Queue what was given up once more, and send what waits for its next try now."""
     if arguments.action != "retry" or bool(arguments.ids) == arguments.all:
         raise Usage("say which to send again: errands notices retry ID..., or errands notices retry --all")
-    ids = None if arguments.all else [whole(each) for each in arguments.ids]
     store = context.engine.store
-    known = {notice.id for notice in store.undelivered(given_up=True)}
-    if missing := [each for each in ids or () if each not in known]:
-        raise NotFound(f"notice {missing[0]} was not given up; errands notices --dead lists those that were")
+    waiting = [notice for notice in store.undelivered() if notice.state == "waiting"]
+    known = [*store.undelivered(given_up=True), *waiting]
+    meant = (
+        known if arguments.all else [each for word in arguments.ids for each in _meant(context, word, known)]
+    )
     context.ensure_daemon()
     with store:
-        again = store.send_again(ids)
+        dead = [notice.id for notice in meant if notice.state != "waiting"]
+        again = store.send_again(None if arguments.all else dead)
+        for notice in _held_up(waiting, meant):
+            store.deferred([notice.id], error=notice.error or "", next_at=now(), is_attempt=False)
+            again.append(notice.id)
     context.engine.bell.ring()
     if arguments.json:
         for each in again:
             context.tell_json({"id": each, "state": "waiting"})
+    elif again:
+        context.say(f"{plural(len(again), 'notice')} will be sent again")
     else:
-        context.say(f"{plural(len(again), 'notice')} will be sent again" if again else "nothing was given up")
+        context.say("what waits is about to be sent" if meant else "every notice was delivered")
     return 0
+
+
+def _meant(context: Context, word: str, known: list[Notice]) -> list[Notice]:
+    """Find a notice by its number, or those of a task."""
+    if word.isdecimal() and word.isascii():
+        found = [notice for notice in known if notice.id == int(word)]
+    else:
+        try:
+            task_id = context.engine.resolve(word)
+        except NotFound:
+            raise Usage(
+                f"{word!r} is no task, and no number of a notice, as errands notices --undelivered shows them"
+            ) from None
+        found = [notice for notice in known if notice.task_id == task_id]
+    if not found:
+        raise NotFound(f"{word}: nothing of it is to be sent; errands notices --undelivered lists what is")
+    return found
+
+
+def _held_up(waiting: list[Notice], meant: list[Notice]) -> list[Notice]:
+    """Name what was tried and waits for its next try: those that are meant, and those they stand behind."""
+    last: dict[Address, int] = {}
+    for notice in meant:
+        last[notice.address] = max(notice.id, last.get(notice.address, 0))
+    return [each for each in waiting if each.error is not None and each.id <= last.get(each.address, 0)]
 
 
 def _plain(notice: Notice) -> dict[str, Any]:
@@ -141,12 +186,21 @@ VERBS = (
         summary="tell what has ended, or waits for a yes, since you last asked; each is told once",
         run=notices,
         operands=(
-            Operand(metavar="ACTION", help="send again what was given up", optional=True, choices=("retry",)),
             Operand(
-                metavar="IDS", help="which to send again", optional=True, repeat=True, completes="given up"
+                metavar="ACTION",
+                help="send now what was given up or waits for its next try",
+                optional=True,
+                choices=("retry",),
+            ),
+            Operand(
+                metavar="IDS",
+                help="which: numbers of notices, or tasks",
+                optional=True,
+                repeat=True,
+                completes="given up",
             ),
         ),
-        usage=("errands notices [options]", "errands notices retry ID...|--all"),
+        usage=("notices [options]", "notices retry ID...|--all"),
         options=(
             Option(flags=("--peek",), help="show them and let them be told again"),
             Option(
@@ -159,7 +213,7 @@ VERBS = (
                 flags=("--dead",),
                 help="those that were given up, or may have been lost",
             ),
-            Option(flags=("--all",), help="with retry: all that were given up"),
+            Option(flags=("--all",), help="with retry: all that are undelivered"),
             JSON,
         ),
     ),
