@@ -164,7 +164,7 @@ def test_raw_bytes_come_through_as_they_are(person: Person) -> None:
         (["--every", "1h", "--misfire", "twice", "true"], "choose one of: once, skip, all"),
         (["--every", "1h", "--max-runs", "0", "true"], "the least is 1"),
         (["--jitter", "1m", "true"], "jitter is about a schedule"),
-        (["--at", "+1h", "--max-runs", "2", "true"], "max_runs is about a task that runs again"),
+        (["--at", "+1h", "--max-runs", "2", "true"], "--max-runs is about a task that runs again"),
         (["--stdin", "--pty", "cat"], "--pty includes --stdin"),
         (["--raw", "true"], "give it with --wait"),
         (["--json", "-q", "true"], "--json and --quiet exclude each other"),

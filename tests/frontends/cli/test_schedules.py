@@ -112,6 +112,39 @@ def test_a_task_that_runs_once_has_no_schedule(person: Person, words: list[str],
     assert complaint in answer.err
 
 
+def test_logs_of_what_has_not_run_say_when_it_will(person: Person) -> None:
+    hourly = person.types("run", "-q", "--every", "1h", "true").out.strip()
+    watching = person.types("run", "-q", "--on", "file:*.none", "true").out.strip()
+    proposed = person.types("propose", "touch made").proposal
+    standing = person.types("propose", "--every", "1h", "touch made").proposal
+
+    for words in ((), ("--json",), ("--follow",), ("--tail", "3")):
+        said = person.types("logs", *words, hourly, code=3).err
+        assert re.search(rf"{hourly} has not run yet: starts in 59m \d+s  \(errands show {hourly}\)", said)
+    assert f"{watching} has not run yet: waits for an event" in person.types("logs", watching, code=3).err
+    assert f"{standing} has not run yet: needs a yes" in person.types("logs", standing, code=3).err
+    assert f"{proposed} has not started: needs a yes" in person.types("logs", proposed).err
+    person.types("pause", hourly)
+    assert f"{hourly} has not run yet: it is paused" in person.types("logs", hourly, code=3).err
+    person.types("cancel", hourly, watching)
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--tz", "UTC"], "--tz is about a schedule; give --every or --cron too, or --at, or leave it out"),
+        (["--active-hours", "9-17"], "--active-hours is about a schedule; give --every or --cron too"),
+        (["--on", "file:x", "--max-age", "1h"], "--max-age is about a schedule"),
+        (["--max-runs", "2"], "--max-runs is about a task that runs again and again; give --every, --cron"),
+        (["--every", "1h", "--on-option", "every=1m"], "--on-option is about an event; give --on too"),
+        (["--max-wait", "1m"], "--max-wait is about an event"),
+    ],
+)
+def test_an_option_alone_is_refused_as_it_was_typed(person: Person, words: list[str], complaint: str) -> None:
+    for verb in (("run",), ("ask",), ("template", "save", "alone")):
+        assert complaint in person.types(*verb, *words, "true", code=2).err
+
+
 @pytest.mark.spec("L15")
 def test_a_template_starts_a_schedule(person: Person) -> None:
     person.types(

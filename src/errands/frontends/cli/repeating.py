@@ -116,6 +116,7 @@ PREVIEW = Option(flags=("--preview",), help="say when it would run, and start no
 
 def schedule_of(arguments: Arguments) -> dict[str, Any]:
     """The fields of a draft that make it run again and again."""
+    _check_company(arguments)
     return {
         "every": arguments.every,
         "cron": arguments.cron,
@@ -131,6 +132,27 @@ def schedule_of(arguments: Arguments) -> dict[str, Any]:
         "max_wait": arguments.max_wait,
         "rate": arguments.rate,
     }
+
+
+def _check_company(arguments: Arguments) -> None:
+    """Refuse an option without the one it belongs to, in the words that were typed."""
+    is_scheduled = arguments.every is not None or arguments.cron is not None
+    is_watching = arguments.on is not None
+    for option in (*SCHEDULE, *EVENT):
+        flag = option.flags[0]
+        if getattr(arguments, option.name) in (None, ()) or flag in ("--every", "--cron", "--on"):
+            continue
+        if flag == "--max-runs":
+            if not is_scheduled and not is_watching:
+                raise Usage(
+                    f"{flag} is about a task that runs again and again; give --every, --cron or --on too"
+                )
+        elif option in EVENT:
+            if not is_watching:
+                raise Usage(f"{flag} is about an event; give --on too, or leave it out")
+        elif not is_scheduled and not (flag == "--tz" and getattr(arguments, "at", None) is not None):
+            also = ", or --at" if flag == "--tz" else ""
+            raise Usage(f"{flag} is about a schedule; give --every or --cron too{also}, or leave it out")
 
 
 def start_time(arguments: Arguments) -> datetime:

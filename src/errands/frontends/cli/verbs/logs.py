@@ -22,6 +22,8 @@ def logs(context: Context, arguments: Arguments) -> int:
         raise Usage("--json gives one object; leave out --follow and --raw")
     view = context.engine.get(arguments.id.partition(".")[0])
     run = _run(context, view, arguments.id)
+    if not run.number:
+        raise NotFound(f"{view.id} has not run yet: {_unrun(view)}  (errands show {view.id})")
     if arguments.json:
         return _as_json(context, view, run, arguments)
     lens = Bare() if arguments.raw else Lens(context, view)
@@ -31,9 +33,9 @@ def logs(context: Context, arguments: Arguments) -> int:
             piece = context.engine.tail(run.id, arguments.tail)
             lens.show(piece.content)
             offset = piece.next_offset
+        if run.state == "pending":
+            context.note(f"{view.id} has not started: {waits_for(view, at=now())}")
         if arguments.follow:
-            if run.state == "pending":
-                context.note(f"{view.id} has not started: {waits_for(view, at=now())}")
             follow(context, run.id, lens, offset=offset)
         elif arguments.tail is None:
             show_from(context, run.id, lens, offset)
@@ -52,6 +54,11 @@ def _run(context: Context, view: View, given: str) -> RunView:
         if str(run.number) == number:
             return run
     raise NotFound(f"{view.id} has no run {number[:20]!r}; errands show {view.id} lists its runs")
+
+
+def _unrun(view: View) -> str:
+    """Say when a standing task has its first run, or why it has none."""
+    return waits_for(view, at=now()) if view.state in ("active", "proposed") else f"it is {view.state}"
 
 
 def _as_json(context: Context, view: View, run: RunView, arguments: Arguments) -> int:
