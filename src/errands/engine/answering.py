@@ -10,7 +10,7 @@ from errands.engine.evidence import changes, refreshed
 from errands.engine.inside import enclosing_run
 from errands.engine.judging import denied
 from errands.model.action import Prompt
-from errands.model.approval import PERSONAL, UNATTENDED, evidence_of
+from errands.model.approval import PERSONAL, evidence_of, is_unattended
 from errands.model.errors import (
     AlreadyResolved,
     Ambiguous,
@@ -41,7 +41,7 @@ def approve(
     engine: Engine, judging: Judging, task_id: str, *, by: str, door: str, always: bool, shown: int | None
 ) -> None:
     _check_person(by, door)
-    if door in UNATTENDED and not engine.config.approval.yes:
+    if is_unattended(by, door) and not engine.config.approval.yes:
         # Whoever may not pass --yes may not propose and approve either.
         raise NotAPerson("nobody is at a terminal here, and approval.yes is false; approve it at a terminal")
     task_id, now, store = engine.resolve(task_id), engine.clock.now(), engine.store

@@ -10,7 +10,7 @@ from errands.engine.launcher import launcher
 from errands.engine.limiting import Limiting
 from errands.engine.settle import settle
 from errands.model.action import Prompt, Shell
-from errands.model.approval import way_in
+from errands.model.approval import SAID_YES, way_in
 from errands.model.errors import BadValue, ErrandsError, NotFound, StoreError
 from errands.model.naming import command_slug, is_id, new_id, slug
 from errands.model.order import ordered
@@ -37,9 +37,6 @@ if TYPE_CHECKING:
     from errands.model.trigger import Trigger
     from errands.model.view import View
     from errands.ports.store import Store
-
-
-_SAID_YES = " (--yes)"
 
 
 class Launching:
@@ -125,7 +122,7 @@ class Launching:
         """Tell whether exactly this was consented to, by somebody who may."""
         if task.verdict != "ask" or task.approved_by is None or task.digest != ruling.digest:
             return False
-        return self._config.approval.yes or not task.approved_by.endswith(_SAID_YES)
+        return self._config.approval.yes or not task.approved_by.endswith(SAID_YES)
 
     def _wait(self, task: Task, run: Run, now: datetime) -> None:
         waiting: list[str] = []
@@ -230,7 +227,7 @@ class Launching:
     def _approver(self, way: Way, who: str, door: str) -> str:
         if way == "judge":
             return "judge"
-        return who if way == "typed" else (door if door == "python" else who) + _SAID_YES
+        return who if way == "typed" else (door if door == "python" else who) + SAID_YES
 
     def _note(
         self, task: Task, run: int, reasons: Sequence[Reason], way: Way | None, now: datetime

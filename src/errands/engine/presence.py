@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from datetime import UTC, datetime
 
-from errands.model.approval import UNATTENDED
+from errands.model.approval import is_unattended
 from errands.ports.store import Query
 
 TYPE_CHECKING = False
@@ -40,5 +40,5 @@ def _traces(engine: Engine) -> Iterator[datetime]:
             yield view.created_at
     for entry in engine.audit(limit=RECENT):
         answer = entry.approval
-        if answer.at is not None and answer.door and answer.door not in UNATTENDED:
+        if answer.at is not None and answer.door and not is_unattended(answer.by or "", answer.door):
             yield answer.at

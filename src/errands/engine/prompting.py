@@ -34,13 +34,7 @@ def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]
             f"the session of {parent.task_id} belongs to the agent {parent.agent!r}, "
             f"so {agent!r} cannot fork it; leave --agent out"
         )
-    if agent not in config.backends and agent not in BUILT_IN:
-        known = tuple(dict.fromkeys((*BUILT_IN, *config.backends)))
-        raise UnknownAgent(
-            f"there is no agent {agent!r}{did_you_mean(agent, known)}. There are: {', '.join(known)}; "
-            f"a new one is a table [agents.{agent}] in your configuration, with "
-            'backend = "command" for a program such as claude, or "builtin" for a model'
-        )
+    known(agent, config)
     _check_settings(draft, agent, config)
     _check_offline(draft, agent, config)
     if draft.fork is not None and parent is None and _keeps_here(agent, config):
@@ -64,6 +58,18 @@ def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]
         budget={**config.backends.get(agent, {}).get("budget", {}), **draft.budget},
         fork=draft.fork if parent is None else parent.name,
     )
+
+
+def known(agent: str, config: Config) -> str:
+    """Give the name of an agent back; one that nobody knows is refused."""
+    if agent not in config.backends and agent not in BUILT_IN:
+        names = tuple(dict.fromkeys((*BUILT_IN, *config.backends)))
+        raise UnknownAgent(
+            f"there is no agent {agent!r}{did_you_mean(agent, names)}. There are: {', '.join(names)}; "
+            f"a new one is a table [agents.{agent}] in your configuration, with "
+            'backend = "command" for a program such as claude, or "builtin" for a model'
+        )
+    return agent
 
 
 def _check_settings(draft: Draft, agent: str, config: Config) -> None:

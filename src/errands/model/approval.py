@@ -32,6 +32,8 @@ CONSENTS: tuple[Consent, ...] = ("none", "typed", "yes")
 PERSONAL = ("terminal", "cli", "python", "mcp", "chat", "web", "top", "discord")
 # Whoever answers at one of these may be a program, which answers for itself.
 UNATTENDED = ("cli", "python", "mcp")
+# How the name of whoever said yes without being at a terminal ends.
+SAID_YES = " (--yes)"
 # How the question about a call of an agent begins.
 CALLS = "the agent calls "
 
@@ -52,6 +54,11 @@ class Approval:
     at: datetime | None = None
     door: str | None = None
     note: str = ""
+
+
+def is_unattended(by: str, door: str) -> bool:
+    """Tell whether a yes may be that of a program, which answers for itself."""
+    return door in UNATTENDED or by.endswith(SAID_YES)
 
 
 def call_of(approval: Approval) -> str | None:

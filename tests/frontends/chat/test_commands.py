@@ -82,6 +82,31 @@ def test_approve_and_reject_answer_a_proposal(person: Person, tmp_path: Path, sl
     assert person.sees(unwanted)["state"] == "rejected"
 
 
+@pytest.mark.spec("X6", "A11")
+def test_a_yes_without_a_terminal_counts_as_that_of_a_program(person: Person, tmp_path: Path) -> None:
+    asked = person.types("propose", f"touch {tmp_path}/made").proposal
+    words = ("chat", "--agent", "offline")
+    refused = person.types(*words, given=f"/approve {asked}", ERRANDS_APPROVAL_YES="false").out
+    assert "approval.yes is false; approve it at a terminal" in refused
+    assert person.sees(asked)["state"] == "proposed"
+
+    assert f"approved {asked}" in says(person, f"/approve {asked}")
+    [entry] = [each for each in person.types("audit", "--json").objects if each["task"] == asked]
+    assert (entry["by"], entry["door"]) == ("ada (--yes)", "chat")
+
+
+@pytest.mark.spec("X6", "A8")
+def test_an_answer_at_a_terminal_is_on_record_as_given_in_a_chat(
+    window: Window, person: Person, tmp_path: Path
+) -> None:
+    asked = person.types("propose", f"touch {tmp_path}/made").proposal
+    window.enters(f"/approve {asked}")
+    window.shows(f"approved {asked}")
+    [entry] = [each for each in person.types("audit", "--json").objects if each["task"] == asked]
+
+    assert (entry["by"], entry["door"]) == ("ada", "chat")
+
+
 @pytest.mark.spec("X6")
 def test_a_sentence_that_begins_with_approve_is_for_the_agent(person: Person) -> None:
     said = says(person, "approve of my plan, please", "approve", "reject nothing-222222")
@@ -175,6 +200,14 @@ def test_a_missing_extra_is_one_sentence(person: Person) -> None:
 def test_a_chat_that_never_was_is_not_found(person: Person) -> None:
     assert "there is no chat 'nobody'" in person.types("chat", "nobody", code=3).err
     assert "leave it out" in person.types("chat", "--continue", "nobody", code=2).err
+
+
+def test_an_agent_that_nobody_knows_is_refused_before_the_greeting(person: Person) -> None:
+    refused = person.types("chat", "--agent", "nosuch", given="hello", code=2)
+
+    assert refused.out == ""
+    assert refused.err == person.types("ask", "--agent", "nosuch", "hello", code=2).err
+    assert "there is no agent 'nosuch'" in refused.err
 
 
 def test_a_conversation_keeps_its_agent(person: Person) -> None:

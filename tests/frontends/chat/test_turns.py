@@ -97,6 +97,19 @@ def test_what_ended_is_told_to_the_agent_with_the_next_message_once(person: Pers
 
 
 @pytest.mark.spec("X6", "N6")
+def test_an_end_is_shown_to_the_person_once_and_told_to_the_agent_all_the_same(person: Person) -> None:
+    name = name_in(plain(person, "hello"))
+    task = person.types("run", "-q", "--name", "seen", "true", ERRANDS_SESSION=name).out.strip()
+    person.waits_until_told(task, owner=name)
+
+    assert f"background: {task} ─" in plain(person, "/help", chat=(name,))
+    assert f"background: {task} ─" not in plain(person, "/help", chat=(name,))
+    said = plain(person, "anything new?", chat=(name,))
+    assert f"background: {task} ─" not in said
+    assert said.count("[notice ") == 1
+
+
+@pytest.mark.spec("X6", "N6")
 @pytest.mark.trap(10)
 def test_fifty_endings_are_told_in_a_digest(person: Person) -> None:
     name = name_in(plain(person, "hello"))
@@ -169,6 +182,14 @@ def test_a_model_that_fails_costs_one_answer(open_window: Callable[..., Window],
     window.enters("SAY all is well again")
     window.shows("all is well again", times=2)
     window.leaves()
+
+
+@pytest.mark.spec("X6")
+def test_without_a_terminal_a_missing_answer_is_in_the_exit_code(person: Person) -> None:
+    failed = person.types("chat", given="FAIL 500", code=1)
+
+    assert "errands: no answer: " in failed.out
+    assert person.types("chat", given="SAY all is well").code == 0
 
 
 @pytest.mark.spec("N6")

@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from errands.engine.engine import Engine
 from errands.engine.inside import enclosing_run
+from errands.engine.prompting import known
 from errands.frontends.chat import plain
 from errands.frontends.chat.paper import PlainPaper
 from errands.frontends.chat.room import Describe, Perform, Room
@@ -52,7 +53,7 @@ def run(
     else:
         paper = PlainPaper(look)
 
-    async def talk() -> None:
+    async def talk() -> bool:
         room = Room(
             engine,
             name=name,
@@ -69,12 +70,13 @@ def run(
                 await _with_background(room, screen.talk(room, f"{folder}/history"))
         else:
             await _with_background(room, plain.talk(room))
+        return room.has_failed
 
     if is_terminal:
         sys.stdout.write(f"{name} · you talk with {who} · /help lists commands, Ctrl-D leaves\n")
         sys.stdout.flush()
-    asyncio.run(talk())
-    return 0
+    has_failed = asyncio.run(talk())
+    return 1 if has_failed and not is_terminal else 0
 
 
 async def _with_background(room: Room, talking: Awaitable[None]) -> None:
@@ -135,10 +137,10 @@ def _named(engine: Engine, given: str) -> str:
 
 
 def _who(engine: Engine, name: str, agent: str | None, model: str | None) -> str:
-    """Name the agent of a chat; an earlier conversation keeps the one it has."""
+    """Name the agent of a chat, which must be known; an earlier conversation keeps the one it has."""
     task_id = engine.store.keyed(name)
     if task_id is None:
-        return agent or engine.config.agents.default
+        return known(agent or engine.config.agents.default, engine.config)
     talk = engine.light([task_id])[0].agent
     assert talk is not None
     if agent not in (None, talk.name) or model not in (None, talk.model):

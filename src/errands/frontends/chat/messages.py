@@ -1,7 +1,7 @@
 """Messages: what the background tells, each in a frame with the name of its task, above the line being typed.
 
-They are only looked at here. They leave the inbox when the agent is told of them, so whoever comes back finds
-what nobody has heard.
+They are only looked at here, and leave the inbox when the agent is told of them. Which was shown last is
+noted, so whoever comes back is shown what they have not seen, and asked what nobody has answered.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from errands.engine.announcing import is_answered, is_own, masked
 from errands.engine.asynchronous import Line
 from errands.engine.engine import Engine
+from errands.frontends.chat.marks import Marks
 from errands.frontends.chat.paper import Paper
 from errands.model.letter import Letter, facts_of, letter_of, question_of, share, text, title
 from errands.model.notice import Notice
@@ -30,6 +31,8 @@ class Messages:
         self._paper = paper
         self._ask = ask
         self.settled: set[str] = set()  # what the person said no to, here: they need not be told
+        self._marks = Marks(f"{engine.home.path}/chat/shown")
+        self._shown = self._marks.of(name)  # up to here ends were shown before
         waiting = engine.store.unread(name)
         self._seen = waiting[0].id - 1 if waiting else engine.store.last_notice()
 
@@ -54,8 +57,10 @@ class Messages:
                 told = []
                 if not is_answered(store, notice):
                     self._ask(*question)
-            elif notice.task_id not in self.settled and not (
-                conversation and is_own(store, conversation, notice)
+            elif (
+                notice.id > self._shown
+                and notice.task_id not in self.settled
+                and not (conversation and is_own(store, conversation, notice))
             ):
                 told.append(notice)
         self._tell(told)
@@ -65,6 +70,7 @@ class Messages:
             count = share(notices, BUDGET)
             letter = masked(self._engine, letter_of(notices[:count]))
             self._paper.lines(*framed(_name(letter), [title(letter), *_body(letter)], self._paper.look))
+            self._marks.set(self._name, notices[count - 1].id)
             notices = notices[count:]
 
 

@@ -16,6 +16,7 @@ from errands.frontends.chat.messages import Messages, framed
 from errands.frontends.chat.paper import Paper
 from errands.frontends.chat.speaking import Speaking
 from errands.frontends.chat.turn import attend, send
+from errands.model.approval import SAID_YES
 from errands.model.draft import Draft
 from errands.model.errors import BadValue, ErrandsError
 from errands.model.sanitise import line as one_line
@@ -33,6 +34,7 @@ Perform = Callable[[Sequence[str], Look], str]
 Describe = Callable[[str, Look], list[str]]
 
 YES = ("y", "yes")
+DOOR = "chat"
 
 
 class Room:
@@ -57,6 +59,7 @@ class Room:
         self.ensure_daemon = ensure_daemon
         self.who = launcher()
         self.is_over = False
+        self.has_failed = False  # whether a message got no answer
         self.asking: str | None = None  # the task that the next line says yes or no to
         self._perform = perform
         self._describe = describe
@@ -140,7 +143,8 @@ class Room:
 
     @property
     def door(self) -> str:
-        return "chat" if self._is_person else "cli"
+        """Where a task comes from: what no person has typed comes from the command line."""
+        return DOOR if self._is_person else "cli"
 
     def _place(self) -> dict[str, Any]:
         """Say whose a draft is: what an agent starts from inside of it reports to this chat as well."""
@@ -187,12 +191,14 @@ class Room:
         before = self.engine.light([task_id])[0].state
         if yes:
             self.messages.settled.discard(task_id)
-            self.engine.approve(task_id, by=self.who, door=self.door, question=number)
+            # Without a terminal a program may be typing, which answers for itself: approval.yes is for that.
+            by = self.who if self._is_person else f"{self.who}{SAID_YES}"
+            self.engine.approve(task_id, by=by, door=DOOR, question=number)
             self.ensure_daemon()
             self.say(f"approved {task_id}" if before == "proposed" else f"allowed; {task_id} goes on")
         else:
             self.messages.settled.add(task_id)
-            self.engine.reject(task_id, by=self.who, door=self.door, question=number)
+            self.engine.reject(task_id, by=self.who, door=DOOR, question=number)
             told = "it will not start" if before == "proposed" else "its agent is told, and goes on"
             self.say(f"rejected {task_id}; {told}")
 
@@ -250,6 +256,7 @@ class Room:
             self._current = send(self.engine, draft)
             self.ensure_daemon()
         except ErrandsError as error:
+            self.has_failed = True
             self.complain(error)
 
     async def _listen(self, view: View) -> None:
@@ -260,8 +267,10 @@ class Room:
             if ended.state == "cancelled":
                 self.say(self.paper.look.paint("(interrupted)", "dim"))
             elif ended.state != "completed":
+                self.has_failed = True
                 self.say(f"errands: no answer: {one_line(ended.latest.error or ended.state)}")
         except ErrandsError as error:
+            self.has_failed = True
             self.complain(error)
         finally:
             self._current = None
