@@ -78,6 +78,9 @@ class Screen:
             key_bindings=_keys(room),
             erase_when_done=True,
         )
+        source = self._session.app.input
+        # While something is written the terminal would echo what is typed, into the midst of it.
+        source.cooked_mode = source.raw_mode  # type: ignore[method-assign]
         try:
             while not room.is_over:
                 prompt = QUESTION if room.asking else PROMPT
