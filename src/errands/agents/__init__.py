@@ -7,9 +7,9 @@ way as anybody else's: as entry points of the group `errands.agents`.
 from __future__ import annotations
 
 import os
-from importlib.metadata import entry_points
 
 from errands.model.agent_errors import UnknownAgent
+from errands.ports.plugin import advice, find
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from errands.ports.agent import Agent
 
 GROUP = "errands.agents"
-# They are found without metadata, too, so that a copy of the source is enough.
 BUILT_IN = {
     "offline": "errands.agents.offline:Offline",
     "builtin": "errands.agents.builtin:Builtin",
@@ -43,33 +42,14 @@ def make(name: str, settings: Mapping[str, Any], home: str) -> Agent:
 def backend_of(name: str, backend: str) -> Any:
     """Find the backend of an agent; one that is not installed says how to get it."""
     try:
-        return _find(backend)
+        kind = find(GROUP, BUILT_IN, backend)
     except ModuleNotFoundError as error:
-        extra = EXTRAS.get(backend)
-        advice = (
-            f"install it with: pip install 'errands[{extra}]' (from a clone: '.[{extra}]')"
-            if extra
-            else "install what it needs"
-        )
         raise UnknownAgent(
-            f"the agent {name!r} needs {error.name}, which is not installed; {advice}"
+            f"the agent {name!r} needs {error.name}, which is not installed; {advice(EXTRAS.get(backend))}"
         ) from error
-
-
-def _find(backend: str) -> Any:
-    where = BUILT_IN.get(backend)
-    if where is None:
-        for each in entry_points(group=GROUP):
-            if each.name == backend:
-                return each.load()
+    if kind is None:
         raise UnknownAgent(
             f"there is no backend {backend!r} for agents; there are: {', '.join(BUILT_IN)}, "
             f"and whatever is installed as an entry point of {GROUP}"
         )
-    return load(where)
-
-
-def load(where: str) -> Any:
-    """Load a part of a backend by its name, `module:name`: backends are strangers to all that imports us."""
-    module, _, name = where.partition(":")
-    return getattr(__import__(module, fromlist=[name]), name)
+    return kind

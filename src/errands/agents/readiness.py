@@ -10,9 +10,10 @@ import shutil
 import socket
 from urllib.parse import urlsplit
 
-from errands.agents import backend_of, load
+from errands.agents import backend_of
 from errands.model.absence import OLLAMA, OPENCODE, SERVER, no_program, no_server
 from errands.model.agent_errors import AgentUnavailable
+from errands.ports.plugin import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,9 +6,8 @@ way as anybody else's: as entry points of the group `errands.channels`. They are
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
-
 from errands.model.channel_errors import Refused
+from errands.ports.plugin import advice, find
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from errands.ports.channel import Channel
 
 GROUP = "errands.channels"
-# They are found without metadata, too, so that a copy of the source is enough.
 BUILT_IN = {
     "session": "errands.channels.session:Session",
     "terminal": "errands.channels.terminal:Terminal",
@@ -40,23 +38,15 @@ def make(name: str, settings: Mapping[str, Any]) -> Channel:
     if not settings and kind not in READY:
         raise Refused(f"the configuration has no channel {name!r}; write [channels.{name}] or cancel it")
     try:
-        channel: Channel = _find(kind)({**settings, "name": name})
+        found = find(GROUP, BUILT_IN, kind)
+        channel: Channel | None = None if found is None else found({**settings, "name": name})
     except ModuleNotFoundError as error:
-        extra = EXTRAS.get(kind)
-        advice = f"install it with: pip install 'errands[{extra}]'" if extra else "install what it needs"
-        raise Refused(f"the channel {name!r} needs {error.name}, which is not installed; {advice}") from error
-    return channel
-
-
-def _find(kind: str) -> Any:
-    where = BUILT_IN.get(kind)
-    if where is None:
-        for each in entry_points(group=GROUP):
-            if each.name == kind:
-                return each.load()
+        raise Refused(
+            f"the channel {name!r} needs {error.name}, which is not installed; {advice(EXTRAS.get(kind))}"
+        ) from error
+    if channel is None:
         raise Refused(
             f"there is no channel of kind {kind!r}; there are: {', '.join(BUILT_IN)}, "
             f"and whatever is installed as an entry point of {GROUP}"
         )
-    module, _, name = where.partition(":")
-    return getattr(__import__(module, fromlist=[name]), name)
+    return channel

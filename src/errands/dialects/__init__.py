@@ -7,6 +7,7 @@ Those that come with Errands are registered the same way as anybody else's: as e
 from __future__ import annotations
 
 from errands.model.errors import BadValue
+from errands.ports.plugin import find
 from errands.text import did_you_mean
 
 TYPE_CHECKING = False
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from errands.ports.dialect import Dialect
 
 GROUP = "errands.dialects"
-# They are found without metadata, too, so that a copy of the source is enough.
 BUILT_IN = {
     "native": "errands.dialects.native:Native",
     "opencode": "errands.dialects.opencode:OpenCode",
@@ -33,18 +33,10 @@ def names() -> tuple[str, ...]:
 
 def named(name: str) -> Dialect:
     """Give the dialect of a name."""
-    dialect: Dialect
-    where = BUILT_IN.get(name)
-    if where is not None:
-        module, _, kind = where.partition(":")
-        dialect = getattr(__import__(module, fromlist=[kind]), kind)()
+    kind = find(GROUP, BUILT_IN, name)
+    if kind is not None:
+        dialect: Dialect = kind()
         return dialect
-    from importlib.metadata import entry_points
-
-    for each in entry_points(group=GROUP):
-        if each.name == name:
-            dialect = each.load()()
-            return dialect
     known, asked = names(), name[:80]
     raise BadValue(
         f"there is no dialect {asked!r}{did_you_mean(asked, known)}; there are: {', '.join(known)}"

@@ -108,8 +108,5 @@ def is_answered(store: Store, notice: Notice) -> bool:
     asked = question_of(notice)
     if asked is None:
         return False
-    try:
-        question = store.question(asked[0])
-    except NotFound:
-        return True
+    question = store.question(asked[0])
     return question is None or question.id != asked[1]

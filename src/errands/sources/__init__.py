@@ -7,9 +7,8 @@ the listener alone.
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
-
 from errands.model.source_errors import SourceError
+from errands.ports.plugin import advice, find
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from errands.ports.source import Ground, Source
 
 GROUP = "errands.sources"
-# They are found without metadata, too, so that a copy of the source is enough.
 BUILT_IN = {
     "file": "errands.sources.file:File",
     "command": "errands.sources.command:Command",
@@ -36,10 +34,9 @@ def make(trigger: On, ground: Ground) -> Source:
     try:
         source: Source = _find(trigger.source)(trigger, ground)
     except ModuleNotFoundError as error:
-        extra = EXTRAS.get(trigger.source)
-        advice = f"install it with: pip install 'errands[{extra}]'" if extra else "install what it needs"
+        how = advice(EXTRAS.get(trigger.source))
         raise SourceError(
-            f"the source {trigger.source!r} needs {error.name}, which is not installed; {advice}"
+            f"the source {trigger.source!r} needs {error.name}, which is not installed; {how}"
         ) from error
     return source
 
@@ -49,22 +46,17 @@ def trouble(name: str) -> str:
     try:
         _find(name)
     except ModuleNotFoundError as error:
-        extra = EXTRAS.get(name)
-        return f"it needs {error.name}" + (f": pip install 'errands[{extra}]'" if extra else "")
+        return f"it needs {error.name}; {advice(EXTRAS.get(name))}"
     except SourceError as error:
         return str(error)
     return ""
 
 
 def _find(name: str) -> Any:
-    where = BUILT_IN.get(name)
-    if where is None:
-        for each in entry_points(group=GROUP):
-            if each.name == name:
-                return each.load()
+    kind = find(GROUP, BUILT_IN, name)
+    if kind is None:
         raise SourceError(
             f"there is no source {name!r}; there are: {', '.join(BUILT_IN)}, "
             f"and whatever is installed as an entry point of {GROUP}"
         )
-    module, _, kind = where.partition(":")
-    return getattr(__import__(module, fromlist=[kind]), kind)
+    return kind
