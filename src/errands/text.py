@@ -130,6 +130,12 @@ def shortened(text: str, longest: int, *, rest: str) -> str:
     return text[:half] + gap + text[-half:]
 
 
+def framed(name: str, lines: Sequence[str], columns: int, *, rule: str = "─") -> list[str]:
+    """Draw lines between two rules, of which the upper one names the task in the background."""
+    head = f"{rule * 3} background: {clip(name, max(8, columns - 23))} "
+    return [head + rule * max(3, columns - width(head)), *lines, rule * columns]
+
+
 def pad(text: str, columns: int, *, right: bool = False) -> str:
     """Fill a text with blanks up to so many columns."""
     blanks = " " * (columns - width(text))

@@ -149,7 +149,7 @@ def test_a_terminal_that_is_stopped_takes_it_later(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_digest_names_several_tasks() -> None:
-    lines = terminal.framed(digest("", 10), 2000, 80).split("\r\n")
+    lines = terminal.drawn(digest("", 10), 2000, 80).split("\r\n")
     assert "background: several tasks" in lines[1]
     assert len(lines[1].removeprefix("\x1b[K")) == len(lines[-2].removeprefix("\x1b[K")) == 79
 

@@ -19,8 +19,8 @@ from typing import Any
 from errands.channels import TRIAL
 from errands.channels.post import Threads
 from errands.model.channel_errors import NotNow, Refused, Unacknowledged
-from errands.model.letter import Letter, facts_of, text, title
-from errands.text import clip, width
+from errands.model.letter import Letter, text, title
+from errands.text import framed
 
 BUSY = 5.0  # seconds until a terminal that was busy is looked at again
 PATIENCE = 2.0  # seconds for a terminal that takes only a part
@@ -53,7 +53,7 @@ def show(letter: Letter, budget: int) -> None:
     try:
         if not os.isatty(handle):
             raise Refused(f"{path} is no terminal")
-        _write(handle, framed(letter, budget, columns(handle)).encode("utf-8", "replace"))
+        _write(handle, drawn(letter, budget, columns(handle)).encode("utf-8", "replace"))
         _draw_prompt_again(handle)
     finally:
         os.close(handle)
@@ -91,12 +91,9 @@ def _device(number: int) -> int:
     return os.makedev((number >> 8) & 0xFFF, (number & 0xFF) | ((number >> 12) & 0xFFF00))
 
 
-def framed(letter: Letter, budget: int, wide: int) -> str:
+def drawn(letter: Letter, budget: int, wide: int) -> str:
     """Draw a letter between two lines, of which the upper one names the task."""
-    name = "several tasks" if letter.is_digest else str(facts_of(letter.notices[0])["task"])
-    head = f"─── background: {clip(name, max(8, wide - 24))} "
-    head += "─" * max(3, wide - 1 - width(head))
-    lines = [head, title(letter), *text(letter, budget).split("\n"), "─" * (wide - 1)]
+    lines = framed(letter.name, [title(letter), *text(letter, budget).split("\n")], wide - 1)
     # The line being typed is left where it is, and drawn anew below.
     return "\r\n" + "".join(f"\x1b[K{each}\r\n" for each in lines)
 

@@ -46,6 +46,11 @@ class Letter:
         return len(self.notices) > 1
 
     @property
+    def name(self) -> str:
+        """What a frame around it is called: the task it is about."""
+        return "several tasks" if self.is_digest else str(facts_of(self.notices[0])["task"])
+
+    @property
     def is_repeat(self) -> bool:
         """Tell whether it was sent before, and perhaps arrived."""
         return any(each.attempts for each in self.notices)

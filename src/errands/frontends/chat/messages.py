@@ -13,9 +13,9 @@ from errands.engine.asynchronous import Line
 from errands.engine.engine import Engine
 from errands.frontends.chat.marks import Marks
 from errands.frontends.chat.paper import Paper
-from errands.model.letter import Letter, facts_of, letter_of, question_of, share, text, title
+from errands.model.letter import Letter, letter_of, question_of, share, text, title
 from errands.model.notice import Notice
-from errands.text import Look, clip, width
+from errands.text import Look, framed
 
 BUDGET = 4000  # bytes of a message
 LOOK = 0.3  # seconds between two looks: nobody rings for a question, and a person waits for it
@@ -69,22 +69,15 @@ class Messages:
         while notices:
             count = share(notices, BUDGET)
             letter = masked(self._engine, letter_of(notices[:count]))
-            self._paper.lines(*framed(_name(letter), [title(letter), *_body(letter)], self._paper.look))
+            self._paper.lines(*drawn(letter.name, [title(letter), *_body(letter)], self._paper.look))
             self._marks.set(self._name, notices[count - 1].id)
             notices = notices[count:]
 
 
-def framed(name: str, lines: Sequence[str], look: Look) -> list[str]:
-    """Draw lines between two rules, of which the upper one names the task."""
-    wide = min(look.columns, WIDEST) - 1
-    rule = look.sign("─", "-")
-    head = f"{rule * 3} background: {clip(name, max(8, wide - 24))} "
-    head += rule * max(3, wide - width(head))
-    return [look.paint(head, "cyan"), *lines, look.paint(rule * wide, "cyan")]
-
-
-def _name(letter: Letter) -> str:
-    return "several tasks" if letter.is_digest else str(facts_of(letter.notices[0])["task"])
+def drawn(name: str, lines: Sequence[str], look: Look) -> list[str]:
+    """Draw the frame of a task around lines, in colour."""
+    head, *within, foot = framed(name, lines, min(look.columns, WIDEST) - 1, rule=look.sign("─", "-"))
+    return [look.paint(head, "cyan"), *within, look.paint(foot, "cyan")]
 
 
 def _body(letter: Letter) -> list[str]:

@@ -12,7 +12,7 @@ from errands.engine.engine import Engine
 from errands.engine.launcher import launcher
 from errands.engine.presence import note_presence
 from errands.frontends.chat.commands import found
-from errands.frontends.chat.messages import Messages, framed
+from errands.frontends.chat.messages import Messages, drawn
 from errands.frontends.chat.paper import Paper
 from errands.frontends.chat.speaking import Speaking
 from errands.frontends.chat.turn import attend, send
@@ -173,7 +173,7 @@ class Room:
         self._note_question(task_id, number)
         look = self.paper.look
         how = look.paint(f"This needs your yes: approve {task_id}, or reject {task_id}", "bold")
-        self.say(*framed(task_id, [*self._describe(task_id, look), how], look))
+        self.say(*drawn(task_id, [*self._describe(task_id, look), how], look))
 
     def _note_question(self, task_id: str, number: int) -> None:
         self._shown.add(number)
