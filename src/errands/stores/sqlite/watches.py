@@ -48,15 +48,19 @@ class WatchRows(Table):
         )  # fmt: skip
 
     def watch(self, task_id: str) -> Watch | None:
-        found = self._watches("WHERE tasks.id = ?", task_id)
+        found = self._watches(f"WHERE watches.task = {_SEQ}", task_id)
         return found[0] if found else None
 
     def watches(self) -> list[Watch]:
         return self._watches("WHERE tasks.state = 'active' ORDER BY watches.task")
 
     def watched_tasks(self) -> list[str]:
+        # CROSS JOIN keeps the order: there are few watches, and tasks by the million.
         rows = self.db.read(
-            "SELECT tasks.id FROM watches JOIN tasks ON tasks.seq = watches.task WHERE tasks.state = 'active'"
+            """
+            SELECT tasks.id FROM watches CROSS JOIN tasks ON tasks.seq = watches.task
+            WHERE tasks.state = 'active'
+            """
         )
         return [row[0] for row in rows]
 
@@ -130,7 +134,7 @@ class WatchRows(Table):
 
     def _watches(self, where: str, *values: Any) -> list[Watch]:
         rows = self.db.read(
-            f"SELECT {_WATCH} FROM watches JOIN tasks ON tasks.seq = watches.task {where}", values
+            f"SELECT {_WATCH} FROM watches CROSS JOIN tasks ON tasks.seq = watches.task {where}", values
         )
         return [
             Watch(
