@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from errands.model.session import Exchange
 
 _CHUNK = 256 * 1024
-_AT_ONCE = 50  # tasks in one transaction: the first of many shall start while the last are written,
+_AT_ONCE = 25  # tasks in one transaction: the first of many shall start while the last are written,
 _BETWEEN = 0.001  # and for that the holder of the loops, too, must come to write in between (seconds)
 
 
@@ -61,8 +61,11 @@ class AsyncEngine:
 
     def _submit_gathered(self) -> None:
         gathered, self._gathered = self._gathered[:_AT_ONCE], self._gathered[_AT_ONCE:]
+        self._submit_some(gathered)
         if self._gathered:
             asyncio.get_running_loop().call_later(_BETWEEN, self._submit_gathered)
+
+    def _submit_some(self, gathered: Sequence[tuple[Draft, asyncio.Future[View]]]) -> None:
         wanted = [(draft, answer) for draft, answer in gathered if not answer.done()]
         try:
             found = self.engine.submit_each(draft for draft, _ in wanted)

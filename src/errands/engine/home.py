@@ -109,4 +109,10 @@ def remove_tree(directory: str) -> None:
     """Remove a run's directory; what cannot be removed now is swept by the janitor later."""
     import shutil
 
-    shutil.rmtree(directory, ignore_errors=True)
+    # Under another name it cannot become the directory of a later run while it is being emptied.
+    gone = f"{directory}.gone"
+    try:
+        os.rename(directory, gone)
+    except OSError:
+        gone = directory
+    shutil.rmtree(gone, ignore_errors=True)

@@ -11,6 +11,7 @@ import os
 from errands.model.errors import ErrandsError
 from errands.model.plain import plain_text
 from errands.model.trigger import On
+from errands.ports.runner import EVENT_FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from errands.model.watch import Signal
     from errands.ports.store import Store
 
-FILE = "event.json"
 LONGEST = 8000  # bytes of what an agent is told; the file has the rest
 _SUMMARY = 1000
 _CAUSES = ("event", "retry")
@@ -43,7 +43,7 @@ def variables(trigger: On, signals: list[Signal], directory: str) -> dict[str, s
         "ERRANDS_EVENT_SUBJECT": _line(trigger.subject),
         "ERRANDS_EVENT_SUMMARY": _line(_text(signals[-1]))[:_SUMMARY],
         "ERRANDS_EVENT_COUNT": str(len(signals)),
-        "ERRANDS_EVENT_FILE": f"{directory}/{FILE}",
+        "ERRANDS_EVENT_FILE": f"{directory}/{EVENT_FILE}",
     }
 
 
@@ -54,7 +54,8 @@ def leave(trigger: On, signals: list[Signal], directory: str) -> None:
     content = f'{head[:-1]}, "signals": [{", ".join(each.body for each in signals)}]}}\n'
     try:
         os.makedirs(directory, 0o700, exist_ok=True)
-        file = os.open(f"{directory}/{FILE}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+        file = os.open(f"{directory}/{EVENT_FILE}", flags, 0o600)
         with open(file, "w", encoding="utf-8") as stream:
             stream.write(content)
     except OSError as error:
@@ -80,9 +81,8 @@ def told(text: str, trigger: On, signals: list[Signal], directory: str) -> str:
         if said and size > LONGEST:
             break
         said.append(each.body[:LONGEST])
-    more = (
-        "" if len(said) == len(signals) else f"\n(and {len(signals) - len(said)} before: {directory}/{FILE})"
-    )
+    before = len(signals) - len(said)
+    more = f"\n(and {before} before: {directory}/{EVENT_FILE})" if before else ""
     body = f"{len(signals)} from {trigger.source}:{trigger.subject}\n" + "\n".join(said) + more
     return f"{text}\n\n{fenced(body, 'event')}"
 

@@ -179,6 +179,7 @@ class Supervisor:
         """Let go of runs whose end is on disk."""
         for run_id in run_ids:
             del self._ended[run_id]
+            self._runner.forget(run_id)
             self._live.pop(run_id, None)
             self._stopping.discard(run_id)
             self._heard.pop(run_id, None)

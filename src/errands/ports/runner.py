@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from errands.model.record import record
 
+EVENT_FILE = "event.json"  # what a run came of; the one file that is in its directory before it begins
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
 
         def stop(self, run_id: str, *, grace: float) -> None:
             """End the run's whole process tree; its `Ended` follows. Unknown runs are ignored."""
+
+        def forget(self, run_id: str) -> None:
+            """Take it that the end of a run is in the store, so that nobody will ask for it any more."""
 
         def recover(self, run_id: str, *, attempt: int) -> Found:
             """Find out what became of a run that another holder started.

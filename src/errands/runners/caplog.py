@@ -1,6 +1,7 @@
 """The capped log of a run: its beginning in `output.log`, its end in a ring beside it.
 
-While a run writes no more than half of its cap, the log is one plain file. What comes later goes
+A run that is over in a moment and prints nothing has none. While a run writes no more than half of its cap,
+the log is one plain file. What comes later goes
 round in `output.tail`, so that the disk never holds more than the cap; at the end the ring is put
 behind the beginning, with a line between them that says how much is missing.
 
@@ -38,14 +39,8 @@ class Log:
         self._written = 0
         self._ends_line = True
         self._file = -1
+        self._begins = header
         self._header = 0
-        try:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-            self._file = os.open(directory + "/output.log", flags, 0o600)
-        except OSError as error:
-            self.disk = _why(error)
-        else:
-            self._header = self._append(header)
 
     def write(self, piece: Bytes, *, lines: int) -> None:
         """Take one piece of output that has so many line ends."""
@@ -53,6 +48,7 @@ class Log:
         self.total += size
         self.lines += lines
         self._ends_line = piece[-1] == 10
+        self.begin()
         if self.disk:
             return
         room = self._head - self.kept
@@ -97,6 +93,18 @@ class Log:
         if self.disk:
             facts["disk"] = self.disk
         return facts
+
+    def begin(self) -> None:
+        """Make the file, if there is none yet; to be called when somebody may look for it."""
+        if self._file >= 0 or self.disk:
+            return
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+            self._file = os.open(self._directory + "/output.log", flags, 0o600)
+        except OSError as error:
+            self.disk = _why(error)
+        else:
+            self._header = self._append(self._begins)
 
     def _append(self, piece: Bytes, *, force: bool = False) -> int:
         done = 0

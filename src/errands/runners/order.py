@@ -8,8 +8,11 @@ if TYPE_CHECKING:
     from errands.ports.runner import Launch
 
 
-def written(launch: Launch) -> dict[str, Any]:
-    """Write an order with all but the environment that many runs share."""
+def written(launch: Launch, *, may_take_over: bool) -> dict[str, Any]:
+    """Write an order with all but the environment that many runs share.
+
+    `may_take_over` says that the end of the shim's last run is in the store, so that nobody reads its record.
+    """
     return {
         "op": "start",
         "run": launch.run_id,
@@ -26,4 +29,5 @@ def written(launch: Launch) -> dict[str, Any]:
         "limits": {"memory": launch.memory, "cpu": launch.cpu, "processes": launch.processes},
         "input": launch.input,
         "may_wait": launch.may_wait,
+        "may_take_over": may_take_over,
     }

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 
 from errands.model.ending import Ending
 from errands.model.record import record
+from errands.ports.runner import EVENT_FILE
 from errands.runners.wire import fields
 
 TYPE_CHECKING = False
@@ -74,8 +75,8 @@ def parse(text: str, attempt: int) -> Record:
     lines = text.split("\n")[:-1]
     for entry in lines:
         word, _, rest = entry.partition(" ")
-        if word == "run":
-            first = fields(rest)
+        if word == "run":  # what stands before is of a run that had the record before this one
+            first, pid, exit_fields = fields(rest), None, None
         elif word == "pid":
             pid = number(rest.split(" ")[0])
         elif word == "exit":
@@ -103,7 +104,8 @@ def bury(directory: str, attempt: int) -> bool:
     Two may try at once, this holder and a late shim: the one that creates the file wins, and if it
     died before it wrote a word, the one that locks the empty file does.
     """
-    os.makedirs(directory, 0o700, exist_ok=True)
+    if _bury_whole(directory, attempt):
+        return True
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
     file = os.open(path(directory, attempt), flags, 0o600)
     try:
@@ -118,9 +120,38 @@ def bury(directory: str, attempt: int) -> bool:
         os.close(file)
 
 
+def _bury_whole(directory: str, attempt: int) -> bool:
+    """Make the directory together with the tombstone; False: there is one that has something in it.
+
+    A directory without a record is one whose run removed it, so there must be none in between.
+    """
+    new = f"{directory}.new"
+    os.makedirs(new, 0o700, exist_ok=True)
+    with open(path(new, attempt), "wb") as file:
+        file.write(_TOMBSTONE.encode() + b"\n")
+    try:
+        os.rename(new, directory)
+    except OSError:
+        os.unlink(path(new, attempt))
+        os.rmdir(new)
+        return False
+    return True
+
+
 def was_removed(directory: str, attempt: int) -> bool:
-    """Tell whether the run has begun all the same, for there is a log, though no record says so any more."""
-    return not os.path.exists(path(directory, attempt)) and os.path.exists(directory + "/output.log")
+    """Tell whether the run has begun all the same, though no record says so any more.
+
+    Then there is a log, or the directory itself, which the shim makes for its record; what a run came of is
+    put there before.
+    """
+    try:
+        names = os.listdir(directory)
+    except OSError:
+        return False
+    if f"record.{attempt}" in names:
+        return False
+    is_begun = names != [EVENT_FILE] and not any(name.startswith("record.") for name in names)
+    return is_begun or "output.log" in names
 
 
 def is_held(directory: str, attempt: int) -> bool:

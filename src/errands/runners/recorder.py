@@ -1,7 +1,11 @@
 """The recorder: the run record as its shim writes it.
 
-It is created exclusively before anything is started and locked for as long as the shim lives; its exit
+It is created exclusively before anything is started and locked for as long as the run goes on; its exit
 line is the last act. So whoever finds it knows whether the run never began, goes on, or how it ended.
+
+A run that printed nothing and left no file needs its directory and its record no longer once its end is in
+the store: the shim's next run has them, under its own name. To make new ones costs more than all the rest of
+a record, above all where many files were just removed.
 """
 
 from __future__ import annotations
@@ -18,6 +22,10 @@ if TYPE_CHECKING:
 SCARCE = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
 
 
+_DIRECTORY = 0o040700
+_LONGEST = 64 * 1024  # bytes of a record that many runs have had
+
+
 class BusyError(Exception):
     """There is no room to begin now; nothing was started, so it can be tried again."""
 
@@ -27,11 +35,15 @@ class RefusedError(Exception):
 
 
 class Recorder:
-    """Create the record of an order, or learn that it cannot be done now or was done by somebody else."""
+    """Create the record of an order, or learn that it cannot be done now or was done by somebody else.
 
-    def __init__(self, order: dict[str, Any], *, shim: int, boot: str) -> None:
+    `used` is the record of a run that is over, if nobody will ask for it any more.
+    """
+
+    def __init__(self, order: dict[str, Any], *, shim: int, boot: str, used: Recorder | None = None) -> None:
         self._directory: str = order["dir"]
-        self._path = f"{self._directory}/record.{order['attempt']}"
+        self._name = f"record.{order['attempt']}"
+        self._path = f"{self._directory}/{self._name}"
         self._first = b"run %s attempt=%d shim=%d boot=%s v=1 header=%d head=%d\n" % (
             order["run"].encode(),
             order["attempt"],
@@ -41,7 +53,9 @@ class Recorder:
             order["cap"] // 2,
         )
         try:
-            self._file = self._create()
+            self._file = -1 if used is None else self._take_over(used)
+            if self._file < 0:
+                self._file = self._create()
         except OSError as error:
             if error.errno in SCARCE:
                 raise BusyError(error.strerror) from None
@@ -65,9 +79,36 @@ class Recorder:
             self._file = os.open(self._path, flags, 0o600)
             os.write(self._file, self._first + text)
 
+    def release(self) -> None:
+        """Let go of the lock: the run is over."""
+        fcntl.flock(self._file, fcntl.LOCK_UN)
+
     def close(self) -> None:
-        """Let go of the lock."""
         os.close(self._file)
+
+    def _take_over(self, used: Recorder) -> int:
+        """Give the record of a run that left nothing else a new name; -1 if it cannot have ours."""
+        file = used._file
+        try:
+            if used._name == self._name and used._is_alone():
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.write(file, self._first)
+                os.rename(used._directory, self._directory)  # fails if ours is there and has anything in it
+                return file
+        except OSError:
+            pass
+        os.close(file)
+        return -1
+
+    def _is_alone(self) -> bool:
+        """Tell whether the directory has this record and nothing else, and is as it was made."""
+        ours, named = os.fstat(self._file), os.lstat(self._path)
+        return (
+            (ours.st_ino, ours.st_nlink) == (named.st_ino, 1)
+            and ours.st_size < _LONGEST
+            and os.lstat(self._directory).st_mode == _DIRECTORY
+            and len(os.listdir(self._directory)) == 1
+        )
 
     def _create(self) -> int:
         try:
@@ -79,6 +120,9 @@ class Recorder:
             file = os.open(self._path, flags, 0o600)
         except FileExistsError:
             raise RefusedError from None
+        except OSError:
+            self._leave_nothing()
+            raise
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -92,5 +136,13 @@ class Recorder:
         except OSError:
             os.unlink(self._path)
             os.close(file)
+            self._leave_nothing()
             raise
         return file
+
+    def _leave_nothing(self) -> None:
+        """Remove the directory: without a record it would look as if the run had begun and removed it."""
+        try:
+            os.rmdir(self._directory)
+        except OSError:
+            pass  # what the run came of is in there

@@ -26,7 +26,7 @@ def rehearse(system: System, directory: str, *, boot: str) -> None:
     order = {
         "op": "start",
         "run": "rehearsal",
-        "dir": directory,
+        "attempt": 1,
         "header": b"",
         "steps": [("main", ["/"], "")],
         "cwd": "/",
@@ -38,17 +38,18 @@ def rehearse(system: System, directory: str, *, boot: str) -> None:
         "limits": {"memory": None, "cpu": None, "processes": None},
         "input": "none",
         "may_wait": False,
+        "may_take_over": True,
     }
-    for attempt in range(TIMES):
-        ours.send(frame(order | {"attempt": attempt}))
+    for time in range(TIMES):
+        ours.send(frame(order | {"dir": f"{directory}.{time}"}))
         shim.take_turn()
         shim.take_turn()
         ours.recv(65536)
     shim.close()
     ours.close()
-    try:
-        for name in os.listdir(directory):
-            os.unlink(f"{directory}/{name}")
-        os.rmdir(directory)
-    except OSError:
-        pass  # a disk that cannot be used is for the first real run to tell
+    for time in range(TIMES):
+        try:
+            os.unlink(f"{directory}.{time}/record.1")
+            os.rmdir(f"{directory}.{time}")
+        except OSError:
+            pass  # the next one took it over, or the disk cannot be used: the first real run will tell

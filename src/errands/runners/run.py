@@ -15,7 +15,6 @@ from errands.runners.limits import Limits
 from errands.runners.outlet import Outlet
 from errands.runners.program import explain_directory, explain_start, resolve
 from errands.runners.progress import Progress
-from errands.runners.recorder import Recorder
 from errands.runners.signals import SIGCONT, SIGKILL, SIGTERM
 from errands.runners.sweep import MARK
 from errands.runners.wire import line
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from errands.runners.held import Held
+    from errands.runners.recorder import Recorder
     from errands.runners.shim import FileActions, Shim
     from errands.runners.wire import Word
 
@@ -37,6 +37,8 @@ _NEVER = float("inf")
 
 class Run:
     """Carry out one order of the pool, from the record's first line to its last."""
+
+    _recorder: Recorder
 
     def __init__(self, shim: Shim, order: dict[str, Any]) -> None:
         self.id: str = order["run"]
@@ -92,7 +94,7 @@ class Run:
 
     def carry_out(self) -> dict[str, Word]:
         """Do it all and give the facts of the exit line, which is in the record by then."""
-        self._recorder = Recorder(self._order, shim=self._shim.pid, boot=self._shim.boot)
+        self._recorder = self._shim.record(self._order)
         try:
             if self._order["may_wait"]:
                 self._prepare_to_wait()
@@ -103,7 +105,7 @@ class Run:
             self._take_steps()
             return self._finish()
         finally:
-            self._recorder.close()
+            self._recorder.release()
 
     def _prepare_to_wait(self) -> None:
         """Get ready for an agent, which may wait for others, and may be started again when it dies."""
@@ -251,6 +253,7 @@ class Run:
                 return
             if now >= self._tell_at:
                 self._tell_at = _NEVER
+                self._log.begin()
                 self._shim.report(("started", self.id, self._leader, self._facts["started"]))
             progress = self._progress
             if now >= progress.due:

@@ -11,7 +11,7 @@ import select
 
 from errands.runners import tree
 from errands.runners.holder import holder
-from errands.runners.recorder import BusyError, RefusedError
+from errands.runners.recorder import BusyError, Recorder, RefusedError
 from errands.runners.run import Run
 from errands.runners.signals import (
     SIGCHLD,
@@ -26,6 +26,8 @@ from errands.runners.wire import Frames, frame
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from errands.runners.system import System
 
     # What becomes of the descriptors of a new process, as `os.posix_spawn` has it.
@@ -48,6 +50,7 @@ class Shim:
         self._channel = channel
         self._frames = Frames()
         self._run: Run | None = None
+        self._recorder: Recorder | None = None
         system.become_subreaper()
         self._wake, self._wakes = os.pipe()
         os.set_blocking(self._wake, False)
@@ -79,6 +82,8 @@ class Shim:
     def close(self) -> None:
         """Give back what a shim holds; only a rehearsal outlives its shim."""
         self._hang_up()
+        if self._recorder is not None:
+            self._recorder.close()
         set_wakeup_fd(-1)
         os.close(self._wake)
         os.close(self._wakes)
@@ -98,6 +103,15 @@ class Shim:
         return os.posix_spawn(
             path, argv, env, file_actions=actions, setsid=True, setsigmask=(), setsigdef=ALL_SIGNALS
         )
+
+    def record(self, order: dict[str, Any]) -> Recorder:
+        """Begin the record of a run, if need be with what the last run needs no longer."""
+        used, self._recorder = self._recorder, None
+        if used is not None and not order["may_take_over"]:
+            used.close()
+            used = None
+        self._recorder = Recorder(order, shim=self.pid, boot=self.boot, used=used)
+        return self._recorder
 
     def reap(self) -> None:
         """Take note of every child that ended: the run's commands, and orphans that came to us."""

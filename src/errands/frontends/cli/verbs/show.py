@@ -209,6 +209,8 @@ def _result(run: RunView) -> str:
 def _output_fact(run: RunView) -> str:
     words = run.output_file
     if run.completed_at is not None:
+        if not run.bytes and not run.output_failed:
+            return "none"
         words += f" ({plural(run.lines, 'line')}, {size(run.bytes)}"
         words += ", the middle was not kept)" if run.truncated else ")"
     if run.output_failed:
