@@ -212,4 +212,4 @@ async def test_files_that_nobody_may_remove_do_not_bring_a_cleared_task_back(
     await engine.clear(task.id)
 
     assert await engine.list() == []
-    assert Path(home.run(task.latest.id)).is_dir()
+    assert Path(home.run(task.latest.id) + ".gone").is_dir()

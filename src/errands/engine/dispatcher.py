@@ -189,6 +189,8 @@ class Dispatcher:
             input="none" if isinstance(action, Prompt) else action.input,
             may_wait=isinstance(action, Prompt),
             may_be_warm=isinstance(action, Prompt) and self._backend(action.agent) in WARM_BACKENDS,
+            # What a person was asked about says for ever, where it ran, who said yes.
+            may_be_traceless=task.verdict == "auto",
         )
         return launch if sandbox is None else self._enclosed(launch, sandbox)
 

@@ -5,6 +5,7 @@ What nobody looks at runs without the variables that would make it load or start
 
 from __future__ import annotations
 
+from errands.engine.launcher import launcher
 from errands.model.plain import plain_text
 
 try:
@@ -22,12 +23,16 @@ _MOST = 64  # projects remembered
 
 
 class Environments:
-    """The environment that was taken last: its digest, its variables, and the names of those it lost."""
+    """The environment that was taken last: its digest, its variables, and the names of those it lost.
+
+    `who` and `session` are what it says about whoever launches.
+    """
 
     def __init__(self) -> None:
         self._raw: dict[Any, Any] = {}
         self._known: dict[str | None, tuple[str, str, str]] = {}
         self.digest = self.variables = self.removed = ""
+        self.who = self.session = ""
 
     def take(self, environ: Mapping[str, str], project: str | None) -> str:
         """Give the digest of an environment; as what nobody looks at gets it in a project, if given."""
@@ -36,6 +41,8 @@ class Environments:
         if raw != self._raw:
             self._raw = raw
             self._known.clear()
+            self.who = launcher(environ)
+            self.session = environ.get("ERRANDS_SESSION", "")
         known = self._known.get(project)
         if known is None:
             if len(self._known) >= _MOST:

@@ -253,12 +253,6 @@ class Launching:
         verdict = ruling.judgement.verdict
         # Nobody looks at what was approved for all times, nor at what is harmless.
         is_unseen = verdict == "auto" or always is not None
-        who = launcher(environ)
-        if way is not None:
-            by: str | None = self._approver(way, who, draft.door)
-        else:
-            by = None if always is None else f"{always} (always)"
-        owner = draft.owner or environ.get("ERRANDS_SESSION") or "user"
         timeout = self._config.runs.timeout
         action: Action
         if draft.prompt is None:
@@ -270,6 +264,12 @@ class Launching:
             label = slug(draft.name or " ".join(draft.prompt.split()[:4]))
             lane = draft.lane or self._config.backends.get(action.agent, {}).get("lane", "agent")
             timeout = self._config.agents.timeout
+        who = self._environments.who
+        if way is not None:
+            by: str | None = self._approver(way, who, draft.door)
+        else:
+            by = None if always is None else f"{always} (always)"
+        owner = draft.owner or self._environments.session or "user"
         self._check_lane(lane)
         trigger = drafted_trigger(draft, self._config, now=now)
         if draft.on is not None:

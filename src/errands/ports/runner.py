@@ -66,6 +66,7 @@ class Launch:
     `base` is the environment of whoever launched it, which many runs share, `env` what it has besides. A run
     that `may_wait` says in the file `held` how long it waited for others, which counts for no time-out. One
     that `may_be_warm` may be a fork of a process that has loaded its library, if that makes no difference.
+    One that `may_be_traceless` leaves no log if it went well in a moment and printed nothing.
     """
 
     run_id: str
@@ -86,6 +87,7 @@ class Launch:
     input: Input = "none"
     may_wait: bool = False
     may_be_warm: bool = False
+    may_be_traceless: bool = False
 
 
 @record

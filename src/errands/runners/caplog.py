@@ -1,9 +1,9 @@
 """The capped log of a run: its beginning in `output.log`, its end in a ring beside it.
 
-A run that is over in a moment and prints nothing has none. While a run writes no more than half of its cap,
-the log is one plain file. What comes later goes
-round in `output.tail`, so that the disk never holds more than the cap; at the end the ring is put
-behind the beginning, with a line between them that says how much is missing.
+A run that went well in a moment and printed nothing may have none. While a run writes no more than half of
+its cap, the log is one plain file. What comes later goes round in `output.tail`, so that the disk never holds
+more than the cap; at the end the ring is put behind the beginning, with a line between them that says how
+much is missing.
 
 The ring begins with a note of fixed size, `written writing size`: all before `written` is in the ring,
 and what lies `size` before `writing` may be overwritten. It is written before each round and once

@@ -29,5 +29,6 @@ def written(launch: Launch, *, may_take_over: bool) -> dict[str, Any]:
         "limits": {"memory": launch.memory, "cpu": launch.cpu, "processes": launch.processes},
         "input": launch.input,
         "may_wait": launch.may_wait,
+        "may_be_traceless": launch.may_be_traceless,
         "may_take_over": may_take_over,
     }

@@ -117,7 +117,10 @@ class Recorder:
             pass
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
         try:
-            file = os.open(self._path, flags, 0o600)
+            try:
+                file = os.open(self._path, flags, 0o600)
+            except FileNotFoundError:  # a holder put its tombstone in the place of the empty directory
+                file = os.open(self._path, flags, 0o600)
         except FileExistsError:
             raise RefusedError from None
         except OSError:

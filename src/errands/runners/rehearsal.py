@@ -38,6 +38,7 @@ def rehearse(system: System, directory: str, *, boot: str) -> None:
         "limits": {"memory": None, "cpu": None, "processes": None},
         "input": "none",
         "may_wait": False,
+        "may_be_traceless": True,
         "may_take_over": True,
     }
     for time in range(TIMES):

@@ -99,6 +99,8 @@ class Run:
             if self._order["may_wait"]:
                 self._prepare_to_wait()
             self._log = Log(self.directory, header=self._order["header"], cap=self._order["cap"])
+            if not self._order["may_be_traceless"]:
+                self._log.begin()
             self._progress = Progress(self.directory)
             self._outlet = Outlet(self._system, self._shim.poll, self._log, self._progress)
             self._limits = Limits(self._system, **self._order["limits"])
@@ -340,6 +342,8 @@ class Run:
         if self._stdin >= 0:
             os.close(self._stdin)
         self._progress.tell(time.monotonic())
+        if facts.get("code") or "signal" in facts:
+            self._log.begin()
         facts |= self._log.finish()
         facts["cpu"] = round(self._cpu, 6)
         facts["rss"] = self._rss
