@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _CHUNK = 256 * 1024
 _AT_ONCE = 25  # tasks in one transaction: the first of many shall start while the last are written,
 _BETWEEN = 0.001  # and for that the holder of the loops, too, must come to write in between (seconds)
+_READ_AT_ONCE = 100  # tasks of which all have ended
 
 
 class AsyncEngine:
@@ -203,11 +204,23 @@ class AsyncEngine:
         if seconds is not None and seconds < 0:
             raise BadValue(f"a time-out cannot be negative: {seconds}")
         deadline = None if seconds is None else time.monotonic() + seconds
-        # The last one first: when it has ended, most of the others have, too.
-        for each in reversed(ids):
-            if known.get(each, True) and not await self._wait(each, deadline):
-                break
-        return self.engine.light(ids)
+        # Of many, the first are read while the others run.
+        views: list[View] = []
+        in_time = True
+        for start in range(0, len(ids), _READ_AT_ONCE):
+            some = ids[start : start + _READ_AT_ONCE]
+            in_time = in_time and await self._wait_for(some, deadline)
+            views += self.engine.light(some)
+        return views
+
+    async def _wait_for(self, task_ids: Sequence[str], deadline: float | None) -> bool:
+        """Wait for all of some tasks; tell whether they have ended."""
+        while True:
+            known = self.engine.store.liveness(task_ids)
+            live = [each for each in task_ids if known.get(each, True)]
+            # The last one first: when it has ended, most of the others have, too.
+            if not live or not await self._wait(live[-1], deadline):
+                return not live
 
     async def _wait(self, task_id: str, deadline: float | None) -> bool:
         """Wait for one task; tell whether it has ended."""
