@@ -1,4 +1,4 @@
-"""Errands: submitted by as many coroutines as there are commands, through the Python API to a daemon."""
+"""Errands: all commands submitted in one go, through the Python API to a daemon."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from errands import bootstrap
 from errands.engine.asynchronous import AsyncEngine
 from errands.engine.connected import Connected
 from errands.engine.holder import holder
+from errands.model.draft import Draft
 
 
 class Errands:
@@ -41,7 +42,7 @@ class Errands:
         os.waitpid(int(facts["pid"]), 0)
 
     async def _burst(self, count: int) -> list[int]:
-        views = await asyncio.gather(*[self._engine.submit(("true",)) for _ in range(count)])
+        views = await self._engine.submit_all([Draft(command=("true",)) for _ in range(count)])
         ids = [view.id for view in views]
         views = await self._engine.wait_all(ids)
         return [-1 if view.latest.exit_code is None else view.latest.exit_code for view in views]

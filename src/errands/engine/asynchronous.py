@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from errands.model.session import Exchange
 
 _CHUNK = 256 * 1024
-_AT_ONCE = 25  # tasks in one transaction: the first of many shall start while the last are written,
-_BETWEEN = 0.001  # and for that the holder of the loops, too, must come to write in between (seconds)
+_AT_ONCE = 100  # tasks in one transaction: the first of many shall start while the last are written
 _READ_AT_ONCE = 100  # tasks of which all have ended
 
 
@@ -64,7 +63,7 @@ class AsyncEngine:
         gathered, self._gathered = self._gathered[:_AT_ONCE], self._gathered[_AT_ONCE:]
         self._submit_some(gathered)
         if self._gathered:
-            asyncio.get_running_loop().call_later(_BETWEEN, self._submit_gathered)
+            asyncio.get_running_loop().call_soon(self._submit_gathered)
 
     def _submit_some(self, gathered: Sequence[tuple[Draft, asyncio.Future[View]]]) -> None:
         wanted = [(draft, answer) for draft, answer in gathered if not answer.done()]

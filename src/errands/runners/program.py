@@ -15,18 +15,28 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"
+_split: tuple[str, list[str]] = ("", ["./"])
 
 
 def resolve(name: str, env: Mapping[str, str]) -> str:
     """Find a program as a shell would; a name that is found nowhere is given back as it is."""
     if "/" in name:
         return name
-    paths = [f"{folder or '.'}/{name}" for folder in env.get("PATH", _DEFAULT_PATH).split(":")]
-    for path in paths:
+    folders = _folders(env.get("PATH", _DEFAULT_PATH))
+    for folder in folders:
+        path = folder + name
         if os.access(path, os.X_OK) and stat.S_ISREG(os.stat(path).st_mode):
             return path
     # What is there and cannot be started is worth a better message than "not found".
-    return next((path for path in reversed(paths) if os.path.isfile(path)), name)
+    return next((path for folder in reversed(folders) if os.path.isfile(path := folder + name)), name)
+
+
+def _folders(path: str) -> list[str]:
+    """Split a PATH, each folder once; most runs have that of the one before."""
+    global _split
+    if path != _split[0]:
+        _split = path, list(dict.fromkeys([f"{folder or '.'}/" for folder in path.split(":")]))
+    return _split[1]
 
 
 def explain_directory(cwd: str, error: OSError) -> str:

@@ -42,6 +42,7 @@ class Recorder:
 
     def __init__(self, order: dict[str, Any], *, shim: int, boot: str, used: Recorder | None = None) -> None:
         self._directory: str = order["dir"]
+        self._number = -1
         self._name = f"record.{order['attempt']}"
         self._path = f"{self._directory}/{self._name}"
         self._first = b"run %s attempt=%d shim=%d boot=%s v=1 header=%d head=%d\n" % (
@@ -77,6 +78,7 @@ class Recorder:
             os.close(self._file)
             flags = os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
             self._file = os.open(self._path, flags, 0o600)
+            self._number = -1  # this is not the file that was locked
             os.write(self._file, self._first + text)
 
     def release(self) -> None:
@@ -94,6 +96,7 @@ class Recorder:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 os.write(file, self._first)
                 os.rename(used._directory, self._directory)  # fails if ours is there and has anything in it
+                self._number = used._number
                 return file
         except OSError:
             pass
@@ -102,10 +105,10 @@ class Recorder:
 
     def _is_alone(self) -> bool:
         """Tell whether the directory has this record and nothing else, and is as it was made."""
-        ours, named = os.fstat(self._file), os.lstat(self._path)
+        found = os.lstat(self._path)
         return (
-            (ours.st_ino, ours.st_nlink) == (named.st_ino, 1)
-            and ours.st_size < _LONGEST
+            (found.st_ino, found.st_nlink) == (self._number, 1)
+            and found.st_size < _LONGEST
             and os.lstat(self._directory).st_mode == _DIRECTORY
             and len(os.listdir(self._directory)) == 1
         )
@@ -131,7 +134,9 @@ class Recorder:
         except BlockingIOError:
             os.close(file)
             raise RefusedError from None
-        if os.fstat(file).st_size:  # a recovering daemon took it between the creation and the lock
+        made = os.fstat(file)
+        self._number = made.st_ino
+        if made.st_size:  # a recovering daemon took it between the creation and the lock
             os.close(file)
             raise RefusedError
         try:

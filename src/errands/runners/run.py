@@ -119,7 +119,7 @@ class Run:
     def _take_steps(self) -> None:
         order = self._order
         began = time.monotonic()
-        self._facts["started"] = round(time.time(), 6)
+        self._facts["started"] = f"{time.time():.6f}"
         if order["timeout"] is not None:
             self._ends_at = began + order["timeout"]
         if order["idle"] is not None:
@@ -138,8 +138,8 @@ class Run:
                 self._begin_finally(outcome)
             self._hooks.append(f"{role}:{_said(self._step(index, argv, label))}")
         self._facts |= outcome
-        self._facts["ended"] = round(time.time(), 6)
-        self._facts["elapsed"] = round(time.monotonic() - began, 6)
+        self._facts["ended"] = f"{time.time():.6f}"
+        self._facts["elapsed"] = f"{time.monotonic() - began:.6f}"
 
     def _begin_finally(self, outcome: dict[str, Word]) -> None:
         """Let a last hook know how it went; from here on nothing changes the run's own outcome."""
@@ -345,7 +345,7 @@ class Run:
         if facts.get("code") or "signal" in facts:
             self._log.begin()
         facts |= self._log.finish()
-        facts["cpu"] = round(self._cpu, 6)
+        facts["cpu"] = f"{self._cpu:.6f}"
         facts["rss"] = self._rss
         if self._hooks:
             facts["hooks"] = ",".join(self._hooks)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import marshal
 
+_PLAIN = 2  # the last version of the format that does not look for repetitions: messages have none
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 def frame(message: Any) -> bytes:
     """Pack one message: four bytes of length, then the message."""
-    body = marshal.dumps(message)
+    body = marshal.dumps(message, _PLAIN)
     return len(body).to_bytes(4, "big") + body
 
 
@@ -48,10 +50,9 @@ class Frames:
 
 def line(word: str, fields: Mapping[str, Word]) -> bytes:
     """Write one line of a run record: a word, then `key=value` for every field."""
-    text = " ".join(
-        [word, *[f"{key}={quote(value) if type(value) is str else value}" for key, value in fields.items()]]
-    )
-    return text.encode("utf-8", "backslashreplace") + b"\n"
+    for key, value in fields.items():
+        word += f" {key}={quote(value) if type(value) is str else value}"
+    return word.encode("utf-8", "backslashreplace") + b"\n"
 
 
 def fields(text: str) -> dict[str, str]:
