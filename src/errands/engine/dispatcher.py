@@ -253,7 +253,7 @@ class Dispatcher:
 
 
 def _utc(moment: datetime) -> str:
-    return str(moment)[:19] + " UTC"
+    return moment.isoformat(" ", "seconds")[:19] + " UTC"
 
 
 def _header(task: Task, run: Run, prompt: str) -> bytes:

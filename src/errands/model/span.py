@@ -6,6 +6,8 @@ So none is lost in a burst or with a process, and whoever does not look at them 
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from errands.model.record import record
 
 try:
@@ -16,7 +18,6 @@ except ImportError:  # pragma: no cover
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from datetime import datetime
     from typing import Any
 
     from errands.model.event import Event
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 START = "background_task_start"
 EXECUTE = "background_task_execute"
 _HEX = frozenset("0123456789abcdef")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @record
@@ -80,7 +82,7 @@ def calling(execute: Place, call: str) -> Place:
 
 def span_id(run_id: str, created_at: datetime, name: str = EXECUTE) -> str:
     """Name a span of a run. It is always the same, and no other run's, here or elsewhere."""
-    return _digest(f"{name} {run_id} {created_at}", 8)
+    return _digest(f"{name} {_which(run_id, created_at)}", 8)
 
 
 def spans_of(
@@ -248,7 +250,7 @@ def _told(event: Event) -> Mapping[str, Any]:
 
 def _place(run: Run | RunView, name: str, launched_in: Place | None) -> Place:
     # Later runs may come days after whoever launched the task is gone: they are traces of their own.
-    which = f"{run.id} {run.created_at}"
+    which = _which(run.id, run.created_at)
     inherits = launched_in is not None and run.number == 1
     trace = launched_in.trace_id if inherits and launched_in else _digest(which, 16)
     return Place(trace_id=trace, span_id=_digest(f"{name} {which}", 8))
@@ -256,6 +258,11 @@ def _place(run: Run | RunView, name: str, launched_in: Place | None) -> Place:
 
 def _below(place: Place, name: str) -> Place:
     return Place(trace_id=place.trace_id, span_id=_digest(f"{name} {place.span_id}", 8))
+
+
+def _which(run_id: str, created_at: datetime) -> str:
+    since = created_at - _EPOCH
+    return f"{run_id} {since.days} {since.seconds} {since.microseconds}"
 
 
 def _digest(text: str, size: int) -> str:

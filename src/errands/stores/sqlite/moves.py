@@ -15,7 +15,7 @@ from errands.stores.sqlite.rows import (
     run_from,
     task_from,
 )
-from errands.stores.sqlite.table import Table
+from errands.stores.sqlite.table import Table, known
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -129,19 +129,27 @@ class MoveRows(Table):
     def end(self, run: Run, outcome: Outcome, ending: Ending, *, summary: str | None, now: datetime) -> bool:
         at = micros(now)
         seq, task_seq = self._places.pop(run.id) if run.id in self._places else self._place(run)
+        # Of a run that went well most of these are unknown; none was known before.
+        rare = known(
+            signal=ending.signal,
+            failure=outcome.failure,
+            error=outcome.error,
+            hooks=",".join(ending.hooks) or None,
+            output_failed=ending.disk,
+            summary=summary,
+        )
         changed = self.db.write(
-            """
+            f"""
             UPDATE runs
             SET state = ?, completed_at = ?, started_at = coalesce(?, started_at), pid = coalesce(?, pid),
-                exit_code = ?, signal = ?, failure = ?, error = ?, elapsed = ?, cpu = ?, rss = ?, bytes = ?,
-                lines = ?, truncated = ?, leftovers = ?, hooks = ?, output_failed = ?, summary = ?
+                exit_code = ?, elapsed = ?, cpu = ?, rss = ?, bytes = ?, lines = ?, truncated = ?,
+                leftovers = ?{"".join([f", {name} = ?" for name in rare])}
             WHERE seq = ? AND state = 'running'
             """,
             (
                 outcome.run_state, maybe_micros(ending.ended_at) or at, maybe_micros(ending.started_at),
-                ending.pid, ending.code, ending.signal, outcome.failure, outcome.error, ending.elapsed,
-                ending.cpu, ending.rss, ending.bytes, ending.lines, ending.truncated, ending.leftovers,
-                ",".join(ending.hooks) or None, ending.disk, summary, seq,
+                ending.pid, ending.code, ending.elapsed, ending.cpu, ending.rss, ending.bytes, ending.lines,
+                int(ending.truncated), ending.leftovers, *rare.values(), seq,
             ),
         ).rowcount  # fmt: skip
         if changed:

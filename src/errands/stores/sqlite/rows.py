@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 # What reading a damaged row can raise.
 _DAMAGE = (BadValue, ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MICROSECOND = timedelta(microseconds=1)
 _EXACT = 2**33 * 1_000_000
 _NOW = Now()
 
 
 def micros(moment: datetime) -> int:
-    return (moment - EPOCH) // MICROSECOND
+    since = moment - EPOCH  # to divide it would take three times as long
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 
 def maybe_micros(moment: datetime | None) -> int | None:
-    return None if moment is None else (moment - EPOCH) // MICROSECOND
+    return None if moment is None else micros(moment)
 
 
 def moment(value: int) -> datetime:

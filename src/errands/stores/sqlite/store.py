@@ -21,7 +21,7 @@ from errands.stores.sqlite.rows import (
 )
 from errands.stores.sqlite.sessions import SessionRows
 from errands.stores.sqlite.spans import SpanRows
-from errands.stores.sqlite.table import Table, marks
+from errands.stores.sqlite.table import Table, known, listed, marks
 from errands.stores.sqlite.templates import TemplateRows
 from errands.stores.sqlite.views import ViewRows
 
@@ -78,18 +78,19 @@ class SqliteStore(MoveRows, LaterRows, ViewRows, NoticeRows, SessionRows, SpanRo
         seq = self._add(task, has_run=True)
         if seq is None:
             return None
+        later = known(not_before=maybe_micros(not_before))
         self.db.write(
-            """
-            INSERT INTO runs (task, number, cause, state, lane, priority, not_before, created_at, held)
-            VALUES (?, 1, 'submit', 'pending', ?, ?, ?, ?, ?)
+            f"""
+            INSERT INTO runs (task, number, cause, state, lane, priority, created_at, held{listed(later)})
+            VALUES (?, 1, 'submit', 'pending', ?, ?, ?, ?{", ?" * len(later)})
             """,
             (
                 seq,
                 task.lane,
                 PRIORITIES.index(task.priority),
-                maybe_micros(not_before),
                 micros(task.created_at),
-                task.state == "proposed",
+                int(task.state == "proposed"),
+                *later.values(),
             ),
         )
         return Run(
@@ -109,30 +110,36 @@ class SqliteStore(MoveRows, LaterRows, ViewRows, NoticeRows, SessionRows, SpanRo
     def _add(self, task: Task, *, has_run: bool) -> int | None:
         """Write a task, and which run will be its first; None when its id is taken."""
         created = micros(task.created_at)
+        rare = known(
+            due_at=maybe_micros(task.due_at),
+            standing=standing_text(task.trigger),
+            parent=task.parent,
+            message=task.message,
+            batch=task.batch,
+            key=task.key,
+            template=task.template,
+            approved_by=task.approved_by,
+            approved_at=maybe_micros(task.approved_at),
+            evidence=task.evidence,
+        )
+        # Within a transaction the number of the next run is known, so the task need not be told later.
+        run = "(SELECT coalesce(max(seq), 0) + 1 FROM runs)" if has_run else "NULL"
         try:
-            # Within a transaction the number of the next run is known, so the task need not be told later.
             return self.db.write(
-                """
-                INSERT INTO tasks (id, kind, state, name, description, command, action, due_at, standing,
-                                   limits, cwd, environment, lane, priority, notify, owner, parent, message,
-                                   batch, key, template, after, created_at, created_by, updated_at,
-                                   approved_by, approved_at, door, verdict, digest, evidence, removed,
-                                   channels, run)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-                        ?, ?, ?, ?, CASE WHEN ? THEN (SELECT coalesce(max(seq), 0) + 1 FROM runs) END)
+                f"""
+                INSERT INTO tasks (id, kind, state, name, description, command, action, limits, cwd,
+                                   environment, lane, priority, notify, owner, after, created_at, created_by,
+                                   updated_at, door, verdict, digest, removed, channels, run{listed(rare)})
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+                        {run}{", ?" * len(rare)})
                 """,
                 (
                     task.id, task.kind, task.state, utf8(task.name), utf8(task.description),
-                    utf8(task.action.line),
-                    action_text(task.action),
-                    maybe_micros(task.due_at),
-                    standing_text(task.trigger),
-                    limits_text(task.limits), utf8(task.action.cwd), task.action.environment,
-                    task.lane, PRIORITIES.index(task.priority), task.notify, task.owner, task.parent,
-                    task.message, task.batch, task.key, task.template, " ".join(task.after),
-                    created, task.created_by, created, task.approved_by, maybe_micros(task.approved_at),
-                    task.door, task.verdict, task.digest, task.evidence, task.removed,
-                    channels_text(task.channels), has_run,
+                    utf8(task.action.line), action_text(task.action), limits_text(task.limits),
+                    utf8(task.action.cwd), task.action.environment, task.lane,
+                    PRIORITIES.index(task.priority), task.notify, task.owner, " ".join(task.after),
+                    created, task.created_by, created, task.door, task.verdict, task.digest,
+                    task.removed, channels_text(task.channels), *rare.values(),
                 ),
             ).lastrowid  # fmt: skip
         except sqlite3.IntegrityError as error:
