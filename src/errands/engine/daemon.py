@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from errands.config import Config
@@ -24,7 +25,8 @@ def serve(home: Home, config: Config, boot: str, make_loops: Callable[[bool], Lo
     if hasattr(os, "SCHED_BATCH"):
         # On a busy machine a daemon that lets others finish first has more to write down at once, which is
         # cheaper for all; on an idle one it makes no difference. What it starts is scheduled as usual.
-        os.sched_setscheduler(0, os.SCHED_BATCH | os.SCHED_RESET_ON_FORK, os.sched_param(0))
+        with suppress(OSError):  # a container may forbid it
+            os.sched_setscheduler(0, os.SCHED_BATCH | os.SCHED_RESET_ON_FORK, os.sched_param(0))
     lock = HolderLock(home)
     if not lock.take("daemon", config.lanes, boot=boot):
         _LOG.info("another process holds %s; nothing to do", home.path)

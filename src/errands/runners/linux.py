@@ -44,6 +44,14 @@ def become_subreaper() -> None:
     _ctypes.call_function(_prctl, (_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 
 
+def give_way() -> None:
+    """Interrupt nobody when woken on a busy machine; what is started from here is scheduled as usual."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_BATCH | os.SCHED_RESET_ON_FORK, os.sched_param(0))
+    except OSError:
+        pass  # a container may forbid it
+
+
 def boot_id() -> str:
     """Name this boot of the machine; processes of another one are gone."""
     path = os.environ.get("ERRANDS_BOOT_ID_FILE", "/proc/sys/kernel/random/boot_id")

@@ -35,6 +35,10 @@ def become_subreaper() -> None:
     """Do nothing: there are none here."""
 
 
+def give_way() -> None:
+    """Do nothing: there is no such thing here."""
+
+
 def boot_id() -> str:
     """Name this boot of the machine by the start of its first process."""
     if path := os.environ.get("ERRANDS_BOOT_ID_FILE"):

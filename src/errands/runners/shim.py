@@ -52,6 +52,7 @@ class Shim:
         self._run: Run | None = None
         self._recorder: Recorder | None = None
         system.become_subreaper()
+        system.give_way()
         self._wake, self._wakes = os.pipe()
         os.set_blocking(self._wake, False)
         os.set_blocking(self._wakes, False)

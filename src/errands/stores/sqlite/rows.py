@@ -208,7 +208,23 @@ def run_from(task_id: str, row: tuple[Any, ...], started: datetime | None = None
         ) from error
 
 
+_SHORT = 1000  # letters of an action that is worth remembering
+_known_actions: dict[tuple[str, str], Action] = {}
+
+
 def action_from(text: str, environment: str) -> Action:
+    """Read an action; what is done again and again is read once, for records can be shared."""
+    known = _known_actions.get((text, environment))
+    if known is None:
+        known = _read_action(text, environment)
+        if len(text) < _SHORT:
+            if len(_known_actions) >= _CACHED:
+                _known_actions.clear()
+            _known_actions[text, environment] = known
+    return known
+
+
+def _read_action(text: str, environment: str) -> Action:
     import json
 
     parts = json.loads(text)
@@ -226,8 +242,6 @@ def action_from(text: str, environment: str) -> Action:
 
 
 _SPANS = ("timeout", "idle", "cpu", "grace")
-
-
 _CACHED = 64
 _known_limits: dict[str, Limits] = {}
 
