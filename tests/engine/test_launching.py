@@ -260,6 +260,10 @@ def test_a_name_that_is_no_text_is_still_somebody(client: Engine) -> None:
     assert client.submit(Draft(command="true", environ={"USER": "\udcff"})).created_by == "?"
 
 
+def test_whoever_has_no_variables_at_all_has_a_name(client: Engine) -> None:
+    assert client.submit(Draft(command="true", environ={})).created_by
+
+
 async def test_what_is_submitted_at_once_is_written_together_and_refused_one_by_one(
     engine: TestEngine,
 ) -> None:

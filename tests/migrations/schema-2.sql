@@ -83,7 +83,7 @@ CREATE TABLE outbox (
     body         TEXT NOT NULL,
     created_at   INTEGER NOT NULL,
     state        TEXT NOT NULL DEFAULT 'waiting'
-                 CHECK (state IN ('waiting', 'delivered', 'unknown', 'dead')),
+                 CHECK (state = 'waiting' OR state = 'delivered' OR state = 'unknown' OR state = 'dead'),
     attempts     INTEGER NOT NULL DEFAULT 0,
     next_at      INTEGER NOT NULL,
     delivered_at INTEGER,
@@ -101,8 +101,9 @@ CREATE TABLE runs (
     task              INTEGER NOT NULL REFERENCES tasks (seq) ON DELETE CASCADE,
     number            INTEGER NOT NULL,
     cause             TEXT NOT NULL,
-    state             TEXT NOT NULL CHECK (state IN
-                      ('pending', 'running', 'completed', 'failed', 'cancelled', 'skipped')),
+    state             TEXT NOT NULL CHECK
+                      (state = 'pending' OR state = 'running' OR state = 'completed' OR state = 'failed'
+                       OR state = 'cancelled' OR state = 'skipped'),
     attempt           INTEGER NOT NULL DEFAULT 0,
     lane              TEXT NOT NULL,
     priority          INTEGER NOT NULL,
@@ -157,8 +158,9 @@ CREATE TABLE tasks (
     seq         INTEGER PRIMARY KEY,
     id          TEXT NOT NULL UNIQUE,
     kind        TEXT NOT NULL CHECK (kind IN ('shell', 'agent')),
-    state       TEXT NOT NULL CHECK (state IN
-                ('proposed', 'rejected', 'active', 'paused', 'done', 'failed', 'cancelled')),
+    state       TEXT NOT NULL CHECK
+                (state = 'active' OR state = 'done' OR state = 'failed' OR state = 'cancelled'
+                 OR state = 'proposed' OR state = 'rejected' OR state = 'paused'),
     name        TEXT NOT NULL,
     description TEXT NOT NULL,
     command     TEXT NOT NULL,
@@ -169,7 +171,7 @@ CREATE TABLE tasks (
     cwd         TEXT NOT NULL,
     environment TEXT NOT NULL,
     lane        TEXT NOT NULL,
-    priority    INTEGER NOT NULL CHECK (priority IN (0, 1, 2)),
+    priority    INTEGER NOT NULL CHECK (priority = 0 OR priority = 1 OR priority = 2),
     notify      TEXT NOT NULL,
     owner       TEXT NOT NULL,
     parent      TEXT,

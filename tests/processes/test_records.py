@@ -111,7 +111,7 @@ async def test_a_run_of_another_boot_was_interrupted_and_nobody_is_signalled(
 def test_a_record_without_its_last_line_end_has_no_exit_yet() -> None:
     begun = "run a.1 attempt=1 shim=1 boot=x v=1 header=0 head=5\npid 7 since=1.00 until=1.00 step=0\n"
 
-    found = record.parse(begun + "exit code=0 by", 1)
+    found = record.parse((begun + "exit code=0 by").encode(), 1)
 
     assert (found.pid, found.exit) == (7, None)
 

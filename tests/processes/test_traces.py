@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
+import sys
 
 import pytest
 
@@ -74,6 +76,7 @@ async def test_whoever_prints_fails_lasts_or_was_asked_about_has_a_log_with_its_
         'mkdir "$ERRANDS_RUN_DIR/folder"',
         'chmod 755 "$ERRANDS_RUN_DIR"',
         'ln "$ERRANDS_RUN_DIR/record.1" record',
+        'chmod 400 "$ERRANDS_RUN_DIR/record.1"',
         'cd "$ERRANDS_RUN_DIR"; cp record.1 copy; mv copy record.1',
         'mv "$ERRANDS_RUN_DIR" aside; ln -s "$PWD/aside" "$ERRANDS_RUN_DIR"',
     ],
@@ -158,3 +161,80 @@ async def test_a_directory_that_has_what_a_run_came_of_is_kept_for_it(stage: Sta
     assert (await stage.ended(launch.run_id)).code == 0
     assert stage.output(launch.run_id) == b"{}\n"
     assert other.recover(launch.run_id, attempt=1).ending.code == 0  # type: ignore[union-attr]
+
+
+@pytest.mark.fault("F4")
+async def test_the_processes_of_a_lost_run_are_ended_whoever_had_the_record_before(stage: Stage) -> None:
+    await done(stage, ("true",))
+    run = stage.start("echo ready; sleep 1000 & sleep 1000", may_be_traceless=True)
+    await stage.printed(run, b"ready")
+    found = record.read(str(stage.directory(run)), 1)
+    assert found is not None
+    assert found.shim is not None
+    await stage.pool.close()
+    os.kill(found.shim, signal.SIGKILL)
+
+    next_holder = Stage(stage.folder)
+    await next_holder.pool.open()
+    next_holder.pool.recover(run, attempt=1)
+    ending = await next_holder.ended(run)
+    await next_holder.pool.close()
+
+    assert ending.lost == "its supervisor (shim) was killed"
+    assert ending.leftovers >= 1
+    assert stage.living(run) == []
+
+
+@pytest.mark.fault("F18")
+@pytest.mark.parametrize(
+    "last_words",
+    ["tombstone\n", "exit code=0 ended=2.0", "run other.1 attempt=1 shim=1 boot=x\nexit code=0\n"],
+)
+async def test_what_a_run_wrote_into_its_record_says_nothing_about_the_next_one(
+    stage: Stage, last_words: str
+) -> None:
+    first = await done(stage, ("true",))
+    written = stage.directory(first) / "record.1"
+    written.write_text(last_words if last_words == "tombstone\n" else written.read_text() + last_words)
+    run = stage.start("echo ready; read line < go; exit 7", may_be_traceless=True)
+    os.mkfifo(stage.folder / "go")
+    await stage.printed(run, b"ready")
+
+    found = record.read(str(stage.directory(run)), 1)
+    assert found is not None
+    assert not found.is_tombstone
+    assert found.exit is None
+    assert not record.bury(str(stage.directory(run)), 1)
+    (stage.folder / "go").write_text("go\n")
+    assert (await stage.ended(run)).code == 7
+    assert not record.bury(str(stage.directory(run)), 1)
+
+
+@pytest.mark.fault("F8")
+async def test_a_full_disk_keeps_no_holder_from_finding_what_runs(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = stage.start("echo ready; sleep 1000")
+    await stage.printed(run, b"ready")
+
+    def full(*words: object, **options: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    for act in ("mkdir", "makedirs", "rename"):
+        monkeypatch.setattr(os, act, full)
+    assert not record.bury(str(stage.directory(run)), 1)
+
+
+async def test_a_task_that_puts_a_directory_in_the_place_of_its_record_harms_nobody_else(
+    stage: Stage,
+) -> None:
+    await done(stage, 'cd "$ERRANDS_RUN_DIR"; rm record.1; mkdir record.1')
+
+    assert (await stage.run(("true",))).code == 0
+
+
+async def test_tasks_are_scheduled_as_usual(stage: Stage) -> None:
+    run = stage.start((sys.executable, "-c", "import os; print(os.sched_getscheduler(0))"))
+
+    assert (await stage.ended(run)).code == 0
+    assert stage.output(run) == b"%d\n" % os.sched_getscheduler(0)

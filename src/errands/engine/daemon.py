@@ -24,9 +24,10 @@ def serve(home: Home, config: Config, boot: str, make_loops: Callable[[bool], Lo
     os.makedirs(home.path, mode=0o700, exist_ok=True)
     if hasattr(os, "SCHED_BATCH"):
         # On a busy machine a daemon that lets others finish first has more to write down at once, which is
-        # cheaper for all; on an idle one it makes no difference. What it starts is scheduled as usual.
+        # cheaper for all; on an idle one it makes no difference. Shims have tasks scheduled as usual.
         with suppress(OSError):  # a container may forbid it
-            os.sched_setscheduler(0, os.SCHED_BATCH | os.SCHED_RESET_ON_FORK, os.sched_param(0))
+            if os.sched_getscheduler(0) == os.SCHED_OTHER:
+                os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     lock = HolderLock(home)
     if not lock.take("daemon", config.lanes, boot=boot):
         _LOG.info("another process holds %s; nothing to do", home.path)

@@ -29,7 +29,7 @@ class Environments:
     """
 
     def __init__(self) -> None:
-        self._raw: dict[Any, Any] = {}
+        self._raw: dict[Any, Any] | None = None
         self._known: dict[str | None, tuple[str, str, str]] = {}
         self.digest = self.variables = self.removed = ""
         self.who = self.session = ""

@@ -6,6 +6,7 @@ import os
 
 from errands.model import progress
 from errands.model.record import record
+from errands.ports.runner import EVENT_FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from errands.model.progress import Progress
     from errands.ports.output import OutputPort
 
-_OWN = ("output.log", "output.tail", "progress", "control", "held", "held.new", "speech", "event.json")
+_OWN = ("output.log", "output.tail", "progress", "control", "held", "held.new", "speech", EVENT_FILE)
 
 
 @record
@@ -110,7 +111,7 @@ def remove_tree(directory: str) -> None:
     import shutil
 
     # Under another name it cannot become the directory of a later run while it is being emptied.
-    gone = f"{directory}.gone"
+    gone = directory if directory.endswith(".gone") else f"{directory}.gone"
     try:
         os.rename(directory, gone)
     except OSError:

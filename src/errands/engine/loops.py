@@ -225,7 +225,7 @@ class Loops:
                 self._dispatcher.free(run_id)
             given = self._dispatcher.give_back()
             claimed = self._dispatcher.claim(now=now)
-        self._supervisor.forget([*runs, *(run.id for _, run in revived)])
+        self._supervisor.forget(runs, [run.id for _, run in revived])
         for task, run in (*revived, *claimed):
             self._supervisor.start(task, run)
         asked = self._dispatcher.asked()

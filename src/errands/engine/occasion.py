@@ -52,12 +52,15 @@ def leave(trigger: On, signals: list[Signal], directory: str) -> None:
     head = plain_text({"source": trigger.source, "subject": trigger.subject, "count": len(signals)})
     # What is kept of each is JSON already.
     content = f'{head[:-1]}, "signals": [{", ".join(each.body for each in signals)}]}}\n'
+    # An empty directory would look as if the run had begun and removed its record.
+    new = directory if os.path.isdir(directory) else f"{directory}.new"
     try:
-        os.makedirs(directory, 0o700, exist_ok=True)
+        os.makedirs(new, 0o700, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
-        file = os.open(f"{directory}/{EVENT_FILE}", flags, 0o600)
+        file = os.open(f"{new}/{EVENT_FILE}", flags, 0o600)
         with open(file, "w", encoding="utf-8") as stream:
             stream.write(content)
+        os.rename(new, directory)
     except OSError as error:
         raise ErrandsError(f"the event cannot be handed to the run: {error.strerror}") from error
 

@@ -7,7 +7,7 @@ go on waiting, so a full disk delays the truth and loses none of it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
 from errands.engine.dispatcher import Dispatcher
@@ -175,11 +175,12 @@ class Supervisor:
     def has_reports(self) -> bool:
         return bool(self._ended or self._started)
 
-    def forget(self, run_ids: list[str]) -> None:
-        """Let go of runs whose end is on disk."""
-        for run_id in run_ids:
-            del self._ended[run_id]
+    def forget(self, ended: list[str], revived: Iterable[str] = ()) -> None:
+        """Let go of runs whose end is on disk, and of the last attempt of those that go on."""
+        for run_id in ended:
             self._runner.forget(run_id)
+        for run_id in (*ended, *revived):
+            del self._ended[run_id]
             self._live.pop(run_id, None)
             self._stopping.discard(run_id)
             self._heard.pop(run_id, None)

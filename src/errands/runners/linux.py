@@ -45,11 +45,17 @@ def become_subreaper() -> None:
 
 
 def give_way() -> None:
-    """Interrupt nobody when woken on a busy machine; what is started from here is scheduled as usual."""
+    """Interrupt nobody when woken on a busy machine, unless we were told to be something special."""
     try:
-        os.sched_setscheduler(0, os.SCHED_BATCH | os.SCHED_RESET_ON_FORK, os.sched_param(0))
+        if os.sched_getscheduler(0) == os.SCHED_OTHER:
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     except OSError:
         pass  # a container may forbid it
+
+
+def usual_scheduler() -> tuple[int, os.sched_param] | None:
+    """Say how a task is scheduled that is started by somebody who gives way; None: like that one itself."""
+    return (os.SCHED_OTHER, os.sched_param(0)) if os.sched_getscheduler(0) == os.SCHED_BATCH else None
 
 
 def boot_id() -> str:

@@ -70,6 +70,8 @@ def send(directory: str, content: bytes, *, eof: bool = False) -> None:
             path = f"/proc/self/fd/{folder}/control"
         try:
             peer.connect(path)
+            if folder >= 0 and not os.path.samestat(os.stat(directory), os.fstat(folder)):
+                raise FileNotFoundError  # meanwhile it is that of another run
         except OSError:
             raise NoInput(_why_no_input(directory)) from None
         answer = _deliver(peer, (b"e" if eof else b"d") + content)

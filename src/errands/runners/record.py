@@ -1,19 +1,21 @@
 """The run record as others read it: what became of a run, whoever started it.
 
 `record.<attempt>` is created exclusively, by the shim that runs the attempt or by a holder that finds
-it was never run: whoever creates it decides. The lock on it is held for as long as the shim lives,
-so no process number has to be trusted, and its exit line is the shim's last act.
+it was never run: whoever creates it decides. The lock on it is held for as long as the run goes on and the
+shim lives, so no process number has to be trusted, and its exit line is the shim's last act.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 from datetime import UTC, datetime
 
 from errands.model.ending import Ending
 from errands.model.record import record
 from errands.ports.runner import EVENT_FILE
+from errands.runners import wire
 from errands.runners.wire import fields
 
 TYPE_CHECKING = False
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _TOMBSTONE = "tombstone"
+_MOST = 1 << 20  # bytes that are read of a record
 
 
 @record
@@ -49,10 +52,10 @@ def read(directory: str, attempt: int) -> Record | None:
     except FileNotFoundError:
         return None
     try:
-        text = os.read(file, 1 << 20).decode("utf-8", "replace")
+        content = os.read(file, _MOST)
     finally:
         os.close(file)
-    return parse(text, attempt)
+    return parse(content, attempt)
 
 
 def latest(directory: str) -> Record | None:
@@ -67,16 +70,16 @@ def latest(directory: str) -> Record | None:
     return found
 
 
-def parse(text: str, attempt: int) -> Record:
-    """Understand a record; a last line without its end was cut off and does not count."""
+def parse(content: bytes, attempt: int) -> Record:
+    """Understand a record."""
     first: dict[str, str] = {}
     pid = None
     exit_fields = None
-    lines = text.split("\n")[:-1]
+    lines = wire.latest(content)
     for entry in lines:
         word, _, rest = entry.partition(" ")
-        if word == "run":  # what stands before is of a run that had the record before this one
-            first, pid, exit_fields = fields(rest), None, None
+        if word == "run":
+            first = fields(rest)
         elif word == "pid":
             pid = number(rest.split(" ")[0])
         elif word == "exit":
@@ -104,16 +107,16 @@ def bury(directory: str, attempt: int) -> bool:
     Two may try at once, this holder and a late shim: the one that creates the file wins, and if it
     died before it wrote a word, the one that locks the empty file does.
     """
-    if _bury_whole(directory, attempt):
+    if not os.path.lexists(path(directory, attempt)) and _bury_whole(directory, attempt):
         return True
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
     file = os.open(path(directory, attempt), flags, 0o600)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        begun = os.pread(file, len(_TOMBSTONE), 0)
-        if not begun:
+        content = os.pread(file, _MOST, 0)
+        if not content:
             os.write(file, _TOMBSTONE.encode() + b"\n")
-        return not begun or begun == _TOMBSTONE.encode()
+        return not content or wire.latest(content)[:1] == [_TOMBSTONE]
     except BlockingIOError:
         return False
     finally:
@@ -126,14 +129,13 @@ def _bury_whole(directory: str, attempt: int) -> bool:
     A directory without a record is one whose run removed it, so there must be none in between.
     """
     new = f"{directory}.new"
-    os.makedirs(new, 0o700, exist_ok=True)
-    with open(path(new, attempt), "wb") as file:
-        file.write(_TOMBSTONE.encode() + b"\n")
     try:
+        os.makedirs(new, 0o700, exist_ok=True)
+        with open(path(new, attempt), "wb") as file:
+            file.write(_TOMBSTONE.encode() + b"\n")
         os.rename(new, directory)
     except OSError:
-        os.unlink(path(new, attempt))
-        os.rmdir(new)
+        shutil.rmtree(new, ignore_errors=True)
         return False
     return True
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SCARCE = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
 
 
-_DIRECTORY = 0o040700
+_DIRECTORY, _FILE = 0o040700, 0o100600
 _LONGEST = 64 * 1024  # bytes of a record that many runs have had
 
 
@@ -75,10 +75,10 @@ class Recorder:
             os.write(self._file, text)
         else:  # the task removed it; how it ended must be known all the same
             os.makedirs(self._directory, 0o700, exist_ok=True)
-            os.close(self._file)
             flags = os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
-            self._file = os.open(self._path, flags, 0o600)
-            self._number = -1  # this is not the file that was locked
+            file = os.open(self._path, flags, 0o600)
+            os.close(self._file)
+            self._file, self._number = file, -1  # this is not the file that was locked
             os.write(self._file, self._first + text)
 
     def release(self) -> None:
@@ -94,7 +94,8 @@ class Recorder:
         try:
             if used._name == self._name and used._is_alone():
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                os.write(file, self._first)
+                # The line before may have been cut off by a full disk.
+                os.write(file, b"\n" + self._first)
                 os.rename(used._directory, self._directory)  # fails if ours is there and has anything in it
                 self._number = used._number
                 return file
@@ -107,7 +108,7 @@ class Recorder:
         """Tell whether the directory has this record and nothing else, and is as it was made."""
         found = os.lstat(self._path)
         return (
-            (found.st_ino, found.st_nlink) == (self._number, 1)
+            (found.st_ino, found.st_nlink, found.st_mode) == (self._number, 1, _FILE)
             and found.st_size < _LONGEST
             and os.lstat(self._directory).st_mode == _DIRECTORY
             and len(os.listdir(self._directory)) == 1

@@ -342,7 +342,7 @@ class Run:
         if self._stdin >= 0:
             os.close(self._stdin)
         self._progress.tell(time.monotonic())
-        if facts.get("code") or "signal" in facts:
+        if facts.get("code") or "signal" in facts or "stop" in facts:
             self._log.begin()
         facts |= self._log.finish()
         facts["cpu"] = f"{self._cpu:.6f}"

@@ -53,6 +53,8 @@ class Shim:
         self._recorder: Recorder | None = None
         system.become_subreaper()
         system.give_way()
+        usual = system.usual_scheduler()
+        self.scheduler: dict[str, Any] = {} if usual is None else {"scheduler": usual}
         self._wake, self._wakes = os.pipe()
         os.set_blocking(self._wake, False)
         os.set_blocking(self._wakes, False)
@@ -102,7 +104,14 @@ class Shim:
     def spawn(self, path: str, argv: list[str], env: dict[str, str], actions: FileActions) -> int:
         """Start a command as the leader of its own session; nothing of ours comes with it."""
         return os.posix_spawn(
-            path, argv, env, file_actions=actions, setsid=True, setsigmask=(), setsigdef=ALL_SIGNALS
+            path,
+            argv,
+            env,
+            file_actions=actions,
+            setsid=True,
+            setsigmask=(),
+            setsigdef=ALL_SIGNALS,
+            **self.scheduler,
         )
 
     def record(self, order: dict[str, Any]) -> Recorder:

@@ -12,7 +12,7 @@ import os
 import time
 
 from errands.runners import tree
-from errands.runners.wire import fields, line
+from errands.runners.wire import fields, latest, line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def sweep(
     try:
         if not _lock(record):
             return
-        lines = os.pread(record, 1 << 20, 0).decode("utf-8", "replace").split("\n")
+        lines = latest(os.pread(record, 1 << 20, 0))
         if any(text.startswith("exit ") for text in lines):
             return
         leaders = [(int(text.split()[1]), fields(text)) for text in lines if text.startswith("pid ")]

@@ -30,7 +30,7 @@ CREATE TABLE tasks (
     cwd         TEXT NOT NULL,
     environment TEXT NOT NULL,
     lane        TEXT NOT NULL,
-    priority    INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 2),
+    priority    INTEGER NOT NULL CHECK (priority = 0 OR priority = 1 OR priority = 2),
     notify      TEXT NOT NULL,
     owner       TEXT NOT NULL,
     parent      TEXT,

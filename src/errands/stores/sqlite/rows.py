@@ -12,7 +12,7 @@ from errands.model.errors import BadValue, StoreUnreadable
 from errands.model.limits import Limits
 from errands.model.notice import parse_address
 from errands.model.plain import plain_text
-from errands.model.record import fields
+from errands.model.record import fields, maker
 from errands.model.run import Run
 from errands.model.sandbox import Sandbox
 from errands.model.task import PRIORITIES, Task
@@ -108,6 +108,13 @@ TASK_COLUMNS = (
     "approved_at, door, verdict, digest, evidence, removed, channels"
 )
 
+_make_task = maker(
+    Task,
+    "id kind state name description action trigger limits lane priority notify owner parent message batch "
+    "key template after created_at created_by approved_by approved_at door verdict digest evidence removed "
+    "channels",
+)
+
 
 def task_from(row: tuple[Any, ...]) -> Task:
     """Read a task; a row that cannot be understood says which one it is."""
@@ -118,36 +125,13 @@ def task_from(row: tuple[Any, ...]) -> Task:
     ) = row  # fmt: skip
     try:
         created = moment(created_at)
-        return Task(
-            id=id_,
-            kind=kind,
-            state=state,
-            name=name,
-            description=description,
-            action=action_from(action, environment),
-            trigger=_trigger(due_at, standing),
-            limits=_limits(limits),
-            lane=lane,
-            priority=PRIORITIES[priority],
-            notify=notify,
-            owner=owner,
-            parent=parent,
-            message=message,
-            batch=batch,
-            key=key,
-            template=template,
-            after=tuple(after.split()) if after else (),
-            created_at=created,
-            created_by=created_by,
-            approved_by=approved_by,
-            approved_at=created if approved_at == created_at else maybe_moment(approved_at),
-            door=door,
-            verdict=verdict,
-            digest=digest,
-            evidence=evidence,
-            removed=removed,
-            channels=channels_from(channels) if channels else (),
-        )
+        return _make_task(
+            id_, kind, state, name, description, action_from(action, environment), _trigger(due_at, standing),
+            _limits(limits), lane, PRIORITIES[priority], notify, owner, parent, message, batch, key, template,
+            tuple(after.split()) if after else (), created, created_by, approved_by,
+            created if approved_at == created_at else maybe_moment(approved_at),
+            door, verdict, digest, evidence, removed, channels_from(channels) if channels else (),
+        )  # fmt: skip
     except _DAMAGE as error:
         raise StoreUnreadable(
             f"the record of task {id_} is damaged ({error}); see `errands doctor`"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from errands.model.errors import Ambiguous, BadValue, NotFound, StoreUnreadable
 from errands.model.event import Event
+from errands.model.record import maker
 from errands.model.states import OPEN
 from errands.model.task import PRIORITIES
 from errands.model.view import RunView, StandingView, View, shown_state, unrun
@@ -77,6 +78,18 @@ _WIDTH = _TASK.count(",") + 1
 _RUN_END = _WIDTH + _RUN.count(",") + 1
 _WHOLE = _RUN_END + 7
 _COLUMNS = f"{_TASK}, {_RUN}, {_STANDING}, {_AGENT}"
+_make_view = maker(
+    View,
+    "id kind state task_state name description command cwd lane priority batch key template owner notify "
+    "parent created_at created_by updated_at runs due_at waits latest approved_by approved_at door verdict "
+    "channels agent standing",
+)
+_make_run_view = maker(
+    RunView,
+    "id number cause state attempt created_at started_at completed_at stop_requested_at pid exit_code signal "
+    "failure error elapsed bytes lines truncated leftovers summary hooks output_failed retrieved_at "
+    "output_file",
+)
 
 
 class ViewRows(Table):
@@ -290,38 +303,15 @@ class ViewRows(Table):
             if row[_WIDTH] is None
             else self._run_view(id_, row[_WIDTH:_RUN_END])
         )
-        return View(
-            id=id_,
-            kind=kind,
-            state=state if standing is not None else shown_state(state, latest),
-            task_state=state,
-            name=name,
-            description=description,
-            command=command,
-            cwd=cwd,
-            lane=lane,
-            priority=PRIORITIES[priority],
-            batch=batch,
-            key=key,
-            template=template,
-            owner=owner,
-            notify=notify,
-            parent=parent,
-            created_at=moment(created_at),
-            created_by=created_by,
-            updated_at=moment(updated_at),
-            runs=latest.number,
-            due_at=maybe_moment(due_at),
-            waits=waits or 0,
-            latest=latest,
-            approved_by=approved_by,
-            approved_at=maybe_moment(approved_at),
-            door=door,
-            verdict=verdict,
-            channels=channels_from(channels),
-            agent=None if row[_WHOLE] is None else agent_view(*row[_WHOLE:]),
-            standing=None if standing is None else _standing_view(state, *row[_RUN_END:_WHOLE]),
-        )
+        return _make_view(
+            id_, kind, state if standing is not None else shown_state(state, latest), state, name,
+            description, command, cwd, lane, PRIORITIES[priority], batch, key, template, owner, notify,
+            parent, moment(created_at), created_by, moment(updated_at), latest.number, maybe_moment(due_at),
+            waits or 0, latest, approved_by, maybe_moment(approved_at), door, verdict,
+            channels_from(channels),
+            None if row[_WHOLE] is None else agent_view(*row[_WHOLE:]),
+            None if standing is None else _standing_view(state, *row[_RUN_END:_WHOLE]),
+        )  # fmt: skip
 
     def _run_view(self, task_id: str, row: tuple[Any, ...]) -> RunView:
         (
@@ -329,32 +319,13 @@ class ViewRows(Table):
             exit_code, signal, failure, error, elapsed, bytes_, lines, truncated, leftovers, summary,
             hooks, output_failed, retrieved_at,
         ) = row  # fmt: skip
-        return RunView(
-            id=f"{task_id}.{number}",
-            number=number,
-            cause=cause,
-            state=state,
-            attempt=attempt,
-            created_at=moment(created_at),
-            started_at=maybe_moment(started_at),
-            completed_at=maybe_moment(completed_at),
-            stop_requested_at=maybe_moment(stop_requested_at),
-            pid=pid,
-            exit_code=exit_code,
-            signal=signal,
-            failure=failure,
-            error=error,
-            elapsed=elapsed,
-            bytes=bytes_,
-            lines=lines,
-            truncated=bool(truncated),
-            leftovers=leftovers,
-            summary=summary,
-            hooks=hooks,
-            output_failed=output_failed,
-            retrieved_at=maybe_moment(retrieved_at),
-            output_file=f"{self.runs_dir}/{task_id}.{number}/output.log",
-        )
+        return _make_run_view(
+            f"{task_id}.{number}", number, cause, state, attempt, moment(created_at),
+            maybe_moment(started_at), maybe_moment(completed_at), maybe_moment(stop_requested_at), pid,
+            exit_code, signal, failure, error, elapsed, bytes_, lines, bool(truncated), leftovers, summary,
+            hooks, output_failed, maybe_moment(retrieved_at),
+            f"{self.runs_dir}/{task_id}.{number}/output.log",
+        )  # fmt: skip
 
 
 def _standing_view(state: str, *columns: Any) -> StandingView:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import timedelta
 
 from errands.frontends.cli.context import masked_variables
@@ -209,7 +210,7 @@ def _result(run: RunView) -> str:
 def _output_fact(run: RunView) -> str:
     words = run.output_file
     if run.completed_at is not None:
-        if not run.bytes and not run.output_failed:
+        if not run.bytes and not os.path.exists(run.output_file):
             return "none"
         words += f" ({plural(run.lines, 'line')}, {size(run.bytes)}"
         words += ", the middle was not kept)" if run.truncated else ")"
