@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import glob
 import os
-import re
 import signal
 import time
 from collections import Counter
 from contextlib import suppress
 
+from errands.runners.wire import latest
 from tests.chaos import points
 from tests.chaos.breaks import Break
 from tests.chaos.decoys import Decoys
@@ -193,14 +193,17 @@ class Nemesis:
         for path in glob.glob(f"{self._subject.home.runs}/*/record.*"):
             run_id = path.split("/")[-2]
             try:
-                with open(path) as file:
-                    text = file.read()
+                with open(path, "rb") as file:
+                    lines = latest(file.read())
             except OSError:
                 continue
-            if not text:
+            if not lines:
                 perhaps.add(run_id)
-            elif re.search(rf"\bshim={shim}\b", text) and "\nexit " not in text:
+            elif f"shim={shim}" in lines[0].split() and not any(line.startswith("exit ") for line in lines):
                 lost.add(run_id)
+        for path in glob.glob(f"{self._subject.home.runs}/*.[0-9]"):
+            if not glob.glob(f"{path}/record.*"):
+                perhaps.add(os.path.basename(path))  # the shim was about to make one
         return lost, perhaps
 
     def _reuse_pids(self, index: int, fault: Fault) -> None:

@@ -26,6 +26,7 @@ PROOFS = {
     "repeated": [spec("L23")],
     "shim_killed": [fault("F10")],
     "zygotes_killed": [spec("L20")],
+    "handed_on": [spec("L20"), fault("F10")],
     "printed": [],
     "rivals": [fault("F37"), trap(32)],
     "reused": [

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 from datetime import UTC, datetime
 
 from errands.model.ending import Ending
@@ -135,6 +134,8 @@ def _bury_whole(directory: str, attempt: int) -> bool:
             file.write(_TOMBSTONE.encode() + b"\n")
         os.rename(new, directory)
     except OSError:
+        import shutil  # no command needs it
+
         shutil.rmtree(new, ignore_errors=True)
         return False
     return True
