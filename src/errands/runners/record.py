@@ -7,6 +7,7 @@ shim lives, so no process number has to be trusted, and its exit line is the shi
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from datetime import UTC, datetime
@@ -133,10 +134,12 @@ def _bury_whole(directory: str, attempt: int) -> bool:
         with open(path(new, attempt), "wb") as file:
             file.write(_TOMBSTONE.encode() + b"\n")
         os.rename(new, directory)
-    except OSError:
+    except OSError as error:
         import shutil  # no command needs it
 
         shutil.rmtree(new, ignore_errors=True)
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
         return False
     return True
 

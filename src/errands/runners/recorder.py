@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 # What passes when somebody else makes room; until there is a record the run has provably not begun.
 SCARCE = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
-
-
-_DIRECTORY, _FILE = 0o040700, 0o100600
+_DIRECTORY, _FILE = 0o040700, 0o100600  # modes, as we make them
 _LONGEST = 64 * 1024  # bytes of a record that many runs have had
 
 
