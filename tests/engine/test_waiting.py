@@ -18,7 +18,7 @@ from errands.model.errors import BadValue, NotFound
 from errands.model.view import View
 from errands.testing.engines import TestEngine, embedded
 
-from .daemons import Daemons, lines
+from .daemons import Daemons, eventually, lines
 
 WAITING = "echo ready; read line"
 
@@ -48,6 +48,22 @@ def test_a_waiter_in_another_process_than_the_loops_is_woken_by_the_end(
         task = client.submit(Draft(command="exit 4"))
         assert waiting.wait(client, [task.id], timeout=20) == []
         assert client.get(task.id).latest.exit_code == 4
+
+
+@pytest.mark.spec("O4", "L20")
+@pytest.mark.usefixtures("no_polling")
+def test_whoever_has_a_daemon_started_hears_from_it_at_once(daemons: Daemons, client: Engine) -> None:
+    daemons.start()
+    task = client.submit(Draft(command="echo ready; read line; exit 4", input="pipe"))
+    eventually(lambda: client.output(task.id).content)
+    daemons.kill()
+    client.send(task.id, b"go\n")
+
+    def start() -> None:
+        daemons.start()
+
+    assert waiting.wait(client, [task.id], timeout=20, unheld=start) == []
+    assert client.get(task.id).latest.exit_code == 4
 
 
 @pytest.mark.spec("O4")

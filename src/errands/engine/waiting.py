@@ -49,6 +49,7 @@ def _wait(engine: Engine, task_id: str, deadline: float | None, unheld: Callable
                 watching = line.wait_for(task_id)
                 if not watching and unheld is not None:
                     unheld()
+                    watching = line.wait_for(task_id)
             # The first answer says that from now on we are told: what happened before is worth a look.
             select.select([line.fileno()] if watching else [], [], [], left)
             watching = watching and line.heard() is not None

@@ -310,7 +310,9 @@ def test_doctor_warns_of_a_run_whose_supervisor_is_gone(newcomer: Person) -> Non
     answer = newcomer.types("doctor")
 
     assert f"! {task_id} started " in answer.out
-    assert "no daemon runs, and 1 run are live or queued" in answer.out
+    assert "no daemon runs; live or queued: 1 run" in answer.out
+    assert "so what has ended is not known yet: errands daemon start" in newcomer.types("ls").out
+    assert "so what has ended is not known yet: errands daemon start" in newcomer.types("show", task_id).out
     newcomer.types("daemon", "start")
     newcomer.types("wait", task_id, code=125)
 

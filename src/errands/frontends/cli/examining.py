@@ -161,7 +161,7 @@ def _daemon(context: Context) -> Iterator[Finding]:
     if facts is None:
         live = _live(context)
         if live:
-            text = f"no daemon runs, and {plural(live, 'run')} are live or queued"
+            text = f"no daemon runs; live or queued: {plural(live, 'run')}"
             yield Finding(level="warn", text=text, advice="errands daemon start; nothing is lost meanwhile")
         else:
             yield Finding(level="ok", text="no daemon runs; it starts with the next task")
@@ -310,7 +310,7 @@ def _schedules(context: Context) -> Iterator[Finding]:
         yield Finding(level="ok", text="nothing is scheduled")
     else:
         wrong = context.bootstrap.unattended(context.home)
-        advice = "errands install service has the system start it; until then any errands command does"
+        advice = "errands install service has the system start it; until then the next task does"
         tasks = plural(active, "standing task")
         yield from (Finding(level="warn", text=f"{tasks}: {each}", advice=advice) for each in wrong)
         if not wrong:

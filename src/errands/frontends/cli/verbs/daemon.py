@@ -47,7 +47,7 @@ def stop(context: Context, arguments: Arguments) -> int:
             f"the daemon{_as_pid(facts)} has not stopped after {STOPPED_WITHIN:g} s; see {home.log}, "
             f"or kill -9 {facts['pid']}: no task is lost"
         )
-    context.say("the daemon has stopped; running tasks go on, and the next command finds them again")
+    context.say("the daemon has stopped; running tasks go on, and the next daemon finds them again")
     return 0
 
 

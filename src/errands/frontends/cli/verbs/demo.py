@@ -151,7 +151,7 @@ def play(stage: Stage) -> None:
     stage.kill_daemon()
     stage.type("daemon", "status", expect=1)
 
-    stage.tell("The next command starts it again. The build never noticed: same process, every line.")
+    stage.tell("Whoever waits has it started again. The build never noticed: same process, every line.")
     stage.type("wait", "tests")
     stage.type("logs", "build", "--tail", "3")
     stage.type("ls")

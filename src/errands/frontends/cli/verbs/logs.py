@@ -7,6 +7,7 @@ from errands.frontends.cli.lens import Bare, Lens
 from errands.frontends.cli.options import JSON, Operand, Option, Usage, Verb, whole
 from errands.frontends.cli.showing import now, waits_for
 from errands.model.errors import NotFound
+from errands.model.sanitise import line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,8 +42,20 @@ def logs(context: Context, arguments: Arguments) -> int:
             show_from(context, run.id, lens, offset)
     finally:
         lens.close()
+    if not arguments.offset:
+        _tell_of_silence(context, _run(context, context.engine.get(view.id), arguments.id))
     context.engine.mark_retrieved(context.engine.get(view.id))
     return 0
+
+
+def _tell_of_silence(context: Context, run: RunView) -> None:
+    """Say that there is nothing to see, and why, lest anybody think that something is broken."""
+    if run.bytes or run.state == "pending":
+        return
+    if run.completed_at is not None:
+        context.note(f"{run.id} printed nothing" + (f": {line(run.error)}" if run.error else ""))
+    elif not context.engine.output(run.id, limit=1).content:
+        context.note(f"{run.id} has printed nothing yet")
 
 
 def _run(context: Context, view: View, given: str) -> RunView:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from errands.frontends.cli.attendance import unattended
 from errands.frontends.cli.covering import Cover
 from errands.frontends.cli.options import JSON, Option, Usage, Verb, whole_from_one
 from errands.frontends.cli.showing import (
@@ -72,19 +73,11 @@ def _lines(context: Context, arguments: Arguments) -> list[str]:
     proposed = [view.id for view in views if needs_yes(view)]
     if proposed:
         lines.append(context.look.paint(how_to_answer(proposed), "magenta"))
-    if any(_is_stuck(view) for view in views) and not context.engine.bell.is_answered():
-        lines.append(context.look.paint("nobody starts what waits: errands daemon start", "yellow"))
+    if warning := unattended(context, views):
+        lines.append(context.look.paint(warning, "yellow"))
     if more:
         lines.append(context.look.paint("there are older ones: errands ls --all", "dim"))
     return lines
-
-
-def _is_stuck(view: View) -> bool:
-    """Tell whether nothing but room in its lane, or its next time, keeps a task from starting."""
-    if view.standing is not None:
-        return view.state == "active"
-    waits = view.waits or (view.due_at is not None and view.due_at > now())
-    return view.latest.state == "pending" and view.state != "proposed" and not waits
 
 
 def _selection(context: Context, arguments: Arguments) -> tuple[list[View], bool]:

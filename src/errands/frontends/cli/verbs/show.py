@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from datetime import timedelta
 
+from errands.frontends.cli.attendance import unattended
 from errands.frontends.cli.context import masked_variables
 from errands.frontends.cli.door import is_person
 from errands.frontends.cli.lens import clean
@@ -58,6 +59,8 @@ def show(context: Context, arguments: Arguments) -> int:
     state = state_cell(state_word(view), look)
     marks = f" {view.marks}" if view.marks else ""
     context.say(f"{look.paint(view.id, 'bold')}{marks}  {look.paint(state.text, state.colour)}")
+    if warning := unattended(context, [view]):
+        context.say(look.paint(warning, "yellow"))
     pairs = _facts(context, view, at)
     if view.question is not None or view.state == "proposed":
         pairs = _answerable(context, view, pairs, at)
@@ -210,8 +213,8 @@ def _result(run: RunView) -> str:
 def _output_fact(run: RunView) -> str:
     words = run.output_file
     if run.completed_at is not None:
-        if not run.bytes and not os.path.exists(run.output_file):
-            return "none"
+        if not run.bytes and not run.output_failed:
+            return f"none; {words} has its header" if os.path.exists(words) else "none"
         words += f" ({plural(run.lines, 'line')}, {size(run.bytes)}"
         words += ", the middle was not kept)" if run.truncated else ")"
     if run.output_failed:
