@@ -51,6 +51,7 @@ def test_a_waiter_in_another_process_than_the_loops_is_woken_by_the_end(
 
 
 @pytest.mark.spec("O4", "L20")
+@pytest.mark.timeout(60)
 @pytest.mark.usefixtures("no_polling")
 def test_whoever_has_a_daemon_started_hears_from_it_at_once(daemons: Daemons, client: Engine) -> None:
     daemons.start()
@@ -62,7 +63,7 @@ def test_whoever_has_a_daemon_started_hears_from_it_at_once(daemons: Daemons, cl
     def start() -> None:
         daemons.start()
 
-    assert waiting.wait(client, [task.id], timeout=20, unheld=start) == []
+    assert waiting.wait(client, [task.id], unheld=start) == []
     assert client.get(task.id).latest.exit_code == 4
 
 
