@@ -116,6 +116,11 @@ def run_daemon(home: Home | None = None) -> int:
     import gc
     import logging
 
+    if "ssl" not in sys.modules:  # asyncio would take OpenSSL along, 4 MB for which a daemon has no use
+        sys.modules["ssl"] = None  # type: ignore[assignment]
+        import asyncio  # noqa: F401
+
+        del sys.modules["ssl"]
     from errands.engine.daemon import serve
     from errands.processes import start_exporter
 

@@ -28,7 +28,7 @@ def rehearse(system: System, directory: str, *, boot: str) -> None:
         "run": "rehearsal",
         "attempt": 1,
         "header": b"",
-        "steps": [("main", ["/"], "")],
+        "steps": [("main", ["no such program"], "")],
         "cwd": "/",
         "env": dict(os.environ),
         "cap": 0,
@@ -38,19 +38,21 @@ def rehearse(system: System, directory: str, *, boot: str) -> None:
         "limits": {"memory": None, "cpu": None, "processes": None},
         "input": "none",
         "may_wait": False,
-        "may_be_traceless": True,
-        "may_take_over": True,
     }
-    for time in range(TIMES):
-        ours.send(frame(order | {"dir": f"{directory}.{time}"}))
+    # First such as have everything handed on, then such as make everything anew.
+    for time in range(2 * TIMES):
+        is_short = time < TIMES
+        more = {"dir": f"{directory}.{time}", "may_be_traceless": is_short, "may_take_over": is_short}
+        ours.send(frame(order | more))
         shim.take_turn()
         shim.take_turn()
         ours.recv(65536)
     shim.close()
     ours.close()
-    for time in range(TIMES):
+    for time in range(2 * TIMES):
         try:
-            os.unlink(f"{directory}.{time}/record.1")
+            for name in os.listdir(f"{directory}.{time}"):
+                os.unlink(f"{directory}.{time}/{name}")
             os.rmdir(f"{directory}.{time}")
         except OSError:
             pass  # the next one took it over, or the disk cannot be used: the first real run will tell
