@@ -109,9 +109,10 @@ async def test_a_reader_that_goes_on_from_its_offset_misses_only_what_is_missing
 
 @pytest.mark.spec("O3", "O9")
 async def test_a_live_run_is_read_bit_by_bit_without_repeating_anything(stage: Stage) -> None:
-    pause = stage.folder / "pause"
+    pause, second_pause = stage.folder / "pause", stage.folder / "second_pause"
     os.mkfifo(pause)
-    run = stage.start(f"echo one; read x < {pause}; echo two; read x < {pause}")
+    os.mkfifo(second_pause)
+    run = stage.start(f"echo one; read x < {pause}; echo two; read x < {second_pause}")
     await stage.printed(run, b"one\n")
     directory = str(stage.directory(run))
 
@@ -120,7 +121,7 @@ async def test_a_live_run_is_read_bit_by_bit_without_repeating_anything(stage: S
     pause.write_text("go on\n")
     await until(lambda: log.read(directory, offset=first.next_offset).content, "the second line")
     second = log.read(directory, offset=nothing.next_offset)
-    pause.write_text("go on\n")
+    second_pause.write_text("go on\n")
     await stage.ended(run)
 
     assert (first.content, nothing.content, second.content) == (b"one\n", b"", b"two\n")

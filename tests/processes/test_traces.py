@@ -94,8 +94,8 @@ async def test_a_directory_that_a_task_has_changed_is_left_alone(stage: Stage, c
 @pytest.mark.fault("F1")
 async def test_a_run_with_a_record_that_was_another_s_is_found_by_the_next_holder(stage: Stage) -> None:
     await done(stage, ("true",))
-    run = stage.start("echo ready; read line < go; exit 7", may_be_traceless=True)
     os.mkfifo(stage.folder / "go")
+    run = stage.start("echo ready; read line < go; exit 7", may_be_traceless=True)
     await until(lambda: stage.output(run) == b"ready\n", "its output")
     assert (stage.directory(run) / "record.1").read_text().count("run ") == 2
 
@@ -196,8 +196,8 @@ async def test_what_a_run_wrote_into_its_record_says_nothing_about_the_next_one(
     first = await done(stage, ("true",))
     written = stage.directory(first) / "record.1"
     written.write_text(last_words if last_words == "tombstone\n" else written.read_text() + last_words)
-    run = stage.start("echo ready; read line < go; exit 7", may_be_traceless=True)
     os.mkfifo(stage.folder / "go")
+    run = stage.start("echo ready; read line < go; exit 7", may_be_traceless=True)
     await stage.printed(run, b"ready")
 
     found = record.read(str(stage.directory(run)), 1)
@@ -231,6 +231,18 @@ async def test_a_task_that_puts_a_directory_in_the_place_of_its_record_harms_nob
     await done(stage, 'cd "$ERRANDS_RUN_DIR"; rm record.1; mkdir record.1')
 
     assert (await stage.run(("true",))).code == 0
+
+
+async def test_a_shim_gives_way_to_others_until_its_run_lasts(stage: Stage) -> None:
+    os.mkfifo(stage.folder / "go")
+    run = stage.start("echo ready; read line < go")
+    await stage.started(run)
+    shim = stage.shim_of(run)
+
+    assert os.sched_getscheduler(shim) == os.SCHED_OTHER
+    (stage.folder / "go").write_text("go\n")
+    await stage.ended(run)
+    await until(lambda: os.sched_getscheduler(shim) == os.SCHED_BATCH, "an idle shim to give way")
 
 
 async def test_tasks_are_scheduled_as_usual(stage: Stage) -> None:

@@ -44,18 +44,18 @@ def become_subreaper() -> None:
     _ctypes.call_function(_prctl, (_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 
 
-def give_way() -> None:
-    """Interrupt nobody when woken on a busy machine, unless we were told to be something special."""
+def usual_scheduler() -> tuple[int, os.sched_param] | None:
+    """Say how tasks are scheduled; None: this process was made something special, and they are like it."""
+    is_usual = os.sched_getscheduler(0) in (os.SCHED_OTHER, os.SCHED_BATCH)
+    return (os.SCHED_OTHER, os.sched_param(0)) if is_usual else None
+
+
+def give_way(yes: bool) -> None:
+    """Interrupt nobody when woken on a busy machine, or be there at once again."""
     try:
-        if os.sched_getscheduler(0) == os.SCHED_OTHER:
-            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+        os.sched_setscheduler(0, os.SCHED_BATCH if yes else os.SCHED_OTHER, os.sched_param(0))
     except OSError:
         pass  # a container may forbid it
-
-
-def usual_scheduler() -> tuple[int, os.sched_param] | None:
-    """Say how a task is scheduled that is started by somebody who gives way; None: like that one itself."""
-    return (os.SCHED_OTHER, os.sched_param(0)) if os.sched_getscheduler(0) == os.SCHED_BATCH else None
 
 
 def boot_id() -> str:

@@ -35,12 +35,12 @@ def become_subreaper() -> None:
     """Do nothing: there are none here."""
 
 
-def give_way() -> None:
-    """Do nothing: there is no such thing here."""
-
-
 def usual_scheduler() -> None:
     """Say that tasks are scheduled like whoever starts them."""
+
+
+def give_way(yes: bool) -> None:
+    """Do nothing: there is no such thing here."""
 
 
 def boot_id() -> str:

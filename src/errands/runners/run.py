@@ -108,6 +108,8 @@ class Run:
             return self._finish()
         finally:
             self._recorder.release()
+            if self.was_started and self._tell_at == _NEVER:
+                self._shim.give_way(True)
 
     def _prepare_to_wait(self) -> None:
         """Get ready for an agent, which may wait for others, and may be started again when it dies."""
@@ -255,6 +257,7 @@ class Run:
                 return
             if now >= self._tell_at:
                 self._tell_at = _NEVER
+                self._shim.give_way(False)
                 self._log.begin()
                 self._shim.report(("started", self.id, self._leader, self._facts["started"]))
             progress = self._progress

@@ -52,9 +52,9 @@ class Shim:
         self._run: Run | None = None
         self._recorder: Recorder | None = None
         system.become_subreaper()
-        system.give_way()
         usual = system.usual_scheduler()
         self.scheduler: dict[str, Any] = {} if usual is None else {"scheduler": usual}
+        self.give_way(True)
         self._wake, self._wakes = os.pipe()
         os.set_blocking(self._wake, False)
         os.set_blocking(self._wakes, False)
@@ -113,6 +113,11 @@ class Shim:
             setsigdef=ALL_SIGNALS,
             **self.scheduler,
         )
+
+    def give_way(self, yes: bool) -> None:
+        """Let others go first, as long as there are only short runs, which then cost all of them less."""
+        if self.scheduler:
+            self.system.give_way(yes)
 
     def record(self, order: dict[str, Any]) -> Recorder:
         """Begin the record of a run, if need be with what the last run needs no longer."""
