@@ -209,8 +209,10 @@ class AgentContract(ABC):
         async with self.agent() as agent:
             session = await agent.open(desk)
         child = self.process(desk, session, text)
+        witness = tmp_path / "project" / "witness"
         try:
-            await until((tmp_path / "project" / "witness").exists, child)
+            # The shell makes the file before it writes.
+            await until(lambda: witness.exists() and witness.read_text(), child)
         finally:
             os.killpg(child.pid, signal.SIGKILL)
             child.wait()
@@ -220,7 +222,7 @@ class AgentContract(ABC):
             except AgentError as error:
                 said = str(error)
         assert "done" in said or "interrupted" in said
-        assert (tmp_path / "project" / "witness").read_text() == "x\n"
+        assert witness.read_text() == "x\n"
 
     @pytest.mark.spec("A8")
     async def test_a_refused_call_is_not_carried_out_and_the_agent_is_told(self, tmp_path: Path) -> None:
