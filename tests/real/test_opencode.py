@@ -272,12 +272,13 @@ async def test_a_server_that_was_killed_goes_on_without_repeating_a_call(
     server = OpenCodeServer(tmp_path / "opencode", model.openai_url)
     desk = desk_in(tmp_path)
     text = running("echo x >>witness; sleep 3")
+    witness = tmp_path / "project" / "witness"
     agent = OpenCode({"url": server.url, "retries": 1, "poll": 0.5})
     try:
         server.start()
         session = await agent.open(desk)
         asking = asyncio.create_task(agent.prompt(session, text, desk))
-        await until((tmp_path / "project" / "witness").exists, asking)
+        await until(lambda: witness.exists() and witness.read_text(), asking)
         server.kill()
         with pytest.raises(AgentUnavailable, match="gives no answer"):
             await asking
@@ -287,7 +288,7 @@ async def test_a_server_that_was_killed_goes_on_without_repeating_a_call(
         server.kill()
 
     assert "interrupted" in answer.text
-    assert (tmp_path / "project" / "witness").read_text() == "x\n"
+    assert witness.read_text() == "x\n"
 
 
 async def test_a_model_that_does_not_exist_is_told_at_once(opencode: str, folder: Path) -> None:
