@@ -182,5 +182,6 @@ def test_without_a_terminal_there_is_none_to_report_to(home: Home, tmp_path: Pat
         check=False,
         start_new_session=True,
     )
+    Daemons(home).end()
     assert done.returncode == 2
     assert "there is no terminal here" in done.stderr

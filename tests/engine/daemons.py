@@ -91,8 +91,9 @@ class Daemons:
         if self._doomed is not None:
             self._doomed.kill()
             self._doomed.wait()
-        for pid in linux.marked("ERRANDS_HOME", self.home.path):
-            if pid != os.getpid():
+        # Again until nobody is left: one of them may just have started another daemon.
+        while found := [pid for pid in linux.marked("ERRANDS_HOME", self.home.path) if pid != os.getpid()]:
+            for pid in found:
                 end(pid)
 
     @property

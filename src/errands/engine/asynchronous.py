@@ -61,11 +61,8 @@ class AsyncEngine:
 
     def _submit_gathered(self) -> None:
         gathered, self._gathered = self._gathered[:_AT_ONCE], self._gathered[_AT_ONCE:]
-        self._submit_some(gathered)
         if self._gathered:
             asyncio.get_running_loop().call_soon(self._submit_gathered)
-
-    def _submit_some(self, gathered: Sequence[tuple[Draft, asyncio.Future[View]]]) -> None:
         wanted = [(draft, answer) for draft, answer in gathered if not answer.done()]
         try:
             found = self.engine.submit_each(draft for draft, _ in wanted)

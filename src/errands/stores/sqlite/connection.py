@@ -125,7 +125,7 @@ class Connection:
                 if moment > deadline:
                     raise
                 time.sleep(pause)
-                pause = min(pause * 1.5, 0.0005)
+                pause = min(pause * 1.5, 0.001)
 
 
 def _prepare(path: str, *, new: bool) -> None:

@@ -36,8 +36,10 @@ class Table:
 
 
 def known(**values: Any) -> dict[str, Any]:
-    """Leave out the columns that stay NULL: for each None that is handed over, the driver looks for somebody
-    who knows how to write it, which takes longer than to write the row."""
+    """Leave out the columns that stay NULL.
+
+    For each None that is handed over, the driver looks for somebody who knows how to write it.
+    """
     return {name: value for name, value in values.items() if value is not None}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.attendance import unattended
+from errands.frontends.cli.absence import absence
 from errands.frontends.cli.covering import Cover
 from errands.frontends.cli.options import JSON, Option, Usage, Verb, whole_from_one
 from errands.frontends.cli.showing import (
@@ -73,7 +73,7 @@ def _lines(context: Context, arguments: Arguments) -> list[str]:
     proposed = [view.id for view in views if needs_yes(view)]
     if proposed:
         lines.append(context.look.paint(how_to_answer(proposed), "magenta"))
-    if warning := unattended(context, views):
+    if warning := absence(context, views):
         lines.append(context.look.paint(warning, "yellow"))
     if more:
         lines.append(context.look.paint("there are older ones: errands ls --all", "dim"))

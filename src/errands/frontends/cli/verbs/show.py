@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from datetime import timedelta
 
-from errands.frontends.cli.attendance import unattended
+from errands.frontends.cli.absence import absence
 from errands.frontends.cli.context import masked_variables
 from errands.frontends.cli.door import is_person
 from errands.frontends.cli.lens import clean
@@ -59,7 +59,7 @@ def show(context: Context, arguments: Arguments) -> int:
     state = state_cell(state_word(view), look)
     marks = f" {view.marks}" if view.marks else ""
     context.say(f"{look.paint(view.id, 'bold')}{marks}  {look.paint(state.text, state.colour)}")
-    if warning := unattended(context, [view]):
+    if warning := absence(context, [view]):
         context.say(look.paint(warning, "yellow"))
     pairs = _facts(context, view, at)
     if view.question is not None or view.state == "proposed":
