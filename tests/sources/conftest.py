@@ -23,6 +23,7 @@ def home(own_home: Path) -> Home:
 async def engine(home: Home) -> AsyncIterator[TestEngine]:
     async with embedded(home.path, **{"schedules.backoff": "1s"}) as engine:
         yield engine
+    Daemons(home).end()  # whoever leaves a standing task behind starts a daemon for it
 
 
 @pytest.fixture
