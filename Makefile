@@ -40,7 +40,7 @@ chaos: $(VENV) ## Kill, stop and starve a real engine, and count what was lost
 	@$(BIN)/python -m tests.chaos
 
 fuzz: $(VENV) ## Disguise harmful commands in 100,000 ways, and count which the judge lets pass
-	@$(BIN)/python -m tests.risk.fuzz
+	@$(BIN)/python -m tests.fuzz.fuzz
 
 conformance: $(VENV) $(PROGRAMS) ## Run the official conformance suite of MCP against our server
 	@$(BIN)/python -m pytest -q tests/real/test_conformance.py

@@ -13,9 +13,9 @@ from types import TracebackType
 
 from benchmarks import processes
 from errands import bootstrap
+from errands.engine.daemon.lock import holder
 from errands.engine.engine import Engine
-from errands.engine.holder import holder
-from errands.engine.home import Home
+from errands.ports.home import Home
 
 
 class Stage:

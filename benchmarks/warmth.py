@@ -16,7 +16,7 @@ from benchmarks.table import Table
 from benchmarks.units import megabytes, milliseconds, times
 from errands.engine.engine import Engine
 from errands.engine.waiting import wait
-from errands.model.draft import Draft
+from errands.model.options.draft import Draft
 from errands.testing.model_server import ModelServer
 
 _PATIENCE = 60.0
@@ -112,7 +112,7 @@ def _warm(daemon: int) -> list[int]:
             words = Path(f"/proc/{pid}/cmdline").read_bytes()
         except (FileNotFoundError, ProcessLookupError):
             continue
-        if b"\0errands.runners.warm_zygote\0" in words:
+        if b"\0errands.runners.warm.warm_zygote\0" in words:
             found.append(pid)
     return found
 

@@ -9,7 +9,7 @@ import asyncio
 import tempfile
 
 import errands
-from errands.model.draft import Draft
+from errands.model.options.draft import Draft
 
 
 async def main(home: str) -> None:

@@ -15,9 +15,9 @@ import pytest
 
 from errands import config
 from errands.config import backends
-from errands.frontends.cli import options, reference, verbs
-from errands.model.draft import BUDGETS
+from errands.frontends.cli import parser, reference, verbs
 from errands.model.errors import BadValue
+from errands.model.options.draft import BUDGETS
 from tests.documents import DOCUMENTS, ROOT, Block, anchors, blocks, commands, links, named_files
 
 README = ROOT / "README.md"
@@ -130,7 +130,7 @@ def test_every_command_in_a_document_is_understood(place: str, words: list[str])
         return
     try:
         name, rest = verbs.find(words)
-        options.parse(verbs.load(name), rest)
+        parser.parse(verbs.load(name), rest)
     except BadValue as error:
         pytest.fail(f"{place}: errands {' '.join(words)}: {error}")
 

@@ -9,10 +9,10 @@ import signal
 import errands
 from benchmarks.contenders import SLOTS
 from errands import bootstrap
-from errands.engine.asynchronous import AsyncEngine
-from errands.engine.connected import Connected
-from errands.engine.holder import holder
-from errands.model.draft import Draft
+from errands.engine.async_engine import AsyncEngine
+from errands.engine.connection import Connected
+from errands.engine.daemon.lock import holder
+from errands.model.options.draft import Draft
 
 
 class Errands:

@@ -29,7 +29,7 @@ from benchmarks.table import Table
 from benchmarks.units import milliseconds, times
 from errands.agents.builtin import Builtin
 from errands.model.record import evolve
-from errands.testing.desk import SPEC, RecordingDesk, spec_text
+from errands.testing.agent_context import SPEC, RecordingDesk, spec_text
 from errands.testing.model_server import ModelServer
 
 _CALLS = 50  # in each round
@@ -145,7 +145,7 @@ def _launches(count: int) -> Pair:
             desk.keep(desk.session, [], usage={})
             settings = {"model": "fake", "url": model.openai_url, "home": directory}
             words = ["errands.agents.builtin:Builtin", json.dumps(settings), directory, spec_text(desk.spec)]
-            prompting = ["-m", "errands.testing.prompting", *words, desk.session, "hello"]
+            prompting = ["-m", "errands.testing.prompt_process", *words, desk.session, "hello"]
             for samples, command in ((ours, prompting), (bare, ["-c", _BARE, model.openai_url])):
                 began = time.monotonic()
                 subprocess.run([sys.executable, *command], stdout=subprocess.DEVNULL, check=True)

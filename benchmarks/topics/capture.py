@@ -14,7 +14,7 @@ from benchmarks.spread import Spread
 from benchmarks.stage import Stage
 from benchmarks.table import Table
 from benchmarks.units import megabytes, speed, times
-from errands.engine.asynchronous import AsyncEngine
+from errands.engine.async_engine import AsyncEngine
 
 _LINE = b"cc -O2 -Wall -Wextra -std=c17 -Iinclude -c -o build/parser.o source/parser.c    \n"
 _CAP = 10 << 20

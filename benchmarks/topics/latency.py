@@ -19,7 +19,7 @@ from benchmarks.spread import Spread
 from benchmarks.stage import Stage
 from benchmarks.table import Table
 from benchmarks.units import milliseconds
-from errands.engine.asynchronous import AsyncEngine
+from errands.engine.async_engine import AsyncEngine
 
 _STARTS = ("date", "+%s%N")
 # By its end everybody who wants to wait for it does.

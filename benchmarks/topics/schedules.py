@@ -15,8 +15,8 @@ from benchmarks.spread import Spread
 from benchmarks.stage import Stage
 from benchmarks.table import Table
 from benchmarks.units import milliseconds
-from errands.model.draft import Draft
 from errands.model.errors import ErrandsError
+from errands.model.options.draft import Draft
 
 _COUNT = 1000
 _SETTLE = 2.0  # seconds until whoever has just started is idle

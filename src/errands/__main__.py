@@ -96,7 +96,7 @@ def _answer(words: list[str]) -> int:
         (context.say if asked else context.note)(family(name, context.look))
         return 0 if asked else 2
     verb = verbs.load(name)
-    from errands.frontends.cli.options import parse
+    from errands.frontends.cli.parser import parse
 
     arguments = parse(verb, rest)
     if arguments.help:
@@ -136,7 +136,7 @@ def _complain(message: str, code: int) -> int:
     except OSError:
         _silenced()
     if not message.isprintable():
-        from errands.model.sanitise import line
+        from errands.model.text.sanitise import line
 
         # It may repeat a path or a command, which must not drive the terminal.
         message = "\n".join(map(line, message.split("\n")))

@@ -11,10 +11,10 @@ import time
 from datetime import UTC, datetime
 
 from errands import config as configuration
-from errands.engine.doorbell import Bell
+from errands.engine.bell_client import Bell
 from errands.engine.engine import Engine
-from errands.engine.home import Home
 from errands.model.errors import BadValue, DaemonError, ErrandsError
+from errands.ports.home import Home
 from errands.stores.sqlite.connection import Connection
 from errands.stores.sqlite.store import SqliteStore
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from typing import Any
 
     from errands.config import Config
-    from errands.engine.connected import Connected
-    from errands.engine.loops import Loops
+    from errands.engine.connection import Connected
+    from errands.engine.daemon.loops import Loops
     from errands.frontends.install.installation import Installation
-    from errands.frontends.install.system import ServiceInstallation
+    from errands.frontends.install.service_install import ServiceInstallation
     from errands.model.approval import Consent
-    from errands.model.notice import Address
+    from errands.model.notices.notice import Address
     from errands.ports.output import OutputPort
     from errands.stores.sqlite.repair import Repaired
 
 READY_WITHIN = 10.0  # seconds
-_AGENT_PARTS = ("errands.bootstrap", "errands.engine.replying", "errands.agents.builtin.rehearsal")
+_AGENT_PARTS = ("errands.bootstrap", "errands.engine.agents.agent_main", "errands.agents.builtin.prewarm")
 
 
 class SystemClock:
@@ -54,13 +54,13 @@ def open_store(home: Home, config: Config) -> SqliteStore:
 
 
 def _boot() -> str:
-    from errands.runners.system import choose
+    from errands.runners.system.system import choose
 
     return choose().boot_id()
 
 
 def _output() -> OutputPort:
-    from errands.runners import log
+    from errands.runners.output import log
 
     return log
 
@@ -84,9 +84,9 @@ def open_engine(
 
 def make_loops(home: Home, config: Config, *, is_after_reboot: bool) -> Loops:
     """Put the loops together; whoever runs them must hold the lock of the home."""
-    from errands.engine.loops import Loops
+    from errands.engine.daemon.loops import Loops
     from errands.processes import bots, start_listener, start_sender
-    from errands.runners.router import make_runner
+    from errands.runners.pool.router import make_runner
 
     return Loops(
         store=open_store(home, config),
@@ -121,7 +121,7 @@ def run_daemon(home: Home | None = None) -> int:
         import asyncio  # noqa: F401
 
         del sys.modules["ssl"]
-    from errands.engine.daemon import serve
+    from errands.engine.daemon.daemon import serve
     from errands.processes import start_exporter
 
     home = home or open_home()
@@ -145,7 +145,7 @@ def run_agent(run_id: str) -> int:
     import io
 
     from errands.agents import make
-    from errands.engine.replying import answer, fail
+    from errands.engine.agents.agent_main import answer, fail
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -256,7 +256,7 @@ def store_damage(home: Home) -> list[str]:
 
 def platform() -> tuple[str, tuple[str, ...]]:
     """Name the way runs are supervised here, and what it cannot promise."""
-    from errands.runners.system import choose
+    from errands.runners.system.system import choose
 
     system = choose()
     return system.NAME, system.WEAKNESSES
@@ -274,7 +274,7 @@ def unattended(home: Home) -> list[str]:
 
 def repair_store(home: Home) -> Repaired:
     """Set a damaged store aside and keep every record that can be read; only while nobody runs the loops."""
-    from errands.engine.holder import HolderLock
+    from errands.engine.daemon.lock import HolderLock
     from errands.stores.sqlite.repair import repair
 
     lock = HolderLock(home)
@@ -295,7 +295,7 @@ def serve_mcp(
 ) -> int:
     """Serve the tools of a dialect to clients of the Model Context Protocol."""
     try:
-        from errands.frontends.mcp.serving import serve
+        from errands.frontends.mcp.serve import serve
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         if missing == "errands":
@@ -325,7 +325,7 @@ def installation(
 
 def service(home: Home, *, environ: Mapping[str, str]) -> ServiceInstallation:
     """Make what has the system start the daemon of a home, and takes that back."""
-    from errands.frontends.install.system import ServiceInstallation
+    from errands.frontends.install.service_install import ServiceInstallation
 
     return ServiceInstallation(home.path, environ=environ)
 
@@ -342,7 +342,7 @@ def connect(
     work that is still live then is handed to the daemon. With `embedded=False` the daemon is started instead.
     `overrides` are configuration keys such as `{"runs.grace": "2s"}`.
     """
-    from errands.engine.connected import Connected
+    from errands.engine.connection import Connected
 
     place = open_home(home)
     config = configuration.load(overrides=overrides)
@@ -380,7 +380,7 @@ def _arrange_discovery(home: Home, config: Config) -> None:
     engine = open_engine(home, config)
     try:
         if config.discovery.enabled or engine.store.keyed("discovery") is not None:
-            from errands.engine.discovery import arrange
+            from errands.engine.agents.discovery import arrange
 
             arrange(engine)
     except ErrandsError as error:

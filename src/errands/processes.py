@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from errands.config import Config
-    from errands.engine.home import Home
-    from errands.model.notice import Address
+    from errands.model.notices.notice import Address
     from errands.ports.agent import Agent
+    from errands.ports.home import Home
 
 _LOG_LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 _SENDER = "import sys; from errands.processes import run_sender; sys.exit(run_sender())"
@@ -72,9 +72,9 @@ def run_sender() -> int:
     import logging
 
     from errands.channels import make
-    from errands.engine.announcing import mask_of
-    from errands.engine.notifier import Notifier
-    from errands.engine.sender import serve
+    from errands.engine.daemon.child_main import serve
+    from errands.engine.notices.chat_notices import mask_of
+    from errands.engine.notices.notifier import Notifier
     from errands.model.errors import ErrandsError
 
     logging.basicConfig(level=logging.WARNING, format=_LOG_LINE)
@@ -125,8 +125,8 @@ def run_listener() -> int:
     import fcntl
     import logging
 
-    from errands.engine.listener import Listener
-    from errands.engine.sender import serve
+    from errands.engine.daemon.child_main import serve
+    from errands.engine.triggers.listener import Listener
     from errands.sources import make
 
     logging.basicConfig(level=logging.WARNING, format=_LOG_LINE)
@@ -165,10 +165,10 @@ def send_trial(address: Address, config: Config) -> None:
     from datetime import UTC, datetime
 
     from errands.channels import TRIAL, make
-    from errands.model.channel_errors import ChannelError
-    from errands.model.letter import letter_of
-    from errands.model.notice import Notice
-    from errands.model.plain import plain_text
+    from errands.model.notices.delivery import letter_of
+    from errands.model.notices.errors import ChannelError
+    from errands.model.notices.notice import Notice
+    from errands.model.text.json_text import plain_text
 
     now = datetime.now(UTC)
     body = {"task": "errands", "state": "says hello", "description": "a message sent by errands channel test"}
@@ -297,7 +297,7 @@ def drop_sessions() -> None:
     import logging
 
     from errands.agents import make
-    from errands.engine.dropping import drop_all
+    from errands.engine.agents.session_cleanup import drop_all
 
     logging.basicConfig(level=logging.INFO, format=_LOG_LINE)
     home = open_home()

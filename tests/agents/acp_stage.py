@@ -12,7 +12,7 @@ from typing import Any
 from errands.agents.acp import Acp
 from errands.model.record import evolve
 from errands.ports.agent import Call, Decision
-from errands.testing.desk import SPEC, RecordingDesk, yes
+from errands.testing.agent_context import SPEC, RecordingDesk, yes
 
 ROOT = Path(__file__).parents[2]
 ALL = ("load", "resume", "fork", "close")

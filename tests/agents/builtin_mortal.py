@@ -18,7 +18,7 @@ from errands.agents.builtin import Builtin
 from errands.agents.builtin.project import Project
 from errands.model.record import evolve
 from errands.ports.agent import Activity, Call, Decision, Ran
-from errands.testing.desk import SPEC, RecordingDesk
+from errands.testing.agent_context import SPEC, RecordingDesk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

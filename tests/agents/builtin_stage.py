@@ -11,7 +11,7 @@ from typing import Any
 from errands.agents.builtin import Builtin
 from errands.model.record import evolve
 from errands.ports.agent import Answer
-from errands.testing.desk import SPEC, RecordingDesk
+from errands.testing.agent_context import SPEC, RecordingDesk
 from errands.testing.model_server import ModelServer
 
 

@@ -14,8 +14,8 @@ from errands.agents.acp import Acp
 from errands.agents.builtin import Builtin
 from errands.agents.command import Command
 from errands.agents.opencode import OpenCode
-from errands.model.agent_errors import AgentError
-from errands.testing.desk import RecordingDesk
+from errands.model.agent.errors import AgentError
+from errands.testing.agent_context import RecordingDesk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

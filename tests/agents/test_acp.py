@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from errands.agents.acp.transcript import Transcript, retold
-from errands.model.agent_errors import AgentError
-from errands.testing.desk import SPEC, no
-
-from .acp_stage import ALL, Stage
+from errands.model.agent.errors import AgentError
+from errands.testing.agent_context import SPEC, no
+from tests.agents.acp_stage import ALL, Stage
 
 
 @pytest.fixture

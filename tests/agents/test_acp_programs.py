@@ -17,11 +17,11 @@ import pytest
 import pytest_asyncio
 
 from errands.agents.acp import Acp
-from errands.model.agent_errors import AgentUnavailable
+from errands.model.agent.errors import AgentUnavailable
 from errands.testing.contracts.agent import AgentContract
 from errands.testing.model_server import ModelServer
-from tests.real.programs import PLACE as BIN
-from tests.real.programs import program
+from tests.clients.programs import PLACE as BIN
+from tests.clients.programs import program
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

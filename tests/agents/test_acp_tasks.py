@@ -12,12 +12,11 @@ import pytest
 
 from errands.bootstrap import open_engine
 from errands.engine.engine import Engine
-from errands.engine.home import Home
-from errands.model.draft import Draft
-from errands.runners import linux
+from errands.model.options.draft import Draft
+from errands.ports.home import Home
+from errands.runners.system import linux
+from tests.agents.acp_stage import ALL, ROOT
 from tests.engine.daemons import Daemons, eventually, finished
-
-from .acp_stage import ALL, ROOT
 
 
 @pytest.fixture

@@ -9,12 +9,11 @@ import pytest
 
 from errands.agents.acp import Acp
 from errands.agents.acp import backend as backend_module
-from errands.model.agent_errors import AgentError, AgentUnavailable, BudgetExceeded, SessionGone
+from errands.model.agent.errors import AgentError, AgentUnavailable, BudgetExceeded, SessionGone
 from errands.model.record import evolve
 from errands.ports.agent import Call, Decision
-from errands.testing.desk import SPEC, RecordingDesk
-
-from .acp_stage import ALL, Stage
+from errands.testing.agent_context import SPEC, RecordingDesk
+from tests.agents.acp_stage import ALL, Stage
 
 
 @pytest.fixture

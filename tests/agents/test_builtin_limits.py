@@ -11,9 +11,9 @@ import pytest
 from pydantic_ai.exceptions import ModelHTTPError
 
 from errands.agents.builtin.models import refusal
-from errands.model.agent_errors import AgentError, AgentUnavailable, BudgetExceeded
+from errands.model.agent.errors import AgentError, AgentUnavailable, BudgetExceeded
 from errands.ports.agent import Call, Decision
-from errands.testing.desk import yes
+from errands.testing.agent_context import yes
 from errands.testing.model_server import FAULTS, Fault, ModelServer
 from tests.agents.builtin_stage import Stage, call, stage
 

@@ -20,9 +20,9 @@ from pydantic_ai.messages import (
 )
 
 from errands.agents.builtin.conversation import Conversation, dumped
-from errands.agents.builtin.copying import copied
-from errands.model.fork import LONGEST_RESULT, MOST_TOKENS, PREAMBLE, tokens
-from errands.testing.desk import RecordingDesk
+from errands.agents.builtin.fork_copy import copied
+from errands.model.agent.fork import LONGEST_RESULT, MOST_TOKENS, PREAMBLE, tokens
+from errands.testing.agent_context import RecordingDesk
 from tests.agents.builtin_stage import Stage, call, stage
 
 

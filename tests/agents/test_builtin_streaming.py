@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from errands.ports.agent import Activity
-
-from .builtin_stage import Stage, call, stage
+from tests.agents.builtin_stage import Stage, call, stage
 
 
 @pytest.fixture

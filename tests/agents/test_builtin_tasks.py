@@ -11,9 +11,9 @@ import pytest
 
 from errands.bootstrap import open_engine
 from errands.engine.engine import Engine
-from errands.engine.home import Home
-from errands.model.draft import Draft
-from errands.runners import linux
+from errands.model.options.draft import Draft
+from errands.ports.home import Home
+from errands.runners.system import linux
 from errands.testing.model_server import ModelServer
 from tests.agents.builtin_stage import call
 from tests.engine.daemons import Daemons, eventually, finished

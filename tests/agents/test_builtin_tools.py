@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from errands.model.agent_errors import AgentError
+from errands.model.agent.errors import AgentError
 from errands.model.errors import BadValue
 from errands.ports.agent import Call, Decision
-from errands.testing.desk import RecordingDesk, no, yes
+from errands.testing.agent_context import RecordingDesk, no, yes
 from tests.agents.builtin_stage import Stage, call, stage
 
 ROOT = Path(__file__).parents[2]

@@ -14,10 +14,10 @@ import pytest
 from errands.bootstrap import _library, open_engine
 from errands.config import Config
 from errands.engine.engine import Engine
-from errands.engine.home import Home
-from errands.model.draft import Draft
+from errands.model.options.draft import Draft
 from errands.model.view import View
-from errands.runners import linux
+from errands.ports.home import Home
+from errands.runners.system import linux
 from errands.testing.model_server import ModelServer
 from tests.agents.builtin_stage import call
 from tests.engine.daemons import Daemons, eventually, finished
@@ -49,7 +49,7 @@ class House:
         """Name the warm zygote that is ready; 0: there is none."""
         for pid in linux.children(self.daemons.pid):
             words = Path(f"/proc/{pid}/cmdline").read_bytes()
-            if b"\0errands.runners.warm_zygote\0" in words:
+            if b"\0errands.runners.warm.warm_zygote\0" in words:
                 return pid if len(os.listdir(f"/proc/{pid}/fd")) >= _SERVES else 0
         return 0
 

@@ -14,11 +14,11 @@ import pytest
 
 from errands.agents.command import Command
 from errands.agents.command.process import descendants, is_alive
-from errands.model.agent_errors import AgentError, AgentUnavailable, SessionGone
+from errands.model.agent.errors import AgentError, AgentUnavailable, SessionGone
 from errands.model.errors import BadValue
 from errands.model.record import evolve
+from errands.testing.agent_context import SPEC, RecordingDesk, spec_text
 from errands.testing.contracts.agent import until
-from errands.testing.desk import SPEC, RecordingDesk, spec_text
 
 
 def desk_in(folder: Path, *, run: str = "tested-222222.1", **options: Any) -> RecordingDesk:
@@ -288,7 +288,7 @@ def _asker(desk: RecordingDesk, session: str, text: str, command: list[str]) -> 
     """Start another process that asks."""
     words = ["errands.agents.command:Command", json.dumps({"command": command}), str(desk.folder)]
     return subprocess.Popen(
-        [sys.executable, "-m", "errands.testing.prompting", *words, spec_text(desk.spec), session, text]
+        [sys.executable, "-m", "errands.testing.prompt_process", *words, spec_text(desk.spec), session, text]
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from errands.agents.offline import INTRODUCTION, commands
 from errands.bootstrap import open_engine
-from errands.model.draft import Draft
+from errands.model.options.draft import Draft
 from errands.testing.contracts.agent import AgentContract
 
 HEAVY = ("pydantic", "pydantic_ai", "pydantic_core", "httpx", "openai", "anthropic", "acp", "mcp")

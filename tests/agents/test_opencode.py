@@ -13,9 +13,9 @@ import pytest
 
 from errands.agents.opencode import OpenCode
 from errands.agents.opencode.wire import Wire, WireError
-from errands.model.agent_errors import AgentError, AgentUnavailable
+from errands.model.agent.errors import AgentError, AgentUnavailable
 from errands.model.errors import BadValue
-from errands.testing.desk import RecordingDesk
+from errands.testing.agent_context import RecordingDesk
 
 EVENT = b'data: {"type": "a"}\n\n'
 

@@ -8,11 +8,11 @@ from datetime import timedelta
 from typing import Any
 
 from errands.engine.engine import Engine
-from errands.engine.notifier import Notifier
-from errands.model.letter import Letter
-from errands.model.mask import Mask
-from errands.model.notice import Address, Notice
-from errands.model.plain import plain_text
+from errands.engine.notices.notifier import Notifier
+from errands.model.notices.delivery import Letter
+from errands.model.notices.notice import Address, Notice
+from errands.model.text.json_text import plain_text
+from errands.model.text.mask import Mask
 from errands.ports import channel as ports
 from errands.testing.clock import START, HandClock
 

@@ -11,11 +11,11 @@ import sys
 from datetime import timedelta
 
 from errands.bootstrap import SystemClock, open_engine
-from errands.engine.home import Home
-from errands.engine.notifier import Notifier
-from errands.model.channel_errors import Unacknowledged
-from errands.model.letter import Letter
-from errands.model.mask import Mask
+from errands.engine.notices.notifier import Notifier
+from errands.model.notices.delivery import Letter
+from errands.model.notices.errors import Unacknowledged
+from errands.model.text.mask import Mask
+from errands.ports.home import Home
 
 
 class Stormy:

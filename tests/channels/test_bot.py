@@ -13,10 +13,10 @@ from errands.bootstrap import open_engine
 from errands.channels.discord import Discord
 from errands.config import Config
 from errands.engine.engine import Engine
-from errands.engine.home import Home
 from errands.frontends.discord.bot import Bot, point_at
-from errands.model.draft import Draft
-from errands.model.letter import letter_of
+from errands.model.notices.delivery import letter_of
+from errands.model.options.draft import Draft
+from errands.ports.home import Home
 from errands.ports.store import Query
 from errands.testing.engines import until
 from errands.testing.fake_discord import FakeDiscord

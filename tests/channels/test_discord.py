@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from errands.channels.discord import Discord
-from errands.model.channel_errors import ChannelError, NotNow, Refused, Unacknowledged
+from errands.model.notices.errors import ChannelError, NotNow, Refused, Unacknowledged
 from errands.testing.fake_discord import BOT, FakeDiscord
-
-from .letters import digest, letter, question
+from tests.channels.deliveries import digest, letter, question
 
 CHANNEL = 777
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from errands.bootstrap import open_engine
-from errands.engine.home import Home
-from errands.model.draft import Draft
+from errands.model.options.draft import Draft
+from errands.ports.home import Home
 from errands.testing.fake_discord import FakeDiscord
 from tests.engine.daemons import Daemons
 
@@ -69,7 +69,7 @@ def test_the_bot_can_be_run_by_hand(discord: FakeDiscord, home: Home) -> None:
 
 
 def _processes(home: Home) -> list[int]:
-    from errands.runners import linux
+    from errands.runners.system import linux
 
     return [pid for pid in linux.marked("ERRANDS_HOME", home.path) if pid != os.getpid()]
 

@@ -12,13 +12,12 @@ import pytest
 
 from errands.bootstrap import open_engine
 from errands.engine.engine import Engine
-from errands.engine.notifier import GIVE_UP, Notifier
-from errands.model.channel_errors import NotNow, Refused, Unacknowledged
-from errands.model.draft import Draft
-from errands.model.mask import Mask
-from errands.model.notice import LONGEST_BACKOFF
-
-from .outbox import Fake, Outbox, later
+from errands.engine.notices.notifier import GIVE_UP, Notifier
+from errands.model.notices.errors import NotNow, Refused, Unacknowledged
+from errands.model.notices.notice import LONGEST_BACKOFF
+from errands.model.options.draft import Draft
+from errands.model.text.mask import Mask
+from tests.channels.outbox import Fake, Outbox, later
 
 
 @pytest.mark.spec("N5")
@@ -210,7 +209,7 @@ async def test_fifty_endings_at_once_arrive_as_one_digest_within_its_budget(outb
         outbox.add("mail", 1, task=f"a-rather-long-name-{number}-222222", elapsed=1.5, summary="word " * 500)
     await outbox.drain({"mail": channel})
 
-    from errands.model.letter import text, title
+    from errands.model.notices.delivery import text, title
 
     [letter] = channel.taken
     said = text(letter, channel.budget)
@@ -248,7 +247,7 @@ async def test_a_question_is_never_part_of_a_digest(outbox: Outbox, monkeypatch:
     outbox.add("mail", 6, state="proposed", approval=7)
     for number in range(7, 13):
         outbox.add("mail", number)
-    monkeypatch.setattr("errands.engine.notifier.is_answered", lambda *_: False)
+    monkeypatch.setattr("errands.engine.notices.notifier.is_answered", lambda *_: False)
     await outbox.drain({"mail": channel})
     assert [(len(letter.notices), letter.question) for letter in channel.taken] == [
         (6, None),

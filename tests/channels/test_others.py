@@ -11,11 +11,10 @@ from errands.channels import make
 from errands.channels.apprise import AppriseChannel
 from errands.channels.desktop import Desktop, command
 from errands.channels.session import Session
-from errands.model.channel_errors import ChannelError, Refused
-from errands.model.letter import letter_of
-
-from .letters import letter, notice
-from .receiver import Receiver
+from errands.model.notices.delivery import letter_of
+from errands.model.notices.errors import ChannelError, Refused
+from tests.channels.deliveries import letter, notice
+from tests.channels.receiver import Receiver
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from errands.engine.engine import Engine
-from errands.engine.home import Home
-from errands.model.notice import Address
+from errands.model.notices.notice import Address
+from errands.ports.home import Home
 from errands.testing.clock import START
 
 ROOT = Path(__file__).parents[2]

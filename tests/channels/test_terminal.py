@@ -15,12 +15,11 @@ import pexpect
 import pytest
 
 from errands.channels import terminal
-from errands.engine.addressing import started
-from errands.engine.home import Home
-from errands.model.channel_errors import NotNow, Refused
+from errands.engine.notices.addresses import started
+from errands.model.notices.errors import NotNow, Refused
+from errands.ports.home import Home
+from tests.channels.deliveries import digest, letter
 from tests.engine.daemons import Daemons
-
-from .letters import digest, letter
 
 PROMPT = "ready> "
 ERRANDS = f"{sys.executable} -m errands"

@@ -11,13 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from errands.channels import post
+from errands.channels import http_post
 from errands.channels.webhook import Webhook
 from errands.config.secret import signing_key
-from errands.model.channel_errors import ChannelError, NotNow, Refused, Unacknowledged
-
-from .letters import digest, letter
-from .receiver import Receiver
+from errands.model.notices.errors import ChannelError, NotNow, Refused, Unacknowledged
+from tests.channels.deliveries import digest, letter
+from tests.channels.receiver import Receiver
 
 
 @pytest.fixture
@@ -78,7 +77,7 @@ async def test_a_letter_without_an_answer_may_have_arrived(
 async def test_a_receiver_that_hangs_is_not_waited_for_for_ever(
     webhook: Webhook, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(post, "TIMEOUT", 0.1)
+    monkeypatch.setattr(http_post, "TIMEOUT", 0.1)
     receiver.moods = ["hang"]
     with pytest.raises(Unacknowledged, match="timed out"):
         await webhook.deliver(letter(""))

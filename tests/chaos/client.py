@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 
 from errands import bootstrap, config
 from errands.engine.engine import Engine
-from errands.model.draft import Draft
 from errands.model.errors import DaemonError, IllegalMove, NotFound, StillLive, StoreError
+from errands.model.options.draft import Draft
 from tests.chaos import history, mutants, plan, points, witness
 from tests.chaos.deed import Deed
 from tests.chaos.processes import wait_until
 from tests.chaos.zygote import DIES_AT
 
 if TYPE_CHECKING:
-    from errands.model.notice import Policy
+    from errands.model.notices.notice import Policy
     from errands.model.task import Priority
 
 PAUSE = 0.05

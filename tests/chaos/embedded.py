@@ -9,7 +9,7 @@ import asyncio
 import os
 
 import errands
-from errands.engine.holder import holder
+from errands.engine.daemon.lock import holder
 
 
 async def main() -> None:

@@ -11,12 +11,12 @@ import sys
 from datetime import UTC, datetime, timedelta
 
 from errands import bootstrap
-from errands.engine.dispatcher import Dispatcher
+from errands.engine.daemon.dispatcher import Dispatcher
 from errands.model.record import evolve
 from errands.model.run import Run
 from errands.model.task import Task
 from errands.ports.runner import Launch
-from errands.runners import pool
+from errands.runners.pool import pool
 from tests.chaos import mutants, points, zygote
 from tests.chaos.surgery import exchange
 

@@ -29,33 +29,35 @@ class Point:
     filled: bool = False
 
 
-_SUPERVISOR = "errands.engine.supervisor"
-_RUN = "errands.runners.run"
-_RECORDER = "errands.runners.recorder"
+_SUPERVISOR = "errands.engine.daemon.supervisor"
+_RUN = "errands.runners.shim.run"
+_RECORDER = "errands.runners.shim.recorder"
 
 DAEMON_POINTS = {
     "P1 in a transaction": Point("errands.stores.sqlite.connection", "Connection.__exit__", "before"),
     "P2 after a commit": Point("errands.stores.sqlite.connection", "Connection.__exit__", "after"),
-    "P3 picked from the queue": Point("errands.engine.dispatcher", "Dispatcher.claim", "after", filled=True),
+    "P3 picked from the queue": Point(
+        "errands.engine.daemon.dispatcher", "Dispatcher.claim", "after", filled=True
+    ),
     "P4 claimed, not started": Point(_SUPERVISOR, "Supervisor.start", "before"),
-    "P5 started, pid not recorded": Point("errands.runners.pool", "ShimPool.start", "after"),
+    "P5 started, pid not recorded": Point("errands.runners.pool.pool", "ShimPool.start", "after"),
     "P6 running": Point("errands.stores.sqlite.store", "SqliteStore.note_start", "after"),
     "P9 ended, not recorded": Point(_SUPERVISOR, "Supervisor._end", "before"),
     "P10 ended, not announced": Point("errands.stores.sqlite.store", "SqliteStore.add_notice", "before"),
     "P10 recorded, not told": Point(_SUPERVISOR, "Supervisor.forget", "before", filled=True),
-    "P12 asked to stop": Point("errands.runners.pool", "ShimPool.stop", "after"),
+    "P12 asked to stop": Point("errands.runners.pool.pool", "ShimPool.stop", "after"),
     "P16 in recovery": Point(_SUPERVISOR, "Supervisor.recover", "after"),
 }
 CLIENT_POINTS = {
     "P0 asked": Point("errands.engine.engine", "Engine.submit_all", "before"),
-    "P1 not committed": Point("errands.engine.launching", "Launching.launch_all", "after"),
+    "P1 not committed": Point("errands.engine.submit.submission", "Launching.launch_all", "after"),
     "P2 committed, not answered": Point("errands.engine.engine", "Engine.submit_all", "after"),
     "P13 rows removed, files not": Point("errands.engine.engine", "remove_tree", "before"),
 }
 SHIM_POINTS = {
     "P5 recorded, not spawned": Point(_RUN, "Run._take_steps", "before"),
     "P5 spawned, pid not recorded": Point(_RUN, "Run._spawn", "after"),
-    "P7 in the output": Point("errands.runners.caplog", "Log.write", "after"),
+    "P7 in the output": Point("errands.runners.output.capped_log", "Log.write", "after"),
     "P8 exited, not recorded": Point(_RECORDER, "Recorder.note_exit", "before"),
     "P9 recorded, not reported": Point(_RECORDER, "Recorder.note_exit", "after"),
 }

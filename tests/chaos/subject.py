@@ -17,10 +17,10 @@ import time
 from contextlib import suppress
 
 from errands import bootstrap, config
-from errands.engine.doorbell import Bell
+from errands.engine.bell_client import Bell
+from errands.engine.daemon.lock import holder
 from errands.engine.engine import Engine
-from errands.engine.holder import holder
-from errands.engine.home import Home
+from errands.ports.home import Home
 from tests.chaos import launch, mutants, points
 from tests.chaos.deed import BLOB_SIZE
 from tests.chaos.plan import LANES, Plan

@@ -15,21 +15,24 @@ _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__
 
 def main() -> None:
     sys.path.insert(0, _ROOT)
-    for name, path in ("errands", []), ("errands.runners", [f"{_ROOT}/src/errands/runners"]):
+    for name, path in (
+        ("errands", f"{_ROOT}/src/errands"),
+        ("errands.runners", f"{_ROOT}/src/errands/runners"),
+    ):
         sys.modules[name] = type(sys)(name)
-        sys.modules[name].__path__ = path
+        sys.modules[name].__path__ = [path]
     from tests.chaos import mutants
 
     _arm_shims()
     mutants.break_shims()
-    from errands.runners import zygote
+    from errands.runners.shim import zygote
 
     zygote.main()
 
 
 def _arm_shims() -> None:
     """Let every shim look, at every point, whether the run it has is to lose it there."""
-    from errands.runners.run import Run
+    from errands.runners.shim.run import Run
     from tests.chaos import points
     from tests.chaos.surgery import exchange
 

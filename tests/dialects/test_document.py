@@ -11,9 +11,8 @@ import pytest
 from errands import dialects
 from errands.dialects import projections
 from errands.ports.dialect import Caller, Tool
+from tests.dialects.views import standing, view
 from tests.documents import ROOT
-
-from .views import standing, view
 
 TEXT = (ROOT / "docs" / "dialects.md").read_text()
 STATES = {

@@ -6,14 +6,13 @@ from datetime import timedelta
 
 import pytest
 
-from errands.dialects import claude, co, egirl_words, native, opencode, projections, waking
-from errands.dialects.showing import took
+from errands.dialects import claude, co, completion, egirl_words, native, opencode, projections
+from errands.dialects.output_text import took
 from errands.model.record import evolve
 from errands.model.states import RUN_MOVES
 from errands.model.view import View
 from errands.testing.clock import START
-
-from .views import every_view, standing, view
+from tests.dialects.views import every_view, standing, view
 
 VIEWS = list(every_view())
 LATER = START + timedelta(seconds=75)
@@ -156,7 +155,7 @@ def test_what_was_lost_does_not_go_on_for_ever() -> None:
 def test_whoever_waits_for_a_person_is_told_how_to_ask_one_and_nobody_else() -> None:
     for each in VIEWS:
         is_held = each.kind == "agent" and each.question is not None and each.latest.state == "running"
-        says = waking.approval(each)
+        says = completion.approval(each)
         assert bool(says) is (each.task_state == "proposed" or is_held)
         assert not says or "errands approve true-222222" in says
 

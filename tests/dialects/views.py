@@ -9,9 +9,9 @@ from typing import Any
 
 from errands.model.approval import Approval
 from errands.model.record import evolve
-from errands.model.risk.verdict import Reason
 from errands.model.states import RUN_MOVES, TASK_MOVES
 from errands.model.trigger import Cron, Every, On, described
+from errands.model.verdict import Reason
 from errands.model.view import AgentView, RunView, StandingView, View, shown_state, unrun
 from errands.testing.clock import START
 

@@ -9,12 +9,11 @@ import pytest
 
 from errands.bootstrap import open_engine
 from errands.engine.engine import Engine
-from errands.engine.home import Home
-from errands.model.draft import Draft
+from errands.model.options.draft import Draft
+from errands.ports.home import Home
 from errands.testing.engines import TestEngine, embedded
-
-from .agents import Project
-from .daemons import Daemons
+from tests.engine.agent_project import Project
+from tests.engine.daemons import Daemons
 
 
 @pytest.fixture

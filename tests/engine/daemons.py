@@ -9,13 +9,13 @@ import sys
 import time
 
 from errands.bootstrap import start_daemon
-from errands.engine.doorbell import Bell
+from errands.engine.bell_client import Bell
+from errands.engine.daemon.lock import holder
 from errands.engine.engine import Engine
-from errands.engine.holder import holder
-from errands.engine.home import Home
 from errands.engine.waiting import wait
 from errands.model.view import View
-from errands.runners import linux
+from errands.ports.home import Home
+from errands.runners.system import linux
 from errands.testing.engines import WITHIN
 
 # A process that ends itself with SIGKILL when it comes to a place: before that is done, or right after it.

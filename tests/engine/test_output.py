@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from errands.engine.home import Home
-from errands.model.draft import Draft
 from errands.model.errors import NotFound
+from errands.model.options.draft import Draft
+from errands.ports.home import Home
 from errands.testing.engines import TestEngine, embedded, until
 
 WAITING = "echo ready; read line"

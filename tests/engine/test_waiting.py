@@ -10,22 +10,21 @@ from pathlib import Path
 import pytest
 
 from errands.bootstrap import open_engine
-from errands.engine import asynchronous, waiting
+from errands.engine import async_engine, waiting
 from errands.engine.engine import Engine
-from errands.engine.home import Home
-from errands.model.draft import Draft
 from errands.model.errors import BadValue, NotFound
+from errands.model.options.draft import Draft
 from errands.model.view import View
+from errands.ports.home import Home
 from errands.testing.engines import TestEngine, embedded
-
-from .daemons import Daemons, eventually, lines
+from tests.engine.daemons import Daemons, eventually, lines
 
 WAITING = "echo ready; read line"
 
 
 @pytest.fixture
 def no_polling(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (waiting, asynchronous):
+    for module in (waiting, async_engine):
         monkeypatch.setattr(module, "LOOK", 1000.0)
 
 

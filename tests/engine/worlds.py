@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from errands.engine.repeating import go_on
-from errands.engine.scheduler import Scheduler, first_hearing
-from errands.model.grid import heard_at, slots
-from errands.model.hearing import Hearing
+from errands.engine.triggers.recurrence import go_on
+from errands.engine.triggers.scheduler import Scheduler, first_hearing
 from errands.model.rollup import rollup
+from errands.model.schedule.cursor import Hearing
+from errands.model.schedule.slots import heard_at, slots
 from errands.model.trigger import Cron, Every
 from errands.stores.sqlite.connection import Connection
 from errands.stores.sqlite.store import SqliteStore

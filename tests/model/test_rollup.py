@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from errands.model.action import Shell
 from errands.model.ending import Ending
-from errands.model.hearing import Hearing
 from errands.model.limits import Limits
 from errands.model.record import evolve
 from errands.model.rollup import SIGNALS, rollup
+from errands.model.schedule.cursor import Hearing
 from errands.model.states import ENDED, FAILURES, TASK_MOVES
 from errands.model.trigger import Every
 from errands.testing.clock import START

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from errands.model.progress import parse
 from errands.model.record import evolve, fields
 from errands.model.states import FAILURES, RUN_MOVES
+from errands.model.text.progress import parse
 from errands.model.view import RunView, View, as_json, exit_code
 from errands.testing.clock import START
 

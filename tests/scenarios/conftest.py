@@ -12,9 +12,8 @@ import pytest_asyncio
 from errands.model.states import OPEN
 from errands.testing.engines import TestEngine, embedded
 from errands.testing.speaker import Stage
-from tests.engine.agents import Project
-
-from .carriers import WAYS
+from tests.engine.agent_project import Project
+from tests.scenarios.carriers import WAYS
 
 _sessions = itertools.count(1)
 

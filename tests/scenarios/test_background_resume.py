@@ -10,7 +10,7 @@ import pytest
 
 from errands.model.errors import ErrandsError
 from errands.testing.engines import WITHIN, TestEngine, until
-from tests.engine.agents import Project
+from tests.engine.agent_project import Project
 
 
 @pytest.mark.spec("S5")

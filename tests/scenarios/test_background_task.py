@@ -7,14 +7,14 @@ from datetime import timedelta
 
 import pytest
 
-from errands.model.agent_errors import NotResumable, SessionGone
+from errands.model.agent.errors import NotResumable, SessionGone
+from errands.model.agent.fork import PREAMBLE
+from errands.model.agent.session import Session
 from errands.model.errors import BadValue, StillLive
-from errands.model.fork import PREAMBLE
-from errands.model.session import Session
 from errands.model.view import View, as_json, exit_code
 from errands.ports.store import Query
 from errands.testing.engines import WITHIN, TestEngine, until
-from tests.engine.agents import Project
+from tests.engine.agent_project import Project
 
 
 def session(engine: TestEngine, task: View) -> Session:

@@ -9,8 +9,7 @@ import pytest
 import pytest_asyncio
 
 from errands.testing.speaker import Speaker, Stage, fenced
-
-from .background import answered, busy, command, ended, launch, named, shown, task_id
+from tests.scenarios.background import answered, busy, command, ended, launch, named, shown, task_id
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.spec("X1")]
 

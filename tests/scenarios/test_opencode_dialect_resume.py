@@ -9,8 +9,7 @@ import pytest_asyncio
 
 from errands.testing.engines import WITHIN
 from errands.testing.speaker import Speaker, Stage, fenced
-
-from .background import answered, busy, launch
+from tests.scenarios.background import answered, busy, launch
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.spec("X1")]
 

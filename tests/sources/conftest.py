@@ -9,7 +9,7 @@ import pytest
 
 from errands.bootstrap import open_engine
 from errands.engine.engine import Engine
-from errands.engine.home import Home
+from errands.ports.home import Home
 from errands.testing.engines import TestEngine, embedded
 from tests.engine.daemons import Daemons
 

@@ -12,15 +12,14 @@ import pytest
 
 from errands.bootstrap import open_engine
 from errands.engine.engine import Engine
-from errands.engine.ground import WatchGround, watched
-from errands.engine.home import Home
-from errands.model.draft import Draft
+from errands.engine.triggers.source_context import WatchGround, watched
 from errands.model.errors import BadValue
-from errands.model.source_errors import Changed, SourceError
+from errands.model.options.draft import Draft
+from errands.model.schedule.errors import Changed, SourceError
+from errands.ports.home import Home
 from errands.sources.command import Command
 from errands.testing.engines import TestEngine, until
-
-from .watches import looks, ran, watching
+from tests.sources.watches import looks, ran, watching
 
 
 def source_of(client: Engine, project: Path, line: str, **options: str) -> Command:

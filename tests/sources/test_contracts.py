@@ -15,12 +15,11 @@ import pytest
 from errands.config import Config
 from errands.config.sections import Events
 from errands.engine.engine import Engine
-from errands.model.draft import Draft
+from errands.model.options.draft import Draft
 from errands.testing.contracts.source import SourceContract
 from errands.testing.fake_github import FakeGitHub
-
-from .posting import post, signed
-from .watches import tick
+from tests.sources.posting import post, signed
+from tests.sources.watches import tick
 
 SECRET = "a secret of some length"
 

@@ -12,22 +12,21 @@ from pathlib import Path
 import pytest
 
 from errands.engine.engine import Engine
-from errands.engine.home import Home
-from errands.model.draft import Draft
-from errands.runners import linux
+from errands.model.options.draft import Draft
+from errands.ports.home import Home
+from errands.runners.system import linux
 from errands.testing.engines import TestEngine, until
 from tests.engine.daemons import Daemons, eventually, lines
-
-from .watches import check_books, is_quiet, looks, ran, tick, watching
+from tests.sources.watches import check_books, is_quiet, looks, ran, tick, watching
 
 # Where a daemon dies between a signal and the run that comes of it.
 PLACES = [
-    ("errands.engine.scheduler.gather", "before"),
-    ("errands.engine.gathering._record", "before"),
-    ("errands.engine.gathering._record", "after"),
-    ("errands.engine.scheduler.Scheduler.turn", "after"),
-    ("errands.engine.belfry.Belfry.tell", "before"),
-    ("errands.engine.supervisor.Supervisor.start", "before"),
+    ("errands.engine.triggers.scheduler.gather", "before"),
+    ("errands.engine.triggers.debounce._record", "before"),
+    ("errands.engine.triggers.debounce._record", "after"),
+    ("errands.engine.triggers.scheduler.Scheduler.turn", "after"),
+    ("errands.engine.daemon.bell_server.Belfry.tell", "before"),
+    ("errands.engine.daemon.supervisor.Supervisor.start", "before"),
 ]
 
 

@@ -14,12 +14,11 @@ import pytest
 
 from errands.engine.engine import Engine
 from errands.model.errors import BadValue
-from errands.model.source_errors import SourceError
+from errands.model.schedule.errors import SourceError
 from errands.sources.paths import pattern_of, scan
 from errands.testing.engines import TestEngine, until
 from tests.engine.daemons import Daemons, eventually
-
-from .watches import check_books, has_run, is_quiet, looks, ran, tick, watching
+from tests.sources.watches import check_books, has_run, is_quiet, looks, ran, tick, watching
 
 STORM = 10_000
 

@@ -14,13 +14,12 @@ import pytest
 from errands.bootstrap import open_engine
 from errands.config import Config
 from errands.config.sections import Events
-from errands.engine.ground import WatchGround, listening_since, watched
-from errands.engine.home import Home
-from errands.model.source_errors import SourceError
+from errands.engine.triggers.source_context import WatchGround, listening_since, watched
+from errands.model.schedule.errors import SourceError
+from errands.ports.home import Home
 from errands.sources.github import GitHub
 from errands.testing.fake_github import FakeGitHub
-
-from .watches import watching
+from tests.sources.watches import watching
 
 
 @pytest.fixture

@@ -10,18 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from errands.engine import listener as listening
 from errands.engine.engine import Engine
-from errands.engine.ground import WatchGround
-from errands.engine.listener import MOST_WAITING, Listener
-from errands.model.notice import Notice
-from errands.model.source_errors import SourceError
+from errands.engine.triggers import listener as listening
+from errands.engine.triggers.listener import MOST_WAITING, Listener
+from errands.engine.triggers.source_context import WatchGround
+from errands.model.notices.notice import Notice
+from errands.model.schedule.errors import SourceError
+from errands.model.schedule.watch import Watch
 from errands.model.trigger import On
-from errands.model.watch import Watch
 from errands.ports.source import Happening, Look
 from errands.testing.engines import until
-
-from .watches import check_books, watching
+from tests.sources.watches import check_books, watching
 
 
 class Scripted:

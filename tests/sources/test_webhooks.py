@@ -14,15 +14,14 @@ from typing import Any
 import pytest
 
 from errands.engine.engine import Engine
-from errands.model.source_errors import SourceError
+from errands.model.schedule.errors import SourceError
 from errands.sources import receiver
 from errands.sources.receiver import Delivery, Inlet
 from errands.testing.fake_github import FakeGitHub
 from tests.engine.daemons import Daemons, eventually
-
-from .posting import post, signed
-from .test_contracts import free_port
-from .watches import check_books, looks, ran, watching
+from tests.sources.posting import post, signed
+from tests.sources.test_contracts import free_port
+from tests.sources.watches import check_books, looks, ran, watching
 
 SECRET = "a secret of some length"
 CONTENT = b'{"type": "deployed", "version": 7}'

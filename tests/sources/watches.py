@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from errands.engine.engine import Engine
-from errands.model.draft import Draft
+from errands.model.options.draft import Draft
 from errands.sources.file import LAG
 from tests.engine.daemons import eventually
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from errands.model.draft import Draft
+from errands.model.options.draft import Draft
 from errands.ports.store import Query
 from errands.stores.sqlite.connection import Connection
 from errands.testing.engines import embedded

@@ -9,10 +9,9 @@ import pytest
 
 from errands.bootstrap import open_engine
 from errands.engine.engine import Engine
-from errands.engine.home import Home
+from errands.ports.home import Home
 from tests.engine.daemons import Daemons
-
-from .collector import Collector
+from tests.telemetry.collector import Collector
 
 
 @pytest.fixture

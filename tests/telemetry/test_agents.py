@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from errands.engine.engine import Engine
-from errands.model.draft import Draft
+from errands.model.options.draft import Draft
 from errands.model.span import executing
-from tests.engine.agents import Project
+from tests.engine.agent_project import Project
 from tests.engine.daemons import Daemons, finished
 
 

@@ -11,16 +11,15 @@ from typing import Any
 import pytest
 
 from errands.engine.engine import Engine
-from errands.engine.home import Home
-from errands.model.draft import Draft
+from errands.model.options.draft import Draft
 from errands.model.span import span_id
-from errands.runners import linux
+from errands.ports.home import Home
+from errands.runners.system import linux
 from errands.telemetry import cursor
 from errands.telemetry.exporter import Exporter
 from errands.telemetry.settings import read
 from tests.engine.daemons import Daemons, eventually, finished
-
-from .collector import Collector
+from tests.telemetry.collector import Collector
 
 ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 

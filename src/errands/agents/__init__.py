@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from errands.model.agent_errors import UnknownAgent
+from errands.model.agent.errors import UnknownAgent
 from errands.ports.plugin import advice, find
 
 TYPE_CHECKING = False

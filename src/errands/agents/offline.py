@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import re
 
-from errands.model.agent_errors import BudgetExceeded, SessionGone
-from errands.model.fork import clipped, newest, tokens
+from errands.model.agent.errors import BudgetExceeded, SessionGone
+from errands.model.agent.fork import clipped, newest, tokens
 from errands.ports.agent import Activity, Answer
 
 TYPE_CHECKING = False

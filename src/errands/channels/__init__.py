@@ -6,7 +6,7 @@ way as anybody else's: as entry points of the group `errands.channels`. They are
 
 from __future__ import annotations
 
-from errands.model.channel_errors import Refused
+from errands.model.notices.errors import Refused
 from errands.ports.plugin import advice, find
 
 TYPE_CHECKING = False

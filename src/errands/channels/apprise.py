@@ -11,10 +11,10 @@ from typing import Any
 
 import apprise
 
-from errands.channels.post import Threads
+from errands.channels.http_post import Threads
 from errands.channels.secret import read_secret
-from errands.model.channel_errors import ChannelError, Refused
-from errands.model.letter import NO_CONSENT, Letter, text, title
+from errands.model.notices.delivery import NO_CONSENT, Letter, text, title
+from errands.model.notices.errors import ChannelError, Refused
 
 
 class AppriseChannel:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from errands.config import secret
-from errands.model.channel_errors import ChannelError
 from errands.model.errors import BadValue
+from errands.model.notices.errors import ChannelError
 
 
 def read_secret(place: str) -> str:

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from errands.channels.post import Threads, request
+from errands.channels.http_post import Threads, request
 from errands.channels.secret import read_secret
-from errands.model.channel_errors import Refused
-from errands.model.letter import Letter, message
+from errands.model.notices.delivery import Letter, message
+from errands.model.notices.errors import Refused
 
 URL = "http://127.0.0.1:4096"  # where `opencode serve` listens by itself
 RECENT = 50  # messages in which a letter is looked for that may have arrived

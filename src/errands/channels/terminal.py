@@ -17,9 +17,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from errands.channels import TRIAL
-from errands.channels.post import Threads
-from errands.model.channel_errors import NotNow, Refused, Unacknowledged
-from errands.model.letter import Letter, text, title
+from errands.channels.http_post import Threads
+from errands.model.notices.delivery import Letter, text, title
+from errands.model.notices.errors import NotNow, Refused, Unacknowledged
 from errands.text import framed
 
 BUSY = 5.0  # seconds until a terminal that was busy is looked at again

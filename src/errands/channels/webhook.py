@@ -14,10 +14,10 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from errands.channels.post import Threads, request
+from errands.channels.http_post import Threads, request
 from errands.channels.secret import read_secret
 from errands.config.secret import signing_key
-from errands.model.letter import Letter, facts_of, text, title
+from errands.model.notices.delivery import Letter, facts_of, text, title
 
 
 class Webhook:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from errands.config.keys import Key as Key
     from errands.config.keys import entries as entries
     from errands.config.keys import written as written
-    from errands.config.reading import BadConfig as BadConfig
-    from errands.config.reading import Problem as Problem
+    from errands.config.loader import BadConfig as BadConfig
+    from errands.config.loader import Problem as Problem
 
 PREFIX = "ERRANDS_"
 LATER = {
@@ -74,7 +74,7 @@ def load(
     """Read the configuration as it is for a directory; every problem is in the error it raises."""
     config, problems = inspect(cwd, environ, overrides)
     if problems:
-        from errands.config.reading import BadConfig
+        from errands.config.loader import BadConfig
 
         raise BadConfig(problems)
     return config
@@ -99,7 +99,7 @@ def inspect(
     variables = {name: value for name, value in environ.items() if _is_ours(name)}
     if not files and not variables and not overrides:
         return Config(), ()
-    from errands.config.reading import Reading
+    from errands.config.loader import Reading
 
     reading = Reading(user)
     for path, is_project in files:
@@ -118,7 +118,7 @@ def inspect(
 
 def check_file(path: str) -> tuple[Problem, ...]:
     """Find everything wrong in one file; one called errands.toml is a project's."""
-    from errands.config.reading import Reading
+    from errands.config.loader import Reading
 
     reading = Reading(user_file())
     reading.file(path, project=os.path.basename(path) == "errands.toml")
@@ -129,7 +129,7 @@ def check_file(path: str) -> tuple[Problem, ...]:
 
 def strangers(environ: Mapping[str, str] = os.environ) -> Iterator[Problem]:
     """Find `ERRANDS_*` variables that mean nothing; they may be another program's, so this is a warning."""
-    from errands.config.reading import strangers
+    from errands.config.loader import strangers
 
     return strangers(environ)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from errands.model.errors import BadValue
-from errands.model.notice import parse_address
+from errands.model.notices.notice import parse_address
 from errands.model.record import record
 from errands.text import did_you_mean
 

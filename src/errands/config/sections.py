@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from errands.model.limits import OnIdle
-    from errands.model.notice import Policy
+    from errands.model.notices.notice import Policy
 
     Durability = Literal["normal", "full"]
     Unattended = Literal["wait", "refuse"]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from errands.dialects.arguments import flag, schema, task_id, text
+from errands.dialects.base import Spoken
+from errands.dialects.completion import approval, told
+from errands.dialects.output_text import complaint, phrase, summary, took
 from errands.dialects.projections import CO, co
-from errands.dialects.showing import complaint, phrase, summary, took
-from errands.dialects.spoken import Spoken
-from errands.dialects.waking import approval, told
-from errands.model.duration import spoken
+from errands.model.text.duration import spoken
 from errands.model.view import plain_value
 from errands.ports.dialect import Reply, Tool
 from errands.text import clip, pad
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from errands.dialects.visit import Visit
+    from errands.dialects.tool_context import Visit
     from errands.model.view import View
 
 LISTED = 50  # tasks in one list

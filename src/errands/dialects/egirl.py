@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from errands.dialects.arguments import number, schema, settings, task_id, text
+from errands.dialects.base import Spoken
+from errands.dialects.completion import approval, told
 from errands.dialects.egirl_words import KINDS, NOTIFY, drafted, facts, listed
+from errands.dialects.output_text import phrase
 from errands.dialects.projections import EGIRL, egirl
-from errands.dialects.showing import phrase
-from errands.dialects.spoken import Spoken
-from errands.dialects.visit import Missing
-from errands.dialects.waking import approval, told
+from errands.dialects.tool_context import Missing
 from errands.model.errors import BadValue
 from errands.ports.dialect import Reply, Tool
 
@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from errands.dialects.visit import Visit
+    from errands.dialects.tool_context import Visit
     from errands.model.view import View
 
 LISTED = 20  # tasks in one list, as many as may be active

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from errands.dialects.output_text import complaint, phrase
 from errands.dialects.projections import egirl, egirl_run
-from errands.dialects.showing import complaint, phrase
-from errands.model.duration import parse_duration
 from errands.model.errors import BadValue
+from errands.model.text.duration import parse_duration
 from errands.model.trigger import Cron, Every, On
 
 TYPE_CHECKING = False
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any, Literal
 
-    from errands.dialects.visit import Visit
+    from errands.dialects.tool_context import Visit
     from errands.model.view import View
 
     Kind = Literal["scheduled", "event", "oneshot"]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from errands.dialects.arguments import flag, milliseconds, number, schema, task_id, text, texts
-from errands.dialects.showing import bounded, complaint, paged, phrase, summary, took
-from errands.dialects.spoken import Spoken
-from errands.dialects.visit import SHOWN
-from errands.dialects.waking import approval, told, wake
-from errands.model.duration import spoken as spoken_duration
-from errands.model.sanitise import visible
+from errands.dialects.base import Spoken
+from errands.dialects.completion import approval, told, wake
+from errands.dialects.output_text import bounded, complaint, paged, phrase, summary, took
+from errands.dialects.tool_context import SHOWN
 from errands.model.states import ENDED, OPEN, STANDING
+from errands.model.text.duration import spoken as spoken_duration
+from errands.model.text.sanitise import visible
 from errands.model.view import as_json
 from errands.ports.dialect import Reply, Tool
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from errands.dialects.visit import Visit
+    from errands.dialects.tool_context import Visit
     from errands.model.view import View
 
 LISTED = 50  # tasks in one list

@@ -6,18 +6,18 @@ Replies are texts. `(resumed)` and `(forked)` stand behind the id.
 from __future__ import annotations
 
 from errands.dialects.arguments import flag, milliseconds, schema, task_id, text
+from errands.dialects.base import Spoken
+from errands.dialects.completion import approval, told
+from errands.dialects.output_text import complaint, phrase, took
 from errands.dialects.projections import opencode
-from errands.dialects.showing import complaint, phrase, took
-from errands.dialects.spoken import Spoken
-from errands.dialects.waking import approval, told
-from errands.model.agent_errors import NotResumable
-from errands.model.duration import spoken
-from errands.model.session import TOO_SOON
+from errands.model.agent.errors import NotResumable
+from errands.model.agent.session import TOO_SOON
+from errands.model.text.duration import spoken
 from errands.ports.dialect import Reply, Tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.dialects.visit import Visit
+    from errands.dialects.tool_context import Visit
     from errands.model.view import View
 
 LISTED = 50  # tasks in one list

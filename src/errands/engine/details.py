@@ -61,7 +61,7 @@ def _standing(engine: Engine, task: Task) -> dict[str, Any]:
 def _watch(engine: Engine, task: Task) -> dict[str, Any] | None:
     if not isinstance(task.trigger, On):
         return None
-    from errands.engine.watching import watch_json
+    from errands.engine.triggers.watches import watch_json
 
     return watch_json(engine.store, task.id)
 

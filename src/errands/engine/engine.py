@@ -6,10 +6,10 @@ is true and on disk. Whatever waits stands elsewhere; nothing here does.
 
 from __future__ import annotations
 
-from errands.engine.home import files_in, last_activity, recognised, remove_tree, reported
 from errands.model.errors import BadValue, ErrandsError, IllegalMove, NotFound, StillLive
-from errands.model.naming import is_id
 from errands.model.record import evolve
+from errands.model.text.naming import is_id
+from errands.ports.home import files_in, last_activity, recognised, remove_tree, reported
 from errands.ports.store import Query
 
 TYPE_CHECKING = False
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from typing import Any
 
     from errands.config import Config
-    from errands.engine.conversing import Conversing
-    from errands.engine.doorbell import Bell
-    from errands.engine.home import Home
-    from errands.engine.judging import Judging, Ruling
-    from errands.engine.launching import Launching
-    from errands.engine.scheduling import Scheduling
+    from errands.engine.agents.sessions import Conversing
+    from errands.engine.approval.ruling import Judging, Ruling
+    from errands.engine.bell_client import Bell
+    from errands.engine.submit.submission import Launching
     from errands.engine.tracing import Tracing
+    from errands.engine.triggers.schedules import Scheduling
     from errands.model.approval import Approval, Consent, Entry
-    from errands.model.draft import Draft
     from errands.model.event import Event
-    from errands.model.mask import Mask
-    from errands.model.notice import Notice
-    from errands.model.risk.verdict import Judgement
+    from errands.model.notices.notice import Notice
+    from errands.model.options.draft import Draft
+    from errands.model.text.mask import Mask
+    from errands.model.verdict import Judgement
     from errands.model.view import View
     from errands.ports.clock import Clock
+    from errands.ports.home import Home
     from errands.ports.output import OutputPort, Piece
     from errands.ports.store import Store
 
@@ -100,7 +100,7 @@ class Engine:
 
     def _ruling(self, draft: Draft) -> Ruling:
         if draft.consent != "none" or self._consent != "none":
-            from errands.engine.answering import refuse_inside_a_run
+            from errands.engine.approval.approve import refuse_inside_a_run
 
             refuse_inside_a_run()
         return self._judge().rule(draft)
@@ -113,7 +113,7 @@ class Engine:
 
     def _judge(self) -> Judging:
         if self._judging is None:
-            from errands.engine.judging import Judging
+            from errands.engine.approval.ruling import Judging
 
             self._judging = Judging(self.config)
         return self._judging
@@ -127,7 +127,7 @@ class Engine:
         person was shown; the answer counts for no other. With `always`, exactly this needs no question any
         more.
         """
-        from errands.engine.answering import approve, meant
+        from errands.engine.approval.approve import approve, meant
 
         task_id = meant(self, task_id)
         approve(self, self._judge(), task_id, by=by, door=door, always=always, shown=question)
@@ -137,7 +137,7 @@ class Engine:
         self, task_id: str, *, by: str, door: str, note: str = "", question: int | None = None
     ) -> View:
         """Turn a proposed task down: it never starts and is gone from lists."""
-        from errands.engine.answering import meant, reject
+        from errands.engine.approval.approve import meant, reject
 
         task_id = meant(self, task_id)
         reject(self, task_id, by=by, door=door, note=note, shown=question)
@@ -153,8 +153,8 @@ class Engine:
 
     def cancel(self, task_ids: Iterable[str], *, by: str | None = None) -> list[View]:
         """End tasks: pending ones now, running ones by a request to the holder. Repeating is harmless."""
-        from errands.engine.launcher import launcher
-        from errands.engine.settle import settle
+        from errands.engine.actor import launcher
+        from errands.engine.daemon.outcome import settle
 
         ids = [self.resolve(each) for each in task_ids]
         now, who = self.clock.now(), by or launcher()
@@ -174,7 +174,7 @@ class Engine:
 
     def stop(self, task_id: str, *, by: str | None = None) -> View:
         """End a task's running run; a pending one is not stopped but cancelled."""
-        from errands.engine.launcher import launcher
+        from errands.engine.actor import launcher
 
         view, who = self.get(task_id), by or launcher()
         if view.latest.state != "running":
@@ -186,7 +186,7 @@ class Engine:
 
     def restart(self, task_id: str, *, consent: Consent = "none", door: str = "python") -> View:
         """Run an ended task again, as a new run; it is judged anew, as everything that starts is."""
-        from errands.engine.answering import refuse_inside_a_run, ruling_on
+        from errands.engine.approval.approve import refuse_inside_a_run, ruling_on
 
         if consent != "none" or self._consent != "none":
             refuse_inside_a_run()
@@ -217,7 +217,7 @@ class Engine:
         for run_id in runs:
             remove_tree(self.home.run(run_id))
         if self.store.remnants(now=self.clock.now()):
-            from errands.engine.dropping import start
+            from errands.engine.agents.session_cleanup import start
 
             start(self.home)
         return ids
@@ -242,8 +242,8 @@ class Engine:
 
     def save_template(self, name: str, draft: Draft) -> None:
         """Save a draft under a name; a template of that name is replaced."""
-        from errands.model.draft import check
-        from errands.model.template import check_name, parameters, to_text
+        from errands.model.options.draft import check
+        from errands.model.options.template import check_name, parameters, to_text
 
         check_name(name)
         check(draft)
@@ -257,7 +257,7 @@ class Engine:
 
     def submit_template(self, name: str, values: Mapping[str, str], **changes: Any) -> View:
         """Start a saved draft with its parameters filled in; `changes` replace fields of the draft."""
-        from errands.model.template import filled, from_text
+        from errands.model.options.template import filled, from_text
 
         draft = filled(from_text(self.store.template(name)), values)
         return self.submit(evolve(draft, template=name, **changes))
@@ -272,20 +272,20 @@ class Engine:
     @property
     def schedules(self) -> Scheduling:
         """What is said and asked about standing tasks: pause, unpause, fire, coming ..."""
-        from errands.engine.scheduling import Scheduling
+        from errands.engine.triggers.schedules import Scheduling
 
         return Scheduling(self)
 
     @property
     def sessions(self) -> Conversing:
         """The verbs and questions about agents: ask, resume, acknowledge, conversation ..."""
-        from errands.engine.conversing import Conversing
+        from errands.engine.agents.sessions import Conversing
 
         return Conversing(self)
 
     def _launcher(self) -> Launching:
         if self._launching is None:
-            from errands.engine.launching import Launching
+            from errands.engine.submit.submission import Launching
 
             self._launching = Launching(self.store, self.config, self.home.runs, self._consent)
         return self._launching
@@ -293,7 +293,7 @@ class Engine:
     # Questions.
 
     def templates(self) -> dict[str, Draft]:
-        from errands.model.template import from_text
+        from errands.model.options.template import from_text
 
         return {name: from_text(text) for name, text in self.store.templates().items()}
 
@@ -330,7 +330,7 @@ class Engine:
 
     def mask(self, task_id: str) -> Mask:
         """Make what hides a task's secrets, and well-known tokens, wherever its output is shown."""
-        from errands.model.mask import Mask
+        from errands.model.text.mask import Mask
 
         task = self.store.task(self.resolve(task_id))
         return Mask({**self.store.environment(task.action.environment), **task.action.env})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from errands.engine.launcher import LAUNCHED
+from errands.engine.actor import LAUNCHED
 from errands.model.errors import NotFound
 from errands.model.record import evolve
 from errands.model.run import task_of
@@ -77,7 +77,7 @@ class Tracing:
         return spans
 
     def _of(self, view: View, *, only: int | None = None) -> list[Span]:
-        from errands.model.mask import Mask
+        from errands.model.text.mask import Mask
 
         action = self._store.task(view.id).action
         environ = {**self._store.environment(action.environment), **action.env}

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from errands.model.action import Prompt
 from errands.model.errors import StoreUnreadable
-from errands.model.plain import plain_text
 from errands.model.record import fields, record
+from errands.model.text.json_text import plain_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from errands.model.action import Action
-    from errands.model.risk.verdict import Judgement, Reason
     from errands.model.states import RunState
     from errands.model.task import Task
+    from errands.model.verdict import Judgement, Reason
 
     Consent = Literal["none", "typed", "yes"]
     ApprovalState = Literal["waiting", "granted", "refused", "expired", "void"]

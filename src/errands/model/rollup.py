@@ -6,17 +6,17 @@ Pure: it decides, the supervisor writes.
 from __future__ import annotations
 
 from errands.model.action import Shell
-from errands.model.hearing import MOST_FAILURES
-from errands.model.notice import should_notify
+from errands.model.notices.notice import should_notify
 from errands.model.record import record
+from errands.model.schedule.cursor import MOST_FAILURES
 from errands.model.states import run_after, task_after
 from errands.model.trigger import standing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.model.ending import Ending
-    from errands.model.hearing import Hearing
     from errands.model.run import Run
+    from errands.model.schedule.cursor import Hearing
     from errands.model.states import Failure, RunState, TaskState
     from errands.model.task import Task
 

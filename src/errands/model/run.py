@@ -6,8 +6,8 @@ Runs only move forward. A restart is a new run, so the history of a task is simp
 from __future__ import annotations
 
 from errands.model.errors import NotFound
-from errands.model.naming import is_run_id
 from errands.model.record import record
+from errands.model.text.naming import is_run_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

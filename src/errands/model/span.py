@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from errands.model.record import record
 
 try:
-    from _blake2 import blake2b  # as in engine/launching.py: hashlib costs 3 ms
+    from _blake2 import blake2b  # as in engine/submit/submission.py: hashlib costs 3 ms
 except ImportError:  # pragma: no cover
     from hashlib import blake2b
 

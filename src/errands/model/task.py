@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from errands.model.action import Action
     from errands.model.limits import Limits
-    from errands.model.notice import Address, Policy
-    from errands.model.risk.verdict import Verdict
+    from errands.model.notices.notice import Address, Policy
     from errands.model.states import TaskState
     from errands.model.trigger import Trigger
+    from errands.model.verdict import Verdict
 
     Kind = Literal["shell", "agent"]
     Priority = Literal["high", "normal", "low"]

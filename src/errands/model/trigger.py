@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from errands.model.duration import exact
 from errands.model.record import fields, record
+from errands.model.text.duration import exact
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ more is `resumed` from then until it has answered, and only the run tells whethe
 from __future__ import annotations
 
 from errands.model.action import Prompt
-from errands.model.plain import utf8
 from errands.model.record import fields, maker, record
 from errands.model.states import LIVE, STANDING
+from errands.model.text.json_text import utf8
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from errands.model.approval import Approval
-    from errands.model.notice import Address, Policy
-    from errands.model.progress import Progress
+    from errands.model.notices.notice import Address, Policy
     from errands.model.run import Run
     from errands.model.states import RunState, TaskState
     from errands.model.task import Task
+    from errands.model.text.progress import Progress
     from errands.model.trigger import Standing
 
 

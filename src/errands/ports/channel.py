@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from errands.model.letter import Letter
+    from errands.model.notices.delivery import Letter
 
     class Channel(Protocol):
         """`budget` is the most bytes that one letter should have.

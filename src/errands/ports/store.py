@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Protocol
 
+    from errands.model.agent.session import Exchange, Remnant, Session, Waiting
     from errands.model.approval import Approval, ApprovalState, Entry, Standing
     from errands.model.ending import Ending
     from errands.model.event import Event
-    from errands.model.notice import Address, Notice, NoticeState
-    from errands.model.risk.verdict import Reason
+    from errands.model.notices.notice import Address, Notice, NoticeState
     from errands.model.rollup import Outcome
     from errands.model.run import Cause, Run
-    from errands.model.session import Exchange, Remnant, Session, Waiting
     from errands.model.states import Skip
     from errands.model.task import Task
+    from errands.model.verdict import Reason
     from errands.model.view import RunView, View
-    from errands.ports.hearings import HearingStore, WatchStore
+    from errands.ports.schedules import HearingStore, WatchStore
     from errands.ports.spans import SpanStore
 
     # Whether what a run was approved for is still what would run.

@@ -7,7 +7,7 @@ the listener alone.
 
 from __future__ import annotations
 
-from errands.model.source_errors import SourceError
+from errands.model.schedule.errors import SourceError
 from errands.ports.plugin import advice, find
 
 TYPE_CHECKING = False

@@ -11,9 +11,9 @@ import re
 from collections.abc import AsyncIterator
 from typing import Any
 
-from errands.model.duration import parse_duration
+from errands.model.schedule.event_trigger import option
+from errands.model.text.duration import parse_duration
 from errands.model.trigger import On
-from errands.model.watching import option
 from errands.ports.source import Happening, Look, Printed
 
 TYPE_CHECKING = False

@@ -17,9 +17,9 @@ from datetime import UTC, datetime
 
 import watchfiles
 
-from errands.model.source_errors import SourceError
+from errands.model.schedule.errors import SourceError
+from errands.model.schedule.event_trigger import option
 from errands.model.trigger import On
-from errands.model.watching import option
 from errands.ports.source import Happening, Look
 from errands.sources.paths import Seen, pack, pattern_of, scan, unpack
 

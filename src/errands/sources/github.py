@@ -14,12 +14,12 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
-from errands.model.duration import parse_duration
-from errands.model.source_errors import SourceError
+from errands.model.schedule.errors import SourceError
+from errands.model.schedule.event_trigger import option
+from errands.model.text.duration import parse_duration
 from errands.model.trigger import On
-from errands.model.watching import option
 from errands.ports.source import Happening, Look
-from errands.sources.asking import Api
+from errands.sources.http_api import Api
 from errands.sources.receiver import Delivery, Inlet
 
 TYPE_CHECKING = False

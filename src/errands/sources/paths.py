@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator
 
 from errands.model.record import record
-from errands.model.source_errors import SourceError
+from errands.model.schedule.errors import SourceError
 
 # Directories that programs fill for themselves; a pattern that names one means it all the same.
 IGNORED = frozenset(

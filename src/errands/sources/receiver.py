@@ -19,7 +19,7 @@ from typing import Any
 from errands.config.secret import read_secret, signing_key
 from errands.model.errors import BadValue
 from errands.model.record import record
-from errands.model.source_errors import SourceError
+from errands.model.schedule.errors import SourceError
 
 CONNECTIONS = 64
 HEAD = 16 << 10  # bytes

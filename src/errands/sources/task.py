@@ -6,8 +6,8 @@ import json
 import time
 from collections.abc import AsyncIterator
 
+from errands.model.schedule.event_trigger import option
 from errands.model.trigger import On
-from errands.model.watching import option
 from errands.ports.source import End, Happening, Look
 
 TYPE_CHECKING = False

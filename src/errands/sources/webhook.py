@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any
 
-from errands.model.plain import plain_text
+from errands.model.text.json_text import plain_text
 from errands.model.trigger import On
 from errands.ports.source import Happening, Look
 from errands.sources.receiver import Delivery, Inlet

@@ -13,8 +13,8 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from errands.bootstrap import connect
-from errands.engine.asynchronous import AsyncEngine
-from errands.model.draft import Draft
+from errands.engine.async_engine import AsyncEngine
+from errands.model.options.draft import Draft
 from errands.model.states import OPEN, STANDING
 from errands.model.view import View
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from errands.model.notice import Notice
+from errands.model.notices.notice import Notice
 from errands.stores.sqlite.store import SqliteStore
 from tests.chaos.surgery import exchange
 

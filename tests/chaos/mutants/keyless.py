@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from errands.engine.judging import Ruling
-from errands.engine.launching import Launching
-from errands.model.draft import Draft
+from errands.engine.approval.ruling import Ruling
+from errands.engine.submit.submission import Launching
+from errands.model.options.draft import Draft
 from errands.model.record import evolve
 from errands.model.view import View
 from tests.chaos.surgery import exchange

@@ -6,7 +6,7 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
-from errands.runners import linux, tree
+from errands.runners.system import linux, tree
 from tests.chaos.surgery import exchange
 
 SCENARIO = "cancelled"

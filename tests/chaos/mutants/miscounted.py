@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from errands.model.ending import Ending
 from errands.model.record import evolve
-from errands.runners import record
+from errands.runners.shim import record
 from tests.chaos.surgery import exchange
 
 SCENARIO = "ends"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from errands.runners import sweep
+from errands.runners.shim import sweep
 from tests.chaos.surgery import exchange
 
 SCENARIO = "handed_on"

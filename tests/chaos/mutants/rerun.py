@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.ports.runner import NotStarted
-from errands.runners.pool import ShimPool
+from errands.runners.pool.pool import ShimPool
 from tests.chaos.surgery import exchange
 
 SCENARIO = "killed_while_running"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from errands.runners.caplog import Log
+from errands.runners.output.capped_log import Log
 from tests.chaos.surgery import exchange
 
 SCENARIO = "printed"

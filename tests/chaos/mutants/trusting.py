@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from errands.runners import sweep
+from errands.runners.shim import sweep
 from tests.chaos.surgery import exchange
 
 SCENARIO = "reused"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from errands.engine import holder
+from errands.engine.daemon import lock
 from tests.chaos.surgery import exchange
 
 SCENARIO = "rivals"
@@ -10,7 +10,7 @@ CAUGHT_BY = "I16"
 
 
 def break_engine() -> None:
-    exchange(holder, "_locked", _locked)
+    exchange(lock, "_locked", _locked)
 
 
 def _locked(handle: int) -> bool:

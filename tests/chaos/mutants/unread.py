@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from errands.model.ending import Ending
 from errands.ports.runner import Ended
-from errands.runners.pool import ShimPool
+from errands.runners.pool.pool import ShimPool
 from tests.chaos.surgery import exchange
 
 if TYPE_CHECKING:

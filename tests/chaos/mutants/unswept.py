@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from errands.runners import tree
+from errands.runners.system import tree
 from tests.chaos.surgery import exchange
 
 SCENARIO = "shim_killed"

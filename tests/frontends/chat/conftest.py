@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from errands.testing.model_server import ModelServer
+from tests.frontends.chat.window import Window
 from tests.frontends.cli.person import Person
-
-from .window import Window
 
 
 @pytest.fixture(scope="module")

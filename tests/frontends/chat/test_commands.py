@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from errands.frontends.chat.commands import COMMANDS
+from tests.frontends.chat.window import INTERRUPT, WITHOUT_TOOLKIT, Window
 from tests.frontends.cli.person import Person
-
-from .window import INTERRUPT, WITHOUT_TOOLKIT, Window
 
 
 def says(person: Person, *lines: str, chat: tuple[str, ...] = ()) -> str:

@@ -12,13 +12,12 @@ from typing import Any
 import pytest
 
 from errands.bootstrap import open_engine
-from errands.engine.home import Home
-from errands.model.draft import Draft
+from errands.model.options.draft import Draft
+from errands.ports.home import Home
 from errands.testing.model_server import ModelServer
 from tests.agents.builtin_stage import call
+from tests.frontends.chat.window import ENTER, Window
 from tests.frontends.cli.person import COMMAND, Person
-
-from .window import ENTER, Window
 
 
 def pasted(*lines: str) -> str:

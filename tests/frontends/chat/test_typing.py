@@ -8,9 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from errands.testing.model_server import ModelServer
+from tests.frontends.chat.window import BACKSPACE, ENTER, INTERRUPT, Window
 from tests.frontends.cli.person import Person
-
-from .window import BACKSPACE, ENTER, INTERRUPT, Window
 
 
 def name_of(window: Window) -> str:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from .person import Person
-from .terminal import Terminal
+from tests.frontends.cli.person import Person
+from tests.frontends.cli.terminal import Terminal
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pexpect
 
-from .person import COMMAND, Person
+from tests.frontends.cli.person import COMMAND, Person
 
 SUSPEND, INTERRUPT, END = "\x1a", "\x03", "\x04"
 

@@ -10,12 +10,11 @@ import pexpect
 import pytest
 
 from errands import bootstrap
-from errands.engine.calls import ask_about
-from errands.frontends.cli import following
+from errands.engine.approval.tool_approvals import ask_about
 from errands.frontends.cli.context import Context
+from errands.frontends.cli.live import follow
 from errands.ports.agent import Call
-
-from .person import Person
+from tests.frontends.cli.person import Person
 
 
 def held(person: Person, *prompt: str) -> tuple[str, str]:
@@ -107,7 +106,7 @@ def test_an_agent_that_holds_a_call_is_one_of_those_that_wait_for_a_yes(newcomer
 def test_whoever_waits_for_an_agent_is_told_by_the_bell_what_to_type(
     person: Person, precious: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(following, "LOOK", 60.0)
+    monkeypatch.setattr(follow, "LOOK", 60.0)
     monkeypatch.setattr("errands.config.home", lambda environ: str(person.home))
     context = Context(lambda: bootstrap, person.environ)
     agent = person.types("ask", "-q", f"`rm -rf {precious}`").out.strip()
@@ -117,7 +116,7 @@ def test_whoever_waits_for_an_agent_is_told_by_the_bell_what_to_type(
         told.append(text)
         person.types("approve", text.split()[0])
 
-    (view,) = following.wait_for(context, [agent], timeout=20, tell=tell)
+    (view,) = follow.wait_for(context, [agent], timeout=20, tell=tell)
 
     assert (len(told), view.state, precious.exists()) == (1, "completed", False)
 

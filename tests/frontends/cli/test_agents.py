@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from errands.frontends.cli import verbs
-
-from .person import Person
+from tests.frontends.cli.person import Person
 
 
 @pytest.mark.spec("R5", "S2", "S3")

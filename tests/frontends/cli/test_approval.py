@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from .person import COMMAND, Person
+from tests.frontends.cli.person import COMMAND, Person
 
 ERRANDS = " ".join(COMMAND)
 

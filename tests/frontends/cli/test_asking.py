@@ -7,11 +7,10 @@ import re
 import pytest
 
 from errands import bootstrap
-from errands.frontends.cli.fields import ALONE, ALWAYS, OF_AGENTS
-from errands.frontends.cli.showing import tokens_text
+from errands.frontends.cli.display.format import tokens_text
+from errands.frontends.cli.display.json_fields import ALONE, ALWAYS, OF_AGENTS
 from errands.model.record import evolve
-
-from .person import Person
+from tests.frontends.cli.person import Person
 
 
 @pytest.mark.spec("S7", "X7")

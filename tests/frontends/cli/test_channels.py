@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from tests.channels.receiver import Receiver
-
-from .person import Person
+from tests.frontends.cli.person import Person
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from errands.frontends.cli.fields import ALONE, ALWAYS, OF_STANDING
+from errands.frontends.cli.display.json_fields import ALONE, ALWAYS, OF_STANDING
 from tests.engine.daemons import eventually
-
-from .person import Person
+from tests.frontends.cli.person import Person
 
 
 def watched(person: Person, task_id: str) -> bool:

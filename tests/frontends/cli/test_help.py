@@ -11,11 +11,10 @@ import pytest
 from errands import __version__
 from errands.frontends.cli import reference
 from errands.frontends.cli.help import overview, verb_help
-from errands.frontends.cli.options import parse
+from errands.frontends.cli.parser import parse
 from errands.frontends.cli.verbs import GROUPS, HIDDEN, NAMES, load
 from errands.text import Look, width
-
-from .person import COMMAND, Person
+from tests.frontends.cli.person import COMMAND, Person
 
 VISIBLE = [name for _, names in GROUPS for name in names]
 

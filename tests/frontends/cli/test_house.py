@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from errands import __version__
-
-from .person import Person
+from tests.frontends.cli.person import Person
 
 
 def daemon_pid(person: Person) -> int:

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.risk.lines import CORPUS, UNSEEN, read
-
-from .person import COMMAND, Person
+from tests.frontends.cli.person import COMMAND, Person
+from tests.fuzz.lines import CORPUS, UNSEEN, read
 
 pytestmark = [pytest.mark.spec("A1")]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .person import Person
+from tests.frontends.cli.person import Person
 
 
 @pytest.mark.spec("X7")
@@ -337,7 +337,7 @@ def test_what_makes_no_sense_is_refused(person: Person, words: list[str], compla
 def test_a_reader_that_goes_away_is_no_error(person: Person) -> None:
     import subprocess
 
-    from .person import COMMAND
+    from tests.frontends.cli.person import COMMAND
 
     task_id = person.finishes("seq 100000")
     shell = f"set -o pipefail; '{COMMAND[0]}' -m errands logs {task_id} | head -1"
@@ -351,7 +351,7 @@ def test_a_reader_that_goes_away_is_no_error(person: Person) -> None:
 def test_a_full_disk_behind_the_output_is_told(person: Person) -> None:
     import subprocess
 
-    from .person import COMMAND
+    from tests.frontends.cli.person import COMMAND
 
     person.finishes("true")
     with open("/dev/full", "wb") as full:

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from errands.frontends.cli.options import Operand, Option, Usage, Verb, parse, whole, whole_from_one
+from errands.frontends.cli.parser import Operand, Option, Usage, Verb, parse, whole, whole_from_one
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.frontends.cli.context import Context
-    from errands.frontends.cli.options import Arguments
+    from errands.frontends.cli.parser import Arguments
 
 
 def nothing(context: Context, arguments: Arguments) -> int:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from .person import COMMAND, Person
-from .terminal import END, INTERRUPT, Terminal, ended, plain
+from tests.frontends.cli.person import COMMAND, Person
+from tests.frontends.cli.terminal import END, INTERRUPT, Terminal, ended, plain
 
 QUESTION = "Start it? [y/N] "
 

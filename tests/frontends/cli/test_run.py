@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from errands.frontends.cli.fields import ALONE, ALWAYS
-
-from .person import COMMAND, Person
+from errands.frontends.cli.display.json_fields import ALONE, ALWAYS
+from tests.frontends.cli.person import COMMAND, Person
 
 # What scripts may rely on.
 KEYS = {

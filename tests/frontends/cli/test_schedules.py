@@ -6,9 +6,8 @@ import re
 
 import pytest
 
-from errands.frontends.cli.fields import ALONE, ALWAYS, OF_STANDING
-
-from .person import Person
+from errands.frontends.cli.display.json_fields import ALONE, ALWAYS, OF_STANDING
+from tests.frontends.cli.person import Person
 
 
 @pytest.mark.spec("T1", "X7")

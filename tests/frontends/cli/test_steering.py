@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .person import Person
+from tests.frontends.cli.person import Person
 
 
 @pytest.mark.spec("L9", "L21")

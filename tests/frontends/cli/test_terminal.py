@@ -9,8 +9,8 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from .person import Person
-from .terminal import INTERRUPT, SUSPEND, Terminal, ended, plain
+from tests.frontends.cli.person import Person
+from tests.frontends.cli.terminal import INTERRUPT, SUSPEND, Terminal, ended, plain
 
 
 def started(child: pexpect.spawn[str]) -> str:

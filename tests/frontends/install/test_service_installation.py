@@ -12,7 +12,7 @@ import pytest
 
 from errands.frontends.install import service
 from errands.frontends.install.service import UNIT
-from errands.frontends.install.system import ServiceInstallation
+from errands.frontends.install.service_install import ServiceInstallation
 from errands.model.errors import BadValue, ErrandsError
 
 

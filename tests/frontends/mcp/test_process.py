@@ -16,14 +16,14 @@ import pytest
 
 from errands import bootstrap
 from errands.bootstrap import open_engine, open_home
-from errands.engine.home import Home
 from errands.engine.waiting import wait
 from errands.frontends.cli import verbs
 from errands.frontends.cli.context import Context
-from errands.frontends.cli.options import parse
+from errands.frontends.cli.parser import parse
 from errands.model.errors import BadValue
 from errands.model.view import View
-from tests.engine.agents import Project
+from errands.ports.home import Home
+from tests.engine.agent_project import Project
 from tests.engine.daemons import Daemons
 from tests.frontends.mcp.process import WITHIN, Served
 

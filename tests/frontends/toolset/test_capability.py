@@ -13,8 +13,7 @@ from pydantic_ai.tools import DeferredToolRequests, ToolDenied
 from errands.frontends.toolset import BackgroundTasks
 from errands.model.errors import BadValue
 from errands.testing.engines import TestEngine
-
-from .stage import DONE, Script
+from tests.frontends.toolset.stage import DONE, Script
 
 
 @pytest.mark.spec("N6", "N8")

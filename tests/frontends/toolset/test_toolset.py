@@ -18,8 +18,7 @@ from errands.frontends.toolset import BackgroundToolset
 from errands.model.errors import BadValue
 from errands.ports.dialect import Caller
 from errands.testing.engines import TestEngine
-
-from .stage import DONE, Script
+from tests.frontends.toolset.stage import DONE, Script
 
 
 @pytest.mark.spec("X5")
@@ -288,7 +287,7 @@ async def test_looking_at_a_proposal_asks_nobody(engine: TestEngine, victim: Pat
 async def test_an_agent_inside_a_run_cannot_pass_on_a_yes(
     engine: TestEngine, victim: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("errands.engine.answering._enclosing", ["agent-222222.1"])
+    monkeypatch.setattr("errands.engine.approval.approve._enclosing", ["agent-222222.1"])
     script = Script(("run", {"command": f"rm {victim}"}))
     agent = script.agent(toolsets=[BackgroundToolset(engine, approver="ada")])
     held = await agent.run("go")

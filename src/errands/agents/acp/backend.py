@@ -21,7 +21,7 @@ from errands.agents.acp.child import Child
 from errands.agents.acp.client import Client
 from errands.agents.acp.transcript import Piece, fits, retold
 from errands.agents.acp.turn import Turn
-from errands.model.agent_errors import AgentError, AgentUnavailable, BudgetExceeded, SessionGone
+from errands.model.agent.errors import AgentError, AgentUnavailable, BudgetExceeded, SessionGone
 from errands.ports.agent import Answer
 from errands.text import did_you_mean
 

@@ -24,8 +24,8 @@ from acp.schema import (
 import errands
 from errands.agents.acp.client import Client
 from errands.agents.acp.processes import exit_code, let_go
-from errands.model.absence import no_program
-from errands.model.agent_errors import AgentError, AgentUnavailable
+from errands.model.agent.errors import AgentError, AgentUnavailable
+from errands.model.agent.install_hints import no_program
 
 _LINE = 64 * 2**20  # the longest message: a whole file may be in it
 _SAID = 4000  # characters of the agent's complaints that are kept

@@ -20,7 +20,7 @@ from acp.schema import (
     UserMessageChunk,
 )
 
-from errands.model.fork import MOST_TOKENS, clipped, newest, tokens
+from errands.model.agent.fork import MOST_TOKENS, clipped, newest, tokens
 
 Piece = dict[str, Any]  # role: user, post, agent, tool; end (the answer), born (a fork), moved
 

@@ -17,15 +17,15 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, User
 from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 
-from errands.agents.builtin.attendant import Attendant
-from errands.agents.builtin.attended import Attended, allowed
 from errands.agents.builtin.conversation import Conversation, dumped
-from errands.agents.builtin.copying import copied, single
+from errands.agents.builtin.fork_copy import copied, single
+from errands.agents.builtin.guarded_tools import Attended, allowed
 from errands.agents.builtin.models import has_provider, model
-from errands.agents.builtin.spoken import spoken
+from errands.agents.builtin.request_hooks import Attendant
+from errands.agents.builtin.streaming import spoken
 from errands.agents.builtin.tools import chosen
 from errands.agents.builtin.usage import exceeded, limits, of_run
-from errands.model.agent_errors import AgentError, BudgetExceeded
+from errands.model.agent.errors import AgentError, BudgetExceeded
 from errands.model.errors import BadValue
 from errands.ports.agent import Activity, Answer
 from errands.text import did_you_mean

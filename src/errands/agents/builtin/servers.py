@@ -16,7 +16,7 @@ from pydantic_ai import RunContext, ToolFailed
 from pydantic_ai.mcp import MCPToolset
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 
-from errands.model.agent_errors import AgentError
+from errands.model.agent.errors import AgentError
 from errands.model.errors import BadValue
 
 _START = 30.0  # seconds that a server may take until it is ready

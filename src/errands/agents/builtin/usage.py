@@ -8,7 +8,7 @@ from decimal import Decimal
 from pydantic_ai.messages import ModelResponse
 from pydantic_ai.usage import RunUsage, UsageBase, UsageLimits
 
-from errands.model.agent_errors import BudgetExceeded
+from errands.model.agent.errors import BudgetExceeded
 
 _REQUESTS = 200  # of a run whose budget does not say
 _MICRO = Decimal(1_000_000)

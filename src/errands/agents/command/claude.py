@@ -15,7 +15,7 @@ from typing import Any
 from errands.agents.command.process import Process, Processes, end_strays
 from errands.agents.command.transcript import Transcripts, after, final_text, prompt_id
 from errands.agents.command.turn import Turn
-from errands.model.agent_errors import SessionGone
+from errands.model.agent.errors import SessionGone
 from errands.ports.agent import Answer
 
 TYPE_CHECKING = False

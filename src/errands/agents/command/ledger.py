@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from errands.model.agent_errors import SessionGone
+from errands.model.agent.errors import SessionGone
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

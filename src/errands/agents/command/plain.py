@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from errands.agents.command.process import Processes
-from errands.model.agent_errors import AgentError
-from errands.model.fork import newest, tokens
+from errands.model.agent.errors import AgentError
+from errands.model.agent.fork import newest, tokens
 from errands.ports.agent import Activity, Answer
 
 TYPE_CHECKING = False

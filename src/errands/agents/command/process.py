@@ -10,8 +10,8 @@ import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 
-from errands.model.absence import no_program
-from errands.model.agent_errors import AgentUnavailable
+from errands.model.agent.errors import AgentUnavailable
+from errands.model.agent.install_hints import no_program
 
 GRACE = 3.0  # seconds from the polite signal to the last one
 LONGEST_LINE = 64 << 20

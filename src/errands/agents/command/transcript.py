@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from errands.model.fork import clipped, newest, tokens
+from errands.model.agent.fork import clipped, newest, tokens
 
 Entry = Mapping[str, Any]
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from errands.agents.command.process import Process
-from errands.model.agent_errors import AgentError, AgentUnavailable, BudgetExceeded, SessionGone
+from errands.model.agent.errors import AgentError, AgentUnavailable, BudgetExceeded, SessionGone
 from errands.ports.agent import Activity, Answer, Call
 
 TYPE_CHECKING = False

@@ -7,12 +7,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from errands.agents.opencode.account import entries
-from errands.agents.opencode.cutting import cut
+from errands.agents.opencode.fork_cut import cut
 from errands.agents.opencode.server import Server
 from errands.agents.opencode.turn import SETTLE, TAG, Turn, Unfinished
+from errands.agents.opencode.turn_account import entries
 from errands.agents.opencode.wire import WireError
-from errands.model.agent_errors import AgentError, AgentUnavailable, SessionGone
+from errands.model.agent.errors import AgentError, AgentUnavailable, SessionGone
 from errands.model.errors import BadValue
 from errands.ports.agent import Answer
 

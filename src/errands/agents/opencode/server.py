@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from errands.agents.opencode.wire import Reply, Wire, WireError
-from errands.model.absence import OPENCODE, no_server
-from errands.model.agent_errors import AgentError, AgentUnavailable, SessionGone
+from errands.model.agent.errors import AgentError, AgentUnavailable, SessionGone
+from errands.model.agent.install_hints import OPENCODE, no_server
 
 URL = "http://127.0.0.1:4096"  # where `opencode serve` listens by itself
 TIMEOUT = 15.0  # seconds for one reply; a server that is booting can leave a request without any

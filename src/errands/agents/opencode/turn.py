@@ -12,10 +12,10 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from errands.agents.opencode.account import Account, text_of
 from errands.agents.opencode.server import RECENT, Server
+from errands.agents.opencode.turn_account import Account, text_of
 from errands.agents.opencode.wire import WireError
-from errands.model.agent_errors import AgentError, AgentUnavailable
+from errands.model.agent.errors import AgentError, AgentUnavailable
 from errands.ports.agent import Answer, Call
 
 TYPE_CHECKING = False

@@ -13,11 +13,11 @@ import aiohttp
 import discord
 from discord.http import Route
 
-from errands.channels.discord.splitting import split
+from errands.channels.discord.split import split
 from errands.channels.secret import read_secret
-from errands.model.ballot import SIGNS, Ballot
-from errands.model.channel_errors import ChannelError, NotNow, Refused, Unacknowledged
-from errands.model.letter import NO_CONSENT, Letter, text, title
+from errands.model.notices.answer_token import SIGNS, Ballot
+from errands.model.notices.delivery import NO_CONSENT, Letter, text, title
+from errands.model.notices.errors import ChannelError, NotNow, Refused, Unacknowledged
 
 USER = "user/"
 PATIENCE = 20.0  # seconds of a rate limit that are sat out; a longer one is waited for elsewhere

@@ -9,20 +9,20 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from errands.engine.engine import Engine
-from errands.engine.inside import enclosing_run
-from errands.engine.prompting import known
+from errands.engine.run_ancestry import enclosing_run
+from errands.engine.submit.prompt_spec import known
 from errands.frontends.chat import plain
-from errands.frontends.chat.paper import PlainPaper
-from errands.frontends.chat.room import Describe, Perform, Room
+from errands.frontends.chat.chat_session import Describe, Perform, Room
+from errands.frontends.chat.output import PlainPaper
+from errands.model.agent.session import CHAT
 from errands.model.errors import BadValue, NotFound
-from errands.model.naming import new_id
-from errands.model.session import CHAT
+from errands.model.text.naming import new_id
 from errands.ports.store import Query
 from errands.text import Look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.frontends.chat.paper import Paper
+    from errands.frontends.chat.output import Paper
     from errands.frontends.chat.screen import Screen
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Literal
 
-from errands.model.duration import parse_duration
 from errands.model.errors import BadValue, ErrandsError, NotFound
-from errands.model.naming import is_id
 from errands.model.record import record
+from errands.model.text.duration import parse_duration
+from errands.model.text.naming import is_id
 from errands.text import did_you_mean
 
 if TYPE_CHECKING:
-    from errands.frontends.chat.room import Room
+    from errands.frontends.chat.chat_session import Room
 
     # Which tasks complete a word.
     Fits = Literal["", "tasks", "live", "ended", "proposed", "standing", "states"]
@@ -190,8 +190,8 @@ def _when(rest: str) -> tuple[str, str]:
 
 def fitting(room: Room, line: str) -> Iterator[tuple[str, str]]:
     """Give what completes the last word of a line, each with a few words about it."""
-    from errands.model.sanitise import line as one_line
     from errands.model.states import ENDED, OPEN, STANDING
+    from errands.model.text.sanitise import line as one_line
     from errands.ports.store import Query
 
     first, *more = line.split(" ")

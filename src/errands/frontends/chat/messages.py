@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from errands.engine.announcing import is_answered, is_own, masked
-from errands.engine.asynchronous import Line
+from errands.engine.async_engine import Line
 from errands.engine.engine import Engine
-from errands.frontends.chat.marks import Marks
-from errands.frontends.chat.paper import Paper
-from errands.model.letter import Letter, letter_of, question_of, share, text, title
-from errands.model.notice import Notice
+from errands.engine.notices.chat_notices import is_answered, is_own, masked
+from errands.frontends.chat.output import Paper
+from errands.frontends.chat.read_markers import Marks
+from errands.model.notices.delivery import Letter, letter_of, question_of, share, text, title
+from errands.model.notices.notice import Notice
 from errands.text import Look, framed
 
 BUDGET = 4000  # bytes of a message

@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 
-from errands.frontends.chat.room import Room
+from errands.frontends.chat.chat_session import Room
 
 
 async def talk(room: Room, source: int = 0) -> None:

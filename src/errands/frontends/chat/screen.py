@@ -22,9 +22,9 @@ from prompt_toolkit.input.typeahead import clear_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.patch_stdout import StdoutProxy
 
+from errands.frontends.chat.chat_session import Room
 from errands.frontends.chat.commands import fitting
-from errands.frontends.chat.room import Room
-from errands.model.sanitise import visible
+from errands.model.text.sanitise import visible
 from errands.text import Look
 
 PROMPT, QUESTION = "> ", "Start it? [y/N] "

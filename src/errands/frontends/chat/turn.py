@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 
-from errands.engine.asynchronous import Line
+from errands.engine.agents.model_gate import Gate
+from errands.engine.agents.speech import Listening
+from errands.engine.async_engine import Line
 from errands.engine.engine import Engine
-from errands.engine.gate import Gate
-from errands.engine.speech import Listening
-from errands.frontends.chat.speaking import Speaking
-from errands.model.agent_errors import SessionGone
-from errands.model.draft import Draft
+from errands.frontends.chat.agent_stream import Speaking
+from errands.model.agent.errors import SessionGone
+from errands.model.options.draft import Draft
 from errands.model.record import evolve
 from errands.model.states import ENDED
 from errands.model.view import View

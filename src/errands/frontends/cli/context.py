@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from errands.config import Config
     from errands.engine.engine import Engine
-    from errands.engine.home import Home
-    from errands.frontends.cli.options import Completes
-    from errands.model.notice import Address
+    from errands.frontends.cli.parser import Completes
+    from errands.model.notices.notice import Address
     from errands.model.view import View
+    from errands.ports.home import Home
 
     class Bootstrap(Protocol):
         """What puts the parts together; it stands above the command line, so it is handed in."""
@@ -199,8 +199,8 @@ class Context:
 
     def known(self, what: Completes) -> Iterator[tuple[str, str]]:
         """What there is of a kind, newest first, with a few words about each, for completion."""
-        from errands.model.sanitise import line
         from errands.model.states import ENDED, OPEN, STANDING
+        from errands.model.text.sanitise import line
         from errands.ports.store import Query
 
         if what == "lanes":
@@ -211,7 +211,7 @@ class Context:
             names = [*self.config.channels, *READY]
             yield from ((name, kind_of(name, self.config.channels)) for name in dict.fromkeys(names))
         elif what == "sources":
-            from errands.model.watching import KINDS
+            from errands.model.schedule.event_trigger import KINDS
 
             yield from ((f"{name}:", kind.subject) for name, kind in KINDS.items())
         elif what == "given up":
@@ -254,7 +254,7 @@ def look_of(stream: Any, setting: str, environ: Mapping[str, str]) -> Look:
 
 def masked_variables(variables: Mapping[str, str]) -> dict[str, str]:
     """Put a mark in place of each variable that holds a secret."""
-    from errands.model.secret import is_credential
+    from errands.model.text.secrets import is_credential
 
     return {
         name: f"[masked: {name}]" if is_credential(name, value) else value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.options import HELP
+from errands.frontends.cli.parser import HELP
 from errands.frontends.cli.verbs import FAMILIES, GROUPS, load
 from errands.text import pad, width, wrap
 
@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from errands.frontends.cli.options import Option, Verb
+    from errands.frontends.cli.parser import Option, Verb
     from errands.text import Look
 
 

@@ -9,16 +9,16 @@ import sys
 from pathlib import Path
 
 from errands import config
-from errands.frontends.cli.fields import ALONE, ALWAYS, OF_AGENTS, OF_STANDING
+from errands.frontends.cli.display.json_fields import ALONE, ALWAYS, OF_AGENTS, OF_STANDING
 from errands.frontends.cli.help import explained, spelled, usage_lines
-from errands.frontends.cli.options import HELP
+from errands.frontends.cli.parser import HELP
 from errands.frontends.cli.verbs import GROUPS, load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from errands.frontends.cli.options import Verb
+    from errands.frontends.cli.parser import Verb
 
 PLACE = Path("docs/cli.md")
 SETTINGS = Path("docs/configuration.md")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.options import Option, Usage
-from errands.frontends.cli.showing import ago, needs_yes, now, state_word
+from errands.frontends.cli.display.format import ago, needs_yes, now, state_word
+from errands.frontends.cli.parser import Option, Usage
 from errands.model.errors import Ambiguous, NotFound
 from errands.ports.store import Query
 
@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.engine.engine import Engine
     from errands.frontends.cli.context import Context
-    from errands.frontends.cli.options import Arguments
+    from errands.frontends.cli.parser import Arguments
     from errands.model.view import View
 
 MOST_NAMED = 5

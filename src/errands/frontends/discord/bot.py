@@ -18,8 +18,8 @@ from yarl import URL
 
 from errands.engine.engine import Engine
 from errands.frontends.discord.commands import add_commands
-from errands.model.ballot import SIGNS, Ballot, read_ballot
 from errands.model.errors import ErrandsError
+from errands.model.notices.answer_token import SIGNS, Ballot, read_ballot
 from errands.ports.store import Query
 
 DOOR = "discord"

@@ -10,10 +10,10 @@ import discord
 from discord import app_commands
 
 from errands.engine.engine import Engine
-from errands.model.draft import Draft
 from errands.model.errors import ErrandsError
+from errands.model.options.draft import Draft
 from errands.model.record import evolve
-from errands.model.sanitise import line, visible
+from errands.model.text.sanitise import line, visible
 from errands.model.view import View
 from errands.ports.store import Query
 

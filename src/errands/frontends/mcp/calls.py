@@ -6,9 +6,9 @@ import logging
 import os
 
 from errands.frontends.mcp.call import Call, may_see
+from errands.frontends.mcp.call_store import Ledger
 from errands.frontends.mcp.door import Door
-from errands.frontends.mcp.ledger import Ledger
-from errands.frontends.mcp.verbs import CallVerbs
+from errands.frontends.mcp.idempotent_engine import CallVerbs
 from errands.model.errors import ErrandsError
 from errands.ports.dialect import Caller
 

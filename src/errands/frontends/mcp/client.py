@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import METHOD_NOT_FOUND, MISSING_REQUIRED_CLIENT_CAPABILITY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from errands.model.sanitise import line
+from errands.model.text.sanitise import line
 
 TASKS = "io.modelcontextprotocol/tasks"
 MESSAGE = "errands/message"  # in _meta: the turn of the conversation, whose launches are a batch

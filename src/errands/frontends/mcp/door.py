@@ -9,15 +9,15 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from errands.engine.asynchronous import AsyncEngine
+from errands.engine.actor import launcher
+from errands.engine.async_engine import AsyncEngine
 from errands.engine.engine import Engine
-from errands.engine.inside import enclosing_run
-from errands.engine.launcher import launcher
+from errands.engine.run_ancestry import enclosing_run
 from errands.frontends.mcp.client import Client
 from errands.model.errors import BadValue, NotFound
-from errands.model.naming import is_task_id
 from errands.model.record import evolve
-from errands.model.sanitise import line
+from errands.model.text.naming import is_task_id
+from errands.model.text.sanitise import line
 from errands.model.view import View
 from errands.ports.dialect import Caller, Tool
 from errands.ports.store import Query

@@ -16,7 +16,7 @@ from mcp_types import (
 from errands.frontends.mcp.client import Client, Context
 from errands.frontends.mcp.door import Door
 from errands.model.errors import BadValue, NotFound
-from errands.model.sanitise import line
+from errands.model.text.sanitise import line
 from errands.model.view import View
 from errands.text import clip
 

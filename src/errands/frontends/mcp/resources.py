@@ -25,12 +25,12 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from errands.dialects.showing import paged
-from errands.engine.fencing import fenced
+from errands.dialects.output_text import paged
+from errands.engine.notices.fence import fenced
 from errands.frontends.mcp.client import Client, Context
 from errands.frontends.mcp.door import Door
 from errands.model.errors import BadValue, NotFound
-from errands.model.sanitise import line, visible
+from errands.model.text.sanitise import line, visible
 from errands.model.view import View, as_json
 from errands.text import clip
 

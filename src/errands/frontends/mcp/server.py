@@ -20,9 +20,9 @@ from errands.frontends.mcp.client import TASKS, Context
 from errands.frontends.mcp.door import Door
 from errands.frontends.mcp.prompts import Prompts
 from errands.frontends.mcp.resources import Resources
+from errands.frontends.mcp.subscriptions import Watching
 from errands.frontends.mcp.tasks import TaskParams, Tasks, UpdateParams
 from errands.frontends.mcp.tools import Tools
-from errands.frontends.mcp.watching import Watching
 from errands.model.errors import BadValue, ErrandsError, NotFound
 
 LARGEST = 4 * 1024 * 1024  # bytes of one message, whatever carries it

@@ -13,13 +13,13 @@ from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value
 from mcp_types import HEADER_MISMATCH, INTERNAL_ERROR, RequestParams
 from pydantic import BaseModel, ConfigDict, Field
 
+from errands.dialects.output_text import complaint, summary
 from errands.dialects.projections import phase
-from errands.dialects.showing import complaint, summary
-from errands.frontends.mcp import asking
+from errands.frontends.mcp import elicitation
 from errands.frontends.mcp.call import Call
+from errands.frontends.mcp.call_store import KEPT
 from errands.frontends.mcp.calls import Calls
 from errands.frontends.mcp.client import TASKS, Client, Context, require_tasks
-from errands.frontends.mcp.ledger import KEPT
 from errands.frontends.mcp.resources import output_uri
 from errands.model.approval import Approval
 from errands.model.view import View, plain_value
@@ -71,10 +71,10 @@ class Tasks:
             call = Call("", {}, caller)
             call.asking = [view.id]
         if self._door.may_answer(client):
-            questions = asking.open_questions(self._door, call)
-            is_answered = asking.answers(self._door, call, client, questions, params.input_responses)
+            questions = elicitation.open_questions(self._door, call)
+            is_answered = elicitation.answers(self._door, call, client, questions, params.input_responses)
             if is_answered and call.tool:
-                self._calls.note_answers(call, is_last=not asking.open_questions(self._door, call))
+                self._calls.note_answers(call, is_last=not elicitation.open_questions(self._door, call))
         return {"resultType": "complete"}
 
     async def cancel(self, ctx: Context, params: TaskParams) -> dict[str, Any]:
@@ -83,7 +83,7 @@ class Tasks:
         call = self._calls.find(caller, params.task_id)
         if call is None:
             self._door.cancel(caller, [self._door.find(caller, params.task_id).id])
-        elif not call.is_over or asking.open_questions(self._door, call):
+        elif not call.is_over or elicitation.open_questions(self._door, call):
             self._calls.cancel(call)
         return {"resultType": "complete"}
 
@@ -100,7 +100,7 @@ class Tasks:
             return _base(call, "cancelled")
         if call.failure is not None:
             return {**_base(call, "failed"), "error": {"code": INTERNAL_ERROR, "message": call.failure}}
-        questions = asking.open_questions(self._door, call)
+        questions = elicitation.open_questions(self._door, call)
         if questions and self._door.may_answer(client):
             return {**_base(call, "input_required"), **self._asked(questions)}
         if call.reply is not None:
@@ -118,7 +118,7 @@ class Tasks:
         return {**_facts(view, state), **({"result": self._result(view)} if state == "completed" else {})}
 
     def _asked(self, questions: list[Approval]) -> dict[str, Any]:
-        forms = asking.requests(self._door, questions)
+        forms = elicitation.requests(self._door, questions)
         plain = {key: each.model_dump(by_alias=True, exclude_none=True) for key, each in forms.items()}
         return {"inputRequests": plain}
 

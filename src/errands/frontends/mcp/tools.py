@@ -25,7 +25,7 @@ from mcp_types import (
     ToolAnnotations,
 )
 
-from errands.frontends.mcp import asking
+from errands.frontends.mcp import elicitation
 from errands.frontends.mcp.call import Call, as_plain, from_plain, may_see
 from errands.frontends.mcp.calls import Calls
 from errands.frontends.mcp.client import Client, Context
@@ -91,7 +91,7 @@ class Tools:
                 if client.is_modern:
                     return self._input_required(call, questions)
                 for question in questions:
-                    asking.answer(self._door, call, client, question, await self._elicit(ctx, question))
+                    elicitation.answer(self._door, call, client, question, await self._elicit(ctx, question))
                 if call.is_over:
                     self._calls.begin(call)
             while not call.is_over:
@@ -105,12 +105,12 @@ class Tools:
                 call.stop()
 
     def _to_ask(self, call: Call, client: Client) -> list[Approval]:
-        questions = asking.open_questions(self._door, call)
+        questions = elicitation.open_questions(self._door, call)
         return questions if questions and self._door.may_answer(client) else []
 
     async def _elicit(self, ctx: Context, question: Approval) -> ElicitResult:
         """Ask in the older protocol; whoever leaves or stays silent has not answered."""
-        form = asking.form(self._door, question)
+        form = elicitation.form(self._door, question)
         try:
             async with asyncio.timeout(_ANSWERED_WITHIN):
                 return await ctx.session.elicit_form(form.message, form.requested_schema, ctx.request_id)
@@ -122,7 +122,7 @@ class Tools:
         call.asking = [each.task_id for each in questions]
         call.reply = None
         return InputRequiredResult(
-            input_requests=dict(asking.requests(self._door, questions)),
+            input_requests=dict(elicitation.requests(self._door, questions)),
             request_state=json.dumps(as_plain(call), default=str),
         )
 
@@ -136,8 +136,8 @@ class Tools:
             raise MCPError(INVALID_PARAMS, "Invalid or expired requestState") from None
         if not may_see(call, self._door.called(client, params.arguments or {})[0]):
             raise MCPError(INVALID_PARAMS, "Invalid or expired requestState")
-        questions = asking.open_questions(self._door, call)
-        asking.answers(self._door, call, client, questions, params.input_responses or {})
+        questions = elicitation.open_questions(self._door, call)
+        elicitation.answers(self._door, call, client, questions, params.input_responses or {})
         return call
 
 

@@ -19,8 +19,8 @@ from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.tools import DeferredToolRequests
 from pydantic_graph import End
 
-from errands.engine import telling
-from errands.engine.asynchronous import AsyncEngine
+from errands.engine.async_engine import AsyncEngine
+from errands.engine.notices import agent_report
 from errands.frontends.toolset.toolset import BackgroundToolset
 from errands.model.errors import BadValue
 
@@ -77,17 +77,17 @@ class BackgroundTasks(AbstractCapability[Any]):
         engine = self._engine.engine
         notices = [
             each
-            for each in telling.news(engine, self._toolset.session(ctx))[: telling.MOST]
+            for each in agent_report.news(engine, self._toolset.session(ctx))[: agent_report.MOST]
             if each.id not in self._telling
         ]
         if notices:
-            ctx.enqueue(telling.message(engine, notices))
+            ctx.enqueue(agent_report.message(engine, notices))
             self._telling += [each.id for each in notices]
 
     async def _stay(self, ctx: RunContext[Any]) -> None:
         """Wait until something ends that this conversation has started, if there is nothing to tell yet."""
         session = self._toolset.session(ctx)
-        if not self._linger or telling.news(self._engine.engine, session):
+        if not self._linger or agent_report.news(self._engine.engine, session):
             return
         live = await self._engine.list(states=("pending", "running"), parent=session)
         waiting = [asyncio.create_task(self._engine.wait(view.id)) for view in live]

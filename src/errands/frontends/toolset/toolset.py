@@ -18,11 +18,11 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
 from errands import dialects
-from errands.engine.asynchronous import AsyncEngine
-from errands.engine.launcher import launcher
-from errands.frontends.toolset.once import Once
+from errands.engine.actor import launcher
+from errands.engine.async_engine import AsyncEngine
+from errands.frontends.toolset.idempotent_engine import Once
 from errands.model.errors import AlreadyResolved, Drifted, ErrandsError, IllegalMove
-from errands.model.plain import plain_text
+from errands.model.text.json_text import plain_text
 from errands.model.view import View
 from errands.ports.dialect import Caller, Reply, Tool
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from errands.model.errors import Ambiguous, NotFound
-from errands.model.plain import plain_text, utf8
 from errands.model.run import task_of
+from errands.model.text.json_text import plain_text, utf8
 from errands.stores.sqlite.rows import maybe_micros, maybe_moment, micros, moment
 from errands.stores.sqlite.table import Table
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from errands.model.approval import Approval, ApprovalState, Entry, Standing
-    from errands.model.risk.verdict import Reason
     from errands.model.run import Run
     from errands.model.task import Task
+    from errands.model.verdict import Reason
 
 _APPROVAL = (
     "approvals.id, tasks.id, approvals.run, approvals.digest, approvals.reasons, approvals.asked_at, "
@@ -303,7 +303,7 @@ class ApprovalRows(Table):
 def _reasons(text: str) -> tuple[Reason, ...]:
     import json
 
-    from errands.model.risk.verdict import Reason
+    from errands.model.verdict import Reason
 
     try:
         return tuple(Reason(text=said, undo=undo, kind=kind) for said, undo, kind in json.loads(text))

@@ -5,7 +5,7 @@ The inbox is that part of it which nobody sends: it waits until its owner asks, 
 
 from __future__ import annotations
 
-from errands.model.notice import LONGEST_BACKOFF, Address, Notice
+from errands.model.notices.notice import LONGEST_BACKOFF, Address, Notice
 from errands.stores.sqlite.rows import maybe_micros, micros, moment
 from errands.stores.sqlite.table import Table, marks
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from errands.model.notice import NoticeState
+    from errands.model.notices.notice import NoticeState
 
 _OUTBOX = "id, run_id, event, channel, target, body, created_at, attempts, state, error, letter"
 _UNREAD = "WHERE state = 'waiting' AND channel = 'inbox'"

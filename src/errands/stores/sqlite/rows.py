@@ -10,12 +10,12 @@ from datetime import UTC, datetime, timedelta
 from errands.model.action import Prompt, Shell
 from errands.model.errors import BadValue, StoreUnreadable
 from errands.model.limits import Limits
-from errands.model.notice import parse_address
-from errands.model.plain import plain_text
+from errands.model.notices.notice import parse_address
 from errands.model.record import fields, maker
 from errands.model.run import Run
 from errands.model.sandbox import Sandbox
 from errands.model.task import PRIORITIES, Task
+from errands.model.text.json_text import plain_text
 from errands.model.trigger import At, Now, as_plain, from_plain
 
 TYPE_CHECKING = False
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from errands.model.action import Action
-    from errands.model.notice import Address
+    from errands.model.notices.notice import Address
     from errands.model.trigger import Standing, Trigger
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from errands.model.action import Prompt
+from errands.model.agent.session import USAGE, Exchange, Remnant, Session
 from errands.model.record import evolve
-from errands.model.session import USAGE, Exchange, Remnant, Session
 from errands.model.view import AgentView
 from errands.stores.sqlite.rows import action_from, maybe_moment, micros, moment
 from errands.stores.sqlite.table import Table
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from errands.model.session import Waiting
+    from errands.model.agent.session import Waiting
 
 _SESSION = (
     "tasks.id, sessions.run, sessions.agent, sessions.name, sessions.forked_from, sessions.created_at, "

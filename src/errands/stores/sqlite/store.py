@@ -5,11 +5,10 @@ from __future__ import annotations
 import sqlite3
 
 from errands.model.errors import AlreadyActive, IllegalMove, NotFound, StoreUnreadable
-from errands.model.plain import utf8
 from errands.model.run import Run, task_of
 from errands.model.states import TASK_MOVES
 from errands.model.task import PRIORITIES
-from errands.stores.sqlite.moves import MoveRows
+from errands.model.text.json_text import utf8
 from errands.stores.sqlite.notices import NoticeRows
 from errands.stores.sqlite.rows import (
     action_text,
@@ -23,6 +22,7 @@ from errands.stores.sqlite.sessions import SessionRows
 from errands.stores.sqlite.spans import SpanRows
 from errands.stores.sqlite.table import Table, known, listed, marks
 from errands.stores.sqlite.templates import TemplateRows
+from errands.stores.sqlite.transitions import MoveRows
 from errands.stores.sqlite.views import ViewRows
 
 TYPE_CHECKING = False
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from errands.model.hearing import Hearing
     from errands.model.run import Cause
+    from errands.model.schedule.cursor import Hearing
     from errands.model.task import Task
     from errands.stores.sqlite.approvals import ApprovalRows
-    from errands.stores.sqlite.hearings import HearingRows
     from errands.stores.sqlite.retention import RetentionRows
+    from errands.stores.sqlite.schedules import HearingRows
     from errands.stores.sqlite.watches import WatchRows
 
     class LaterRows(ApprovalRows, HearingRows, RetentionRows, WatchRows): ...
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 else:
     LATER = {
         "approvals": "ApprovalRows",
-        "hearings": "HearingRows",
+        "schedules": "HearingRows",
         "retention": "RetentionRows",
         "watches": "WatchRows",
     }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from errands.model.plain import utf8
-from errands.model.watch import Signal, Watch
+from errands.model.schedule.watch import Signal, Watch
+from errands.model.text.json_text import utf8
 from errands.stores.sqlite.rows import maybe_micros, maybe_moment, micros, moment
 from errands.stores.sqlite.table import Table
 

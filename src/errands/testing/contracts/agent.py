@@ -21,10 +21,10 @@ from typing import Any
 
 import pytest
 
-from errands.model.agent_errors import AgentError, SessionGone
+from errands.model.agent.errors import AgentError, SessionGone
 from errands.model.record import evolve
 from errands.ports.agent import Call, Decision
-from errands.testing.desk import SPEC, RecordingDesk, no, spec_text
+from errands.testing.agent_context import SPEC, RecordingDesk, no, spec_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -286,7 +286,7 @@ class AgentContract(ABC):
             [
                 sys.executable,
                 "-m",
-                "errands.testing.prompting",
+                "errands.testing.prompt_process",
                 self.factory,
                 json.dumps(dict(self.settings())),
                 str(desk.folder),

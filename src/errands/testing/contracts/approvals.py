@@ -9,11 +9,11 @@ import pytest
 from errands.model.approval import Approval, evidence_of
 from errands.model.errors import NotFound
 from errands.model.record import evolve
-from errands.model.risk.verdict import Reason
 from errands.model.rollup import rollup
 from errands.model.run import Run
 from errands.model.states import OPEN
 from errands.model.task import Task
+from errands.model.verdict import Reason
 from errands.ports.store import Query
 from errands.testing.clock import START
 from errands.testing.contracts.store import SECOND, add, claim

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from errands.model.letter import Letter, letter_of
-from errands.model.notice import Address, Notice
-from errands.model.plain import plain_text
+from errands.model.notices.delivery import Letter, letter_of
+from errands.model.notices.notice import Address, Notice
+from errands.model.text.json_text import plain_text
 from errands.testing.clock import START
 
 TYPE_CHECKING = False

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from errands.model.notice import Address, Notice
+from errands.model.notices.notice import Address, Notice
 from errands.testing.clock import START
 
 TYPE_CHECKING = False

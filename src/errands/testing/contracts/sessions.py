@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from errands.model.action import Prompt
-from errands.model.notice import Address
+from errands.model.agent.session import Exchange, Session, session_name
+from errands.model.notices.notice import Address
 from errands.model.record import evolve
-from errands.model.session import Exchange, Session, session_name
 from errands.testing.clock import START
 from errands.testing.contracts.store import SECOND, add, claim
 from errands.testing.samples import sample_task

@@ -20,9 +20,9 @@ import pytest
 from errands.bootstrap import open_engine
 from errands.config import Config
 from errands.engine.engine import Engine
-from errands.engine.ground import WatchGround, listening_since, watched
-from errands.engine.home import Home
-from errands.model.draft import Draft
+from errands.engine.triggers.source_context import WatchGround, listening_since, watched
+from errands.model.options.draft import Draft
+from errands.ports.home import Home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ A module is imported when one of its verbs is called, so that each command pays 
 
 from __future__ import annotations
 
-from errands.frontends.cli.options import Usage
+from errands.frontends.cli.parser import Usage
 from errands.text import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.frontends.cli.options import Verb
+    from errands.frontends.cli.parser import Verb
 
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.door import door_of, is_person
-from errands.frontends.cli.options import JSON, Operand, Option, Verb
-from errands.frontends.cli.starting import REPLY, check_reply, reply
+from errands.frontends.cli.approval.caller import door_of, is_person
+from errands.frontends.cli.parser import JSON, Operand, Option, Verb
 from errands.frontends.cli.targets import answerable
+from errands.frontends.cli.task_options import REPLY, check_reply, reply
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.frontends.cli.context import Context
-    from errands.frontends.cli.options import Arguments
+    from errands.frontends.cli.parser import Arguments
 
 
 def approve(context: Context, arguments: Arguments) -> int:
-    from errands.engine.launcher import launcher
-    from errands.frontends.cli.asking import question
-    from errands.frontends.cli.proposing import facts_of
+    from errands.engine.actor import launcher
+    from errands.frontends.cli.approval.confirm import question
+    from errands.frontends.cli.approval.proposals import facts_of
 
     check_reply(arguments)
     person = is_person()
@@ -38,7 +38,7 @@ def approve(context: Context, arguments: Arguments) -> int:
 
 
 def reject(context: Context, arguments: Arguments) -> int:
-    from errands.engine.launcher import launcher
+    from errands.engine.actor import launcher
 
     if arguments.always:
         return _take_back(context, arguments)
@@ -58,9 +58,9 @@ def reject(context: Context, arguments: Arguments) -> int:
 
 
 def _take_back(context: Context, arguments: Arguments) -> int:
-    from errands.engine.answering import take_back
-    from errands.engine.launcher import launcher
-    from errands.frontends.cli.asking import visible
+    from errands.engine.actor import launcher
+    from errands.engine.approval.approve import take_back
+    from errands.frontends.cli.approval.confirm import visible
 
     by, door = launcher(context.environ), door_of(person=is_person())
     gone = take_back(context.engine, arguments.id, by=by, door=door)
@@ -70,7 +70,7 @@ def _take_back(context: Context, arguments: Arguments) -> int:
 
 def _waiting(context: Context, beginning: str) -> str:
     """Complete an id among the tasks that wait for an answer; any other may be an agent's that waits."""
-    from errands.engine.answering import meant
+    from errands.engine.approval.approve import meant
 
     ids = [view.id for view in answerable(context.engine)]
     fitting = [each for each in ids if beginning and each.startswith(beginning)]

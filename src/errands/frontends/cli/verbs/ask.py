@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import sys
 
-from errands.frontends.cli.conversing import converse
-from errands.frontends.cli.door import door_of, is_person
-from errands.frontends.cli.options import JSON, Operand, Option, Usage, Verb, whole_from_one
-from errands.frontends.cli.repeating import PREVIEW, show_preview
-from errands.frontends.cli.starting import START, TRAITS, check_reply, start_of, traits_of
+from errands.frontends.cli.approval.caller import door_of, is_person
+from errands.frontends.cli.display.agent_reply import converse
+from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb, whole_from_one
+from errands.frontends.cli.schedule_options import PREVIEW, show_preview
+from errands.frontends.cli.task_options import START, TRAITS, check_reply, start_of, traits_of
 from errands.model.record import evolve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.frontends.cli.context import Context
-    from errands.frontends.cli.options import Arguments
+    from errands.frontends.cli.parser import Arguments
 
 # What makes no sense for a prompt: it is no command, and reads no input.
 NOT_HERE = ("--then", "--before", "--finally", "--stdin", "--pty", "--sandbox", "--no-network")
@@ -34,7 +34,7 @@ QUIET = Option(flags=("-q", "--quiet"), help="print the id alone; with --wait th
 
 def budget(text: str) -> tuple[str, int]:
     """Read NAME=NUMBER."""
-    from errands.model.draft import BUDGETS
+    from errands.model.options.draft import BUDGETS
 
     name, equals, amount = text.partition("=")
     if not equals or name not in BUDGETS:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.options import JSON, Operand, Option, Verb, whole_from_one
-from errands.frontends.cli.proposing import told
-from errands.frontends.cli.showing import local
+from errands.frontends.cli.approval.proposals import told
+from errands.frontends.cli.display.format import local
+from errands.frontends.cli.parser import JSON, Operand, Option, Verb, whole_from_one
 from errands.model.approval import call_of
-from errands.model.sanitise import line
+from errands.model.text.sanitise import line
 from errands.model.view import approval_json
 from errands.text import Cell, Column, facts, table
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from errands.frontends.cli.context import Context
-    from errands.frontends.cli.options import Arguments
+    from errands.frontends.cli.parser import Arguments
     from errands.model.approval import Entry
     from errands.text import Colour
 

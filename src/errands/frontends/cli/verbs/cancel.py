@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.following import wait_for, wait_for_run
-from errands.frontends.cli.options import JSON, Operand, Option, Verb
-from errands.frontends.cli.showing import ending_line, now
+from errands.frontends.cli.display.format import ending_line, now
+from errands.frontends.cli.live.follow import wait_for, wait_for_run
+from errands.frontends.cli.parser import JSON, Operand, Option, Verb
 from errands.frontends.cli.targets import BATCH, chosen
 
 TYPE_CHECKING = False
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from errands.frontends.cli.context import Context
-    from errands.frontends.cli.options import Arguments
+    from errands.frontends.cli.parser import Arguments
     from errands.model.view import View
 
 

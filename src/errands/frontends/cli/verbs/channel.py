@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from errands.config.channels import READY, kind_of
-from errands.frontends.cli.options import JSON, Operand, Usage, Verb
-from errands.model.draft import Draft
+from errands.frontends.cli.parser import JSON, Operand, Usage, Verb
+from errands.model.options.draft import Draft
 from errands.text import Cell, Column, did_you_mean, table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.frontends.cli.context import Context
-    from errands.frontends.cli.options import Arguments
+    from errands.frontends.cli.parser import Arguments
 
 COLUMNS = (Column(title="CHANNEL"), Column(title="KIND"), Column(title="TARGET"), Column(title="", flex=1))
 
@@ -35,7 +35,7 @@ def ls(context: Context, arguments: Arguments) -> int:
 
 
 def trial(context: Context, arguments: Arguments) -> int:
-    from errands.engine.addressing import addresses
+    from errands.engine.notices.addresses import addresses
 
     draft = Draft(command="true", channels=(arguments.address,))
     owner = context.environ.get("ERRANDS_SESSION") or "user"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.options import Operand, Option, Usage, Verb
+from errands.frontends.cli.parser import Operand, Option, Usage, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from errands.frontends.cli.context import Context
-    from errands.frontends.cli.options import Arguments
+    from errands.frontends.cli.parser import Arguments
     from errands.text import Look
 
 
@@ -39,7 +39,7 @@ def _performing(context: Context) -> Callable[[Sequence[str], Look], str]:
         import io
         from contextlib import redirect_stderr, redirect_stdout
 
-        from errands.frontends.cli.options import parse
+        from errands.frontends.cli.parser import parse
         from errands.frontends.cli.verbs import find, load
 
         name, rest = find(list(words))
@@ -57,8 +57,8 @@ def _describing(context: Context) -> Callable[[str, Look], list[str]]:
     """Give what lays out all that a task would do, for a person who is to say yes."""
 
     def describe(task_id: str, look: Look) -> list[str]:
-        from errands.frontends.cli.asking import question
-        from errands.frontends.cli.proposing import facts_of
+        from errands.frontends.cli.approval.confirm import question
+        from errands.frontends.cli.approval.proposals import facts_of
 
         return question(facts_of(context, context.engine.get(task_id)), look)
 

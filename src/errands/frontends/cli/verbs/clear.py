@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.options import JSON, Operand, Option, Usage, Verb
+from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
 from errands.frontends.cli.targets import BATCH, chosen
-from errands.model.duration import parse_duration
 from errands.model.states import ENDED
+from errands.model.text.duration import parse_duration
 from errands.ports.store import Query
 from errands.text import plural
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from errands.frontends.cli.context import Context
-    from errands.frontends.cli.options import Arguments
+    from errands.frontends.cli.parser import Arguments
 
 
 def age(text: str) -> timedelta:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 import sys
 
-from errands.frontends.cli.options import Operand, Option, Usage, Verb
+from errands.frontends.cli.parser import Operand, Option, Usage, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from errands.frontends.cli.context import Context
-    from errands.frontends.cli.options import Arguments
+    from errands.frontends.cli.parser import Arguments
 
 ARGUMENT = "_session"  # by which the plugin of OpenCode names its session; it sets it in errands.js
 BLOCKING = 2  # the exit code by which a hook of Claude Code has its words read by the model
@@ -60,7 +60,7 @@ def _claude(session: str) -> str:
 
 def _wake_claude(context: Context) -> int:
     """Wait beside Claude Code until there is news for its session, and wake it with them."""
-    from errands.engine.attending import attend, turn
+    from errands.engine.notices.notice_waiter import attend, turn
 
     sessions = _claude_sessions(context)
     if context.environ.get("CLAUDE_CODE_ENTRYPOINT") == ONE_SHOT or not sessions:
@@ -82,7 +82,7 @@ def _remind_claude(context: Context) -> int:
 
 def _delivered(context: Context, owner: str, write: Callable[[str], None]) -> bool:
     """Hand over all that there is, in as many messages as it takes; tell whether there was anything."""
-    from errands.engine.telling import MOST, deliver
+    from errands.engine.notices.agent_report import MOST, deliver
 
     count = told = deliver(context.engine, owner, reader="claude", write=write)
     while count == MOST:
@@ -134,8 +134,8 @@ def _printed(text: str) -> None:
 
 def _tell_opencode(context: Context, session: str) -> int:
     """Print the next news of a session, and count them as told when a line comes back."""
-    from errands.engine.attending import attend, turn
-    from errands.engine.telling import MOST, message, news
+    from errands.engine.notices.agent_report import MOST, message, news
+    from errands.engine.notices.notice_waiter import attend, turn
 
     owner, engine = f"opencode:{session}", context.engine
     with turn(engine, owner) as is_mine:

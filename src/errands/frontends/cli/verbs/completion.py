@@ -7,7 +7,7 @@ where the shell itself knows better.
 
 from __future__ import annotations
 
-from errands.frontends.cli.options import HELP, Operand, Verb
+from errands.frontends.cli.parser import HELP, Operand, Verb
 from errands.frontends.cli.verbs import FAMILIES, GROUPS, NAMES, load
 from errands.model.errors import ErrandsError
 from errands.text import one_line
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from errands.frontends.cli.context import Context
-    from errands.frontends.cli.options import Arguments, Completes, Option
+    from errands.frontends.cli.parser import Arguments, Completes, Option
 
 BASH = r"""
 _errands() {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from errands import config
 from errands.frontends.cli.context import masked_variables
-from errands.frontends.cli.options import JSON, Operand, Verb
+from errands.frontends.cli.parser import JSON, Operand, Verb
 from errands.model.action import quoted
-from errands.model.mask import Mask
-from errands.model.sanitise import line
+from errands.model.text.mask import Mask
+from errands.model.text.sanitise import line
 from errands.text import Cell, Column, plural, table
 
 TYPE_CHECKING = False
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from errands.frontends.cli.context import Context
-    from errands.frontends.cli.options import Arguments
+    from errands.frontends.cli.parser import Arguments
 
 
 def show(context: Context, arguments: Arguments) -> int:

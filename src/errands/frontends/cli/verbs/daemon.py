@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import time
 
-from errands.engine.holder import holder, is_held
-from errands.frontends.cli.options import JSON, Verb
+from errands.engine.daemon.lock import holder, is_held
+from errands.frontends.cli.parser import JSON, Verb
 from errands.model.errors import DaemonError
 
 TYPE_CHECKING = False
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from errands.frontends.cli.context import Context
-    from errands.frontends.cli.options import Arguments
+    from errands.frontends.cli.parser import Arguments
 
 
 STOPPED_WITHIN = 15.0

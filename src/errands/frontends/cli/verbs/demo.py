@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-from errands.engine.holder import holder
-from errands.frontends.cli.options import Option, Verb
+from errands.engine.daemon.lock import holder
+from errands.frontends.cli.parser import Option, Verb
 from errands.model.errors import ErrandsError
 
 TYPE_CHECKING = False
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from errands.frontends.cli.context import Context
-    from errands.frontends.cli.options import Arguments
+    from errands.frontends.cli.parser import Arguments
 
 
 def demo(context: Context, arguments: Arguments) -> int:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.examining import examine
-from errands.frontends.cli.options import JSON, Option, Verb
-from errands.model.sanitise import line
+from errands.frontends.cli.doctor.checks import examine
+from errands.frontends.cli.parser import JSON, Option, Verb
+from errands.model.text.sanitise import line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.frontends.cli.context import Context
-    from errands.frontends.cli.examining import Finding
-    from errands.frontends.cli.options import Arguments
+    from errands.frontends.cli.doctor.checks import Finding
+    from errands.frontends.cli.parser import Arguments
     from errands.text import Colour
 
 SIGNS: dict[str, tuple[str, str, Colour]] = {

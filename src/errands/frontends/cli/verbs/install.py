@@ -4,16 +4,16 @@ uninstall: out of it again.
 
 from __future__ import annotations
 
-from errands.frontends.cli.asking import answered, visible
-from errands.frontends.cli.door import is_person
-from errands.frontends.cli.options import Operand, Option, Usage, Verb
+from errands.frontends.cli.approval.caller import is_person
+from errands.frontends.cli.approval.confirm import answered, visible
+from errands.frontends.cli.parser import Operand, Option, Usage, Verb
 from errands.model.errors import ErrandsError
 from errands.text import plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.frontends.cli.context import Context, Installation
-    from errands.frontends.cli.options import Arguments
+    from errands.frontends.cli.parser import Arguments
     from errands.text import Colour
 
 CLIENTS = ("claude", "opencode", "codex", "cursor", "gemini", "vscode")

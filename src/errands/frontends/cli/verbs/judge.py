@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from errands.frontends.cli.options import JSON, Operand, Option, Usage, Verb
-from errands.frontends.cli.starting import NOT_APPROVED, command_of, variable
+from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
+from errands.frontends.cli.task_options import NOT_APPROVED, command_of, variable
 from errands.model.errors import BadValue
 
 TYPE_CHECKING = False
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from errands.frontends.cli.context import Context
-    from errands.frontends.cli.options import Arguments
+    from errands.frontends.cli.parser import Arguments
     from errands.model.action import Command
-    from errands.model.risk.verdict import Judgement
+    from errands.model.verdict import Judgement
     from errands.text import Colour
 
 MEANINGS = {
@@ -52,9 +52,9 @@ def _court(context: Context) -> Callable[[Command, str, Mapping[str, str]], Judg
     """Make what judges a command in a directory; the store is neither needed nor touched."""
     import os
 
-    from errands.engine.judging import Judging
-    from errands.model.draft import Draft
-    from errands.model.risk.verdict import Judgement, Reason
+    from errands.engine.approval.ruling import Judging
+    from errands.model.options.draft import Draft
+    from errands.model.verdict import Judgement, Reason
 
     judging = Judging(context.config)
 
@@ -70,7 +70,7 @@ def _court(context: Context) -> Callable[[Command, str, Mapping[str, str]], Judg
 
 
 def _say(context: Context, found: Judgement) -> None:
-    from errands.frontends.cli.asking import visible
+    from errands.frontends.cli.approval.confirm import visible
 
     look = context.look
     context.say(f"{look.paint(found.verdict, COLOURS[found.verdict])}: {MEANINGS[found.verdict]}")

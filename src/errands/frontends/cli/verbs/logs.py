@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.following import follow, show_from
-from errands.frontends.cli.lens import Bare, Lens
-from errands.frontends.cli.options import JSON, Operand, Option, Usage, Verb, whole
-from errands.frontends.cli.showing import now, waits_for
+from errands.frontends.cli.display.format import now, waits_for
+from errands.frontends.cli.live.follow import follow, show_from
+from errands.frontends.cli.live.output_filter import Bare, Lens
+from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb, whole
 from errands.model.errors import NotFound
-from errands.model.sanitise import line
+from errands.model.text.sanitise import line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.frontends.cli.context import Context
-    from errands.frontends.cli.options import Arguments
+    from errands.frontends.cli.parser import Arguments
     from errands.model.view import RunView, View
 
 
@@ -76,7 +76,7 @@ def _unrun(view: View) -> str:
 
 def _as_json(context: Context, view: View, run: RunView, arguments: Arguments) -> int:
     """One piece, and where to go on, so that a poll repeats nothing."""
-    from errands.frontends.cli.lens import clean
+    from errands.frontends.cli.live.output_filter import clean
 
     engine = context.engine
     if arguments.tail is not None:

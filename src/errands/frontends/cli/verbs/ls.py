@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.absence import absence
-from errands.frontends.cli.covering import Cover
-from errands.frontends.cli.options import JSON, Option, Usage, Verb, whole_from_one
-from errands.frontends.cli.showing import (
+from errands.frontends.cli.display.format import (
     ago,
     how_to_answer,
     needs_yes,
@@ -15,9 +12,12 @@ from errands.frontends.cli.showing import (
     state_word,
     took_text,
 )
+from errands.frontends.cli.display.masking import Cover
+from errands.frontends.cli.no_daemon import absence
+from errands.frontends.cli.parser import JSON, Option, Usage, Verb, whole_from_one
 from errands.frontends.cli.targets import answerable
-from errands.model.sanitise import line
 from errands.model.states import ENDED, OPEN, STANDING
+from errands.model.text.sanitise import line
 from errands.ports.store import Query
 from errands.text import Cell, Column, state_cell, table
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from errands.frontends.cli.context import Context
-    from errands.frontends.cli.options import Arguments
+    from errands.frontends.cli.parser import Arguments
     from errands.model.view import View
 
 USUAL = 20
@@ -123,7 +123,7 @@ def _watch(context: Context, arguments: Arguments) -> int:
     import os
     import sys
 
-    from errands.frontends.cli.following import Watch
+    from errands.frontends.cli.live.follow import Watch
 
     if not sys.stdout.isatty():
         raise Usage("--watch needs a terminal; read `errands ls --json` instead")

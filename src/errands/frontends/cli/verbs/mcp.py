@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.options import Operand, Option, Usage, Verb
+from errands.frontends.cli.parser import Operand, Option, Usage, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.frontends.cli.context import Context
-    from errands.frontends.cli.options import Arguments
+    from errands.frontends.cli.parser import Arguments
 
 
 def mcp(context: Context, arguments: Arguments) -> int:

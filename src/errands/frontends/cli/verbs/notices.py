@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from errands.frontends.cli.covering import Cover
-from errands.frontends.cli.options import JSON, Operand, Option, Usage, Verb
-from errands.frontends.cli.showing import ago, how_to_answer, now
+from errands.frontends.cli.display.format import ago, how_to_answer, now
+from errands.frontends.cli.display.masking import Cover
+from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
 from errands.frontends.cli.targets import answerable
-from errands.model.duration import spoken
 from errands.model.errors import NotFound
 from errands.model.run import task_of
-from errands.model.sanitise import line
+from errands.model.text.duration import spoken
+from errands.model.text.sanitise import line
 from errands.text import Cell, Column, plural, state_cell, table
 
 TYPE_CHECKING = False
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from errands.frontends.cli.context import Context
-    from errands.frontends.cli.options import Arguments
-    from errands.model.notice import Address, Notice
+    from errands.frontends.cli.parser import Arguments
+    from errands.model.notices.notice import Address, Notice
 
 
 COLUMNS = (*(Column(title="") for _ in range(4)), Column(title="", flex=1))

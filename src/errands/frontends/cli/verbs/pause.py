@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.options import JSON, Operand, Verb
-from errands.frontends.cli.repeating import say_standing
-from errands.frontends.cli.starting import REPLY, check_reply, reply
+from errands.frontends.cli.parser import JSON, Operand, Verb
+from errands.frontends.cli.schedule_options import say_standing
+from errands.frontends.cli.task_options import REPLY, check_reply, reply
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.frontends.cli.context import Context
-    from errands.frontends.cli.options import Arguments
+    from errands.frontends.cli.parser import Arguments
     from errands.model.view import View
 
 
@@ -53,8 +53,8 @@ def fire(context: Context, arguments: Arguments) -> int:
 
 def _stayed(context: Context, view: View, *, is_shown: bool) -> int:
     """Show what a run of a standing task prints until it ends; give its exit code."""
-    from errands.frontends.cli.following import follow, wait_for_run
-    from errands.frontends.cli.lens import Lens
+    from errands.frontends.cli.live.follow import follow, wait_for_run
+    from errands.frontends.cli.live.output_filter import Lens
     from errands.model.view import run_exit_code
 
     if is_shown:

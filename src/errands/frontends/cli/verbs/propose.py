@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.door import door_of, is_person
-from errands.frontends.cli.options import JSON, Operand, Option, Usage, Verb
-from errands.frontends.cli.starting import START, TRAITS, command_of, draft_of, start_of
+from errands.frontends.cli.approval.caller import door_of, is_person
+from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
+from errands.frontends.cli.task_options import START, TRAITS, command_of, draft_of, start_of
 from errands.model.record import evolve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.frontends.cli.context import Context
-    from errands.frontends.cli.options import Arguments
+    from errands.frontends.cli.parser import Arguments
 
 
 def propose(context: Context, arguments: Arguments) -> int:
@@ -27,7 +27,7 @@ def propose(context: Context, arguments: Arguments) -> int:
     elif view.state != "proposed":
         context.say(f"{view.id} is there already, {view.state}  (errands show {view.id})")
     else:
-        from errands.frontends.cli.proposing import tell
+        from errands.frontends.cli.approval.proposals import tell
 
         tell(context, view)
     return 0

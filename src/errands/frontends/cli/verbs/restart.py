@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.door import YES, consent_of
-from errands.frontends.cli.options import Operand, Verb
-from errands.frontends.cli.starting import REPLY, check_reply, reply
+from errands.frontends.cli.approval.caller import YES, consent_of
+from errands.frontends.cli.parser import Operand, Verb
+from errands.frontends.cli.task_options import REPLY, check_reply, reply
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.frontends.cli.context import Context
-    from errands.frontends.cli.options import Arguments
+    from errands.frontends.cli.parser import Arguments
 
 
 def restart(context: Context, arguments: Arguments) -> int:

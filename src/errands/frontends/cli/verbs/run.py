@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.door import YES, consent_of
-from errands.frontends.cli.options import Operand, Verb
-from errands.frontends.cli.repeating import PREVIEW, show_preview
-from errands.frontends.cli.starting import (
+from errands.frontends.cli.approval.caller import YES, consent_of
+from errands.frontends.cli.parser import Operand, Verb
+from errands.frontends.cli.schedule_options import PREVIEW, show_preview
+from errands.frontends.cli.task_options import (
     REPLY,
     START,
     TRAITS,
@@ -20,7 +20,7 @@ from errands.model.record import evolve
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.frontends.cli.context import Context
-    from errands.frontends.cli.options import Arguments
+    from errands.frontends.cli.parser import Arguments
 
 
 def run(context: Context, arguments: Arguments) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.options import JSON, Operand, Option, Verb, whole_from_one
-from errands.frontends.cli.repeating import times_lines, watch_facts
-from errands.frontends.cli.showing import ago, local, now, state_word
+from errands.frontends.cli.display.format import ago, local, now, state_word
+from errands.frontends.cli.parser import JSON, Operand, Option, Verb, whole_from_one
+from errands.frontends.cli.schedule_options import times_lines, watch_facts
 from errands.model.errors import BadValue
-from errands.model.sanitise import line
+from errands.model.text.sanitise import line
 from errands.model.view import plain_value
 from errands.text import Column, facts, plural, state_cell, table
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from errands.frontends.cli.context import Context
-    from errands.frontends.cli.options import Arguments
-    from errands.model.slot import Slot
+    from errands.frontends.cli.parser import Arguments
+    from errands.model.schedule.slot_record import Slot
     from errands.model.view import View
 
 

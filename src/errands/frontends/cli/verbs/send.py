@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from errands.frontends.cli.options import Operand, Option, Verb
+from errands.frontends.cli.parser import Operand, Option, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.frontends.cli.context import Context
-    from errands.frontends.cli.options import Arguments
+    from errands.frontends.cli.parser import Arguments
 
 
 def send(context: Context, arguments: Arguments) -> int:

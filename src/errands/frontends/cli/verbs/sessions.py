@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.lens import clean
-from errands.frontends.cli.options import JSON, Operand, Verb
-from errands.frontends.cli.showing import ago, now
+from errands.frontends.cli.display.format import ago, now
+from errands.frontends.cli.live.output_filter import clean
+from errands.frontends.cli.parser import JSON, Operand, Verb
 from errands.model.errors import BadValue
-from errands.model.sanitise import line
 from errands.model.states import LIVE
+from errands.model.text.sanitise import line
 from errands.text import Cell, Column, plural, rule, state_cell, table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.frontends.cli.context import Context
-    from errands.frontends.cli.options import Arguments
-    from errands.model.session import Exchange
+    from errands.frontends.cli.parser import Arguments
+    from errands.model.agent.session import Exchange
     from errands.model.view import RunView
 
 COLUMNS = (

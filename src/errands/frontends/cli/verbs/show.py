@@ -5,13 +5,9 @@ from __future__ import annotations
 import os
 from datetime import timedelta
 
-from errands.frontends.cli.absence import absence
+from errands.frontends.cli.approval.caller import is_person
 from errands.frontends.cli.context import masked_variables
-from errands.frontends.cli.door import is_person
-from errands.frontends.cli.lens import clean
-from errands.frontends.cli.options import JSON, Operand, Option, Verb, whole
-from errands.frontends.cli.repeating import watch_facts
-from errands.frontends.cli.showing import (
+from errands.frontends.cli.display.format import (
     activity,
     ago,
     local,
@@ -24,9 +20,13 @@ from errands.frontends.cli.showing import (
     took_text,
     waits_for,
 )
-from errands.model.duration import spoken
-from errands.model.sanitise import line
+from errands.frontends.cli.live.output_filter import clean
+from errands.frontends.cli.no_daemon import absence
+from errands.frontends.cli.parser import JSON, Operand, Option, Verb, whole
+from errands.frontends.cli.schedule_options import watch_facts
 from errands.model.span import span_id
+from errands.model.text.duration import spoken
+from errands.model.text.sanitise import line
 from errands.text import Cell, Column, facts, plural, rule, size, state_cell, table
 
 TYPE_CHECKING = False
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from errands.frontends.cli.context import Context
-    from errands.frontends.cli.options import Arguments
+    from errands.frontends.cli.parser import Arguments
     from errands.model.view import RunView, View
 
 # A run that takes input and has been silent for so long probably waits for some.
@@ -77,8 +77,8 @@ def _answerable(
     context: Context, view: View, pairs: Iterator[tuple[str, str]], at: datetime
 ) -> Iterator[tuple[str, str]]:
     """Add what whoever answers must know; at a terminal they see exactly what would run, masked nowhere."""
-    from errands.frontends.cli.asking import question
-    from errands.frontends.cli.proposing import facts_of, told
+    from errands.frontends.cli.approval.confirm import question
+    from errands.frontends.cli.approval.proposals import facts_of, told
 
     if is_person():
         context.say(*question(facts_of(context, view), context.look))
@@ -93,7 +93,7 @@ def _answerable(
 
 
 def _facts(context: Context, view: View, at: datetime) -> Iterator[tuple[str, str]]:
-    from errands.frontends.cli.proposing import walls
+    from errands.frontends.cli.approval.proposals import walls
 
     run, details = view.latest, view.details or {}
     if view.description not in (view.command, view.name):
@@ -181,8 +181,8 @@ def _agent_facts(view: View, details: Mapping[str, Any], at: datetime) -> Iterat
 def _proposals(context: Context, view: View) -> Iterator[str]:
     """Name the tasks that a person must answer before the agent can go on, and how."""
     if view.agent is not None and view.agent.waiting == "approval":
-        from errands.engine.answering import proposals
-        from errands.frontends.cli.proposing import told
+        from errands.engine.approval.approve import proposals
+        from errands.frontends.cli.approval.proposals import told
 
         for each in proposals(context.engine, view):
             yield f"a yes to {each.id}: {told(each.command)}  (errands approve {each.id}, or errands reject)"
@@ -232,7 +232,7 @@ def _hook_lines(commands: Any) -> str:
 
 def _written(command: Any) -> str:
     from errands.model.action import written
-    from errands.model.mask import Mask
+    from errands.model.text.mask import Mask
 
     return line(Mask({}).text(written(command if isinstance(command, str) else tuple(command))))
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.door import YES, consent_of
-from errands.frontends.cli.options import JSON, Operand, Usage, Verb
-from errands.frontends.cli.starting import (
+from errands.frontends.cli.approval.caller import YES, consent_of
+from errands.frontends.cli.parser import JSON, Operand, Usage, Verb
+from errands.frontends.cli.task_options import (
     NAME,
     REPLY,
     START,
@@ -16,9 +16,9 @@ from errands.frontends.cli.starting import (
     start_of,
 )
 from errands.model.action import written
+from errands.model.options.template import from_text, parameters
 from errands.model.record import evolve, fields
-from errands.model.sanitise import line
-from errands.model.template import from_text, parameters
+from errands.model.text.sanitise import line
 from errands.text import Cell, Column, facts, table
 
 TYPE_CHECKING = False
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from errands.frontends.cli.context import Context
-    from errands.frontends.cli.options import Arguments
-    from errands.model.draft import Draft
+    from errands.frontends.cli.parser import Arguments
+    from errands.model.options.draft import Draft
 
 
 def save(context: Context, arguments: Arguments) -> int:

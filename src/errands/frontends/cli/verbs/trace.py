@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from errands.frontends.cli.drawing import drawn
-from errands.frontends.cli.options import JSON, Operand, Option, Usage, Verb
-from errands.frontends.cli.showing import now
+from errands.frontends.cli.display.format import now
+from errands.frontends.cli.display.trace_tree import drawn
+from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from errands.frontends.cli.context import Context
-    from errands.frontends.cli.options import Arguments
+    from errands.frontends.cli.parser import Arguments
     from errands.model.span import Span
 
 

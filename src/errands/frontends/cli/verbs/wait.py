@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import sys
 
-from errands.frontends.cli.following import wait_for
-from errands.frontends.cli.lens import clean
-from errands.frontends.cli.options import JSON, Operand, Option, Verb
-from errands.frontends.cli.showing import ending_line, now, progress_text, state_word, took_text
+from errands.frontends.cli.display.format import ending_line, now, progress_text, state_word, took_text
+from errands.frontends.cli.live.follow import wait_for
+from errands.frontends.cli.live.output_filter import clean
+from errands.frontends.cli.parser import JSON, Operand, Option, Verb
 from errands.frontends.cli.targets import BATCH, chosen
-from errands.model.duration import parse_duration
+from errands.model.text.duration import parse_duration
 from errands.model.view import exit_code
 from errands.text import clip, plural, rule, state_cell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.frontends.cli.context import Context
-    from errands.frontends.cli.options import Arguments
+    from errands.frontends.cli.parser import Arguments
     from errands.model.view import View
 
 
@@ -50,7 +50,7 @@ def report(context: Context, views: list[View], *, as_objects: bool, quiet: bool
         if as_objects:
             _tell_json(context, view)
         elif view.state == "proposed" and not quiet:
-            from errands.frontends.cli.proposing import tell
+            from errands.frontends.cli.approval.proposals import tell
 
             tell(context, view)
         elif not quiet:

@@ -1,0 +1,121 @@
+"""Tools that are attended: each call waits for its turn, is held until it is allowed, and is kept at once.
+
+Calls are carried out in the order in which they were made: what comes after a held call is held, too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic_ai import ApprovalRequired, RunContext, ToolFailed
+from pydantic_ai.messages import ModelRequest, ToolCallPart, ToolReturn, ToolReturnPart
+from pydantic_ai.tools import DeferredToolResults, ToolApproved, ToolDenied
+from pydantic_ai.toolsets import ToolsetTool, WrapperToolset
+
+from errands.agents.builtin.conversation import Conversation
+from errands.agents.builtin.toolbox import FREE, hopeless
+from errands.model.agent.errors import AgentError
+from errands.ports.agent import Activity, Call
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.agent import Desk
+
+_OFTEN = 3  # times in a row that a call may be made with the same arguments
+_LONGEST_NOTE = 200
+_AGAIN = (
+    "You have made this very call {times} times in a row, so it was not carried out again. Use the result "
+    "that you have, do something else, or say what keeps you from going on."
+)
+
+
+@dataclass
+class Attended(WrapperToolset[None]):
+    desk: Desk
+    conversation: Conversation
+    holding: set[int] = field(default_factory=set)  # steps in which a call is held
+
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[None], tool: ToolsetTool[None]
+    ) -> Any:
+        call_id = ctx.tool_call_id
+        assert call_id is not None
+        asks = name not in FREE
+        try:
+            self._break_loops(name, call_id)
+            if not ctx.tool_call_approved and (asks or ctx.run_step in self.holding):
+                self.holding.add(ctx.run_step)
+                raise ApprovalRequired
+            await self.desk.turn()
+            self.desk.note(Activity(kind="tool", name=name, call_id=call_id, text=_arguments(tool_args)))
+            if asks:
+                self.conversation.begin(call_id)
+            result = await super().call_tool(name, tool_args, ctx, tool)
+        except ToolFailed as failed:
+            ctx.usage.tool_calls += 1  # the framework counts only those that succeed
+            self._end(name, call_id, failed.message, failed=True)
+            raise
+        self._end(name, call_id, result, failed=False)
+        return result
+
+    def _break_loops(self, name: str, call_id: str) -> None:
+        times = self.conversation.repetitions(call_id)
+        if times > _OFTEN:
+            raise AgentError(
+                f"the agent goes round in circles: it called {name} {times} times with the same arguments"
+            )
+        if times == _OFTEN:
+            raise ToolFailed(_AGAIN.format(times=times))
+
+    def _end(self, name: str, call_id: str, result: Any, *, failed: bool) -> None:
+        content = result.return_value if isinstance(result, ToolReturn) else result
+        part = ToolReturnPart(
+            tool_name=name, content=content, tool_call_id=call_id, outcome="failed" if failed else "success"
+        )
+        used = {"tool_calls": 1}
+        self.conversation.keep(ModelRequest(parts=[part]), usage=used)
+        why = str(content)[:_LONGEST_NOTE] if failed else ""
+        self.desk.note(Activity(kind="tool_end", name=name, call_id=call_id, text=why, failed=failed))
+        self.desk.note(Activity(kind="usage", usage=used))
+
+
+async def allowed(calls: Sequence[ToolCallPart], desk: Desk) -> DeferredToolResults:
+    """Have calls allowed, one after the other; those that need not be are."""
+    answers: dict[str, bool | ToolApproved | ToolDenied] = {}
+    for call in calls:
+        answers[call.tool_call_id] = ToolApproved()
+        if call.tool_name in FREE:
+            continue
+        asked = Call(id=call.tool_call_id, tool=call.tool_name, arguments=call.args_as_dict())
+        if why := hopeless(asked.tool, asked.arguments, desk.spec.cwd):
+            note_failed(call, why, desk)
+            answers[call.tool_call_id] = ToolDenied(f"This call was not carried out: {why}")
+            continue
+        decision = await desk.allow(asked)
+        if not decision.allowed:
+            reason = decision.reason or "no reason was given"
+            answers[call.tool_call_id] = ToolDenied(f"This call was not allowed: {reason}")
+    return DeferredToolResults(approvals=answers)
+
+
+def note_failed(call: ToolCallPart, why: str, desk: Desk) -> None:
+    """Note a call that was not carried out."""
+    name, call_id = call.tool_name, call.tool_call_id
+    desk.note(Activity(kind="tool", name=name, call_id=call_id, text=_arguments(call.args)))
+    desk.note(Activity(kind="tool_end", name=name, call_id=call_id, text=why[:_LONGEST_NOTE], failed=True))
+
+
+def mistake(said: object) -> str:
+    """Say in one line what is wrong with the arguments of a call, or with its name."""
+    if not isinstance(said, list):
+        return " ".join(str(said).split())
+    return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}".lstrip(": ") for each in said)
+
+
+def _arguments(arguments: Mapping[str, Any] | str | None) -> str:
+    if isinstance(arguments, str):
+        return arguments[:_LONGEST_NOTE]
+    return json.dumps(arguments, ensure_ascii=False, default=str)[:_LONGEST_NOTE]

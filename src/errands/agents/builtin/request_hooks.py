@@ -1,0 +1,93 @@
+"""The attendant: goes along with every request to the model.
+
+It waits for our turn, keeps and counts what is answered, tries again what failed, and has held calls allowed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from pydantic_ai import RunContext
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.exceptions import (
+    ContentFilterError,
+    ModelAPIError,
+    ModelQuotaExceededError,
+    ModelRequestRejectedError,
+    RetryModelRequest,
+    UnexpectedModelBehavior,
+    UserError,
+)
+from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart
+from pydantic_ai.models import ModelRequestContext
+from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults
+
+from errands.agents.builtin.conversation import Conversation
+from errands.agents.builtin.guarded_tools import allowed, mistake, note_failed
+from errands.agents.builtin.models import absence, refusal
+from errands.agents.builtin.usage import of_response
+from errands.model.agent.errors import AgentError, AgentUnavailable
+from errands.ports.agent import Activity
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.agent import Desk
+
+_HOPELESS = (ModelRequestRejectedError, ModelQuotaExceededError, ContentFilterError, UserError)
+
+
+@dataclass
+class Attendant(AbstractCapability[None]):
+    desk: Desk
+    conversation: Conversation
+    tries: int
+    pause: float  # seconds before the second try; each further one takes twice as long
+
+    async def before_model_request(
+        self, ctx: RunContext[None], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        if isinstance(newest := request_context.messages[-1], ModelRequest):
+            for call, result in self.conversation.complete(newest):
+                if result.outcome == "retried":  # it never came to the tool, which would have noted it
+                    note_failed(call, mistake(result.content), self.desk)
+        return request_context
+
+    async def prepare_model_request(
+        self, ctx: RunContext[None], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        await self.desk.turn()
+        return request_context
+
+    async def after_model_request(
+        self, ctx: RunContext[None], *, request_context: ModelRequestContext, response: ModelResponse
+    ) -> ModelResponse:
+        response = self.conversation.distinct(response)
+        used = of_response(response)
+        self.conversation.keep(response, usage=used)
+        self.desk.note(Activity(kind="usage", usage=used))
+        for part in response.parts:
+            if isinstance(part, TextPart) and part.content:
+                self.desk.note(Activity(kind="text", text=part.content))
+        return response
+
+    async def on_model_request_error(
+        self, ctx: RunContext[None], *, request_context: ModelRequestContext, error: Exception
+    ) -> ModelResponse:
+        name = request_context.model.model_name
+        why = absence(request_context.model, error) or refusal(error) or error
+        if isinstance(error, _HOPELESS):
+            raise AgentError(f"the model {name} refused the request: {why}") from error
+        if not isinstance(error, ModelAPIError | UnexpectedModelBehavior | OSError | ValueError):
+            raise error
+        if request_context.attempt >= self.tries:
+            raise AgentUnavailable(
+                f"the model {name} gave no usable answer, tried {self.tries} times: {why}"
+            ) from error
+        await asyncio.sleep(self.pause * 2 ** (request_context.attempt - 1))
+        raise RetryModelRequest
+
+    async def handle_deferred_tool_calls(
+        self, ctx: RunContext[None], *, requests: DeferredToolRequests
+    ) -> DeferredToolResults:
+        return await allowed(requests.approvals, self.desk)

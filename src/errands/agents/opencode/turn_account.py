@@ -1,0 +1,97 @@
+"""The account of a turn: what was done and used, told to the desk once, however often one looks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from errands.model.agent.errors import BudgetExceeded
+from errands.ports.agent import Activity
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.agent import Desk
+
+LONGEST_LINE = 200  # characters of what a tool is called with
+LONGEST_NOTE = 2000  # characters of a text that is noted
+
+
+class Account:
+    """Remembers on the desk what was told, so that a process that goes on with the run does not repeat it."""
+
+    def __init__(self, desk: Desk, session: str) -> None:
+        self.used = {"input_tokens": 0, "output_tokens": 0, "requests": 0, "tool_calls": 0}
+        self._desk = desk
+        self._session = session
+        self._told = {each.get("told") for each in entries(desk, session) if each["run"] == desk.run}
+        self._added: set[str] = set()
+        self._begun: set[str] = set()
+        self._ended: set[str] = set()
+
+    @property
+    def overrun(self) -> BudgetExceeded | None:
+        """Say which budget is used up; nothing when none is."""
+        return BudgetExceeded.among(self._desk.spec.budget, self.used)
+
+    @property
+    def is_at_work(self) -> bool:
+        """Tell whether a tool runs."""
+        return bool(self._begun - self._ended)
+
+    def take(self, message: Mapping[str, Any]) -> None:
+        """Take in an answer of the model, in whatever state it is."""
+        about = message["info"]
+        is_news = about["id"] not in self._told
+        for part in message["parts"]:
+            if part["type"] == "tool":
+                self.take_tool(part, is_news=is_news)
+        if "completed" not in about["time"] or about["id"] in self._added:
+            return
+        self._added.add(about["id"])
+        used = {"requests": 1, **_usage(about)}
+        for name, number in used.items():
+            self.used[name] = self.used.get(name, 0) + number
+        if is_news:
+            self._desk.note(Activity(kind="usage", usage=used))
+            if text := text_of(message):
+                self._desk.note(Activity(kind="text", text=text[:LONGEST_NOTE]))
+            entry = {"kind": "told", "run": self._desk.run, "told": about["id"]}
+            self._desk.keep(self._session, [json.dumps(entry)], usage=used)
+
+    def take_tool(self, part: Mapping[str, Any], *, is_news: bool = True) -> None:
+        call_id, name, state = part["callID"], part["tool"], part["state"]["status"]
+        if state in ("running", "completed", "error") and call_id not in self._begun:
+            self._begun.add(call_id)
+            self.used["tool_calls"] += 1
+            if is_news:
+                about = part["state"].get("input") or {}
+                text = str(about.get("command") or json.dumps(about, ensure_ascii=False))[:LONGEST_LINE]
+                self._desk.note(Activity(kind="tool", name=name, call_id=call_id, text=text))
+        if state in ("completed", "error") and call_id not in self._ended:
+            self._ended.add(call_id)
+            if is_news:
+                failed = state == "error"
+                self._desk.note(Activity(kind="tool_end", name=name, call_id=call_id, failed=failed))
+
+
+def entries(desk: Desk, session: str) -> list[dict[str, Any]]:
+    """Give what was written down on the desk about a session."""
+    return [json.loads(each) for each in desk.messages(session) or ()]
+
+
+def text_of(message: Mapping[str, Any]) -> str:
+    parts = message["parts"]
+    said = [each["text"] for each in parts if each["type"] == "text" and not each.get("synthetic")]
+    return "\n".join(said).strip()
+
+
+def _usage(about: Mapping[str, Any]) -> dict[str, int]:
+    tokens = about.get("tokens") or {}
+    cache = tokens.get("cache") or {}
+    used = {
+        "input_tokens": tokens.get("input", 0) + cache.get("read", 0) + cache.get("write", 0),
+        "output_tokens": tokens.get("output", 0) + tokens.get("reasoning", 0),
+        "cost_microdollars": round(about.get("cost", 0) * 1e6),
+    }
+    return {name: int(number) for name, number in used.items() if number}

@@ -1,0 +1,115 @@
+"""Showing: what a task printed, handed to a model as data: bounded, cleaned, within a fence it cannot write.
+
+Whatever comes here is masked already.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from errands.engine.notices.fence import fenced
+from errands.model.record import record
+from errands.model.text.sanitise import line
+from errands.model.text.summary import counts_only
+from errands.text import clip, shortened
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from errands.model.view import View
+    from errands.ports.output import Piece
+
+_NEAR = 4096  # bytes within which a cut looks for a blank, so that it cuts no word
+
+
+@record
+class Shown:
+    """A text in its fence, empty if there is nothing; `is_cut` when some of it was left out."""
+
+    text: str
+    is_cut: bool = False
+
+
+def bounded(text: str, longest: int | None, *, rest: str, label: str, is_cut: bool = False) -> Shown:
+    """Fence a text; of one that is too long, its beginning and its end."""
+    if longest is not None and len(text) > longest:
+        text, is_cut = shortened(text, longest, rest=rest), True
+    if not text.strip():
+        return Shown(text="", is_cut=is_cut)
+    return Shown(text=fenced(text, label), is_cut=is_cut)
+
+
+def middle_out(head: bytes, tail: Piece, longest: int, *, rest: str) -> bytes:
+    """Put the beginning and the end of an output together, and say how much is missing between them."""
+    half = longest // 2
+    first = _until_blank(head[:half])
+    last = _from_blank(tail.content[-half:])
+    missing = tail.next_offset - len(last) - len(first)
+    if missing <= 0:
+        return head
+    gap = f"\n[... {missing:,} bytes are left out here; {rest} ...]\n"
+    return first + gap.encode() + last
+
+
+def page(content: bytes, longest: int) -> bytes:
+    """Give of what was read, if more may follow, what ends with a whole word, or at least a character."""
+    if len(content) >= longest:
+        content = _until_blank(content)
+    for count in (1, 2, 3):
+        lead = content[-count] if len(content) >= count else 0
+        if lead < 0x80:
+            break
+        if lead >= 0xC0:  # the first byte of a character, which says how many it has
+            return content[:-count] if count < (2 if lead < 0xE0 else 3 if lead < 0xF0 else 4) else content
+    return content
+
+
+def paged(piece: Piece, longest: int, *, is_live: bool) -> tuple[bytes, int]:
+    """Give a page of an output, and where the next one begins."""
+    is_last = not is_live and len(piece.content) < longest
+    content = piece.content if is_last else page(piece.content, longest)
+    return content, piece.next_offset - (len(piece.content) - len(content))
+
+
+def _until_blank(content: bytes) -> bytes:
+    place = max(content.rfind(blank) for blank in (b"\n", b" ", b"\t"))
+    return content[: place + 1] if place >= max(0, len(content) - _NEAR) else content
+
+
+def _from_blank(content: bytes) -> bytes:
+    places = [place for blank in (b"\n", b" ", b"\t") if 0 <= (place := content.find(blank)) < _NEAR]
+    return content[min(places) + 1 :] if places else content
+
+
+def summary(view: View) -> str:
+    """Give the line that says how a command went, if it can say nothing else: no fence stands around it."""
+    said = view.latest.summary or ""
+    return said if counts_only(said) else ""
+
+
+def took(view: View, now: datetime) -> timedelta | None:
+    """Say how long a task has been running, or ran; nothing before it has started."""
+    run = view.latest
+    if not view.is_live and run.elapsed is not None:
+        return timedelta(seconds=run.elapsed)
+    if run.started_at is None:
+        return None
+    # Nobody measured a run that was lost, but when it was missed is known.
+    end = now if view.is_live else run.completed_at or now
+    return max(end - run.started_at, timedelta())
+
+
+def complaint(view: View) -> str:
+    """Say why a task failed. What an agent says of itself is data like all it says."""
+    error = view.latest.error
+    if not error or view.is_live:
+        return ""
+    if view.agent is None:
+        return phrase(error, 1000)
+    return bounded(phrase(error, 1000), None, rest="", label=f"error of {view.id}").text.rstrip("\n")
+
+
+def phrase(text: str, longest: int = 200) -> str:
+    """Make a name, a description or an error fit for one line of a reply."""
+    return clip(line(text), longest)

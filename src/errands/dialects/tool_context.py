@@ -1,0 +1,199 @@
+"""A visit: one call of one caller, who sees the tasks of its own session and no others."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+
+from errands.dialects.output_text import Shown, bounded, middle_out, phrase
+from errands.model.errors import BadValue, NotFound
+from errands.model.text.naming import is_id, is_task_id
+from errands.model.text.sanitise import line, visible
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from errands.model.view import View
+    from errands.ports.dialect import Caller, Verbs
+
+SHOWN = 30_000  # bytes of a task's output that one reply has room for
+ENDS_WITHIN = 10.0  # seconds in which a cancelled task is gone, its grace included
+_MOMENT, _LOOKS = 0.005, 20  # seconds between looks at a task that is about to start, and how many
+_GLANCE = 0.1  # seconds between looks at a run of a standing task, whose end nobody rings for
+_MOST = 1000  # tasks of one session that are looked through
+_LONGEST_NAME = 80
+
+
+class Missing(NotFound):
+    """There is no such task, or it is none of the caller's business: nobody can tell which."""
+
+    def __init__(self, task_id: str) -> None:
+        self.shown = line(task_id[:_LONGEST_NAME])
+        super().__init__(f"Task not found: {self.shown}")
+
+
+class Visit:
+    """`engine` and `caller`, and what every dialect does with them."""
+
+    def __init__(self, engine: Verbs, caller: Caller) -> None:
+        self.engine = engine
+        self.caller = caller
+
+    # Finding tasks.
+
+    async def find(self, task_id: str) -> View:
+        """Find a task by its id or a unique beginning of it, among those the caller sees."""
+        if not is_id(task_id):
+            raise Missing(task_id)
+        if is_task_id(task_id):
+            found = [view for view in await self.engine.list(ids=(task_id,)) if self._sees(view)]
+            if found:
+                return found[0]
+        begun = [view for view in await self.tasks() if view.id.startswith(task_id)]
+        if len(begun) != 1:
+            raise Missing(task_id)
+        return begun[0]
+
+    async def own(self, *, batch: str | None = None) -> list[View]:
+        """List the tasks of the caller's session alone: nobody ends or removes others' by the dozen."""
+        return [view for view in await self.tasks(batch=batch) if view.parent == self.caller.session]
+
+    async def tasks(self, *, states: Iterable[str] = (), batch: str | None = None) -> list[View]:
+        """List what the caller sees, newest first; what was turned down is gone from every list."""
+        parent = None if self.caller.everything else self.caller.session
+        views = await self.engine.list(states=states, batch=batch, parent=parent, limit=_MOST)
+        return [view for view in views if self._sees(view)]
+
+    def _sees(self, view: View) -> bool:
+        return self.caller.everything or view.parent == self.caller.session
+
+    # Launching.
+
+    def options(self, **more: Any) -> dict[str, Any]:
+        """Say of a draft where it comes from and who is told; what is None is left out."""
+        caller = self.caller
+        said: dict[str, Any] = {
+            "cwd": caller.cwd,
+            "parent": caller.session,
+            "owner": caller.session if caller.wake == "session" else None,
+            "message": caller.message,
+            "batch": None if caller.message is None else f"{caller.session or ''}:{caller.message}",
+            "created_by": caller.who,
+            "door": caller.door,
+        }
+        said |= {name: value for name, value in more.items() if value is not None}
+        return {name: value for name, value in said.items() if value is not None}
+
+    def session(self) -> str:
+        """Name the conversation that a fork begins with."""
+        if self.caller.session is None:
+            raise BadValue("there is no conversation to fork here; leave out fork")
+        return self.caller.session
+
+    def directory(self, given: str | None) -> str:
+        """Say where a task runs: where the caller is, or a place below or beside it."""
+        return self.caller.cwd if given is None else os.path.join(self.caller.cwd, os.path.expanduser(given))
+
+    def agent(self, name: str | None) -> tuple[str | None, str]:
+        """Choose the agent that plays a role: the one of that name, or else the usual one, which is said."""
+        if name is None or self.engine.knows_agent(name):
+            return name, ""
+        return None, f"There is no agent {phrase(name, 80)!r} here; the configured one does it."
+
+    # Waiting.
+
+    async def begun(self, view: View) -> bool:
+        """Tell whether a task that was launched just now has left the queue; most have in a moment."""
+        for _ in range(_LOOKS):
+            if view.state == "proposed" or view.latest.state != "pending":
+                break
+            await asyncio.sleep(_MOMENT)
+            (view,) = await self.engine.list(ids=(view.id,))
+        return view.latest.state != "pending"
+
+    async def handed_over(self, view: View, milliseconds: float) -> View:
+        """Wait in the foreground for a task that goes on in the background if it takes longer."""
+        if view.state == "proposed":
+            return view
+        view = await self.ended(view, milliseconds)
+        if view.is_live:
+            await self.engine.give_up_waiting(view.latest.id)
+        return view
+
+    async def ended(self, view: View, milliseconds: float) -> View:
+        """Wait until a task ends or the time has passed; a session that gets the end so need not be told.
+
+        Of a standing task the run is meant that is under way, if one is.
+        """
+        is_told, run = view.owner == self.caller.session and view.latest.number > 0, view.latest.id
+        if is_told and view.is_live:
+            await self.engine.expect(run)
+        view = await self._over(view, milliseconds / 1000)
+        if is_told and (view.is_live or view.latest.id != run):
+            await self.engine.give_up_waiting(run)
+        elif is_told:
+            await self.engine.acknowledge(run, reader=self.caller.door)
+        return view
+
+    async def _over(self, view: View, seconds: float) -> View:
+        if view.standing is None:
+            return await self.engine.wait(view.id, timeout=seconds)
+        run, deadline = view.latest.id, time.monotonic() + seconds
+        while view.is_live and view.latest.id == run and time.monotonic() < deadline:
+            await asyncio.sleep(min(_GLANCE, max(0.0, deadline - time.monotonic())))
+            (view,) = await self.engine.list(ids=(view.id,))
+        return view
+
+    async def cancelled(self, *views: View) -> list[View]:
+        """Cancel tasks and wait until their processes are gone."""
+        await self.engine.cancel(*(view.id for view in views), by=self.caller.who)
+        deadline = time.monotonic() + ENDS_WITHIN
+        return [
+            await self.engine.wait(view.id, timeout=max(0.0, deadline - time.monotonic())) for view in views
+        ]
+
+    # Reading.
+
+    async def result(self, view: View, *, longest: int = SHOWN) -> Shown:
+        """Give what a task has to show: an agent's answer, or else what was printed, fenced and bounded."""
+        if not view.latest.number:
+            return Shown(text="")  # its trigger has not been heard yet
+        await self.engine.mark_retrieved(view)
+        answer = None if view.agent is None or view.is_live else view.agent.answer
+        if answer:
+            clean = await self.engine.masked(view.id, visible(answer))
+            return bounded(clean, longest, rest=_where(view), label=f"answer of {view.id}")
+        content, is_all = await self._beginning(view, longest)
+        if not is_all:
+            tail = await self.engine.tail(view.id, longest // 40)
+            content = middle_out(content, tail, longest, rest=_where(view))
+        clean = await self.engine.masked(view.id, visible(content))
+        return bounded(clean, None, rest="", label=f"output of {view.id}", is_cut=not is_all)
+
+    async def _beginning(self, view: View, longest: int) -> tuple[bytes, bool]:
+        """Read an output up to a length, or up to what is missing of it; tell whether that is all."""
+        content = b""
+        while len(content) < longest:
+            piece = await self.engine.output(view.id, offset=len(content), limit=longest - len(content))
+            if piece.missing or not piece.content:
+                return content, not piece.missing
+            content += piece.content
+        return content, False
+
+    async def last_lines(self, view: View, count: int) -> Shown:
+        """Give the last lines that a task printed."""
+        if not view.latest.number:
+            return Shown(text="")
+        await self.engine.mark_retrieved(view)
+        tail = await self.engine.tail(view.id, count)
+        clean = await self.engine.masked(view.id, visible(tail.content))
+        return bounded(clean, SHOWN, rest=_where(view), label=f"output of {view.id}")
+
+
+def _where(view: View) -> str:
+    if view.agent is not None and not view.is_live:
+        return f"all of it: errands show {view.id}"
+    return f"all of it: errands logs {view.id}, or the file {view.latest.output_file}"

@@ -1,0 +1,114 @@
+"""Notes: what an agent does meanwhile, for whoever looks and for its trace.
+
+They are written together, a few times a second: an agent's own work must not wait for them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import datetime
+
+from errands.engine.engine import Engine
+from errands.model.agent.session import RECENT_TOOLS, USAGE
+from errands.model.errors import StoreError
+from errands.model.run import task_of
+from errands.ports.agent import Activity
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.agent import Usage
+
+GATHER = 0.1  # seconds in which activities are gathered before they are written
+_LOG = logging.getLogger("errands.notes")
+
+
+class Notes:
+    """The notes of one run; `tools` are those that an earlier process of it used."""
+
+    def __init__(self, engine: Engine, run_id: str, tools: Iterable[str]) -> None:
+        self._clock = engine.clock
+        self._store = engine.store
+        self._run = run_id
+        self._task, self._number = task_of(run_id)
+        self._tools = list(tools)
+        self._usage: dict[str, int] = {}
+        self._events: list[tuple[str, str, datetime]] = []
+        self._is_written = True
+        self._cut_off = self._begun()
+
+    def note(self, event: Activity) -> None:
+        match event.kind:
+            case "tool" if event.call_id in self._cut_off:
+                self._cut_off.discard(event.call_id)  # it was noted when it began, and goes on
+                _say(f"[{event.name}] {event.text}".rstrip())
+                return
+            case "tool":
+                self._tools = [*self._tools, "_".join(event.name.split()) or "tool"][-RECENT_TOOLS:]
+                self._count({"tool_calls": 1})
+                _say(f"[{event.name}] {event.text}".rstrip())
+            case "tool_end":
+                if event.failed:
+                    _say(f"[{event.name} failed] {event.text}".rstrip())
+                self._count({})
+            case "usage":
+                used = {name: n for name, n in event.usage.items() if name != "tool_calls"}
+                if not used:
+                    return  # calls are counted when they begin
+                self._count(used)
+            case "text":
+                self._count({})
+
+        if event.kind != "text":
+            self._events.append((event.kind, _told(event), self._clock.now()))
+
+    def _begun(self) -> set[str]:
+        """Name the calls that an earlier process of this run noted, and whose end it did not live to see."""
+        if self._store.run(self._run).attempt <= 1:
+            return set()
+        begun: set[str] = set()
+        for event in self._store.events(self._task):
+            if event.run == self._number and event.name in ("tool", "tool_end"):
+                call = str(json.loads(event.detail)["call"])
+                (begun.add if event.name == "tool" else begun.discard)(call)
+        return begun
+
+    def _count(self, usage: Usage) -> None:
+        for name in USAGE:
+            self._usage[name] = self._usage.get(name, 0) + usage.get(name, 0)
+        if self._is_written:
+            self._is_written = False
+            asyncio.get_running_loop().call_later(GATHER, self.write)
+
+    def write(self) -> None:
+        """Write what was noted; what cannot be written now is written the next time."""
+        self._is_written = True
+        if not self._usage and not self._events:
+            return
+        now, usage = self._clock.now(), self._usage
+        try:
+            with self._store:
+                self._store.note_activity(self._run, usage=usage, tools=self._tools, now=now)
+                for name, told, at in self._events:
+                    self._store.add_event(self._task, name, run=self._number, now=at, detail=told)
+            self._usage = {}
+            self._events = []
+        except StoreError as error:
+            _LOG.warning("%s", error)
+
+
+def _told(event: Activity) -> str:
+    """Write down an activity for its span."""
+    if event.kind == "usage":
+        return json.dumps(dict(event.usage))
+    return json.dumps({"call": event.call_id, "name": event.name, "failed": event.failed})
+
+
+def _say(line: str) -> None:
+    """Write a line to the log of the run."""
+    with suppress(OSError, ValueError):
+        print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,341 @@
+"""The desk: what the process of an agent's run has for its agent. The store stands behind it.
+
+Whatever is put on the desk is there for good, so another process can sit down at it when this one dies.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, nullcontext
+
+from errands.engine.agents.activity import Notes
+from errands.engine.agents.model_gate import LANE, LOOK, Gate
+from errands.engine.agents.speech import Speech
+from errands.engine.agents.wait_clock import Held
+from errands.engine.approval import tool_approvals
+from errands.engine.async_engine import AsyncEngine, Line
+from errands.engine.engine import Engine
+from errands.engine.triggers.event_payload import occasioned
+from errands.model.action import Prompt
+from errands.model.agent.errors import AgentError
+from errands.model.agent.fork import PREAMBLE
+from errands.model.agent.session import (
+    Session,
+    chat_prompt,
+    is_conversation,
+    session_name,
+    system_prompt,
+)
+from errands.model.errors import ErrandsError, StoreError
+from errands.model.options.draft import Draft
+from errands.model.run import task_of
+from errands.model.span import caller, calling
+from errands.model.view import View
+from errands.ports.agent import Activity, Call, Decision, Ran, Spec
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.model.agent.session import Waiting
+    from errands.model.approval import Approval
+    from errands.model.verdict import Reason
+    from errands.ports.agent import Usage
+
+GATHER = 0.1  # seconds in which activities are gathered before they are written
+LOOK_AGAIN = 30.0  # seconds between two looks at what the doorbell tells anyway
+QUICK = 0.2  # seconds in which most commands are over; a slot is not lent for less
+SHOWN = 30_000  # characters of a command's output that an agent gets to see
+_LOG = logging.getLogger("errands.desk")
+
+
+class RunDesk:
+    """The desk of one run. `unheld` is called when nobody runs the loops."""
+
+    def __init__(self, engine: Engine, run_id: str, *, unheld: Callable[[], None]) -> None:
+        task_id, self._number = task_of(run_id)
+        self._engine = engine
+        self._store = engine.store
+        self._unheld = unheld
+        self._task = engine.store.task(task_id)
+        action = self._task.action
+        if not isinstance(action, Prompt):
+            raise AgentError(f"{run_id} is no agent's run")
+        self._action = action
+        is_chat = is_conversation(self._task)
+        self.run = run_id
+        self.session = session_name(task_id)
+        self.spec = Spec(
+            agent=action.agent,
+            cwd=action.cwd,
+            system=chat_prompt(self._task.owner) if is_chat else system_prompt(self._task.description),
+            model=action.model,
+            tools=action.tools,
+            depth=action.depth,
+            budget=action.budget,
+            streams=is_chat,
+        )
+        self._speech = Speech(engine.home.run(run_id)) if is_chat else None
+        self._held = Held(engine.home.run(run_id))
+        self._gate = Gate(engine.home.path)
+        self._one_at_a_time = asyncio.Lock()
+        self._away_for: list[Waiting] = []
+        with self._store:
+            self._store.add_exchange(run_id, occasioned(engine, self._task, run_id, action.text))
+        exchange = self._store.exchange(run_id)
+        assert exchange is not None
+        self.text = exchange.text
+        self.answer = exchange.answer if exchange.failure is None else None
+        self._notes = Notes(engine, run_id, exchange.tools)
+        self._was_waiting = exchange.waiting is not None
+        current = self._store.session(task_id)
+        is_mine = current is not None and (self._is_resume or current.run == self._number)
+        self.own: Session | None = current if is_mine else None
+
+    @property
+    def _is_resume(self) -> bool:
+        return self._store.run(self.run).cause == "resume"
+
+    async def sit_down(self) -> None:
+        """Go on where an earlier process of this run stopped: if it had lent its slot, get one again."""
+        if self._was_waiting:
+            await self._return()
+
+    def opened(self, name: str) -> None:
+        """Keep the name of the session that was made for this task."""
+        self.own = Session(
+            task_id=self._task.id,
+            run=self._number if self.own is None else self.own.run,
+            agent=self._action.agent,
+            name=name,
+            forked_from=self._action.fork,
+            created_at=self._engine.clock.now(),
+        )
+        with self._store:
+            self._store.add_session(self.own)
+
+    @property
+    def fork(self) -> str | None:
+        return self._action.fork
+
+    @property
+    def is_half_forked(self) -> bool:
+        """Tell whether a fork that is kept here was copied, but its agent was not told what it is."""
+        if self.own is None or self.own.forked_from is None or self.own.name != self.session:
+            return False
+        return not any(PREAMBLE in each for each in self._store.messages(self.own))
+
+    def gone(self) -> None:
+        """Note that the session is no more, so that the next resume is refused at once."""
+        if self.own is not None:
+            with self._store:
+                self._store.session_gone(self.own, now=self._engine.clock.now())
+
+    # What an agent is doing.
+
+    def note(self, event: Activity) -> None:
+        if self._speech is not None:
+            self._speech.note(event)
+        if event.kind != "piece":  # which is part of a text that is still to come
+            self._notes.note(event)
+
+    def write_notes(self) -> None:
+        self._notes.write()
+
+    # What an agent wants to do.
+
+    async def allow(self, call: Call) -> Decision:
+        """Let the judge decide about a command; for all else, and for what it would ask, ask a person."""
+        engine, task = self._engine, self._task
+        reasons: tuple[Reason, ...] = ()
+        if call.command is not None:
+            judgement = engine.judge(self._draft(call.id, call.command))
+            reasons = judgement.reasons
+            if judgement.verdict == "auto":
+                return Decision(allowed=True)
+            if judgement.verdict == "deny":
+                return Decision(allowed=False, reason="; ".join(each.text for each in reasons))
+        if engine.config.agents.unattended == "refuse":
+            return Decision(allowed=False, reason=tool_approvals.REFUSED)
+        run = self._store.run(self.run)
+        async with self._one_at_a_time:
+            question = tool_approvals.asked(engine, task, run, call) or tool_approvals.ask_about(
+                engine, task, run, call, reasons
+            )
+            if question.state == "waiting":
+                async with self._away("approval"):
+                    question = await self._answer(question)
+        return tool_approvals.decision(question)
+
+    async def _answer(self, question: Approval) -> Approval:
+        """Wait until a person has answered, or nobody can any more."""
+        async with Line(self._engine, [self._task.id], self._unheld) as line:
+            while (answer := tool_approvals.answer_to(self._engine, question)) is None:
+                await line.news(LOOK_AGAIN)
+        return answer
+
+    def _draft(self, call_id: str, line: str) -> Draft:
+        """Make a draft of a command as the agent runs it: where, and with which variables."""
+        variables = {**self._store.environment(self._action.environment), **self._action.env}
+        return Draft(
+            command=line,
+            description=f"a command of {self._task.id}: {line}",
+            cwd=self.spec.cwd,
+            environ={**variables, **_traced(call_id)},
+            parent=self.session,
+            message=call_id,
+            owner=self._task.owner,
+            key=f"{self.run}:{call_id}",
+            notify="never",
+            created_by=f"run {self.run}",
+            door="agent",
+        )
+
+    async def command(self, call_id: str, line: str) -> Ran:
+        draft = self._draft(call_id, line)
+        try:
+            if self._engine.config.agents.unattended == "refuse":
+                judgement = self._engine.judge(draft)
+                if judgement.verdict == "ask":
+                    why = "; ".join(each.text for each in judgement.reasons)
+                    return Ran(state="rejected", error=f"{why}: {tool_approvals.REFUSED}")
+            view = self._engine.submit(draft)
+        except StoreError:
+            raise
+        except ErrandsError as error:
+            return Ran(state="rejected", error=str(error))
+        try:
+            view = await self._ended(view)
+        except asyncio.CancelledError:
+            self._engine.cancel([view.id], by=f"run {self.run}")
+            raise
+        return Ran(
+            state=view.state,
+            output=self._output(view),
+            code=view.latest.exit_code,
+            error=view.latest.error,
+            task=view.id,
+        )
+
+    async def _ended(self, view: View) -> View:
+        """Wait for a child task, lending our slot when it takes its time."""
+        engine = AsyncEngine(self._engine, unheld=self._unheld)
+        view = await engine.wait(view.id, timeout=0 if view.state == "proposed" else QUICK)
+        if view.state == "proposed":
+            async with self._away("approval"), Line(self._engine, [view.id], self._unheld) as line:
+                while view.state == "proposed":
+                    await line.news(LOOK_AGAIN)
+                    (view,) = self._engine.light([view.id])
+        if view.is_live:
+            async with self._away("task"):
+                view = await engine.wait(view.id)
+        return view
+
+    def _output(self, view: View) -> str:
+        """Read what a task printed, secrets masked, the middle left out of what is too long."""
+        piece = self._engine.output(view.id, limit=SHOWN)
+        head, tail = piece.content, b""
+        if len(head) >= SHOWN:
+            head = head[: SHOWN // 2]
+            tail = self._engine.tail(view.id, 1000).content[-SHOWN // 2 :]
+        text = head.decode("utf-8", "replace")
+        if tail:
+            where = f"\n[... the middle is left out; all of it: errands logs {view.id} ...]\n"
+            text += where + tail.decode("utf-8", "replace")
+        return self._engine.mask(view.id).text(text)
+
+    async def turn(self) -> None:
+        if self._task.lane != LANE or not self._gate.is_held():
+            return
+        with self._held:
+            if not self._away_for:
+                self._wait_for("turn")
+            while self._gate.is_held():
+                await asyncio.sleep(LOOK)
+            if not self._away_for:
+                self._wait_for(None)
+
+    # Waiting without a slot.
+
+    @asynccontextmanager
+    async def _away(self, what: Waiting) -> AsyncIterator[None]:
+        """Wait for something that may take long, so that others may use our slot.
+
+        Of several waits at once each may end first; no agent goes on before it has the results of all, so
+        we come back with the last one. The time a person takes counts for no time-out; that of our own tasks
+        does.
+        """
+        self.write_notes()  # a process that waits long is easily killed
+        self._away_for.append(what)
+        self._wait_for(self._chief_wait)
+        self._engine.bell.ring_about([self._task.id])  # whoever waits for us may be who has to say yes
+        is_over = False
+        try:
+            with self._held if what == "approval" else nullcontext():
+                yield
+            is_over = True
+        finally:
+            self._away_for.remove(what)
+            if self._away_for:
+                self._wait_for(self._chief_wait)
+            elif not is_over:  # whoever gave up cannot wait for the slot, which comes all the same
+                self._wait_for("slot")
+                self._engine.bell.ring()
+        if not self._away_for:
+            await self._return()
+
+    @property
+    def _chief_wait(self) -> Waiting:
+        return "approval" if "approval" in self._away_for else self._away_for[-1]
+
+    async def _return(self) -> None:
+        """Get a slot of the lane again; whoever has it meanwhile costs us no time."""
+        self._wait_for("slot")
+        self._engine.bell.ring()
+        with self._held:
+            async with Line(self._engine, [self._task.id], self._unheld) as line:
+                while self._waits:
+                    await line.news(LOOK_AGAIN)
+
+    @property
+    def _waits(self) -> bool:
+        exchange = self._store.exchange(self.run)
+        return exchange is not None and exchange.waiting is not None
+
+    def _wait_for(self, what: Waiting | None) -> None:
+        with self._store:
+            self._store.set_waiting(self.run, what)
+
+    # Conversations that are kept here.
+
+    def messages(self, session: str) -> Sequence[str] | None:
+        found = self._find(session)
+        return None if found is None or found.gone_at is not None else self._store.messages(found)
+
+    def keep(self, session: str, messages: Sequence[str], *, usage: Usage) -> None:
+        with self._store:
+            found = self._find(session)
+            if found is None:
+                self.opened(session)
+                found = self.own
+            assert found is not None
+            self._store.add_messages(found, messages, run=self._number, now=self._engine.clock.now())
+
+    def forget(self, session: str) -> None:
+        found = self._find(session)
+        if found is not None:
+            with self._store:
+                self._store.session_gone(found, now=self._engine.clock.now())
+
+    def _find(self, session: str) -> Session | None:
+        """Find a session by its name: our own, or the latest that is called so."""
+        if self.own is not None and session in (self.own.name, self.session):
+            return self._store.session(self._task.id)
+        return None if session == self.session else self._store.session_named(session)
+
+
+def _traced(call_id: str) -> dict[str, str]:
+    """Make what a call starts stand below it in the trace."""
+    place = caller(os.environ)
+    return {} if place is None else {"TRACEPARENT": calling(place, call_id).traceparent}

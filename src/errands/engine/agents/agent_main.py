@@ -1,0 +1,114 @@
+"""Replying: what the process of an agent's run does, from its first breath to its exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+
+from errands.engine.agents.agent_context import RunDesk
+from errands.engine.agents.discovery import Discovery, is_discovery
+from errands.engine.engine import Engine
+from errands.engine.notices.chat_notices import announce
+from errands.model.agent.errors import AgentError, SessionGone
+from errands.model.agent.fork import PREAMBLE
+from errands.model.errors import ErrandsError
+from errands.model.record import evolve
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.ports.agent import Agent, Answer
+
+STOPPED = 143
+_FAREWELL = 2.0  # seconds for an agent to stop what it has set going
+
+
+async def answer(
+    engine: Engine, run_id: str, make: Callable[[str], Agent], *, unheld: Callable[[], None]
+) -> int:
+    """Answer the prompt of a run; the answer, or why there is none, is stored before the process ends."""
+    desk = RunDesk(engine, run_id, unheld=unheld)
+    if desk.answer is not None:  # it was stored, and then the process died
+        print(desk.answer, flush=True)
+        return 0
+    looking = Discovery(engine, run_id) if is_discovery(engine, run_id) else None
+    if looking is not None:
+        if why := looking.hindrance():
+            with engine.store:
+                engine.store.note_answer(run_id, "")
+            print(f"not now: {why}", flush=True)
+            return 0
+        desk.text = looking.prompt()
+    try:
+        agent = make(desk.spec.agent)
+    except ErrandsError as error:
+        return fail(engine, run_id, error)
+    speaking = asyncio.ensure_future(
+        _speak(engine, agent, desk, is_first=engine.store.run(run_id).attempt <= 1)
+    )
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, speaking.cancel)
+    try:
+        said = await speaking
+        if looking is not None:
+            said = evolve(said, text=looking.propose(said.text))
+        # At once: an agent may take its time to leave, and what is stored needs no second asking.
+        with engine.store:
+            engine.store.note_answer(run_id, said.text)
+    except asyncio.CancelledError:
+        await _say_goodbye(agent, desk)
+        return STOPPED
+    except SessionGone as error:
+        desk.gone()
+        return fail(engine, run_id, error)
+    except ErrandsError as error:
+        return fail(engine, run_id, error)
+    finally:
+        desk.write_notes()
+        with suppress(Exception):
+            async with asyncio.timeout(_FAREWELL):
+                await agent.close()
+    print(said.text, flush=True)
+    return 0
+
+
+async def _speak(engine: Engine, agent: Agent, desk: RunDesk, *, is_first: bool) -> Answer:
+    """Send the prompt to the session of the task, which the first run opens; go on where it was cut off."""
+    await desk.sit_down()
+    if desk.own is not None and desk.own.gone_at is not None:
+        raise SessionGone
+    if desk.own is None:
+        name = await (agent.open(desk) if desk.fork is None else agent.fork(desk.fork, desk))
+        if desk.fork is not None:
+            await agent.post(name, PREAMBLE, desk)
+        desk.opened(name)
+    else:
+        name = desk.own.name
+        if desk.is_half_forked:
+            await agent.post(name, PREAMBLE, desk)
+    if is_first:
+        await announce(engine, agent, name, desk)
+        return await agent.prompt(name, desk.text, desk)
+    return await agent.recover(name, desk.text, desk)
+
+
+async def _say_goodbye(agent: Agent, desk: RunDesk) -> None:
+    if desk.own is not None:
+        with suppress(Exception):
+            async with asyncio.timeout(_FAREWELL):
+                await agent.abort(desk.own.name)
+
+
+def fail(engine: Engine, run_id: str, error: ErrandsError) -> int:
+    """Keep why there is no answer, and what was said until then; give the exit code."""
+    partial = error.partial if isinstance(error, AgentError) else ""
+    failure = error.failure if isinstance(error, AgentError) else "agent"
+    with engine.store:
+        engine.store.note_answer(run_id, partial or None, failure=failure, error=str(error))
+    if partial:
+        print(partial, flush=True)
+    print(f"errands: {error}", file=sys.stderr, flush=True)
+    return error.exit_code

@@ -1,0 +1,263 @@
+"""Discovery: while nobody types, an agent looks for work that is worth proposing.
+
+It is a standing task like any other, so when it looked, what that cost and why it did not is in its history.
+A look that may not be costs no request. The agent gets no tools: it answers with ideas, and what becomes of
+them is decided here, where nobody can be talked out of the limits.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+from errands.engine.agents.model_gate import LANE, Gate
+from errands.engine.agents.presence import last_presence
+from errands.engine.notices.fence import fenced
+from errands.model.action import Prompt
+from errands.model.agent.session import CHAT
+from errands.model.agent.suggestion import FORMAT, Idea, ideas_in
+from errands.model.errors import ErrandsError, StoreError
+from errands.model.options.draft import Draft
+from errands.model.run import task_of
+from errands.model.states import OPEN, STANDING
+from errands.model.text.duration import spoken
+from errands.model.text.sanitise import line
+from errands.model.trigger import Every
+from errands.ports.store import Query
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from errands.config import Config
+    from errands.engine.engine import Engine
+    from errands.model.task import Task
+    from errands.model.view import View
+
+KEY = "discovery"
+EXCHANGES, LONGEST = 6, 600  # of the latest conversation, and characters of each text
+MOST_TASKS, MOST_FILES = 30, 40
+GIT_WITHIN = 5.0  # seconds
+_PERSONAL = ("terminal", "chat", "discord", "web", "top")
+
+_TASK = """\
+You look for useful work that could be done in the background, while the person is away from the keyboard.
+Below is what is known: recent conversation, the state of the repository, open tasks, the time of day.
+Consider: what the person waits for, builds and deploys that were begun, work that was put off, files that
+were being discussed. Only propose something if it is genuinely useful; do not make work for the sake of it.
+Do not propose what is there already, or what was turned down. Whatever you propose is shown to the person,
+and starts only with their yes.
+
+"""
+
+
+def agent_of(config: Config) -> str | None:
+    """Name the agent that looks: the one that is set, or the first that uses the local model."""
+    if config.discovery.agent != "auto":
+        return config.discovery.agent
+    return next((name for name, each in config.backends.items() if each.get("lane") == LANE), None)
+
+
+def arrange(engine: Engine) -> str | None:
+    """See to it that the task stands as the configuration wants it, or not at all; give its id if it does."""
+    settings, agent = engine.config.discovery, agent_of(engine.config)
+    known = engine.store.keyed(KEY)
+    is_wanted = settings.enabled and agent is not None
+    if known is not None:
+        task = engine.store.task(known)
+        if is_wanted and _is_as_wanted(task, agent, engine.config):
+            return known
+        if task.state in STANDING:
+            engine.cancel([known], by="the configuration")
+        if not is_wanted or engine.store.view(known).is_live:
+            return None  # a run that is still going is in the way until the next start
+        engine.clear([known])
+    if not is_wanted:
+        return None
+    backend = engine.config.backends.get(agent or "", {}).get("backend", agent)
+    return engine.submit(
+        Draft(
+            prompt="Look for useful work in the background, and propose it.",
+            name="discovery",
+            description="looks for work to propose while nobody types",
+            key=KEY,
+            agent=agent,
+            lane=LANE,
+            cwd="/",
+            every=settings.every,
+            notify="on_failure",
+            # Others bring tools of their own, and ask before they use them.
+            tools=() if backend == "builtin" else None,
+            owner="user",
+            door="python",
+        )
+    ).id
+
+
+def _is_as_wanted(task: Task, agent: str | None, config: Config) -> bool:
+    return (
+        task.state in STANDING
+        and isinstance(task.action, Prompt)
+        and task.action.agent == agent
+        and isinstance(task.trigger, Every)
+        and task.trigger.span == config.discovery.every
+    )
+
+
+def is_discovery(engine: Engine, run_id: str) -> bool:
+    return engine.store.task(task_of(run_id)[0]).key == KEY
+
+
+class Discovery:
+    """One look, in the process of its run."""
+
+    def __init__(self, engine: Engine, run_id: str) -> None:
+        self._engine = engine
+        self._run = run_id
+        self._settings = engine.config.discovery
+        self._place = _place(engine)
+
+    def hindrance(self) -> str:
+        """Say why nobody looks now; nothing when somebody may."""
+        now, settings = self._engine.clock.now(), self._settings
+        if not settings.enabled:
+            return "discovery.enabled is false"
+        present = last_presence(self._engine)
+        if present is None or now - present > settings.present:
+            return f"nobody was here in the last {spoken(settings.present)}, so nobody could say yes"
+        if now - present < settings.idle:
+            return f"somebody is here; it looks after {spoken(settings.idle)} of silence"
+        if Gate(self._engine.home.path).is_held():
+            return "somebody talks with the model"
+        waiting = [view.id for view in self._engine.list(Query(states=("proposed",))) if is_discovered(view)]
+        if len(waiting) >= settings.most:
+            return f"what it proposed before is not answered yet: {', '.join(waiting)}"
+        return ""
+
+    def prompt(self) -> str:
+        """Write down what the agent is to look at; whatever came from outside is fenced."""
+        now = self._engine.clock.now().astimezone()
+        parts = [f"It is {now:%A, %Y-%m-%d %H:%M}.\n\n"]
+        for label, text in (
+            ("recent conversation", "\n".join(self._conversation())),
+            ("git status", self._git()),
+            ("open tasks", "\n".join(self._tasks())),
+            ("turned down", "\n".join(line(each) for each in self._refused())),
+        ):
+            if text:
+                parts.append(fenced(text, label) + "\n")
+        return _TASK + "".join(parts) + FORMAT.format(most=self._settings.most)
+
+    def propose(self, answer: str) -> str:
+        """Turn ideas into proposals, as many as may be; say what became of each."""
+        refused, known = self._refused(), dict(self._known())
+        said: list[str] = []
+        made = 0
+        for number, idea in enumerate(ideas_in(answer), 1):
+            if isinstance(idea, str):
+                said.append(f"left out, it cannot be read: {line(idea)}")
+            elif any(idea.is_like(each) for each in refused):
+                span = spoken(self._settings.cooldown)
+                said.append(f"left out {line(idea.name)}: something like it was rejected in the last {span}")
+            elif like := next((each for each, text in known.items() if idea.is_like(text)), None):
+                said.append(f"left out {line(idea.name)}: {like} does it already")
+            elif made >= self._settings.most:
+                said.append(f"left out {line(idea.name)}: no more than {self._settings.most} at a time")
+            else:
+                try:
+                    view = self._submit(idea, number)
+                except StoreError:
+                    raise
+                except ErrandsError as error:
+                    said.append(f"left out {line(idea.name)}: {line(str(error))}")
+                    continue
+                made += 1
+                known[view.id] = _told(view)
+                said.append(f"proposed {view.id}: {line(idea.reason)}")
+        return "\n".join(said)
+
+    def _submit(self, idea: Idea, number: int) -> View:
+        """Make a proposal; asking again for the same, after a crash, gives the first one."""
+        place = self._place
+        environment = {} if place is None else self._engine.store.environment(place.action.environment)
+        return self._engine.submit(
+            Draft(
+                command=idea.command or (),
+                prompt=idea.prompt,
+                name=idea.name,
+                description=idea.reason,
+                every=idea.every,
+                max_runs=idea.max_runs,
+                cwd="/" if place is None else place.action.cwd,
+                environ=environment,
+                lane=LANE if idea.prompt else None,
+                agent=agent_of(self._engine.config) if idea.prompt else None,
+                owner="user" if place is None else place.owner,
+                parent=None if place is None else place.parent,
+                channels=() if place is None else tuple(map(str, place.channels)),
+                created_by=f"run {self._run}",
+                door=KEY,
+                key=f"{self._run}:idea-{number}",
+                propose=True,
+            )
+        )
+
+    def _refused(self) -> list[str]:
+        return self._engine.store.refused(since=self._engine.clock.now() - self._settings.cooldown)
+
+    def _known(self) -> Iterator[tuple[str, str]]:
+        own = task_of(self._run)[0]
+        for view in self._engine.list(Query(states=(*OPEN, *STANDING), limit=200)):
+            if view.id != own and not (view.key or "").startswith(CHAT):
+                yield view.id, _told(view)
+
+    def _conversation(self) -> Iterator[str]:
+        place = self._place
+        if place is None or not isinstance(place.action, Prompt):
+            return
+        mask = self._engine.mask(place.id)
+        for _, exchange in self._engine.store.exchanges(place.id)[-EXCHANGES:]:
+            yield f"person: {mask.text(exchange.text)[:LONGEST]}"
+            if exchange.answer:
+                yield f"agent: {mask.text(exchange.answer)[:LONGEST]}"
+
+    def _tasks(self) -> Iterator[str]:
+        for task_id, text in list(self._known())[:MOST_TASKS]:
+            yield f"{task_id}: {line(text)[:200]}"
+
+    def _git(self) -> str:
+        """Ask git for the state of the project; nothing of its own configuration may run."""
+        if self._place is None:
+            return ""
+        safe = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-optional-locks"]
+        try:
+            asked = subprocess.run(
+                ["git", *safe, "status", "--short", "--branch", "--ignore-submodules=all"],
+                cwd=self._place.action.cwd,
+                env={**os.environ, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=GIT_WITHIN,
+                check=True,
+            )
+        except (OSError, subprocess.SubprocessError):
+            return ""
+        return "\n".join(asked.stdout.decode("utf-8", "replace").splitlines()[:MOST_FILES])
+
+
+def is_discovered(view: View) -> bool:
+    return view.door == KEY
+
+
+def _told(view: View) -> str:
+    return f"{view.name}\n{view.description}\n{view.command}"
+
+
+def _place(engine: Engine) -> Task | None:
+    """Find where the person was last: the latest conversation, or else the latest task of theirs."""
+    views = engine.list(Query(limit=200))
+    talks = [view for view in views if (view.key or "").startswith(CHAT)]
+    latest = max(talks, key=lambda view: view.updated_at, default=None)
+    if latest is None:
+        latest = next((view for view in views if view.door in _PERSONAL), None)
+    return None if latest is None else engine.store.task(latest.id)

@@ -1,0 +1,118 @@
+"""Dropping: what becomes of a session that lives at its backend when its task is cleared.
+
+Whoever clears a task must not wait for a server that is slow or away, so the session is remembered in the
+transaction that removes the task, and a process of its own tells the backend. It is started at once; what it
+cannot reach the janitor has tried again, ever more seldom, for about a week.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import sys
+from datetime import timedelta
+
+from errands.ports.agent import Decision, Ran, Spec
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from errands.engine.engine import Engine
+    from errands.model.agent.session import Remnant
+    from errands.ports.agent import Activity, Agent, Call, Usage
+    from errands.ports.home import Home
+
+WITHIN = 300.0  # seconds for a backend to forget one session
+PAUSE = timedelta(minutes=10)  # before the second try; each further one comes after twice the time
+MOST_TRIES = 10
+_LOG = logging.getLogger("errands.dropping")
+# The shell leaves at once, so that the process is nobody's child who would have to wait for it.
+_DETACHED = '"$0" "$@" &'
+
+
+def start(home: Home) -> None:
+    """Start the process that drops sessions; one that runs already sees to it, too."""
+    words = ["/bin/sh", "-c", _DETACHED, sys.executable, "-P", "-m", "errands.agents", "drop"]
+    log_flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    streams = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, home.log, log_flags, 0o600),
+        (os.POSIX_SPAWN_DUP2, 1, 2),
+    ]
+    environ = {**os.environ, "ERRANDS_HOME": home.path}
+    try:
+        shell = os.posix_spawn("/bin/sh", words, environ, file_actions=streams, setsid=True)
+        os.waitpid(shell, 0)
+    except ChildProcessError:
+        pass  # somebody else in this process waits for all children
+    except OSError as error:  # what was cleared is cleared all the same
+        _LOG.warning("sessions are dropped later, no process can be started for it: %s", error)
+
+
+async def drop_all(engine: Engine, make: Callable[[str, str], Agent]) -> None:
+    """Drop what is left at backends; `make` makes the agent of a name for a directory."""
+    lock = os.open(f"{engine.home.path}/dropping", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        while left := engine.store.remnants(now=engine.clock.now()):
+            for each in left:
+                await _drop(engine, each, make)
+    except BlockingIOError:
+        pass  # another process is at it, until nothing is left
+    finally:
+        os.close(lock)
+
+
+async def _drop(engine: Engine, remnant: Remnant, make: Callable[[str, str], Agent]) -> None:
+    from asyncio import timeout  # whoever only starts the process has no use for it
+
+    store = engine.store
+    try:
+        agent = make(remnant.agent, remnant.cwd)
+        try:
+            async with timeout(WITHIN):
+                await agent.drop(remnant.name, _EmptyDesk(remnant))
+        finally:
+            await agent.close()
+    except Exception as error:  # noqa: BLE001 - a stranger's code must keep no other session back
+        is_last = remnant.tries + 1 >= MOST_TRIES
+        end = "it stays there" if is_last else "it is tried again"
+        why = str(error) or type(error).__name__
+        _LOG.warning("session %s of agent %s is not dropped, %s: %s", remnant.name, remnant.agent, end, why)
+        with store:
+            if is_last:
+                store.forget_remnant(remnant)
+            else:
+                store.try_later(remnant, at=engine.clock.now() + PAUSE * 2**remnant.tries)
+        return
+    _LOG.info("session %s of agent %s is dropped", remnant.name, remnant.agent)
+    with store:
+        store.forget_remnant(remnant)
+
+
+class _EmptyDesk:
+    """A desk that nobody asks anything at: the task is gone, and with it all that was kept here."""
+
+    def __init__(self, remnant: Remnant) -> None:
+        self.spec = Spec(agent=remnant.agent, cwd=remnant.cwd, system="")
+        self.session = remnant.name
+        self.run = ""
+
+    def note(self, event: Activity) -> None: ...
+
+    async def allow(self, call: Call) -> Decision:
+        return Decision(allowed=False, reason="the task was cleared")
+
+    async def command(self, call_id: str, line: str) -> Ran:
+        return Ran(state="rejected", error="the task was cleared")
+
+    async def turn(self) -> None: ...
+
+    def messages(self, session: str) -> Sequence[str] | None:
+        return None
+
+    def keep(self, session: str, messages: Sequence[str], *, usage: Usage) -> None: ...
+
+    def forget(self, session: str) -> None: ...

@@ -1,0 +1,96 @@
+"""Conversing: asking an agent something, and something more."""
+
+from __future__ import annotations
+
+from errands.model.action import Prompt
+from errands.model.agent.session import check_resumable
+from errands.model.errors import BadValue, NotFound
+from errands.model.run import task_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.engine.engine import Engine
+    from errands.model.agent.session import Exchange, Session
+    from errands.model.options.draft import Draft
+    from errands.model.view import View
+
+
+class Conversing:
+    """The verbs and questions about sessions; each is one transaction on the engine's store."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._store = engine.store
+
+    def ask(self, draft: Draft, *, resume: str | None = None, is_awaited: bool = False) -> View:
+        """Ask an agent, in a new task or, with `resume`, in that of an earlier prompt.
+
+        `is_awaited`: whoever asks blocks until the answer is there, and need not be told.
+        """
+        if draft.prompt is None:
+            raise BadValue("there is no prompt; a command is submitted, not asked")
+        if resume is not None:
+            if draft.fork is not None:
+                raise BadValue(
+                    "fork and resume are mutually exclusive: a fork is a new task on a copy of the history, "
+                    "a resume goes on in the same session; give one of them"
+                )
+            return self.resume(resume, draft.prompt, is_awaited=is_awaited)
+        view = self._engine.submit(draft)
+        if is_awaited:
+            with self._store:
+                self._store.add_exchange(view.latest.id, draft.prompt, is_awaited=True)
+        return view
+
+    def resume(self, task_id: str, text: str, *, is_awaited: bool = False) -> View:
+        """Send a follow-up prompt to a completed task's session, as a new run; of two at once one wins."""
+        if not text.strip():
+            raise BadValue("there is no prompt; say what the agent shall do next")
+        engine, now = self._engine, self._engine.clock.now()
+        try:
+            task_id = engine.resolve(task_id)
+        except NotFound:
+            raise NotFound(f"Task not found: {task_id}") from None
+        with self._store:
+            view = self._store.view(task_id)
+            check_resumable(view, self._store.session(task_id))
+            if view.task_state not in ("active", "paused"):  # as a standing task may be
+                self._store.reopen(task_id, now=now)
+            run = self._store.add_run(task_id, cause="resume", now=now)
+            self._store.add_exchange(run.id, text, is_awaited=is_awaited)
+        engine.bell.ring()
+        return engine.light([task_id])[0]
+
+    def expect(self, run_id: str) -> None:
+        """Note that somebody blocks until a run ends, and need not be told; it may be a command's as well."""
+        action = self._store.task(task_of(run_id)[0]).action
+        text = action.text if isinstance(action, Prompt) else action.line
+        with self._store:
+            self._store.awaited(run_id, text)
+
+    def acknowledge(self, run_id: str, *, reader: str) -> None:
+        """Note that whoever asked has got the answer, so that it is not told once more."""
+        with self._store:
+            self._store.acknowledge(run_id, reader=reader, now=self._engine.clock.now())
+
+    def give_up_waiting(self, run_id: str) -> None:
+        """Note that whoever asked blocks no longer, so that the answer is told after all."""
+        with self._store:
+            self._store.not_awaited(run_id)
+
+    def end_session(self, name: str) -> None:
+        """Note that a parent session is over. What it started goes on; what is finished may be removed."""
+        with self._store:
+            self._store.end_session(name, now=self._engine.clock.now())
+
+    def reopen_session(self, name: str) -> None:
+        """Note that a parent session goes on after all: what it started is kept again."""
+        with self._store:
+            self._store.reopen_session(name)
+
+    def sessions(self, *, limit: int = 1000) -> list[Session]:
+        return self._store.sessions(limit=limit)
+
+    def conversation(self, task_id: str) -> list[tuple[int, Exchange]]:
+        """Give what a task was asked and answered, oldest first, with the numbers of the runs."""
+        return self._store.exchanges(self._engine.resolve(task_id))

@@ -1,0 +1,257 @@
+"""Answering: what a person says about a proposed task, once, and only a person.
+
+Task output, notices, schedules and agents are none; neither is whatever runs inside of a run.
+"""
+
+from __future__ import annotations
+
+from errands.engine.approval.questions import ask_again, expire, turn_down
+from errands.engine.approval.ruling import denied
+from errands.engine.run_ancestry import enclosing_run
+from errands.judge.evidence.evidence import changes, refreshed
+from errands.model.action import Prompt
+from errands.model.approval import PERSONAL, evidence_of, is_unattended
+from errands.model.errors import (
+    AlreadyResolved,
+    Ambiguous,
+    BadValue,
+    Drifted,
+    IllegalMove,
+    NotAPerson,
+    NotFound,
+)
+from errands.model.run import Run
+from errands.model.text.sanitise import line
+from errands.model.trigger import standing
+from errands.ports.store import Query
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.engine.approval.ruling import Judging, Ruling
+    from errands.engine.engine import Engine
+    from errands.model.approval import Approval, ApprovalState, Standing
+    from errands.model.task import Task
+    from errands.model.view import View
+
+_ANSWERS = {"granted": "approved", "refused": "rejected", "expired": "rejected", "void": "withdrawn"}
+_enclosing: list[str] = []
+
+
+def approve(
+    engine: Engine, judging: Judging, task_id: str, *, by: str, door: str, always: bool, shown: int | None
+) -> None:
+    _check_person(by, door)
+    if is_unattended(by, door) and not engine.config.approval.yes:
+        # Whoever may not pass --yes may not propose and approve either.
+        raise NotAPerson("nobody is at a terminal here, and approval.yes is false; approve it at a terminal")
+    task_id, now, store = engine.resolve(task_id), engine.clock.now(), engine.store
+    question = _question(engine, task_id, shown)
+    task = store.task(task_id)
+    if is_held_call(task):
+        if always:
+            raise BadValue("a call of an agent is approved each time; leave out --always")
+        return _answer_call(engine, question, "granted", by=by, door=door)
+    ruling = ruling_on(engine, judging, task)
+    if always:
+        _check_always(task, ruling)
+    is_deaf = _is_deaf(engine, task)
+    evidence = evidence_of(task)
+    fresh = None if evidence is None else refreshed(evidence, task.action.cwd)
+    said = [] if evidence is None or fresh is None else changes(evidence, fresh)
+    with store:
+        if said:
+            if store.question(task_id) != question:
+                raise _resolved(engine, task_id)
+            run = _asked_run(engine, task, question)
+            within = engine.config.approval.expires
+            ask_again(store, task, run, fresh, said, now=now, within=within)
+        elif not store.answer(question.id, "granted", by=by, door=door, now=now):
+            raise _resolved(engine, task_id)
+        else:
+            store.grant(task_id, by=by, door=door, now=now)
+            if is_deaf:
+                from errands.engine.triggers.schedules import begin
+
+                begin(store, task, now=now)
+            if always:
+                store.keep_always(task, by=by, now=now)
+    engine.bell.ring()
+    if said:
+        raise Drifted(
+            f"not approved: since task {task_id} was asked about, {'; '.join(said)}; "
+            f"it is asked about anew: look at it with `errands show {task_id}`, then answer again"
+        )
+
+
+def _is_deaf(engine: Engine, task: Task) -> bool:
+    """Tell whether a standing task begins to listen with the yes; one more must be allowed then."""
+    if standing(task.trigger) is None:
+        return False
+    from errands.engine.triggers.schedules import check_room
+
+    hearing = engine.store.hearing(task.id)
+    is_deaf = hearing is not None and hearing.next_at is None
+    if is_deaf:
+        check_room(engine.store, engine.config)
+    return is_deaf
+
+
+def _asked_run(engine: Engine, task: Task, question: Approval) -> Run:
+    """Give the run that a question is about; that of a standing task may be still to come."""
+    if standing(task.trigger) is not None and not engine.store.view(task.id).latest.number:
+        return Run(
+            task_id=task.id,
+            number=1,
+            cause="schedule",
+            state="pending",
+            attempt=0,
+            created_at=task.created_at,
+        )
+    return engine.store.run(f"{task.id}.{question.run}")
+
+
+def reject(engine: Engine, task_id: str, *, by: str, door: str, note: str, shown: int | None) -> None:
+    _check_person(by, door)
+    task_id, now, store = engine.resolve(task_id), engine.clock.now(), engine.store
+    question = _question(engine, task_id, shown)
+    if is_held_call(store.task(task_id)):
+        return _answer_call(engine, question, "refused", by=by, door=door, note=note)
+    with store:
+        if not store.answer(question.id, "refused", by=by, door=door, now=now, note=note):
+            raise _resolved(engine, task_id)
+        why = f"rejected by {by}" + (f": {note}" if note else "")
+        ended = turn_down(store, question, why, now=now)
+    engine.bell.ring(ended)
+
+
+def meant(engine: Engine, task_id: str) -> str:
+    """Find the task that an answer is for: what an agent waits for may be a task of its own.
+
+    An agent that waits for several is told apart by nobody but the person who answers.
+    """
+    task_id = engine.resolve(task_id)
+    view = engine.light([task_id])[0]
+    if view.agent is None or view.latest.state != "running" or engine.store.question(task_id) is not None:
+        return task_id
+    found = proposals(engine, view)
+    if len(found) > 1:
+        named = "; ".join(f"{each.id} ({line(each.command)})" for each in found)
+        raise Ambiguous(f"{task_id} waits for the answers to {len(found)} tasks, answer each: {named}")
+    return found[0].id if found else task_id
+
+
+def proposals(engine: Engine, agent: View) -> list[View]:
+    """List what the latest run of an agent has proposed and nobody has answered, oldest first."""
+    by = f"run {agent.latest.id}"
+    return [each for each in engine.list(Query(states=("proposed",)))[::-1] if each.created_by == by]
+
+
+def is_held_call(task: Task) -> bool:
+    """Tell whether a question about a task is about a call of its agent, which runs already."""
+    return isinstance(task.action, Prompt) and task.state != "proposed"
+
+
+def _answer_call(
+    engine: Engine, question: Approval, state: ApprovalState, *, by: str, door: str, note: str = ""
+) -> None:
+    with engine.store:
+        if not engine.store.answer(question.id, state, by=by, door=door, now=engine.clock.now(), note=note):
+            raise _resolved(engine, question.task_id)
+    engine.bell.ring_about([question.task_id])
+
+
+def take_back(engine: Engine, name: str, *, by: str, door: str) -> Standing:
+    """Have something asked about again that was approved for all times, by the beginning of its digest."""
+    _check_person(by, door)
+    found = [each for each in engine.store.standing() if name and each.digest.startswith(name)]
+    if len(found) != 1:
+        raise NotFound(
+            f"{len(found) or 'no'} approvals for all times begin with {name[:80]!r}; "
+            "`errands audit --always` lists them"
+        )
+    with engine.store:
+        engine.store.forget_always(found[0].digest)
+    return found[0]
+
+
+def ruling_on(engine: Engine, judging: Judging, task: Task) -> Ruling:
+    """Judge a task as it is now; what a rule forbids is refused, whoever said yes."""
+    ruling = judging.rule_again(task.action, engine.store.environment(task.action.environment))
+    if ruling.judgement.verdict == "deny":
+        raise denied(ruling.judgement)
+    return ruling
+
+
+def refuse_inside_a_run(advice: str = "leave out --yes, and a person will be asked") -> None:
+    """Refuse consent from whatever runs in the background: a process cannot leave its run."""
+    if not _enclosing:
+        _enclosing.append(enclosing_run())
+    if _enclosing[0]:
+        raise NotAPerson(f"inside run {_enclosing[0]} nobody can consent; {advice}")
+
+
+def _check_person(by: str, door: str) -> None:
+    refuse_inside_a_run("a person answers, at a terminal outside of it")
+    if door not in PERSONAL or not by.strip() or by == "judge" or by.startswith("run "):
+        raise NotAPerson(
+            f"only a person can answer, not {by or 'nobody'!r} through {door!r}; "
+            "use `errands approve` in a terminal"
+        )
+
+
+def _question(engine: Engine, task_id: str, shown: int | None) -> Approval:
+    question, now = engine.store.question(task_id), engine.clock.now()
+    if question is not None and question.expires_at <= now:
+        # Nobody ran the loops when its time was up.
+        with engine.store:
+            ended = expire(engine.store, now=now)
+        engine.bell.ring(ended)
+        question = None
+    if question is None:
+        raise _resolved(engine, task_id)
+    if shown is not None and question.id != shown:
+        raise _outdated(task_id)
+    return question
+
+
+def _outdated(task_id: str) -> Drifted:
+    return Drifted(
+        f"the question about task {task_id} that you saw is void: it has changed since; "
+        f"look at it with `errands show {task_id}`, then answer again"
+    )
+
+
+def _resolved(engine: Engine, task_id: str) -> AlreadyResolved | Drifted | IllegalMove:
+    """Say who answered, and when; or that somebody else's answer had it asked about anew."""
+    asked = engine.store.approvals(task_id)
+    if not asked:
+        return IllegalMove(f"task {task_id} is {engine.store.view(task_id).state}; nothing is asked about it")
+    last = asked[-1]
+    if last.state == "waiting":
+        return _outdated(task_id)
+    who = {"expired": "because nobody answered", "void": f"({last.note})"}.get(last.state, f"by {last.by}")
+    return AlreadyResolved(
+        f"task {task_id} was {_ANSWERS[last.state]} already {who}, {str(last.at)[:19]} UTC"
+    )
+
+
+def _check_always(task: Task, ruling: Ruling) -> None:
+    """Refuse to approve for all times what may be something else each time."""
+    from errands.judge.shell.scripts import is_interpreter
+    from errands.judge.shell.wrappers import is_wrapper
+
+    if isinstance(task.action, Prompt):
+        raise BadValue("a prompt may lead anywhere: approve it each time, without --always")
+    judgement = ruling.judgement
+    if judgement.scripts or any(reason.kind == "script" for reason in judgement.reasons):
+        raise BadValue("this runs a script, whose content may change: approve it each time, without --always")
+    commands = (*task.action.commands, *task.action.before, *task.action.lastly)
+    names = [name for name, _ in judgement.programs]
+    names += [each[0].rpartition("/")[2] for each in commands if not isinstance(each, str)]
+    carriers = [name for name in names if is_interpreter(name) or is_wrapper(name)]
+    if carriers:
+        raise BadValue(f"`{carriers[0]}` runs whatever it is given: approve it each time, without --always")
+    if any(reason.kind == "shell" for reason in judgement.reasons):
+        raise BadValue(
+            "this line is not understood well enough to approve it for all times; leave out --always"
+        )

@@ -1,0 +1,99 @@
+"""Asking: a question about a task, told to its owner; the answer; and the question anew after a change.
+
+Everything here happens inside the caller's transaction.
+"""
+
+from __future__ import annotations
+
+from errands.engine.daemon.outcome import notice_body, settle
+from errands.engine.notices.outbox import tell
+from errands.model.approval import digest, evidence_text
+from errands.model.record import evolve
+from errands.model.view import plain_value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime, timedelta
+
+    from errands.model.approval import Approval, Evidence
+    from errands.model.run import Run
+    from errands.model.task import Task
+    from errands.model.verdict import Reason
+    from errands.ports.store import Store
+
+
+def ask(
+    store: Store, task: Task, run: int, reasons: Sequence[Reason], *, now: datetime, within: timedelta
+) -> Approval:
+    """Ask a person about a task that was proposed, and tell its owner."""
+    is_first = not store.approvals(task.id)
+    question = store.ask(task, run, reasons, now=now, expires_at=now + within)
+    body = notice_body(
+        task=task.id, run=f"{task.id}.{run}", state="proposed", description=task.description,
+        command=task.action.line, error=told(reasons),
+        more={
+            "approval": question.id,
+            "reasons": [each.text for each in reasons],
+            "expires_at": plain_value(question.expires_at),
+        },
+    )  # fmt: skip
+    event = "proposed" if is_first else f"proposed again {question.id}"
+    tell(store, task, f"{task.id}.{run}", event, body=body, now=now)
+    return question
+
+
+def ask_again(
+    store: Store,
+    task: Task,
+    run: Run,
+    evidence: Evidence | None,
+    said: Sequence[str],
+    *,
+    now: datetime,
+    within: timedelta,
+) -> Approval:
+    """Hold a run that was not started because of what is said here, and ask about it as it is now."""
+    from errands.model.verdict import Reason
+
+    asked = store.approvals(task.id)
+    reasons = [each for each in asked[-1].reasons if each.kind != "drift"] if asked else []
+    reasons += [Reason(text=each, kind="drift") for each in said]
+    store.hold(run, now=now)
+    now_it_is = evolve(
+        task,
+        state="proposed",
+        approved_by=None,
+        approved_at=None,
+        verdict="ask",
+        digest=digest(task.action, evidence),
+        evidence=None if evidence is None else evidence_text(evidence),
+    )
+    store.rejudge(now_it_is, now=now)
+    store.add_event(task.id, "drifted", run=run.number, now=now, detail="; ".join(said))
+    return ask(store, now_it_is, run.number, reasons, now=now, within=within)
+
+
+def expire(store: Store, *, now: datetime) -> list[str]:
+    """Reject what nobody answered in time; give the ids of all tasks that ended by it."""
+    ended: list[str] = []
+    for question in store.overdue(now=now):
+        asked = str(question.asked_at)[:16]
+        why = f"nobody answered: it was asked {asked} UTC and expired {str(question.expires_at)[:16]} UTC"
+        if store.answer(question.id, "expired", by="nobody", door="", now=now, note=why):
+            ended += turn_down(store, question, why, now=now)
+    return ended
+
+
+def turn_down(store: Store, question: Approval, why: str, *, now: datetime) -> list[str]:
+    """Reject a task whose question was answered with no; give the ids of all tasks that end by it."""
+    run_id = f"{question.task_id}.{question.run}"
+    is_over = store.turn_down(run_id, why=why, now=now)
+    if not is_over and not store.view(question.task_id).latest.number:
+        # A standing task is asked about before it has a run.
+        is_over = store.move_task(question.task_id, "reject", now=now) is not None
+    return settle(store, run_id, "rejected", now=now) if is_over else []
+
+
+def told(reasons: Sequence[Reason]) -> str:
+    return "; ".join(each.text for each in reasons)

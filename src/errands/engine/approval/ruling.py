@@ -1,0 +1,266 @@
+"""Judging: what a draft would run, looked at before there is a task.
+
+It happens outside of every transaction, because it reads files. What was asked on the way is kept as
+evidence, so that whoever starts the run later can see whether it still holds.
+"""
+
+from __future__ import annotations
+
+import os
+
+from errands.engine.daemon.sandbox import bubblewrap
+from errands.judge.evidence.evidence import DEFAULT_PATH, fingerprint, inner_print, resolved
+from errands.judge.evidence.machine import TEMPORARY, Here
+from errands.judge.judge import judge
+from errands.judge.rules import read_rules
+from errands.judge.surroundings import is_within
+from errands.model.action import Prompt, Shell
+from errands.model.approval import Evidence, digest, evidence_text, read_evidence
+from errands.model.errors import Denied
+from errands.model.options.draft import check
+from errands.model.record import evolve, record
+from errands.model.sandbox import Sandbox
+from errands.model.verdict import Judgement
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from errands.config import Config
+    from errands.judge.evidence.repositories import Repositories
+    from errands.judge.surroundings import Program
+    from errands.model.action import Action
+    from errands.model.options.draft import Draft
+    from errands.model.sandbox import Walls
+
+_MOST = 256  # judgements, and search paths, remembered
+
+
+@record
+class Ruling:
+    """A judgement, with what it rests on and the name of all that would run."""
+
+    judgement: Judgement
+    cwd: str
+    project: str
+    digest: str
+    evidence: str | None
+    sandbox: Sandbox | None
+
+
+class Judging:
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        rules = config.approval
+        self._rules = read_rules(allow=rules.allow, ask=rules.ask, deny=rules.deny)
+        self._remembered: dict[object, Ruling] = {}
+        self._open: dict[tuple[str, str], frozenset[str]] = {}
+
+    def judge(self, draft: Draft) -> Judgement:
+        return self._ruling(draft).judgement
+
+    def rule(self, draft: Draft) -> Ruling:
+        """Judge a draft; what a rule forbids is refused, whoever asks."""
+        ruling = self._ruling(draft)
+        if ruling.judgement.verdict == "deny":
+            raise denied(ruling.judgement)
+        return ruling
+
+    def _ruling(self, draft: Draft) -> Ruling:
+        check(draft)
+        environ = os.environ if draft.environ is None else draft.environ
+        raw: Any = getattr(environ, "_data", environ)  # the bytes behind os.environ are quicker to get at
+        cwd = os.path.abspath(draft.cwd or os.getcwd())
+        watch = "" if draft.on is None else _watched(draft.on)
+        if draft.prompt is not None:
+            prompt = Prompt(text=draft.prompt, agent=draft.agent or "", cwd=cwd, environment="")
+            if watch:
+                prompt = evolve(prompt, env=draft.env, watch=watch)
+            return self.rule_again(prompt, environ)
+        key: object = (
+            draft.command, draft.then, draft.before, draft.lastly, draft.input, draft.sandbox, cwd, watch,
+            tuple(draft.env.items()) if draft.env else None,
+            raw.get(b"PATH", raw.get("PATH")), raw.get(b"HOME", raw.get("HOME")),
+        )  # fmt: skip
+        try:
+            known = self._remembered.get(key)
+        except TypeError:  # words as a list: fine, but nothing to remember anything by
+            key, known = None, None
+        if known is not None:
+            return known
+        action = Shell(
+            commands=(draft.command, *draft.then),
+            cwd=cwd,
+            environment="",
+            env=draft.env,
+            before=draft.before,
+            lastly=draft.lastly,
+            input=draft.input,
+            watch=watch,
+        )
+        ruling, is_lasting = self._judged(action, environ, draft.sandbox)
+        if is_lasting and key is not None:
+            if len(self._remembered) >= _MOST:
+                self._remembered.clear()
+            self._remembered[key] = ruling
+        return ruling
+
+    def rule_again(self, action: Action, environ: Mapping[str, str]) -> Ruling:
+        """Judge what a task would run now; its environment is the one it was launched with."""
+        if not isinstance(action, Prompt):
+            return self._judged(action, environ)[0]
+        if not action.watch:
+            return prompt_ruling(action)
+        # The prompt itself does nothing; what is run to see whether it is time to ask it does.
+        watched = Shell(commands=(action.watch,), cwd=action.cwd, environment="", env=action.env)
+        ruling = self._judged(watched, environ)[0]
+        evidence = None if ruling.evidence is None else read_evidence(ruling.evidence)
+        return evolve(ruling, digest=digest(action, evidence))
+
+    def _judged(
+        self, action: Shell, environ: Mapping[str, str], walls: Walls = "none"
+    ) -> tuple[Ruling, bool]:
+        """Judge an action, and tell whether nothing it was asked of the surroundings can change."""
+        variables = {**environ, **action.env} if action.env else environ
+        witness = _Witness(Here(action.cwd, variables, shell=self._config.runs.shell))
+        if walls != "none":
+            bubblewrap()
+            action = evolve(action, sandbox=Sandbox(writable=(witness.project,), network=walls != "network"))
+        judgement = judge(
+            action.commands,
+            witness,
+            rules=self._rules,
+            env=action.env,
+            hooks=(*action.before, *action.lastly, *([action.watch] if action.watch else ())),
+        )
+        evidence = self._evidence(judgement, witness, variables.get("PATH", DEFAULT_PATH))
+        ruling = Ruling(
+            judgement=judgement,
+            cwd=action.cwd,
+            project=witness.project,
+            digest=digest(action, evidence),
+            evidence=None if evidence is None else evidence_text(evidence),
+            sandbox=action.sandbox,
+        )
+        return ruling, evidence is None
+
+    def _evidence(self, judgement: Judgement, witness: _Witness, path: str) -> Evidence | None:
+        names = [*judgement.scripts]
+        indexes: dict[str, None] = {}
+        is_auto = judgement.verdict == "auto"
+        if not is_auto and "git" in witness.programs:
+            witness.git_dangers(witness.cwd)
+        for repositories in witness.repositories:
+            names += [*repositories.files, *(() if is_auto else repositories.hooks)]
+            indexes.update(repositories.indexes)
+        programs = {name: resolved(name, path, witness.cwd) for name in witness.programs}
+        links = witness.links
+        if is_auto:
+            # What stands where only trusted programs can be is trusted whichever it is.
+            programs = {
+                name: found
+                for name, found in programs.items()
+                if self._is_exposed(found, path, witness.project)
+            }
+        else:
+            links = {}  # a person consents to the words
+        if not names and not programs and not links:
+            return None
+        return Evidence(
+            files={name: fingerprint(name) for name in dict.fromkeys(names)},
+            programs=programs,
+            links=links,
+            indexes={name: inner_print(name) for name in indexes},
+            path=path if programs else "",
+        )
+
+    def _is_exposed(self, found: str, path: str, project: str) -> bool:
+        """Tell whether something that is not to be trusted could take the place of a program."""
+        exposed = self._open.get((path, project))
+        if exposed is None:
+            if len(self._open) >= _MOST:
+                self._open.clear()
+            exposed = self._open[path, project] = frozenset(
+                entry for entry in path.split(":") if not _is_safe(entry, project)
+            )
+        if not exposed:
+            return False
+        directory = os.path.dirname(found)
+        for entry in path.split(":"):
+            if entry in exposed:
+                return True
+            if entry == directory:
+                return False
+        return True
+
+
+class _Witness:
+    """Surroundings (`errands.judge.surroundings`) that remember what they were asked."""
+
+    def __init__(self, here: Here, other: _Witness | None = None) -> None:
+        self._here = here
+        self.cwd, self.project, self.home, self.shell = here.cwd, here.project, here.home, here.shell
+        self.programs: dict[str, None] = {} if other is None else other.programs
+        self.links: dict[str, str] = {} if other is None else other.links
+        self.repositories: list[Repositories] = [] if other is None else other.repositories
+
+    def at(self, directory: str) -> _Witness:
+        return _Witness(self._here.at(directory), self)
+
+    def real(self, path: str) -> str:
+        written = os.path.join(self.cwd, path)
+        found = self._here.real(path)
+        # What stands below /proc and /dev is another thing for every process.
+        if not written.startswith(("/proc/", "/dev/")) and (
+            found != written or written not in (self.cwd, self.project)
+        ):
+            self.links[written] = found
+        return found
+
+    def program(self, name: str) -> Program:
+        self.programs[name] = None
+        return self._here.program(name)
+
+    def git_dangers(self, directory: str) -> tuple[str, ...]:
+        self.repositories.append(self._here.repositories(directory))
+        return self._here.git_dangers(directory)
+
+
+def prompt_ruling(prompt: Prompt) -> Ruling:
+    """Let a prompt pass: it does nothing by itself, and every call its agent makes is judged."""
+    return Ruling(
+        judgement=Judgement(verdict="auto"),
+        cwd=prompt.cwd,
+        project=prompt.cwd,
+        digest=digest(prompt),
+        evidence=None,
+        sandbox=None,
+    )
+
+
+def _watched(on: str) -> str:
+    from errands.model.schedule.event_trigger import watched_line
+
+    return watched_line(on)
+
+
+def denied(judgement: Judgement) -> Denied:
+    forbidden = [reason.text for reason in judgement.reasons if reason.kind == "rule"]
+    return Denied(
+        f"not allowed: {'; '.join(forbidden)}; the rules are approval.deny in `errands config show`"
+    )
+
+
+def _is_safe(entry: str, project: str) -> bool:
+    """Tell whether only trusted programs can stand in an entry of the search path."""
+    if not entry.startswith("/"):
+        return False
+    for each in dict.fromkeys((entry, os.path.realpath(entry))):
+        if is_within(each, project) or any(is_within(each, directory) for directory in TEMPORARY):
+            return False
+    try:
+        found = os.stat(entry)
+    except OSError:
+        return True  # nobody but its owner can make it
+    return not found.st_mode & 0o002 and found.st_uid in (0, os.geteuid())

@@ -1,0 +1,393 @@
+"""The engine for programs: the verbs of the Engine, and waiting that does not block the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from errands.engine.bell_client import Bell
+from errands.engine.engine import Engine
+from errands.engine.submit.prompt_spec import BUILT_IN
+from errands.engine.waiting import LOOK
+from errands.model.errors import BadValue, ErrandsError
+from errands.model.event import Event
+from errands.model.notices.notice import Notice
+from errands.model.options.draft import Draft
+from errands.model.record import fields
+from errands.model.states import ENDED, OPEN
+from errands.model.view import View
+from errands.ports.output import Piece
+from errands.ports.store import Query
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.model.action import Command
+    from errands.model.agent.session import Exchange
+
+_CHUNK = 256 * 1024
+_AT_ONCE = 100  # tasks in one transaction: the first of many shall start while the last are written
+_READ_AT_ONCE = 100  # tasks of which all have ended
+
+
+class AsyncEngine:
+    """What `errands.connect()` gives. The verbs are local transactions, well under a millisecond each."""
+
+    def __init__(self, engine: Engine, *, unheld: Callable[[], None]) -> None:
+        self.engine = engine
+        self._unheld = unheld
+        self._submitter = ""
+        self._gathered: list[tuple[Draft, asyncio.Future[View]]] = []
+
+    async def submit(self, command: Command | Sequence[str] | Draft, /, **options: Any) -> View:
+        """Create a task; `options` are the fields of `Draft`: name, cwd, env, after, timeout, batch ...
+
+        What several coroutines submit at once is written in one transaction.
+        """
+        draft = drafted(command, options)
+        current = asyncio.current_task()
+        name = current.get_name() if current else ""
+        if name == self._submitter:  # one after the other: there is nothing to gather
+            return self.engine.submit(draft)
+        self._submitter = name
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[View] = loop.create_future()
+        self._gathered.append((draft, answer))
+        if len(self._gathered) == 1:
+            loop.call_soon(self._submit_gathered)
+        return await answer
+
+    def _submit_gathered(self) -> None:
+        gathered, self._gathered = self._gathered[:_AT_ONCE], self._gathered[_AT_ONCE:]
+        if self._gathered:
+            asyncio.get_running_loop().call_soon(self._submit_gathered)
+        wanted = [(draft, answer) for draft, answer in gathered if not answer.done()]
+        try:
+            found = self.engine.submit_each(draft for draft, _ in wanted)
+        except Exception as error:  # noqa: BLE001  # whatever it is belongs to those who asked
+            for _, answer in wanted:
+                answer.set_exception(error)
+            return
+        for (_, answer), view in zip(wanted, found, strict=True):
+            if isinstance(view, ErrandsError):
+                answer.set_exception(view)
+            else:
+                answer.set_result(view)
+
+    async def ask(
+        self, text: str, /, *, resume: str | None = None, is_awaited: bool = False, **options: Any
+    ) -> View:
+        """Ask an agent; `options` are the fields of `Draft`: agent, model, fork, cwd, timeout, budget ...
+
+        With `resume` there are none: what a task was launched with holds for its whole conversation.
+        """
+        if resume is not None and (given := sorted(options.keys() - {"fork"})):
+            raise BadValue(
+                f"a resume does not take {', '.join(given)}: what a task was launched with holds for its "
+                "whole conversation; leave it out, or fork the conversation"
+            )
+        draft = drafted((), {**options, "prompt": text})
+        return self.engine.sessions.ask(draft, resume=resume, is_awaited=is_awaited)
+
+    async def resume(self, task_id: str, text: str, *, is_awaited: bool = False) -> View:
+        """Send a follow-up prompt to a completed task's session, as a new run of the task."""
+        return self.engine.sessions.resume(task_id, text, is_awaited=is_awaited)
+
+    async def conversation(self, task_id: str) -> list[tuple[int, Exchange]]:
+        """Give what an agent was asked and answered, oldest first, with the numbers of the runs."""
+        return self.engine.sessions.conversation(task_id)
+
+    async def submit_all(self, drafts: Sequence[Draft]) -> list[View]:
+        """Create several tasks at once; `after` may name another one of them."""
+        return self.engine.submit_all(drafts)
+
+    async def get(self, task_id: str) -> View:
+        return self.engine.get(task_id)
+
+    async def output(self, task_id: str, *, offset: int = 0, limit: int | None = None) -> Piece:
+        return self.engine.output(task_id, offset=offset, limit=limit)
+
+    async def tail(self, task_id: str, lines: int | None = None) -> Piece:
+        return self.engine.tail(task_id, lines)
+
+    async def cancel(self, *task_ids: str, by: str | None = None) -> list[View]:
+        return self.engine.cancel(task_ids, by=by)
+
+    async def restart(self, task_id: str) -> View:
+        return self.engine.restart(task_id)
+
+    async def pause(self, task_id: str, *, by: str | None = None) -> View:
+        """Make the trigger of a standing task deaf."""
+        return self.engine.schedules.pause(task_id, by=by)
+
+    async def unpause(self, task_id: str) -> View:
+        return self.engine.schedules.unpause(task_id)
+
+    async def fire(self, task_id: str) -> View:
+        """Run a task now, whatever its trigger says."""
+        return self.engine.schedules.fire(task_id)
+
+    async def approve(
+        self,
+        task_id: str,
+        *,
+        by: str,
+        door: str = "python",
+        always: bool = False,
+        question: int | None = None,
+    ) -> View:
+        """Let a proposed task start, in the name of a person whom the program knows.
+
+        `question` is the one that person was shown; the answer counts for no other.
+        """
+        return self.engine.approve(task_id, by=by, door=door, always=always, question=question)
+
+    async def reject(
+        self, task_id: str, *, by: str, door: str = "python", note: str = "", question: int | None = None
+    ) -> View:
+        return self.engine.reject(task_id, by=by, door=door, note=note, question=question)
+
+    async def clear(self, *task_ids: str) -> list[str]:
+        return self.engine.clear(task_ids)
+
+    async def send(self, task_id: str, content: bytes, *, eof: bool = False) -> None:
+        self.engine.send(task_id, content, eof=eof)
+
+    async def masked(self, task_id: str, text: str) -> str:
+        """Hide a task's secrets, and well-known tokens, in a part of what it printed."""
+        return self.engine.mask(task_id).text(text)
+
+    async def mark_retrieved(self, view: View) -> None:
+        self.engine.mark_retrieved(view)
+
+    async def expect(self, run_id: str) -> None:
+        """Note that whoever asks now blocks until a run ends, and need not be told as long as it does."""
+        self.engine.sessions.expect(run_id)
+
+    async def acknowledge(self, run_id: str, *, reader: str) -> None:
+        """Note that whoever asked has got the result, so that it is not told once more."""
+        self.engine.sessions.acknowledge(run_id, reader=reader)
+
+    async def give_up_waiting(self, run_id: str) -> None:
+        """Note that whoever asked blocks no longer, so that the answer is told after all."""
+        self.engine.sessions.give_up_waiting(run_id)
+
+    def knows_agent(self, name: str) -> bool:
+        return name in self.engine.config.backends or name in BUILT_IN
+
+    def now(self) -> datetime:
+        return self.engine.clock.now()
+
+    async def events(self, task_id: str) -> list[Event]:
+        return self.engine.events(task_id)
+
+    async def take_notices(self, owner: str = "user", *, reader: str = "python") -> list[Notice]:
+        """Take what an owner was not told yet; each notice is handed over once."""
+        return self.engine.take_notices(owner, reader=reader)
+
+    async def wait(self, task_id: str, *, timeout: float | timedelta | None = None) -> View:
+        """Wait until a task ends, or the time-out passes; the view tells which."""
+        return (await self.wait_all([task_id], timeout=timeout))[0]
+
+    async def wait_all(
+        self, task_ids: Sequence[str], *, timeout: float | timedelta | None = None
+    ) -> list[View]:
+        known = self.engine.store.liveness(task_ids)
+        ids = [each if each in known else self.engine.resolve(each) for each in task_ids]
+        seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
+        if seconds is not None and seconds < 0:
+            raise BadValue(f"a time-out cannot be negative: {seconds}")
+        deadline = None if seconds is None else time.monotonic() + seconds
+        # Of many, the first are read while the others run.
+        views: list[View] = []
+        in_time = True
+        for start in range(0, len(ids), _READ_AT_ONCE):
+            some = ids[start : start + _READ_AT_ONCE]
+            in_time = in_time and await self._wait_for(some, deadline)
+            views += self.engine.light(some)
+        return views
+
+    async def _wait_for(self, task_ids: Sequence[str], deadline: float | None) -> bool:
+        """Wait for all of some tasks; tell whether they have ended."""
+        while True:
+            known = self.engine.store.liveness(task_ids)
+            live = [each for each in task_ids if known.get(each, True)]
+            # The last one first: when it has ended, most of the others have, too.
+            if not live or not await self._wait(live[-1], deadline):
+                return not live
+
+    async def _wait(self, task_id: str, deadline: float | None) -> bool:
+        """Wait for one task; tell whether it has ended."""
+        if self.engine.store.ended(task_id):
+            return True
+        async with Line(self.engine, [task_id], self._unheld, ends_only=True) as line:
+            while not self.engine.store.ended(task_id):
+                left = LOOK if deadline is None else min(LOOK, deadline - time.monotonic())
+                if left <= 0:
+                    return False
+                await line.news(left)
+        return True
+
+    async def watch(self, *task_ids: str) -> AsyncIterator[View]:
+        """Yield a task's view whenever it changed; all tasks if none is named. It never ends by itself.
+
+        A change that nobody rang for is seen at the next look.
+        """
+        ids = tuple(self.engine.resolve(each) for each in task_ids)
+        seen = {view.id: _place(view) for view in self._watched(ids, ())}
+        async with Line(self.engine, ids or ("*",), self._unheld) as line:
+            while True:
+                told = await line.news(LOOK)
+                for view in self._watched(told or ids, () if told else seen):
+                    place = _place(view)
+                    if told or seen.get(view.id) != place:
+                        seen[view.id] = place
+                        yield view
+                    if not ids and not view.is_live:
+                        seen.pop(view.id, None)
+
+    def _watched(self, ids: Sequence[str], seen: Iterable[str]) -> list[View]:
+        """Look at these tasks; without any, at all that live, and at those that did when last seen."""
+        if ids:
+            return self.engine.list(Query(ids=tuple(ids)))
+        live = self.engine.list(Query(states=OPEN))
+        gone = set(seen).difference(view.id for view in live)
+        return [*live, *self.engine.list(Query(ids=tuple(gone)))]
+
+    async def follow(self, task_id: str) -> AsyncIterator[bytes]:
+        """Yield a task's output as it comes, from its beginning, until its run has ended."""
+        view = self.engine.get(task_id)
+        run_id, offset = view.latest.id, 0
+        async with Line(self.engine, [view.id], self._unheld) as line:
+            while True:
+                over = self._is_over(view, run_id)
+                while (piece := self.engine.output(run_id, offset=offset, limit=_CHUNK)).content:
+                    offset = piece.next_offset
+                    yield piece.content
+                if over:
+                    return
+                await line.news(0.1)
+
+    def _is_over(self, view: View, run_id: str) -> bool:
+        """Tell whether a run has ended; a standing task outlives its runs."""
+        if view.standing is None:
+            return self.engine.store.ended(view.id)
+        return not view.latest.number or self.engine.store.run(run_id).state in ENDED
+
+    async def list(
+        self,
+        *,
+        states: Iterable[str] = (),
+        batch: str | None = None,
+        parent: str | None = None,
+        ids: Sequence[str] | None = None,
+        limit: int | None = None,
+    ) -> list[View]:
+        asked = None if ids is None else tuple(ids)
+        return self.engine.list(
+            Query(states=tuple(states), batch=batch, parent=parent, ids=asked, limit=limit)
+        )
+
+
+def drafted(command: Command | Sequence[str] | Draft, options: dict[str, Any]) -> Draft:
+    """Make a draft from how people call `submit`: a shell line, words, or a draft."""
+    if isinstance(command, Draft):
+        if options:
+            raise BadValue("give either a Draft or options, not both")
+        return command
+    unknown = set(options) - set(fields(Draft))
+    if unknown:
+        raise BadValue(f"unknown options: {', '.join(sorted(unknown))}; see errands.Draft")
+    words = command if isinstance(command, str) else tuple(command)
+    return Draft(command=words, **{name: _meant(name, value) for name, value in options.items()})
+
+
+def _meant(name: str, value: Any) -> Any:
+    """Take seconds where a timedelta is meant, and any sequence where a tuple is."""
+    if name in ("timeout", "idle", "cpu", "grace", "every", "jitter", "max_age") and isinstance(
+        value, int | float
+    ):
+        return timedelta(seconds=value)
+    if name in ("then", "before", "lastly", "after"):
+        if isinstance(value, str):
+            raise BadValue(f"{name} takes a list, not one string: {name}=[{value!r}]")
+        return tuple(value)
+    return value
+
+
+def _place(view: View) -> tuple[object, ...]:
+    """Say how far a task has come, and what its agent waits for, to see whether it moved."""
+    waiting = view.agent.waiting if view.agent else None
+    return view.latest.id, view.latest.state, view.latest.stop_requested_at, waiting
+
+
+class Line:
+    """A line to the doorbell that an event loop can wait on."""
+
+    def __init__(
+        self, engine: Engine, task_ids: Sequence[str], unheld: Callable[[], None], *, ends_only: bool = False
+    ) -> None:
+        self._bell = Bell(engine.home.bell)
+        self._ids = task_ids
+        self._ends_only = ends_only
+        self._unheld = unheld
+        self._loop = asyncio.get_running_loop()
+        self._handle = -1
+        self._heard: asyncio.Future[None] | None = None
+
+    async def __aenter__(self) -> Line:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self._hang_up()
+
+    async def news(self, timeout: float) -> list[str] | None:
+        """Wait for news of the tasks; give those that changed, or None when everything is worth a look.
+
+        That is so without news, because a ring may get lost, and at first, because nobody told us before.
+        """
+        if self._handle < 0:
+            if not self._call():
+                self._unheld()
+                await asyncio.sleep(min(timeout, 0.05))
+            return None
+        deadline = self._loop.time() + timeout
+        # A wake-up may be about what was read already, so what there is to read decides.
+        while not (words := self._bell.heard()):
+            if words is None:
+                self._hang_up()
+                return None
+            if self._loop.time() >= deadline:
+                return None
+            await self._wait_until(deadline)
+        if "watching" in words:
+            return None
+        return [task_id for line in words for task_id in line.split()[1:] if line.startswith("changed ")]
+
+    async def _wait_until(self, deadline: float) -> None:
+        self._heard = self._loop.create_future()
+        timer = self._loop.call_at(deadline, self._hear)
+        try:
+            await self._heard
+        finally:
+            timer.cancel()
+            self._heard = None
+
+    def _call(self) -> bool:
+        if not (self._bell.wait_for(self._ids[0]) if self._ends_only else self._bell.watch(self._ids)):
+            return False
+        self._handle = self._bell.fileno()
+        self._loop.add_reader(self._handle, self._hear)
+        return True
+
+    def _hear(self) -> None:
+        if self._heard is not None and not self._heard.done():
+            self._heard.set_result(None)
+
+    def _hang_up(self) -> None:
+        if self._handle >= 0:
+            self._loop.remove_reader(self._handle)
+            self._handle = -1
+        self._bell.close()

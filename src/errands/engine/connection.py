@@ -1,0 +1,83 @@
+"""A program's connection: a client where somebody runs the loops, the holder where nobody does."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from errands.engine.async_engine import AsyncEngine
+from errands.engine.daemon.lock import HolderLock
+from errands.engine.daemon.loops import Loops
+from errands.engine.engine import Engine
+
+_LOG = logging.getLogger("errands")
+
+
+class Connected:
+    """An async context manager; what is live or queued when it ends goes on under the daemon."""
+
+    def __init__(
+        self,
+        *,
+        engine: Callable[[], Engine],
+        loops: Callable[[bool], Loops] | None,
+        boot: str,
+        start_daemon: Callable[[], None],
+    ) -> None:
+        self._open_engine = engine
+        self._make_loops = loops
+        self._boot = boot
+        self._start_daemon = start_daemon
+        self._loops: Loops | None = None
+        self._lock: HolderLock | None = None
+
+    async def __aenter__(self) -> AsyncEngine:
+        engine = self._engine = self._open_engine()
+        if self._make_loops is None:
+            if not engine.bell.is_answered():
+                self._start_daemon()
+        else:
+            lock = HolderLock(engine.home)
+            if lock.take("embedded", engine.config.lanes, boot=self._boot):
+                self._lock = lock
+                try:
+                    self._loops = self._make_loops(lock.is_after_reboot)
+                    await self._loops.open()
+                except BaseException:
+                    lock.release()
+                    engine.close()
+                    raise
+        return AsyncEngine(engine, unheld=self._unheld)
+
+    async def __aexit__(self, *error: object) -> None:
+        try:
+            if self._loops is not None:
+                await self._loops.close()
+        finally:
+            if self._lock is not None:
+                self._lock.release()
+            try:
+                counts = self._engine.store.counts()
+                awaited = self._engine.store.next_hearing() is not None or bool(self._engine.store.queues())
+            finally:
+                self._engine.close()
+            if (
+                self._lock is not None
+                and not self._failure()
+                and (counts["pending"] or counts["running"] or awaited)
+            ):
+                self._start_daemon()
+
+    def _failure(self) -> BaseException | None:
+        """Tell what ended the loops of this process, if something did."""
+        failure = None if self._loops is None else self._loops.failure
+        return failure.exception() if failure is not None and failure.done() else None
+
+    def _unheld(self) -> None:
+        """Nobody answers the bell: the holder died, and its work is waiting."""
+        failure = self._failure()
+        if failure is not None:
+            raise failure
+        if self._loops is None and not self._engine.bell.is_answered():
+            _LOG.warning("nobody runs the loops of %s; starting the daemon", self._engine.home.path)
+            self._start_daemon()

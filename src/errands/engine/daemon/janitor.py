@@ -1,0 +1,113 @@
+"""The janitor: removes what is past its time, in small steps, and what a crash left half removed.
+
+Rows go before files, so that a task is never shown without its output; a directory whose row is gone is swept
+by the next holder. Nothing else waits meanwhile: files go in a thread, rows are looked at a few at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from datetime import timedelta
+
+from errands.config import Config
+from errands.model.errors import NotFound
+from errands.ports.home import Home, remove_tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from errands.ports.clock import Clock
+    from errands.ports.store import Store
+
+BATCH = 500
+LOOKS = 200  # directories looked up at once
+PAUSE = 0.02  # seconds between two looks
+_LOG = logging.getLogger("errands.janitor")
+
+
+class Janitor:
+    def __init__(self, store: Store, home: Home, config: Config, clock: Clock) -> None:
+        self._store = store
+        self._home = home
+        self._config = config
+        self._clock = clock
+
+    async def sweep(self) -> int:
+        """Remove one batch of what has expired; give the number of tasks and runs removed."""
+        retention = self._config.retention
+        if not retention.enabled:
+            return 0
+        now = self._clock.now()
+        with self._store:
+            ids = self._store.expired(before=now - retention.keep, limit=BATCH)
+            runs = self._store.remove(ids, now=now)
+            past = self._store.superseded(before=now - retention.history, limit=BATCH)
+            self._store.remove_runs(past)
+            if not ids:
+                self._store.forget_notices(before=now - retention.keep)
+                self._store.forget_answers(before=now - retention.history)
+                self._store.forget_environments()
+                self._store.forget_slots(before=now - retention.history)
+                self._store.forget_signals(before=now - retention.history)
+                self._store.forget_ended_sessions()
+                self._store.forget_refusals(before=now - retention.keep)
+        await self._remove((*runs, *past))
+        if ids or past:
+            _LOG.info("removed %d finished tasks and %d earlier runs", len(ids), len(past))
+        return len(ids) + len(past)
+
+    def drop_sessions(self) -> None:
+        """See to it that backends forget the sessions whose tasks are gone."""
+        if self._store.remnants(now=self._clock.now()):
+            from errands.engine.agents.session_cleanup import start
+
+            start(self._home)
+
+    async def sweep_orphans(self) -> int:
+        """Remove run directories that no task owns, but for the youngest, which may be about to be owned."""
+        swept = 0
+        old = (self._clock.now() - timedelta(hours=1)).timestamp()
+        names = await asyncio.to_thread(_entries, self._home.runs)
+        for start in range(0, len(names), LOOKS):
+            orphans = [
+                name
+                for name in names[start : start + LOOKS]
+                if not self._is_owned(name) and _is_older(self._home.run(name), old)
+            ]
+            await self._remove(orphans)
+            await asyncio.sleep(PAUSE)
+            swept += len(orphans)
+        return swept
+
+    def _is_owned(self, name: str) -> bool:
+        try:
+            self._store.run(name)
+        except NotFound:
+            return False
+        return True
+
+    async def _remove(self, run_ids: Sequence[str]) -> None:
+        if run_ids:
+            await asyncio.to_thread(_remove_all, [self._home.run(each) for each in run_ids])
+
+
+def _is_older(path: str, moment: float) -> bool:
+    try:
+        return os.stat(path).st_mtime < moment
+    except FileNotFoundError:
+        return False  # it was a new zygote's rehearsal
+
+
+def _remove_all(directories: Sequence[str]) -> None:
+    for each in directories:
+        remove_tree(each)
+
+
+def _entries(directory: str) -> list[str]:
+    try:
+        return os.listdir(directory)
+    except FileNotFoundError:
+        return []

@@ -1,0 +1,117 @@
+"""The holder: the one process per home that runs the loops.
+
+It holds an OS lock for life, so a dead owner's lock is free the moment it dies and a living one's cannot be
+taken. The locked file says who that is; nobody believes it while it is not locked.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+
+from errands import __version__
+from errands.model.errors import StoreUnwritable
+from errands.model.text.json_text import plain_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Literal
+
+    from errands.ports.home import Home
+
+    Role = Literal["daemon", "embedded"]
+
+NOTE = 1024  # bytes
+
+
+class HolderLock:
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._handle: int | None = None
+        self.is_after_reboot = False
+
+    def take(self, role: Role, lanes: Mapping[str, int], *, boot: str = "") -> bool:
+        """Become the holder; False when another process is. `boot` names this start of the machine."""
+        try:
+            handle = os.open(self._home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise StoreUnwritable(
+                f"cannot open {self._home.lock}: {error.strerror}; check its permissions"
+            ) from error
+        if not _locked(handle):
+            os.close(handle)
+            return False
+        self._handle = handle
+        # A forked child would otherwise go on holding the lock after we are gone.
+        os.register_at_fork(after_in_child=self._forget)
+        facts = {
+            "pid": os.getpid(),
+            "version": __version__,
+            "role": role,
+            "home": self._home.path,
+            "lanes": dict(lanes),
+            "boot": boot,
+        }
+        try:
+            last = os.pread(handle, 1 << 16, 0).decode("utf-8", "replace")
+            self.is_after_reboot = bool(boot and last.strip()) and boot not in last
+            # Overwritten in place and never shorter, so that a full disk has room for it.
+            note = plain_text(facts).encode().ljust(NOTE)
+            os.pwrite(handle, note, 0)
+            os.ftruncate(handle, len(note))
+        except OSError as error:
+            self.release()
+            raise StoreUnwritable(
+                f"cannot write {self._home.lock}: {error.strerror}; free some space"
+            ) from error
+        return True
+
+    def release(self) -> None:
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+    def _forget(self) -> None:
+        self.release()
+
+
+def _locked(handle: int) -> bool:
+    # A few tries, because whoever asks `is_held` holds the lock for an instant.
+    for _ in range(5):
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            time.sleep(0.01)
+    return False
+
+
+def is_held(home: Home) -> bool:
+    """Tell whether a living process holds the loops."""
+    try:
+        handle = os.open(home.lock, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
+def holder(home: Home) -> dict[str, Any] | None:
+    """Say who holds the loops: pid, version, role; None when nobody does."""
+    import json
+
+    if not is_held(home):
+        return None
+    try:
+        with open(home.lock) as file:
+            facts: dict[str, Any] = json.load(file)
+            return facts
+    except (OSError, ValueError):
+        return {"pid": None, "version": None, "role": None, "home": home.path, "lanes": {}}

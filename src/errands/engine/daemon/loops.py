@@ -1,0 +1,328 @@
+"""The loops: everything the holder does, in turns.
+
+A turn is one transaction: it records what ended, lets due runs into their lanes and claims what there is room
+for; only after its commit are processes started or stopped and watchers told. Rings and reports ask for a
+turn; many of them in a row cost one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from errands.config import Config
+from errands.engine.approval.questions import expire
+from errands.engine.daemon.bell_server import Belfry
+from errands.engine.daemon.child_service import Keeping, Sending
+from errands.engine.daemon.dispatcher import Dispatcher
+from errands.engine.daemon.janitor import Janitor
+from errands.engine.daemon.listener_service import Listening
+from errands.engine.daemon.supervisor import Supervisor
+from errands.engine.triggers.scheduler import Scheduler
+from errands.model.errors import HomeError, StoreError
+from errands.model.run import task_of
+from errands.ports.home import Home
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+
+    from errands.ports.clock import Clock
+    from errands.ports.output import OutputPort
+    from errands.ports.runner import Runner
+    from errands.ports.store import Store
+
+RETRY = 1.0  # seconds until a turn that could not be written is tried again
+LAZY = 0.05  # seconds within which the pid of a started run is written
+SILENCE = 1.0  # seconds between two looks for silent runs, while there are any to look at
+SWEEP = 600.0  # seconds between two rounds of the janitor
+_LOG = logging.getLogger("errands.loops")
+
+
+class Loops:
+    """Run the engine until `close`; whoever calls `open` must hold the lock of the home."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        runner: Runner,
+        home: Home,
+        config: Config,
+        clock: Clock,
+        output: OutputPort,
+        start_sender: Callable[[socket.socket], int],
+        start_listener: Callable[[socket.socket], int],
+        kept: Sequence[Callable[[socket.socket], int]] = (),
+        is_after_reboot: bool = False,
+    ) -> None:
+        self._store = store
+        self._runner = runner
+        self._home = home
+        self._clock = clock
+        self._config = config
+        self._dispatcher = Dispatcher(store, home, config)
+        self._supervisor = Supervisor(
+            store,
+            runner,
+            self._dispatcher,
+            output,
+            home,
+            look=self.look,
+            clock=clock,
+            wake=self.wake,
+            wake_later=self._wake_later,
+            backoff=config.schedules.backoff,
+        )
+        self._scheduler = Scheduler(store)
+        self._sending = Sending(store, clock, start_sender)
+        self._listening = Listening(store, start_listener)
+        self._kept = [Keeping(each) for each in kept]
+        self._janitor = Janitor(store, home, config, clock)
+        self._belfry = Belfry(home.bell, self.look, self._expect)
+        self._background: list[asyncio.Task[None]] = []
+        self._due: asyncio.TimerHandle | None = None
+        self._is_worth_a_look = True
+        self._later: asyncio.TimerHandle | None = None
+        self._silence: asyncio.TimerHandle | None = None
+        self._turning = False
+        self._is_closed = False
+        self._is_after_reboot = is_after_reboot
+        self.failure: asyncio.Future[None] | None = None
+
+    async def open(self) -> None:
+        try:
+            await self._open()
+        except BaseException:
+            await self.close()
+            raise
+
+    async def _open(self) -> None:
+        loop = asyncio.get_running_loop()
+        self.failure = loop.create_future()
+        self._identity = _identity(self._home)
+        os.makedirs(self._home.runs, mode=0o700, exist_ok=True)
+        await self._runner.open()
+        self._recover()
+        self._belfry.open()
+        self._background = [
+            loop.create_task(self._tick()),
+            loop.create_task(self._sweep()),
+        ]
+        self._sending.open()
+        self._listening.open()
+        for process in self._kept:
+            process.open()
+        self._turn()
+
+    async def close(self) -> None:
+        """Stop the loops; the processes of live runs go on and are found again by the next holder."""
+        self._is_closed = True
+        for timer in (self._due, self._later, self._silence):
+            if timer is not None:
+                timer.cancel()
+        for each in self._background:
+            each.cancel()
+        await asyncio.gather(*self._background, return_exceptions=True)
+        self._background = []
+        self._sending.close()
+        self._listening.close()
+        for process in self._kept:
+            process.close()
+        self._belfry.close()
+        await self._runner.close()
+        self._store.close()
+
+    def look(self) -> None:
+        """Ask for a turn that begins with a look at what others wrote."""
+        self._is_worth_a_look = True
+        self.wake()
+
+    def _expect(self, lanes: list[str]) -> None:
+        """Take note of new runs; while their lanes are full nothing has to be done about them."""
+        self._dispatcher.expect(lanes)
+        if self._dispatcher.has_room:
+            self.wake()
+
+    def wake(self) -> None:
+        """Ask for a turn, soon; asking twice is asking once."""
+        if not self._turning and not self._is_closed:
+            self._turning = True
+            asyncio.get_running_loop().call_soon(self._turn)
+
+    def _wake_later(self) -> None:
+        if self._later is None:
+            self._later = asyncio.get_running_loop().call_later(LAZY, self.wake)
+
+    def _turn(self) -> None:
+        self._turning = False
+        if self._is_closed:
+            return
+        if self._later is not None:
+            self._later.cancel()
+            self._later = None
+        try:
+            self._check_home()
+            self._act(self._clock.now())
+        except StoreError as error:
+            # The reports stay where they are: the turn is taken again when the store can be written.
+            _LOG.error("%s", error)
+            asyncio.get_running_loop().call_later(RETRY, self.look)
+        except Exception as error:  # noqa: BLE001  # the loop's edge: whatever it is ends the loops, visibly
+            self._fail(error)
+
+    def _act(self, now: datetime) -> None:
+        if self._is_worth_a_look:
+            self._look_around(now)
+        # Reading costs others nothing; a transaction is opened only when there is something to write.
+        if self._supervisor.has_reports or self._dispatcher.has_room:
+            self._write(now)
+
+    def _look_around(self, now: datetime) -> None:
+        due = self._store.next_due()
+        if due is not None and due <= now:
+            with self._store:
+                due = self._store.release_due(now=now)
+        expiry = self._store.next_expiry()
+        if expiry is not None and expiry <= now:
+            with self._store:
+                expired = expire(self._store, now=now)
+            self._belfry.tell(expired, ended=expired)
+            self._sending.ring()
+            expiry = self._store.next_expiry()
+        due = min(filter(None, (due, expiry, self._hear(now))), default=None)
+        self._dispatcher.look()
+        self._supervisor.stop_requested()
+        self._sending.ring()
+        self._listening.ring()
+        self._sleep_until(due, now)
+        self._is_worth_a_look = False
+
+    def _hear(self, now: datetime) -> datetime | None:
+        """Have the schedules heard that are due; tell when the next one is."""
+        if self._scheduler.has_gone_back(now, self._clock.monotonic()):
+            with self._store:
+                self._scheduler.rewind(now)
+        due = self._store.next_hearing()
+        if due is not None and due <= now:
+            with self._store:
+                changed = self._scheduler.turn(now)
+            self._belfry.tell(changed, ended=())
+            due = self._store.next_hearing()
+        return due
+
+    def _write(self, now: datetime) -> None:
+        with self._store:
+            runs, ended, released = self._supervisor.record(now=now)
+            revived = self._supervisor.revive()
+            if released:
+                self._dispatcher.look()
+            # Room is counted with the runs that end in this very turn already gone.
+            for run_id in runs:
+                self._dispatcher.free(run_id)
+            given = self._dispatcher.give_back()
+            claimed = self._dispatcher.claim(now=now)
+        self._supervisor.forget(runs, [run.id for _, run in revived])
+        for task, run in (*revived, *claimed):
+            self._supervisor.start(task, run)
+        asked = self._dispatcher.asked()
+        changed = [
+            *ended,
+            *released,
+            *asked,
+            *(task.id for task, _ in claimed),
+            *(task_of(each)[0] for each in given),
+        ]
+        self._belfry.tell(changed, ended=ended)
+        if ended or asked:
+            self._sending.ring()
+            self._listening.ring()
+        self._watch_for_silence()
+
+    def _sleep_until(self, due: datetime | None, now: datetime) -> None:
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
+        if due is not None:
+            # Never longer than a tick, so that a clock that was set does not make us oversleep.
+            wait = min((due - now).total_seconds(), self._config.daemon.tick.total_seconds())
+            self._due = asyncio.get_running_loop().call_later(max(0.0, wait), self.look)
+
+    def _recover(self) -> None:
+        """Find out about every run an earlier holder left running."""
+        again = []
+        with self._store:
+            running = self._store.running()
+            for run_id in set(self._store.running_ids()) - {run.id for _, run in running}:
+                _LOG.error("run %s cannot be watched, its record is damaged; see `errands doctor`", run_id)
+            for task, run in running:
+                found = self._supervisor.recover(task, run, is_after_reboot=self._is_after_reboot)
+                if found is not None:
+                    again.append(found)
+        for task, run in again:
+            self._supervisor.start(task, run)
+
+    def _watch_for_silence(self) -> None:
+        """Look for silent runs now and then, while there are any to look at."""
+        if self._silence is None and self._supervisor.watched_for_silence:
+            self._silence = asyncio.get_running_loop().call_later(SILENCE, self._report_silence)
+
+    def _report_silence(self) -> None:
+        self._silence = None
+        now, monotonic = self._clock.now(), self._clock.monotonic()
+        try:
+            with self._store:
+                silent = self._supervisor.report_silence(now=now, monotonic=monotonic)
+            self._belfry.tell(silent, ended=())
+            if silent:
+                self._sending.ring()
+        except StoreError as error:
+            _LOG.error("silence could not be reported yet: %s", error)
+        self._watch_for_silence()
+
+    async def _tick(self) -> None:
+        """Look at the store now and then even if nobody rings."""
+        while True:
+            await asyncio.sleep(self._config.daemon.tick.total_seconds())
+            self.look()
+
+    async def _sweep(self) -> None:
+        is_first = True
+        while True:
+            try:
+                while await self._janitor.sweep():
+                    pass
+                self._janitor.drop_sessions()
+                if is_first:  # only a holder that was killed leaves directories behind
+                    await self._janitor.sweep_orphans()
+                is_first = False
+            except (StoreError, OSError) as error:
+                _LOG.error("the janitor could not work: %s", error)
+            await asyncio.sleep(SWEEP)
+
+    def _check_home(self) -> None:
+        if _identity(self._home) != self._identity:
+            raise HomeError(
+                f"{self._home.store} was removed or replaced while it was in use; nothing more is started"
+            )
+
+    def _fail(self, error: Exception) -> None:
+        """Stop for good: no more turns, and nobody answers the bell, so that all who wait are told."""
+        _LOG.error("the loops stop: %s", error, exc_info=not isinstance(error, HomeError))
+        self._is_closed = True
+        for each in self._background:
+            each.cancel()
+        self._belfry.close()
+        if self.failure is not None and not self.failure.done():
+            self.failure.set_exception(error)
+
+
+def _identity(home: Home) -> tuple[int, int]:
+    try:
+        facts = os.stat(home.store)
+    except OSError:
+        return (0, 0)
+    return (facts.st_dev, facts.st_ino)

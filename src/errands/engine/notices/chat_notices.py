@@ -1,0 +1,112 @@
+"""Announcing: what went on in the background of a chat, told to its agent before the next prompt.
+
+It is posted as a message of its own, fenced, so that nothing it quotes can pass for words of the person.
+Until it is there it waits in the inbox, and what is there already is known by its mark: so it is told once.
+"""
+
+from __future__ import annotations
+
+from errands.model.agent.session import is_conversation, session_name
+from errands.model.errors import ErrandsError, NotFound
+from errands.model.notices.delivery import (
+    facts_of,
+    letter_of,
+    masked_body,
+    message,
+    question_of,
+    sealed,
+    share,
+)
+from errands.model.record import evolve
+from errands.model.run import task_of
+from errands.model.text.mask import Mask
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from errands.engine.agents.agent_context import RunDesk
+    from errands.engine.engine import Engine
+    from errands.model.notices.delivery import Letter
+    from errands.model.notices.notice import Notice
+    from errands.model.task import Task
+    from errands.ports.agent import Agent
+    from errands.ports.store import Store
+
+BUDGET = 20_000  # bytes of a letter
+MOST = 500  # notices that are told before one prompt; the others come before the next
+
+
+async def announce(engine: Engine, agent: Agent, session: str, desk: RunDesk) -> None:
+    """Post what is new to the session of a chat; nothing to that of any other task."""
+    store, task = engine.store, engine.store.task(task_of(desk.run)[0])
+    if not is_conversation(task):
+        return
+    for letter in news(store, task, now=engine.clock.now()):
+        mark = f"[notice {letter.key}]"
+        with store:
+            # What comes after a crash is another letter: under the mark of this one nobody would see it.
+            store.seal([each.id for each in letter.notices])
+        if not any(mark in each for each in desk.messages(session) or ()):
+            await agent.post(session, message(masked(engine, letter), mark, BUDGET), desk)
+        with store:
+            store.delivered([each.id for each in letter.notices], now=engine.clock.now())
+
+
+def news(store: Store, task: Task, *, now: datetime) -> list[Letter]:
+    """Write letters of what lies in the inbox of a chat.
+
+    What its agent knows, its own calls, is not told, nor is a question that was answered meanwhile.
+    """
+    waiting: list[Notice] = []
+    past: list[Notice] = []
+    for notice in store.unread(task.owner)[:MOST]:
+        is_past = is_own(store, task.id, notice) or is_answered(store, notice)
+        (past if is_past else waiting).append(notice)
+    if past:
+        with store:
+            store.delivered([each.id for each in past], now=now)
+    letters = []
+    while waiting:
+        taken = sealed(waiting) or waiting[: share(waiting, BUDGET)]
+        letters.append(letter_of(taken))
+        waiting = [each for each in waiting if each not in taken]
+    return letters
+
+
+def masked(engine: Engine, letter: Letter) -> Letter:
+    """Make a letter as others may see it: without the secrets of its tasks."""
+    return evolve(
+        letter,
+        notices=tuple(
+            evolve(each, body=masked_body(facts_of(each), mask_of(engine, each.task_id)))
+            for each in letter.notices
+        ),
+    )
+
+
+def mask_of(engine: Engine, task_id: str) -> Mask:
+    """Make what hides a task's secrets; of one that was cleared, well-known tokens are hidden."""
+    try:
+        return engine.mask(task_id)
+    except ErrandsError:
+        return Mask({})
+
+
+def is_own(store: Store, conversation: str, notice: Notice) -> bool:
+    """Tell whether a notice is about a conversation itself, or about a command that its agent runs."""
+    if notice.task_id == conversation:
+        return True
+    try:
+        return store.task(notice.task_id).parent == session_name(conversation)
+    except NotFound:
+        return False
+
+
+def is_answered(store: Store, notice: Notice) -> bool:
+    """Tell whether a notice asks something that needs no answer any more."""
+    asked = question_of(notice)
+    if asked is None:
+        return False
+    question = store.question(asked[0])
+    return question is None or question.id != asked[1]

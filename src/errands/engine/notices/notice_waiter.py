@@ -1,0 +1,81 @@
+"""Attending: a process that waits beside an agent for news of the agent's tasks, and hands them over.
+
+It costs nothing while it waits, ends when nothing more can come, and of many that are started for one session
+one waits and at most one is next in line.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import select
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
+
+from errands.engine.notices.agent_report import news
+from errands.engine.waiting import LOOK
+from errands.model.states import OPEN
+from errands.ports.store import Query
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.engine.engine import Engine
+
+GATHER = 0.5  # seconds: what ends in a burst is told at once, and who blocked for it has said so by then
+
+
+def attend(engine: Engine, owner: str, *, is_wanted: Callable[[], bool], unheld: Callable[[], None]) -> bool:
+    """Wait until there is news for an owner; False when none can come any more, or nobody wants it."""
+    bell = type(engine.bell)(engine.home.bell)
+    watching = False
+    try:
+        while is_wanted():
+            if news(engine, owner):
+                time.sleep(GATHER)
+                if news(engine, owner):
+                    return True
+            is_coming = bool(news(engine, owner, kept_back=True))
+            if not is_coming and not engine.list(Query(owner=owner, states=OPEN, limit=1)):
+                return False
+            if not watching:
+                watching = bell.watch()
+                if not watching:
+                    unheld()
+            # Nobody rings when a notice has been kept back long enough.
+            pause = GATHER if is_coming else LOOK
+            select.select([bell.fileno()] if watching else [], [], [], pause if watching else 0.05)
+            watching = watching and bell.heard() is not None
+        return False
+    finally:
+        bell.close()
+
+
+@contextmanager
+def turn(engine: Engine, owner: str) -> Iterator[bool]:
+    """Take one's turn to wait for an owner; False when somebody else waits already and another is next.
+
+    Whoever is sent away can be sure that somebody begins to wait after they came.
+    """
+    name = blake2b(owner.encode("utf-8", "replace"), digest_size=12).hexdigest()
+    folder = os.path.join(engine.home.path, "attending")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    with _opened(os.path.join(folder, f"{name}.next")) as line, _opened(os.path.join(folder, name)) as place:
+        try:
+            fcntl.flock(line, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        fcntl.flock(place, fcntl.LOCK_EX)
+        fcntl.flock(line, fcntl.LOCK_UN)
+        yield True
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[int]:
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        yield handle
+    finally:
+        os.close(handle)

@@ -1,0 +1,54 @@
+"""Inside: whether this process is part of a run, whatever it did to its environment.
+
+What runs in the background is no person, so it can answer no question.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MARK = b"ERRANDS_RUN_ID="
+_SHIMS = (b"/errands/runners/shim/zygote.py\0", b"\0errands.runners.warm.warm_zygote\0")
+_MOST = 1000  # processes upwards: more than any tree is deep
+
+
+def enclosing_run() -> str:
+    """Name the run that this process is part of; the empty text when it is part of none."""
+    return next(enclosing_runs(), "")
+
+
+def enclosing_runs() -> Iterator[str]:
+    """Give every name that the run of this process goes by: what it says itself, and its ancestors."""
+    if run := os.environ.get("ERRANDS_RUN_ID"):
+        yield run
+    pid = os.getpid()
+    for _ in range(_MOST):
+        for variable in _read(pid, "environ").split(b"\0"):
+            if variable.startswith(_MARK) and variable != _MARK:
+                yield os.fsdecode(variable[len(_MARK) :])
+        # Orphans of a run come to its shim, so a way to the top that meets no shim is outside of every run.
+        words = _read(pid, "cmdline")
+        if any(shim in words for shim in _SHIMS):
+            yield "that this process descends from"
+            return
+        pid = _parent(pid)
+        if pid <= 1:
+            return
+
+
+def _parent(pid: int) -> int:
+    # The name of a program, in brackets, may contain anything.
+    fields = _read(pid, "stat").rpartition(b")")[2].split()
+    return int(fields[1]) if len(fields) > 1 else 0
+
+
+def _read(pid: int, name: str) -> bytes:
+    try:
+        with open(f"/proc/{pid}/{name}", "rb") as file:
+            return file.read()
+    except OSError:
+        return b""  # another user's process, or a system without /proc: the variable has to do

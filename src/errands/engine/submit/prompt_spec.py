@@ -1,0 +1,160 @@
+"""Prompting: from a draft to a prompt with its frozen specification."""
+
+from __future__ import annotations
+
+from errands.engine.actor import LAUNCHED
+from errands.engine.run_ancestry import enclosing_runs
+from errands.model.action import Prompt
+from errands.model.agent.errors import SessionGone, UnknownAgent
+from errands.model.errors import Ambiguous, BadValue, NotFound
+from errands.model.run import task_of
+from errands.model.text.naming import is_id
+from errands.text import did_you_mean
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from errands.config import Config
+    from errands.model.agent.session import Session
+    from errands.model.options.draft import Draft
+    from errands.ports.store import Store
+
+# Those that come with Errands; any other is a table `[agents.NAME]` in the configuration.
+BUILT_IN = ("offline", "builtin", "acp", "opencode", "command")
+
+
+def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]) -> Prompt:
+    """Freeze what a prompt needs; refuse an agent nobody knows, and one that stands too deep."""
+    assert draft.prompt is not None
+    parent = None if draft.fork is None else _forked(draft.fork, store)
+    agent = draft.agent or (parent.agent if parent else config.agents.default)
+    if parent is not None and parent.agent != agent:
+        raise BadValue(
+            f"the session of {parent.task_id} belongs to the agent {parent.agent!r}, "
+            f"so {agent!r} cannot fork it; leave --agent out"
+        )
+    known(agent, config)
+    _check_settings(draft, agent, config)
+    _check_offline(draft, agent, config)
+    if draft.fork is not None and parent is None and _keeps_here(agent, config):
+        raise NotFound(f"there is no conversation {draft.fork!r}; `errands sessions` shows those there are")
+    depth = _depth(draft, store, environ)
+    if depth > config.agents.depth:
+        raise BadValue(
+            f"agents start agents {depth} deep already, and agents.depth allows {config.agents.depth}; "
+            "do it here instead, or let a person start it"
+        )
+    model = draft.model or config.backends.get(agent, {}).get("model")
+    return Prompt(
+        text=draft.prompt,
+        agent=agent,
+        cwd="",
+        environment="",
+        env=draft.env,
+        model=model,
+        tools=draft.tools,
+        depth=depth,
+        budget={**config.backends.get(agent, {}).get("budget", {}), **draft.budget},
+        fork=draft.fork if parent is None else parent.name,
+    )
+
+
+def known(agent: str, config: Config) -> str:
+    """Give the name of an agent back; one that nobody knows is refused."""
+    if agent not in config.backends and agent not in BUILT_IN:
+        names = tuple(dict.fromkeys((*BUILT_IN, *config.backends)))
+        raise UnknownAgent(
+            f"there is no agent {agent!r}{did_you_mean(agent, names)}. There are: {', '.join(names)}; "
+            f"a new one is a table [agents.{agent}] in your configuration, with "
+            'backend = "command" for a program such as claude, or "builtin" for a model'
+        )
+    return agent
+
+
+def _check_settings(draft: Draft, agent: str, config: Config) -> None:
+    """Refuse an agent that could never answer, in the words of `errands config check`."""
+    from errands.config.backends import lacking
+    from errands.config.loader import BadConfig, Problem
+
+    settings = {**config.backends.get(agent, {})}
+    if draft.model is not None:
+        settings["model"] = draft.model
+    source = config.origin.get(f"agents.{agent}", "configuration")
+    problems = [
+        Problem(source=source, key=f"agents.{agent}.{key}", advice=advice)
+        for key, advice in lacking(agent, settings, config.lanes)
+    ]
+    if problems:
+        raise BadConfig(tuple(problems))
+
+
+def _check_offline(draft: Draft, agent: str, config: Config) -> None:
+    """Refuse a choice that nobody would heed: without a model there is none, and commands are all it can."""
+    if config.backends.get(agent, {}).get("backend", agent) != "offline":
+        return
+    advice = "leave it out, or ask an agent that has a model, such as `builtin`"
+    if draft.model is not None:
+        raise BadValue(f"the agent {agent!r} works offline, without the model {draft.model!r}; {advice}")
+    for tool in draft.tools or ():
+        if tool != "command":
+            raise BadValue(
+                f"the agent {agent!r} works offline: its one tool is `command`, not {tool!r}; {advice}"
+            )
+
+
+def _keeps_here(agent: str, config: Config) -> bool:
+    """Tell whether all conversations of an agent are in our store, none on a server of its own."""
+    return config.backends.get(agent, {}).get("backend", agent) in ("offline", "builtin")
+
+
+def check_fan_out(store: Store, config: Config, parent: str) -> None:
+    """Refuse one more task of a session that has as many live ones as it may."""
+    if len(store.live_children(parent)) >= config.agents.fan_out:
+        raise BadValue(
+            f"{parent} has {config.agents.fan_out} live tasks, as many as agents.fan_out allows; "
+            "wait for one to end"
+        )
+
+
+def _forked(name: str, store: Store) -> Session | None:
+    """Find the session that is to be forked; a name we do not know may be known to the agent's own server."""
+    found = store.session_named(name)
+    if found is None and is_id(name):
+        try:
+            task_id = store.resolve(name)
+        except Ambiguous:
+            raise
+        except NotFound:
+            return None
+        found = store.session(task_id)
+        if found is None:
+            raise BadValue(f"task {task_id} has no session that could be forked")
+    if found is not None and found.gone_at is not None:
+        raise SessionGone
+    return found
+
+
+def _depth(draft: Draft, store: Store, environ: Mapping[str, str]) -> int:
+    """Count the agents above a prompt, by what the store knows of the runs that it is asked in.
+
+    A run may call itself what it likes to what it starts, but not to the system: all its names are looked up.
+    """
+    names = [(draft.created_by or "").removeprefix(LAUNCHED)]
+    names += enclosing_runs() if draft.environ is None else [environ.get("ERRANDS_RUN_ID", "")]
+    return max(_below(each, store) for each in names)
+
+
+def _below(run_id: str, store: Store) -> int:
+    """Tell how deep an agent stands that is asked in a run; a run that is not here counts for nothing."""
+    seen: set[str] = set()
+    while run_id not in seen:
+        seen.add(run_id)
+        try:
+            task = store.task(task_of(run_id)[0])
+        except NotFound:
+            break
+        if isinstance(task.action, Prompt):
+            return task.action.depth + 1
+        run_id = task.created_by.removeprefix(LAUNCHED)
+    return 0

@@ -1,0 +1,367 @@
+"""Launching: from a draft to a task with a queued run. The one way in, whatever the door."""
+
+from __future__ import annotations
+
+import os
+
+from errands.engine.actor import launcher
+from errands.engine.approval.questions import ask
+from errands.engine.daemon.outcome import settle
+from errands.engine.submit.environment import Environments
+from errands.engine.submit.limits import Limiting
+from errands.model.action import Prompt, Shell
+from errands.model.approval import SAID_YES, way_in
+from errands.model.dependencies import ordered
+from errands.model.errors import BadValue, ErrandsError, NotFound, StoreError
+from errands.model.record import evolve
+from errands.model.task import Task
+from errands.model.text.naming import command_slug, is_id, new_id, slug
+from errands.model.trigger import At, Cron, Every, Now, On, standing
+from errands.model.verdict import Reason
+from errands.model.view import first_view
+from errands.text import did_you_mean
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from errands.config import Config
+    from errands.engine.approval.ruling import Ruling
+    from errands.model.action import Action
+    from errands.model.approval import Approval, Consent, Way
+    from errands.model.notices.notice import Address, Policy
+    from errands.model.options.draft import Draft
+    from errands.model.run import Run
+    from errands.model.trigger import Trigger
+    from errands.model.verdict import Judgement
+    from errands.model.view import View
+    from errands.ports.store import Store
+
+
+class Launching:
+    """Everything here happens inside the caller's transaction."""
+
+    def __init__(self, store: Store, config: Config, runs_dir: str, consent: Consent) -> None:
+        self._store = store
+        self._config = config
+        self._runs_dir = runs_dir
+        self._consent = consent
+        self._environments = Environments()
+        self._limits = Limiting(config)
+
+    def launch_all(self, judged: Sequence[tuple[Draft, Ruling]], *, now: datetime) -> list[View]:
+        """Create the tasks of several drafts, those first that others wait for."""
+        if len(judged) == 1:
+            return [self._launch(*judged[0], {}, set(), now)]
+        named = {draft.name or f"#{i}": (draft, ruling) for i, (draft, ruling) in enumerate(judged)}
+        if len(named) < len(judged):
+            raise BadValue("two drafts of one call have the same name; give each its own")
+        views: dict[str, View] = {}
+        ids: dict[str, str] = {}
+        kept: set[str] = set()
+        for name in ordered({name: draft.after for name, (draft, _) in named.items()}):
+            views[name] = self._launch(*named[name], ids, kept, now)
+            ids[name] = views[name].id
+        return [views[name] for name in named]
+
+    def launch_each(
+        self, judged: Sequence[tuple[Draft, Ruling | ErrandsError]], *, now: datetime
+    ) -> list[View | ErrandsError]:
+        """Create a task for every draft by itself: one that is refused keeps no other back."""
+        answers: list[View | ErrandsError] = []
+        kept: set[str] = set()
+        for draft, ruling in judged:
+            if isinstance(ruling, ErrandsError):
+                answers.append(ruling)
+                continue
+            try:
+                answers.append(self._launch(draft, ruling, {}, kept, now))
+            except StoreError:
+                raise
+            except ErrandsError as error:  # it is refused before anything is written
+                answers.append(error)
+        return answers
+
+    def again(self, task: Task, ruling: Ruling, consent: Consent, door: str, *, now: datetime) -> None:
+        """Queue another run of a task behind what it waits for, or ask about it first.
+
+        A person's consent to exactly this still counts.
+        """
+        judgement = ruling.judgement
+        if task.verdict == "ask" and judgement.verdict == "auto":
+            # Its environment still has what a harmless command must not get.
+            judgement = evolve(judgement, verdict="ask")
+        way = self._way(judgement, consent)
+        reasons: Sequence[Reason] = judgement.reasons
+        by: str | None = None
+        at: datetime | None = now
+        if way is not None:
+            by = self._approver(way, launcher(), door)
+        elif self._still_counts(task, ruling):
+            by, at, door = task.approved_by, task.approved_at, task.door
+        else:
+            at = None
+            reasons = (*reasons, Reason(text="is started again", kind="restart"))
+        again = evolve(
+            task,
+            state="active" if by is not None else "proposed",
+            approved_by=by,
+            approved_at=at,
+            door=door,
+            verdict="auto" if judgement.verdict == "auto" else "ask",
+            digest=ruling.digest,
+            evidence=ruling.evidence,
+        )
+        self._store.rejudge(again, now=now)
+        run = self._store.add_run(task.id, cause="restart", now=now, not_before=_due(task, now))
+        self._note(again, run.number, reasons, way, now)
+        self._wait(again, run, now)
+
+    def _still_counts(self, task: Task, ruling: Ruling) -> bool:
+        """Tell whether exactly this was consented to, by somebody who may."""
+        if task.verdict != "ask" or task.approved_by is None or task.digest != ruling.digest:
+            return False
+        return self._config.approval.yes or not task.approved_by.endswith(SAID_YES)
+
+    def _wait(self, task: Task, run: Run, now: datetime) -> None:
+        waiting: list[str] = []
+        for other in task.after:
+            try:
+                view = self._store.view(other)
+            except NotFound:
+                continue  # cleared since the first run: there is nothing left to wait for
+            if view.standing is not None:
+                raise BadValue(f"task {other} runs again and again, so nothing can wait for its end")
+            if view.is_live:
+                waiting.append(other)
+            elif view.state != "completed":
+                why = f"it waits for {other}, which is {view.state}"
+                self._store.skip(run.id, reason="dependency", error=why, now=now)
+                settle(self._store, run.id, "skipped", now=now)
+                return
+        if waiting:
+            self._store.add_waits(run.id, waiting)
+
+    def _launch(
+        self, draft: Draft, ruling: Ruling, ids: Mapping[str, str], kept: set[str], now: datetime
+    ) -> View:
+        """Create one task; `kept` names the environments that this transaction has stored already."""
+        if draft.key is not None:
+            first = self._store.keyed(draft.key)
+            if first is not None:
+                return self._store.view(first)
+        if draft.parent is not None and draft.parent.startswith("task:"):
+            from errands.engine.submit.prompt_spec import check_fan_out
+
+            check_fan_out(self._store, self._config, draft.parent)
+        judgement = ruling.judgement
+        way = None if draft.propose else self._way(judgement, draft.consent)
+        always = self._store.always(ruling.digest) if way is None and not draft.propose else None
+        run = None
+        is_standing = False
+        while run is None and not is_standing:
+            task = self._task(draft, ruling, way, always, ids, now)
+            if standing(task.trigger) is None:
+                run = self._store.add_task(task, not_before=_due(task, now))
+            else:
+                is_standing = self._stand(task, now)
+        if self._environments.digest not in kept:
+            self._store.add_environment(self._environments.digest, self._environments.variables)
+            kept.add(self._environments.digest)
+        reasons: Sequence[Reason] = judgement.reasons
+        if draft.propose and not reasons:
+            reasons = (Reason(text="is proposed; it seems harmless", kind="proposal", undo="yes"),)
+        # A standing task is asked about before it has a run: its first is meant.
+        question = self._note(task, 1 if run is None else run.number, reasons, way, now)
+        if run is None:
+            return evolve(self._store.view(task.id), question=question)
+        if task.after:
+            self._wait(task, run, now)
+            return self._store.view(task.id)
+        return first_view(task, run, f"{self._runs_dir}/{run.id}/output.log", question)
+
+    def _stand(self, task: Task, now: datetime) -> bool:
+        """Add a standing task, which listens from now on if it may; False when its id is taken."""
+        from errands.engine.triggers.scheduler import first_hearing
+        from errands.engine.triggers.schedules import check_room
+        from errands.model.schedule.cursor import Hearing
+
+        next_at = None
+        if task.state == "active":
+            check_room(self._store, self._config)
+            if isinstance(task.trigger, (Every, Cron)):
+                next_at = first_hearing(task.trigger, task.id, after=now)
+        is_new = self._store.add_standing(task, Hearing(heard=now, next_at=next_at))
+        if is_new and isinstance(task.trigger, On):
+            from errands.model.schedule.watch import Watch
+
+            self._store.keep_watch(Watch(task_id=task.id))
+        return is_new
+
+    def _shell(self, draft: Draft, ruling: Ruling, environ: Mapping[str, str], *, is_unseen: bool) -> Shell:
+        return Shell(
+            commands=(draft.command, *draft.then),
+            cwd=ruling.cwd,
+            environment=self._environments.take(environ, ruling.project if is_unseen else None),
+            env=draft.env,
+            before=draft.before,
+            lastly=draft.lastly,
+            input=draft.input,
+            sandbox=ruling.sandbox,
+            watch=_watched(draft),
+        )
+
+    def _prompt(self, draft: Draft, ruling: Ruling, environ: Mapping[str, str], *, is_unseen: bool) -> Prompt:
+        from errands.engine.submit.prompt_spec import asked
+
+        prompt, watch = asked(draft, self._store, self._config, environ), _watched(draft)
+        kept = self._environments.take(environ, ruling.project if watch and is_unseen else None)
+        return evolve(prompt, cwd=ruling.cwd, environment=kept, watch=watch)
+
+    def _way(self, judgement: Judgement, consent: Consent) -> Way | None:
+        if consent == "none":
+            consent = self._consent
+        return way_in(judgement, consent, yes=self._config.approval.yes)
+
+    def _approver(self, way: Way, who: str, door: str) -> str:
+        if way == "judge":
+            return "judge"
+        return who if way == "typed" else (door if door == "python" else who) + SAID_YES
+
+    def _note(
+        self, task: Task, run: int, reasons: Sequence[Reason], way: Way | None, now: datetime
+    ) -> Approval | None:
+        """Write down the question about a task, or the consent it came with."""
+        within = self._config.approval.expires
+        if task.state == "proposed":
+            return ask(self._store, task, run, reasons, now=now, within=within)
+        if way in ("typed", "yes"):
+            self._store.ask(task, run, reasons, now=now, expires_at=now + within, is_granted=True)
+        return None
+
+    def _task(
+        self,
+        draft: Draft,
+        ruling: Ruling,
+        way: Way | None,
+        always: str | None,
+        ids: Mapping[str, str],
+        now: datetime,
+    ) -> Task:
+        environ = os.environ if draft.environ is None else draft.environ
+        verdict = ruling.judgement.verdict
+        # Nobody looks at what was approved for all times, nor at what is harmless.
+        is_unseen = verdict == "auto" or always is not None
+        timeout = self._config.runs.timeout
+        action: Action
+        if draft.prompt is None:
+            action = self._shell(draft, ruling, environ, is_unseen=is_unseen)
+            label = slug(draft.name) if draft.name else command_slug(action.line)
+            lane = "shell" if draft.lane is None else draft.lane
+        else:
+            action = self._prompt(draft, ruling, environ, is_unseen=is_unseen)
+            label = slug(draft.name or " ".join(draft.prompt.split()[:4]))
+            lane = draft.lane or self._config.backends.get(action.agent, {}).get("lane", "agent")
+            timeout = self._config.agents.timeout
+        who = self._environments.who
+        if way is not None:
+            by: str | None = self._approver(way, who, draft.door)
+        else:
+            by = None if always is None else f"{always} (always)"
+        owner = draft.owner or self._environments.session or "user"
+        self._check_lane(lane)
+        trigger = drafted_trigger(draft, self._config, now=now)
+        if draft.on is not None:
+            from errands.engine.triggers.watches import checked
+
+            trigger = checked(trigger, self._store, self._config)
+        return Task(
+            id=new_id(label, os.urandom(8)),
+            kind="shell" if draft.prompt is None else "agent",
+            state="proposed" if by is None else "active",
+            name=draft.name or label,
+            description=draft.description or draft.name or action.line,
+            action=action,
+            trigger=trigger,
+            limits=self._limits.of(draft, timeout),
+            lane=lane,
+            priority=draft.priority,
+            notify=draft.notify or self._policy(trigger),
+            owner=owner,
+            parent=draft.parent,
+            message=draft.message,
+            batch=draft.batch,
+            key=draft.key,
+            template=draft.template,
+            after=tuple(ids.get(each) or self._resolved(each) for each in draft.after),
+            created_at=now,
+            created_by=draft.created_by or who,
+            approved_by=by,
+            approved_at=None if by is None else now,
+            door=draft.door,
+            verdict="auto" if verdict == "auto" else "ask",
+            digest=ruling.digest,
+            evidence=ruling.evidence,
+            removed=self._environments.removed,
+            channels=self._channels(draft, environ, owner),
+        )
+
+    def _channels(self, draft: Draft, environ: Mapping[str, str], owner: str) -> tuple[Address, ...]:
+        if draft.channels is None and "ERRANDS_CHANNEL" not in environ and not self._config.notices.channels:
+            return ()
+        from errands.engine.notices.addresses import addresses
+
+        return addresses(draft, environ, self._config, owner)
+
+    def _policy(self, trigger: Trigger) -> Policy:
+        """What is told of a task that says nothing about it: of a standing one, what is new."""
+        policy = self._config.notices.policy
+        return "on_change" if policy == "always" and standing(trigger) is not None else policy
+
+    def _resolved(self, task_id: str) -> str:
+        # The empty text, which a script's unset variable gives, begins every id.
+        if not is_id(task_id):
+            raise NotFound(
+                f"there is no task {task_id[:80]!r} to wait for; `errands ls` shows those there are"
+            )
+        return self._store.resolve(task_id)
+
+    def _check_lane(self, lane: str) -> None:
+        lanes = self._config.lanes
+        if lane not in lanes:
+            known = ", ".join(f"{name} ({width})" for name, width in lanes.items())
+            from errands.config.keys import key_of
+
+            advice = f"a new one is a line in the configuration: [lanes] {lane} = 2"
+            if key_of("lanes", lane) is None:
+                advice = "the name of a new one begins with a letter and has letters, digits, - and _ alone"
+            raise BadValue(
+                f"there is no lane {lane!r}{did_you_mean(lane, lanes)}. There are: {known}; {advice}"
+            )
+
+
+def drafted_trigger(draft: Draft, config: Config, *, now: datetime) -> Trigger:
+    """Make the trigger that a draft asks for, in the zone it names, or that of whoever asks."""
+    if draft.every is None and draft.cron is None and draft.on is None:
+        return Now() if draft.at is None else At(time=draft.at)
+    from errands.model.schedule.recurring import trigger_of
+
+    zone = config.schedules.zone
+    if zone == "local" and draft.on is None:
+        from errands.engine.submit.timezone import local_zone
+
+        zone = local_zone(os.environ if draft.environ is None else draft.environ)
+    return trigger_of(draft, now=now, zone=zone)
+
+
+def _watched(draft: Draft) -> str:
+    if draft.on is None:
+        return ""
+    from errands.model.schedule.event_trigger import watched_line
+
+    return watched_line(draft.on)
+
+
+def _due(task: Task, now: datetime) -> datetime | None:
+    return task.due_at if task.due_at is not None and task.due_at > now else None

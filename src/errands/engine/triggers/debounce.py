@@ -1,0 +1,112 @@
+"""Gathering: from the signals of a watch to a run, in the holder of the loops.
+
+A burst is one run. Which signals a run has come of, their record and the run itself are one transaction, so
+that each signal ends in one record, whoever dies. What comes while a run goes on waits for its end, and what
+comes too often waits until the hour has room again: the last state is always seen.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from errands.model.record import evolve
+from errands.model.schedule.slot_record import Slot
+from errands.model.schedule.watch import Watch
+from errands.model.trigger import On
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from errands.model.schedule.cursor import Hearing
+    from errands.model.schedule.slot_record import SlotOutcome
+    from errands.model.task import Task
+    from errands.ports.store import Store
+
+HOUR = timedelta(hours=1)
+# How soon a task whose run goes on is looked at again; its end comes sooner, as a rule, and tells itself.
+AGAIN = timedelta(seconds=30)
+JOINED = "joined a run that had not started"
+
+
+def gather(store: Store, task: Task, hearing: Hearing, now: datetime, *, is_busy: bool) -> bool:
+    """Have a run queued for the signals that wait; tell whether something changed.
+
+    Call it inside a transaction.
+    """
+    trigger = task.trigger
+    _, first, last = store.waiting_signals(task.id)
+    if not isinstance(trigger, On) or first is None or last is None:
+        store.listen_at(task.id, None)
+        return False
+    if is_busy:
+        return _join(store, task, now)
+    room_at = _room_at(store, task.id, trigger.rate, now)
+    if room_at is not None:
+        _break(store, task.id, trigger, room_at)
+        store.listen_at(task.id, room_at)
+        return True
+    if not store.hear(task.id, since=hearing.heard, until=max(now, hearing.heard), next_at=None, runs=1):
+        return False
+    number = store.add_run(task.id, cause="event", now=now).number
+    _record(store, task.id, "ran", number, now)
+    watch = store.watch(task.id)
+    if watch is not None and watch.broken_until is not None:
+        store.keep_watch(evolve(watch, health="well", error=None, broken_until=None))
+    return True
+
+
+def give_up(store: Store, task: Task, *, now: datetime, reason: str) -> None:
+    """Write down that no run will come of the signals that wait, when a trigger is made deaf."""
+    if isinstance(task.trigger, On):
+        _record(store, task.id, "missed", 0, now, reason)
+
+
+def is_waiting(store: Store, task: Task) -> bool:
+    """Tell whether slots or signals of a task wait for their turn."""
+    if isinstance(task.trigger, On):
+        return store.waiting_signals(task.id)[0] > 0
+    return bool(store.waiting_slots(task.id))
+
+
+def burst_end(trigger: On, *, first: datetime, last: datetime) -> datetime:
+    """Tell when a burst of signals becomes a run: when it is over, or has lasted long enough."""
+    return min(last + trigger.debounce, first + trigger.max_wait)
+
+
+def _join(store: Store, task: Task, now: datetime) -> bool:
+    """Add signals to a run that has not started; otherwise they wait for the end of the one that has."""
+    latest = store.view(task.id).latest
+    if latest.state == "pending" and latest.cause == "event":
+        _record(store, task.id, "coalesced", latest.number, now, JOINED)
+        store.listen_at(task.id, None)
+        return True
+    store.listen_at(task.id, now + AGAIN)
+    return False
+
+
+def _record(
+    store: Store, task_id: str, outcome: SlotOutcome, run: int, now: datetime, reason: str = ""
+) -> None:
+    count, first, last = store.waiting_signals(task_id)
+    if first is None or last is None:
+        return
+    store.take_signals(task_id, run=run)
+    slot = Slot(slot=first, until=last, count=count, outcome=outcome, at=now, reason=reason, run=run or None)
+    store.add_slots(task_id, [slot])
+
+
+def _room_at(store: Store, task_id: str, rate: int, now: datetime) -> datetime | None:
+    """Tell when one more run is allowed; None when it is now."""
+    latest = store.event_runs(task_id, limit=rate)
+    if len(latest) < rate:
+        return None
+    room_at = latest[-1] + HOUR
+    # A time further off than an hour was set by a clock that has been put back since.
+    return room_at if now < room_at <= now + HOUR else None
+
+
+def _break(store: Store, task_id: str, trigger: On, until: datetime) -> None:
+    watch = store.watch(task_id) or Watch(task_id=task_id)
+    error = f"it has run {trigger.rate} times within an hour, as often as its rate allows"
+    store.keep_watch(evolve(watch, health="broken", error=error, broken_until=until))

@@ -1,0 +1,103 @@
+"""The occasion of a run: the signals it came of, as its process and its agent see them.
+
+They are words of strangers. They stand in a file and in variables, and for an agent between two lines that
+nobody else can write; never in a line that a shell reads.
+"""
+
+from __future__ import annotations
+
+import os
+
+from errands.model.errors import ErrandsError
+from errands.model.text.json_text import plain_text
+from errands.model.trigger import On
+from errands.ports.runner import EVENT_FILE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.engine.engine import Engine
+    from errands.model.run import Run
+    from errands.model.schedule.watch import Signal
+    from errands.model.task import Task
+    from errands.ports.store import Store
+
+LONGEST = 8000  # bytes of what an agent is told; the file has the rest
+_SUMMARY = 1000
+_CAUSES = ("event", "retry")
+
+
+def occasion(store: Store, task: Task, run: Run) -> list[Signal]:
+    """Give the signals that a run came of; a retry came of those of the run that failed."""
+    if run.cause not in _CAUSES or not isinstance(task.trigger, On):
+        return []
+    number = run.number
+    while number > 1 and store.run(f"{task.id}.{number}").cause == "retry":
+        number -= 1
+    return store.signals(task.id, run=number)
+
+
+def variables(trigger: On, signals: list[Signal], directory: str) -> dict[str, str]:
+    """Say in variables what a run came of; none of them has a line's end or anything unprintable in it."""
+    return {
+        "ERRANDS_EVENT_SOURCE": trigger.source,
+        "ERRANDS_EVENT_SUBJECT": _line(trigger.subject),
+        "ERRANDS_EVENT_SUMMARY": _line(_text(signals[-1]))[:_SUMMARY],
+        "ERRANDS_EVENT_COUNT": str(len(signals)),
+        "ERRANDS_EVENT_FILE": f"{directory}/{EVENT_FILE}",
+    }
+
+
+def leave(trigger: On, signals: list[Signal], directory: str) -> None:
+    """Write the file that has all of it, before the run starts."""
+    head = plain_text({"source": trigger.source, "subject": trigger.subject, "count": len(signals)})
+    # What is kept of each is JSON already.
+    content = f'{head[:-1]}, "signals": [{", ".join(each.body for each in signals)}]}}\n'
+    # An empty directory would look as if the run had begun and removed its record.
+    new = directory if os.path.isdir(directory) else f"{directory}.new"
+    try:
+        os.makedirs(new, 0o700, exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+        file = os.open(f"{new}/{EVENT_FILE}", flags, 0o600)
+        with open(file, "w", encoding="utf-8") as stream:
+            stream.write(content)
+        os.rename(new, directory)
+    except OSError as error:
+        raise ErrandsError(f"the event cannot be handed to the run: {error.strerror}") from error
+
+
+def occasioned(engine: Engine, task: Task, run_id: str, text: str) -> str:
+    """Add to the prompt of a run what it came of, if it came of events."""
+    if not isinstance(task.trigger, On):
+        return text
+    signals = occasion(engine.store, task, engine.store.run(run_id))
+    return told(text, task.trigger, signals, engine.home.run(run_id)) if signals else text
+
+
+def told(text: str, trigger: On, signals: list[Signal], directory: str) -> str:
+    """Add what a run came of to its prompt, as data: the latest first, as much as there is room for."""
+    from errands.engine.notices.fence import fenced
+
+    said: list[str] = []
+    size = 0
+    for each in reversed(signals):
+        size += len(each.body)
+        if said and size > LONGEST:
+            break
+        said.append(each.body[:LONGEST])
+    before = len(signals) - len(said)
+    more = f"\n(and {before} before: {directory}/{EVENT_FILE})" if before else ""
+    body = f"{len(signals)} from {trigger.source}:{trigger.subject}\n" + "\n".join(said) + more
+    return f"{text}\n\n{fenced(body, 'event')}"
+
+
+def _text(signal: Signal) -> str:
+    import json
+
+    try:
+        return str(json.loads(signal.body)["text"])
+    except (ValueError, KeyError, TypeError):
+        return ""
+
+
+def _line(text: str) -> str:
+    return "".join(each if each.isprintable() else " " for each in text)

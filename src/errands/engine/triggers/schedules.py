@@ -1,0 +1,178 @@
+"""Scheduling: the verbs and questions about standing tasks. The scheduler itself runs with the loops."""
+
+from __future__ import annotations
+
+from errands.engine.triggers.debounce import is_waiting
+from errands.engine.triggers.scheduler import close_books, first_hearing
+from errands.model.errors import BadValue, IllegalMove
+from errands.model.schedule.cursor import Hearing
+from errands.model.schedule.slots import preview
+from errands.model.schedule.watch import Watch
+from errands.model.trigger import Cron, Every, On, standing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from errands.config import Config
+    from errands.engine.engine import Engine
+    from errands.model.options.draft import Draft
+    from errands.model.schedule.slot_record import Slot
+    from errands.model.task import Task
+    from errands.model.trigger import Trigger
+    from errands.model.view import View
+    from errands.ports.store import Store
+
+COMING = 5  # times that are shown in advance
+RECENT = 10  # records of slots that are shown
+
+
+class Scheduling:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._store = engine.store
+
+    def pause(self, task_id: str, *, by: str | None = None) -> View:
+        """Make the trigger of a standing task deaf; a run goes on, one that has not started is withdrawn."""
+        engine, now = self._engine, self._engine.clock.now()
+        task_id = engine.resolve(task_id)
+        with self._store:
+            task = self._standing(task_id, "paused")
+            if task.state != "paused":
+                close_books(self._store, task, now=now, reason="paused before its turn")
+                self._move(task, "pause", now)
+                _withdraw(self._store, self._store.view(task_id), "paused", _who(by), now)
+        engine.bell.ring()
+        return engine.light([task_id])[0]
+
+    def unpause(self, task_id: str) -> View:
+        """Let a trigger hear again, from now on; failures before are forgotten."""
+        engine, now = self._engine, self._engine.clock.now()
+        task_id = engine.resolve(task_id)
+        with self._store:
+            task = self._standing(task_id, "unpaused")
+            if task.state != "active":
+                check_room(self._store, engine.config)
+                self._move(task, "unpause", now)
+                if isinstance(task.trigger, On):
+                    # What happened while it was deaf is not heard: the source is looked at anew.
+                    self._store.keep_watch(Watch(task_id=task_id))
+                begin(self._store, task, now=now)
+        engine.bell.ring()
+        return engine.light([task_id])[0]
+
+    def fire(self, task_id: str) -> View:
+        """Run a task now, whatever its trigger says; one whose start was delayed starts."""
+        engine, now = self._engine, self._engine.clock.now()
+        task_id = engine.resolve(task_id)
+        with self._store:
+            view, task = self._store.view(task_id), self._store.task(task_id)
+            trigger = standing(task.trigger)
+            if trigger is None:
+                if view.state != "pending" or not self._store.advance(view.latest.id):
+                    raise IllegalMove(
+                        f"task {task_id} is {view.state} and waits for no time; errands restart runs it again"
+                    )
+            elif task.state not in ("active", "paused"):
+                raise IllegalMove(f"task {task_id} is {task.state}, so it cannot be run now")
+            else:
+                self._store.add_run(task_id, cause="manual", now=now)
+                self._store.count_run(task_id)
+                hearing = self._store.hearing(task_id)
+                if hearing is not None and trigger.max_runs is not None and hearing.runs >= trigger.max_runs:
+                    self._store.listen_at(task_id, None)
+        engine.bell.ring()
+        return engine.light([task_id])[0]
+
+    def cancel(self, view: View, *, by: str, now: datetime) -> list[str]:
+        """End a standing task with its run; give its id when nothing of it is left.
+
+        Call it inside a transaction.
+        """
+        store = self._store
+        close_books(store, store.task(view.id), now=now, reason="cancelled before its turn")
+        if store.move_task(view.id, "cancel", now=now) is None:
+            return []
+        question = store.question(view.id)
+        store.add_event(view.id, "cancelled", run=None, now=now, detail=f"by {by}")
+        if view.latest.state == "running":
+            store.request_stop(view.latest.id, by=by, now=now)
+            return []
+        _withdraw(store, view, "cancelled", by, now)
+        if question is not None:
+            store.answer(question.id, "void", by=by, door="", now=now, note="the task was cancelled")
+        return [view.id]
+
+    def coming(self, task_id: str, count: int = COMING) -> list[datetime]:
+        """Tell when a schedule is heard next; nothing while it is deaf."""
+        task = self._store.task(self._engine.resolve(task_id))
+        hearing = self._store.hearing(task.id)
+        if hearing is None or hearing.next_at is None or task.state != "active":
+            return []
+        times = _preview(task.trigger, task.id, after=hearing.heard, count=count)
+        return [hearing.next_at, *times[1:]] if times else []
+
+    def preview(self, draft: Draft, count: int = COMING) -> tuple[Trigger, list[datetime]]:
+        """Say when a draft would run, without starting anything."""
+        from errands.engine.submit.submission import drafted_trigger
+        from errands.model.options.draft import check
+
+        check(draft)
+        now = self._engine.clock.now()
+        trigger = drafted_trigger(draft, self._engine.config, now=now)
+        return trigger, _preview(trigger, "preview", after=now, count=count)
+
+    def ledger(self, task_id: str, limit: int = RECENT) -> list[Slot]:
+        """Give what became of the latest slots, newest first."""
+        return self._store.slots(self._engine.resolve(task_id), limit=limit)
+
+    def _standing(self, task_id: str, what: str) -> Task:
+        task = self._store.task(task_id)
+        if standing(task.trigger) is None:
+            raise BadValue(f"task {task_id} runs once, so it cannot be {what}; errands cancel ends it")
+        return task
+
+    def _move(self, task: Task, move: str, now: datetime) -> None:
+        if self._store.move_task(task.id, move, now=now) is None:
+            raise IllegalMove(f"task {task.id} is {task.state}, so you cannot {move} it")
+
+
+def begin(store: Store, task: Task, *, now: datetime) -> None:
+    """Let a trigger hear what comes from now on."""
+    hearing = store.hearing(task.id) or Hearing(heard=now)
+    next_at = None
+    if isinstance(task.trigger, (Every, Cron)):
+        next_at = first_hearing(task.trigger, task.id, after=now)
+    elif is_waiting(store, task):
+        next_at = now
+    store.hear(task.id, since=hearing.heard, until=now, next_at=next_at)
+    store.note_result(task.id, failures=0, result=hearing.result)
+
+
+def check_room(store: Store, config: Config) -> None:
+    """Refuse one more standing task when there are as many as there may be."""
+    count = store.count_standing(("active",))
+    if count >= config.schedules.most:
+        raise BadValue(
+            f"{count} standing tasks are active, and schedules.most allows {config.schedules.most}; "
+            "pause or cancel one (errands ls --state active), or allow more"
+        )
+
+
+def _withdraw(store: Store, view: View, what: str, by: str, now: datetime) -> None:
+    """Take back a run that has not started; its slot is skipped."""
+    run = view.latest
+    if view.is_live and run.state == "pending" and store.withdraw(run.id, by=by, now=now):
+        store.reword_slot(view.id, run.number, "skipped", f"{what} by {by} before it started")
+
+
+def _preview(trigger: Trigger, task_id: str, *, after: datetime, count: int) -> list[datetime]:
+    if isinstance(trigger, (Every, Cron)):
+        return preview(trigger, task_id, after=after, count=count)
+    return []
+
+
+def _who(by: str | None) -> str:
+    from errands.engine.actor import launcher
+
+    return by or launcher()

@@ -1,0 +1,203 @@
+"""The ground a source stands on: what it may know and ask of the engine, for one watch."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from errands.engine.engine import Engine
+from errands.judge.evidence.evidence import changes, refreshed
+from errands.model.action import Shell
+from errands.model.approval import evidence_of
+from errands.model.errors import NotFound
+from errands.model.schedule.errors import Changed, SourceError
+from errands.model.task import Task
+from errands.model.text.sanitise import visible
+from errands.model.trigger import On
+from errands.model.view import RunView, View
+from errands.ports.source import End, Printed
+from errands.ports.store import Query
+
+PRINTED = 16_000  # characters of a command's output that a source sees; its print is of all of it
+# The clock of files lags behind by a tick of the kernel. What changed right before a run, the run has seen.
+LAG = timedelta(milliseconds=20)
+_CHUNK = 1 << 16
+_DEEPEST = 16  # tasks that led to each other
+
+
+class WatchGround:
+    def __init__(self, engine: Engine, task: Task, since: datetime) -> None:
+        self._engine = engine
+        self._store = engine.store
+        self._task = task
+        self._rung = asyncio.Event()
+        self.task_id = task.id
+        self.cwd = task.action.cwd
+        self.home = engine.home.path
+        self.since = since
+        self.is_harmless = isinstance(task.action, Shell) and task.verdict == "auto"
+
+    def ring(self) -> None:
+        self._rung.set()
+
+    async def wait(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._rung.wait()
+        except TimeoutError:
+            pass
+        self._rung.clear()
+
+    async def execute(self, line: str, *, timeout: float) -> Printed:
+        """Run the line that was judged with the task, as long as what was judged has not changed."""
+        action = self._task.action
+        if line != action.watch:
+            raise SourceError("this line was not judged with the task; nothing is run")
+        evidence = evidence_of(self._store.task(self.task_id))
+        if evidence is not None and (said := changes(evidence, refreshed(evidence, self.cwd))):
+            raise Changed(said)
+        environ = {**self._store.environment(action.environment), **action.env}
+        environ["ERRANDS_TASK_ID"] = self.task_id
+        try:
+            process = await asyncio.create_subprocess_exec(
+                self._engine.config.runs.shell, "-c", line,
+                cwd=self.cwd, env=environ, start_new_session=True,
+                stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+            )  # fmt: skip
+        except OSError as error:
+            raise SourceError(f"the command cannot be run: {error}") from error
+        try:
+            async with asyncio.timeout(timeout):
+                return await _printed(process)
+        except TimeoutError:
+            raise SourceError(f"the command took longer than {timeout:g} s and was ended") from None
+        finally:
+            await _end(process)
+
+    def are_own(self, moments: Sequence[datetime]) -> list[bool | None]:
+        times = self._store.run_times(self.task_id, since=min(moments))
+        return [_is_within(each, times) for each in moments]
+
+    def ends(self, *, task: str | None, batch: str | None, after: Mapping[str, int]) -> list[End]:
+        query = Query(ids=(task,)) if task is not None else Query(batch=batch)
+        found: list[tuple[datetime, End]] = []
+        views = self._store.views(query)
+        if task is not None and not views:
+            raise SourceError(f"task {task} is gone, so it will not end any more; cancel this one")
+        for view in views:
+            if view.id == self.task_id or not view.latest.number:
+                continue
+            if view.id in after and view.latest.number < after[view.id]:
+                continue
+            for run in self._store.history(view.id):
+                if run.completed_at is None or run.number <= after.get(view.id, 0):
+                    continue
+                if view.id in after or run.completed_at > self.since:
+                    found.append((run.completed_at, self._end(view, run)))
+        return [each for _, each in sorted(found, key=lambda pair: pair[0])]
+
+    def hook(self, name: str) -> Mapping[str, Any]:
+        settings = self._engine.config.webhooks.get(name)
+        if settings is None:
+            raise SourceError(
+                f"the configuration has no webhook {name!r} any more; write [webhooks.{name}] "
+                "and start the daemon again, or cancel the task"
+            )
+        return {**settings, "listen": self._engine.config.events.listen}
+
+    def setting(self, name: str) -> str:
+        return str(getattr(self._engine.config.events, name))
+
+    def _end(self, view: View, run: RunView) -> End:
+        facts = {
+            "task": view.id,
+            "run": run.id,
+            "state": run.state,
+            "description": view.description[:200],
+            "exit_code": run.exit_code,
+            "error": None if run.error is None else run.error[:400],
+            "summary": run.summary,
+            "batch": view.batch,
+            "output_file": run.output_file,
+        }
+        chain = tuple(dict.fromkeys(_chain(self._store, view.id, run.number)))
+        return End(task_id=view.id, run=run.number, state=run.state, facts=facts, chain=chain)
+
+
+def listening_since(engine: Engine, task: Task) -> datetime:
+    hearing = engine.store.hearing(task.id)
+    return task.created_at if hearing is None else hearing.heard
+
+
+def watched(task: Task) -> On:
+    assert isinstance(task.trigger, On)
+    return task.trigger
+
+
+def _is_within(moment: datetime, times: Sequence[tuple[datetime, datetime | None]]) -> bool | None:
+    for started, completed in times:
+        if moment >= started - LAG:
+            if completed is None:
+                return None
+            if moment <= completed:
+                return True
+    return False
+
+
+def _chain(store: Any, task_id: str, number: int, depth: int = 0) -> Iterator[str]:
+    """Name the tasks whose runs led to a run: those it heard of, and the agents that started it."""
+    yield task_id
+    if depth >= _DEEPEST:
+        return
+    try:
+        task = store.task(task_id)
+        causes = {run.number: run.cause for run in store.history(task_id)}
+    except NotFound:
+        return
+    while causes.get(number) == "retry":
+        number -= 1
+    for each in store.signals(task_id, run=number):
+        try:
+            yield from json.loads(each.body).get("chain", ())
+        except (ValueError, AttributeError):
+            continue
+    if task.created_by.startswith("run "):
+        above, _, run = task.created_by.removeprefix("run ").rpartition(".")
+        if run.isdecimal():
+            yield from _chain(store, above, int(run), depth + 1)
+
+
+async def _printed(process: asyncio.subprocess.Process) -> Printed:
+    assert process.stdout is not None
+    print_of_all = hashlib.blake2b(digest_size=16)
+    kept = b""
+    while piece := await process.stdout.read(_CHUNK):
+        print_of_all.update(piece)
+        kept = (kept + piece)[-4 * PRINTED :]
+    code = await process.wait()
+    return Printed(code=code, output=visible(kept)[-PRINTED:], digest=print_of_all.hexdigest())
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """Leave nothing running: all that the command started and did not send away is in its group."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    _hang_up(process)
+    await process.wait()
+
+
+def _hang_up(process: asyncio.subprocess.Process) -> None:
+    # What left the group may hold the pipe open; nobody waits for it.
+    transport: Any = getattr(process, "_transport", None)
+    close: Callable[[], None] | None = getattr(transport, "close", None)
+    if close is not None:
+        close()

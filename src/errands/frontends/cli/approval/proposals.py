@@ -1,0 +1,171 @@
+"""Proposing: a task that waits for the yes of a person, as it is told, asked about and answered."""
+
+from __future__ import annotations
+
+import os
+
+from errands.frontends.cli.approval.caller import is_person
+from errands.frontends.cli.approval.confirm import answered, question, visible
+from errands.frontends.cli.display.format import ago, now
+from errands.model.action import written
+from errands.text import facts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from errands.frontends.cli.context import Context
+    from errands.frontends.cli.parser import Arguments
+    from errands.model.view import View
+
+# A script of up to so many bytes and lines is shown in the question.
+LONGEST, MOST_LINES = 2000, 30
+
+
+def settled(context: Context, arguments: Arguments, view: View, *, is_new: bool) -> View | None:
+    """See to a task that needs a yes: ask the person who has just made it, or say that it waits.
+
+    Gives the task if it starts, and None if it does not.
+    """
+    if view.state == "proposed" and is_new and is_person():
+        started = ask(context, view)
+        if started is not None:
+            return started
+        view = context.engine.light([view.id])[0]
+    if view.state == "proposed" and getattr(arguments, "yes", False):
+        context.note("--yes counts for nothing here: approval.yes is false")
+    if arguments.json:
+        context.tell_view(view)
+    elif view.state == "rejected":
+        context.note(f"not started: {view.id} is rejected")
+    elif arguments.quiet:
+        context.say(view.id)
+    else:
+        tell(context, view)
+    return None
+
+
+def tell(context: Context, view: View) -> None:
+    """Say that a task waits for a person, why, and how to answer."""
+    look = context.look
+    context.say(f"proposed {look.paint(view.id, 'bold')}: a person must say yes first")
+    asked = view.question
+    pairs = [("because", told(reason.text)) for reason in asked.reasons] if asked else []
+    pairs.append(("yes", f"errands approve {view.id}"))
+    pairs.append(("no", f"errands reject {view.id}"))
+    pairs.append(("told", view.wake))
+    if asked:
+        pairs.append(("expires", ago(asked.expires_at, at=now())))
+    context.say(*facts(pairs, look))
+
+
+def ask(context: Context, view: View) -> View | None:
+    """Ask the person at the terminal about a task that was just made; give it if it starts, None if not.
+
+    The task was stored before, so what they see is what would run.
+    """
+    from errands.engine.actor import launcher
+
+    by, number, yes = launcher(context.environ), view.question.id if view.question else None, False
+    try:
+        yes = answered(_prompt(context, context.engine.get(view.id)))
+    except KeyboardInterrupt:
+        pass  # a no, before the question was there
+    if yes:
+        return context.engine.approve(view.id, by=by, door="terminal", question=number)
+    context.engine.reject(view.id, by=by, door="terminal", question=number)
+    return None
+
+
+def _prompt(context: Context, view: View) -> str:
+    look = context.error_look
+    lines = ["", look.paint(_headline(view), "bold"), "", *question(facts_of(context, view), look), ""]
+    try:
+        seen = os.get_terminal_size(2).lines
+    except OSError:
+        seen = 24
+    whole = "" if len(lines) < seen else f" Scroll up: these are {len(lines)} lines."
+    return "\n".join([*lines, f"Start it?{whole} [y/N] "])
+
+
+def _headline(view: View) -> str:
+    lasting = view.question and any(reason.undo == "no" for reason in view.question.reasons)
+    return "This cannot be undone. It needs your yes:" if lasting else "This needs your yes:"
+
+
+def facts_of(context: Context, view: View) -> Iterator[tuple[str, str]]:
+    """All that would run, where and why it is asked about; whoever says yes must see it, secrets included.
+
+    Each command and variable is a fact of its own, so that none of them can pass for two.
+    """
+    details = view.details or {}
+    if view.agent is not None:
+        yield "prompt", visible(view.command)
+    for command in details.get("before", ()):
+        yield "before", _written(command)
+    steps = details.get("commands", ())
+    for number, command in enumerate(steps, 1):
+        yield f"step {number} of {len(steps)}" if len(steps) > 1 else "command", _written(command)
+    for command in details.get("finally", ()):
+        yield "finally", _written(command)
+    if details.get("watched"):
+        yield "now and then", visible(details["watched"])
+    yield "directory", visible(view.cwd)
+    if details.get("sandbox"):
+        yield "sandbox", visible(walls(details["sandbox"]))
+    for name, value in details["env"].items():
+        yield "variable", f"{visible(name)}={value}"
+    for name, value in _inherited(context, view):
+        yield "inherited", f"{visible(name)}={value}"
+    for path, mark in (details["evidence"] or {}).get("files", {}).items():
+        if mark and mark != "directory":
+            yield "content of", visible(path)
+            yield "", _content(path, mark)
+    for reason in view.question.reasons if view.question else ():
+        yield "because", visible(reason.text)
+
+
+def _inherited(context: Context, view: View) -> Iterator[tuple[str, str]]:
+    """What would have its programs load or start something else, unless whoever is asked has it as well."""
+    from errands.judge.shell.variables import removed
+
+    store = context.engine.store
+    variables = store.environment(store.task(view.id).action.environment)
+    for name in removed(variables):
+        if context.environ.get(name) != variables[name]:
+            yield name, variables[name]
+
+
+def walls(sandbox: dict[str, Any]) -> str:
+    """Say what a sandbox lets through."""
+    network = "with" if sandbox["network"] else "no"
+    return f"writes to {', '.join(sandbox['writable'])} only; {network} network"
+
+
+def _content(path: str, mark: str) -> str:
+    """Give a short script as it was when it was asked about; a longer one is only counted."""
+    from errands.judge.evidence.evidence import fingerprint
+
+    try:
+        # Nobody waits for a pipe that was put in its place.
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+            content = file.read(LONGEST + 1) or b""
+        if fingerprint(path) != mark:
+            return "(it is being changed)"
+        if len(content) > LONGEST or content.count(b"\n") > MOST_LINES:
+            return "(too long to be shown here)"
+        return content.decode().rstrip("\n")
+    except (OSError, UnicodeError):
+        return "(not a text)"
+
+
+def _written(command: Any) -> str:
+    return written(command if isinstance(command, str) else tuple(command))
+
+
+def told(text: str) -> str:
+    """Fit a reason into a line that may be kept: it repeats words of the command, so secrets are masked."""
+    from errands.model.text.mask import Mask
+
+    return visible(Mask({}).text(text))

@@ -1,0 +1,31 @@
+"""Covering: secrets in the words of tasks, masked in lists as in output; only where one may be this costs."""
+
+from __future__ import annotations
+
+from errands.model.errors import NotFound, StoreUnreadable
+from errands.model.text.secrets import is_credential, may_have_secret
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.frontends.cli.context import Context
+
+
+class Cover:
+    """Masks what is shown of many tasks; a shell has often put the value of a variable into a command."""
+
+    def __init__(self, context: Context) -> None:
+        self._engine = context.engine
+        self._values = [
+            value.strip() for name, value in context.environ.items() if is_credential(name, value)
+        ]
+
+    def text(self, task_id: str, text: str) -> str:
+        if not may_have_secret(text) and not any(value in text for value in self._values):
+            return text
+        from errands.model.text.mask import Mask
+
+        try:
+            mask = self._engine.mask(task_id)
+        except (NotFound, StoreUnreadable):  # cleared meanwhile, or damaged
+            mask = Mask({})
+        return mask.text(text)

@@ -1,0 +1,72 @@
+"""Drawing a trace: the tree of its spans, each with a bar where it stands in time."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from errands.model.text.duration import spoken
+from errands.model.text.sanitise import line
+from errands.text import clip, pad, width
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+
+    from errands.model.span import Span
+    from errands.text import Colour, Look
+
+_BAR = 30
+_LEAST = timedelta(milliseconds=1)
+
+
+def drawn(spans: Sequence[Span], look: Look, *, at: datetime, marked: str = "") -> Iterator[str]:
+    """Draw spans as a tree; those whose parents are elsewhere are its roots, in the order they came."""
+    if not spans:
+        return
+    begin = min(each.started_at for each in spans)
+    end = max(each.ended_at or at for each in spans)
+    rows = list(_rows(spans, look))
+    label = min(max(width(text) for text, _ in rows), max(24, look.columns - _BAR - 24))
+    for text, span in rows:
+        bar = _bar(span, begin, max(end - begin, _LEAST), at, look)
+        took = "runs" if span.ended_at is None else spoken(span.ended_at - span.started_at)
+        colour: Colour = "yellow" if span.ended_at is None else "red" if span.error else "green"
+        sign = " <-" if marked and span.place.span_id.startswith(marked) else ""
+        name = pad(clip(text, label), label)
+        tail = f"  {span.place.span_id}{sign}{'  ' + line(span.error) if span.error else ''}"
+        yield f"{name}  {look.paint(bar, colour)} {pad(took, 8, right=True)}{tail}".rstrip()
+
+
+def _rows(spans: Sequence[Span], look: Look) -> Iterator[tuple[str, Span]]:
+    known = {each.place.span_id for each in spans}
+    below: dict[str | None, list[Span]] = {}
+    for each in sorted(spans, key=lambda span: span.started_at):
+        below.setdefault(each.parent_id if each.parent_id in known else None, []).append(each)
+    branch, last, through = ("├─ ", "└─ ", "│  ") if look.unicode else ("|- ", "`- ", "|  ")
+
+    def walk(parent: str, indent: str) -> Iterator[tuple[str, Span]]:
+        children = below.get(parent, [])
+        for place, child in enumerate(children, start=1):
+            is_last = place == len(children)
+            yield f"{indent}{last if is_last else branch}{_title(child)}", child
+            yield from walk(child.place.span_id, indent + ("   " if is_last else through))
+
+    for root in below.get(None, []):
+        yield _title(root), root
+        yield from walk(root.place.span_id, "")
+
+
+def _title(span: Span) -> str:
+    if span.name == "background_task_start":
+        return f"{span.name} {line(str(span.attributes['task.id']))}.{span.attributes['task.run']}"
+    return line(span.name)
+
+
+def _bar(span: Span, begin: datetime, whole: timedelta, at: datetime, look: Look) -> str:
+    first = int((span.started_at - begin) / whole * _BAR)
+    last = int(((span.ended_at or at) - begin) / whole * _BAR)
+    first = min(max(first, 0), _BAR - 1)
+    long = max(1, min(last, _BAR) - first)
+    full, empty = ("█", "·") if look.unicode else ("#", ".")
+    return empty * first + full * long + empty * (_BAR - first - long)

@@ -1,0 +1,108 @@
+"""Attending: staying with a task as if it ran in the foreground, and leaving it at any time.
+
+Ctrl-Z leaves it to the background, where it has been all along: nothing is restarted, no byte is lost. So
+does one Ctrl-C; a second one soon after it cancels the task.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from errands.frontends.cli.display.format import ending_line, now, waits_for
+from errands.frontends.cli.live.follow import follow, wait_for
+from errands.frontends.cli.live.keyboard import INTERRUPT, SUSPEND, Presses
+from errands.frontends.cli.live.output_filter import Bare, Lens
+from errands.model.view import exit_code
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.frontends.cli.context import Context
+    from errands.frontends.cli.parser import Arguments
+    from errands.model.view import View
+
+# How long the second Ctrl-C may take.
+SECOND_THOUGHTS = 2.0
+STILL_LIVE = 124
+INTERRUPTED = 130
+
+
+def attend(context: Context, arguments: Arguments, view: View, *, is_new: bool) -> int:
+    """Show a task's output until it ends; give its exit code.
+
+    Only a task that is new gets our standard input: one found by its key got that of whoever started it.
+    """
+    view = context.engine.get(view.id)
+    person = sys.stderr.isatty() and sys.stdin.isatty()
+    if not arguments.quiet:
+        keys = "  (Ctrl-Z leaves it running, Ctrl-C twice cancels it)" if person else ""
+        context.note(f"started {view.id}{keys}")
+        if view.due_at is not None or view.waits:
+            context.note(waits_for(view, at=now()))
+    if is_new:
+        _feed(context, arguments, view)
+    try:
+        if arguments.json:
+            from errands.frontends.cli.verbs.wait import report
+
+            return report(context, wait_for(context, [view.id]), as_objects=True, quiet=False)
+        lens = Bare() if arguments.raw else Lens(context, view)
+        if person:
+            with Presses() as presses:
+                code = _stay(context, view, lens, presses)
+        else:
+            follow(context, view.latest.id, lens)
+            lens.close()
+            code = 0
+    except KeyboardInterrupt:
+        context.note(_goes_on(view))
+        return INTERRUPTED
+    return code or _ended(context, view.id, is_told=not arguments.quiet, person=person)
+
+
+def _feed(context: Context, arguments: Arguments, view: View) -> None:
+    """Pass standard input on to a task that takes input; never drop it without a word."""
+    from errands.frontends.cli.live.stdin import feed, has_input
+
+    if (view.details or {}).get("input", "none") != "none":
+        feed(context, view.id)
+    elif not arguments.quiet and has_input():
+        context.note("standard input is not passed on to the task; with --stdin it would be")
+
+
+def _stay(context: Context, view: View, lens: Lens, presses: Presses) -> int:
+    """Follow a task, obeying the keys; give the exit code for leaving early, or 0 at its end."""
+    offset, cancelling = 0, False
+    while True:
+        offset = follow(context, view.latest.id, lens, offset=offset, presses=presses)
+        pressed = presses.next()
+        if pressed == INTERRUPT and not cancelling:
+            context.note("", f"leaving {view.id} running; Ctrl-C again cancels it")
+            pressed = presses.next(SECOND_THOUGHTS)
+            if pressed == INTERRUPT:
+                context.note("", f"cancelling {view.id}")
+                context.engine.cancel([view.id])
+                cancelling = True
+                continue
+            pressed = pressed or INTERRUPT
+        lens.close()
+        if pressed is None:
+            return 0
+        context.note("", _goes_on(view))
+        return STILL_LIVE if pressed == SUSPEND else INTERRUPTED
+
+
+def _goes_on(view: View) -> str:
+    return f"{view.id} goes on in the background: errands logs -f {view.id}, errands cancel {view.id}"
+
+
+def _ended(context: Context, task_id: str, *, is_told: bool, person: bool) -> int:
+    view = context.engine.get(task_id)
+    context.told(view)
+    if view.state == "proposed":
+        from errands.frontends.cli.approval.proposals import tell
+
+        # What it was approved for has changed before it could start.
+        tell(context, view)
+    elif is_told and (person or view.state != "completed"):
+        context.note(ending_line(view, context.error_look, at=now()))
+    return exit_code(view)

@@ -1,0 +1,164 @@
+"""The surroundings of a command, read from this machine: programs on the path, repositories, links.
+
+Made for one judgement and thrown away: what it has read it reads only once. What cannot be read is a danger.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import stat
+
+from errands.judge.evidence.evidence import DEFAULT_PATH
+from errands.judge.evidence.repositories import Repositories, upwards
+from errands.judge.surroundings import Program, is_within
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+# What marks the top of a project; a kind that stands earlier counts more.
+_MARKS = (
+    ("errands.toml",),
+    (".git",),
+    ("pyproject.toml", "setup.py", "package.json", "Cargo.toml", "go.mod"),
+)
+_SYSTEM = (
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/opt",
+    "/nix/store",
+    "/run/current-system",
+    "/snap",
+    "/System",
+    "/Library",
+)
+TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/private/var/tmp")
+
+
+class Here:
+    """Surroundings (`errands.judge.surroundings`) as they are on this machine now."""
+
+    def __init__(
+        self, cwd: str, environment: Mapping[str, str], *, project: str = "", shell: str = "/bin/bash"
+    ) -> None:
+        self.cwd = os.path.abspath(cwd)
+        self.home = environment.get("HOME") or os.path.expanduser("~")
+        self.project = os.path.abspath(project) if project else _project(self.cwd, self.home)
+        self.shell = shell
+        self._settings = environment.get("XDG_CONFIG_HOME") or f"{self.home}/.config"
+        self._path = environment.get("PATH", DEFAULT_PATH)
+        self._programs: dict[tuple[str, str], Program] = {}
+        self._repositories: dict[str, Repositories] = {}
+
+    def at(self, directory: str) -> Here:
+        there = object.__new__(Here)
+        there.__dict__.update(self.__dict__, cwd=directory)
+        return there
+
+    def real(self, path: str) -> str:
+        path = os.path.join(self.cwd, path)
+        try:
+            return os.path.realpath(path)
+        except ValueError:  # no file can have such a name
+            return os.path.normpath(path)
+
+    def program(self, name: str) -> Program:
+        known = self._programs.get((name, self.cwd))
+        if known is None:
+            known = self._programs[name, self.cwd] = self._find(name)
+        return known
+
+    def git_dangers(self, directory: str) -> tuple[str, ...]:
+        return tuple(self.repositories(directory).dangers)
+
+    def repositories(self, directory: str) -> Repositories:
+        """Look at what git would use in a directory."""
+        path = os.path.join(self.cwd, directory)
+        known = self._repositories.get(path)
+        if known is None:
+            known = self._repositories[path] = Repositories(path, self._foreign_settings())
+        return known
+
+    def _foreign_settings(self) -> Iterator[str]:
+        """Name git's configuration in a home that is not this person's: somebody may have set HOME."""
+        own = _own_home()
+        for directory in (self.home, self._settings):
+            if not own or not is_within(self.real(directory), own):
+                yield f"{directory}/.gitconfig"
+                yield f"{directory}/git/config"
+
+    def _find(self, name: str) -> Program:
+        for entry in self._path.split(":"):
+            path = os.path.join(self.cwd, entry, name)
+            if os.path.isfile(path) and os.access(path, os.X_OK):
+                if not entry.startswith("/"):
+                    return Program(path=path, doubt="the search path has a directory that is not absolute")
+                if doubt := _others_doubt(path):
+                    return Program(path=path, doubt=doubt)
+                doubt = self._doubt(path)
+                return Program(path=path, doubt=doubt, own=bool(doubt) and _is_in_environment(path))
+        return Program()
+
+    def _doubt(self, path: str) -> str:
+        """Say why a program stands where anything may have been put."""
+        for each in (path, os.path.realpath(path)):
+            if _is_system(each):
+                continue
+            if is_within(each, self.project) or is_within(each, os.path.realpath(self.project)):
+                return f"{path} stands in the project"
+            if any(is_within(each, directory) for directory in TEMPORARY):
+                return f"{path} stands in a temporary directory"
+        return ""
+
+
+def _others_doubt(path: str) -> str:
+    """Say how somebody else could have put a program there."""
+    real = os.path.realpath(path)
+    for each in dict.fromkeys((path, os.path.dirname(path), real, os.path.dirname(real))):
+        try:
+            found = os.stat(each)
+        except OSError as error:
+            return f"{each} cannot be looked at ({error.strerror})"
+        if found.st_mode & stat.S_IWOTH:
+            return f"everybody may write to {each}"
+        # In a namespace of its own the system's files may seem to be anybody's.
+        if found.st_uid not in (0, os.geteuid()) and not _is_system(each):
+            return f"{each} belongs to somebody else"
+    return ""
+
+
+def _is_in_environment(path: str) -> bool:
+    """Tell whether a program stands in a virtual environment of Python."""
+    return os.path.isfile(os.path.join(os.path.dirname(os.path.dirname(path)), "pyvenv.cfg"))
+
+
+def _project(cwd: str, home: str) -> str:
+    """Find the project that a directory belongs to: itself, if nothing above it is marked.
+
+    A home, or a place where everybody writes, is no project of what stands in it.
+    """
+    above = [
+        directory
+        for directory in upwards(cwd)
+        if directory == cwd or not (is_within(home, directory) or directory in TEMPORARY)
+    ]
+    for marks in _MARKS:
+        for directory in above:
+            if any(os.path.lexists(os.path.join(directory, mark)) for mark in marks):
+                return directory
+    return cwd
+
+
+def _own_home() -> str:
+    """Give the home that the system knows for this person; empty if it knows none."""
+    try:
+        home = os.path.realpath(pwd.getpwuid(os.geteuid()).pw_dir)
+    except KeyError:
+        return ""
+    return "" if home == "/" else home
+
+
+def _is_system(path: str) -> bool:
+    return any(is_within(path, directory) for directory in _SYSTEM)

@@ -1,0 +1,179 @@
+"""Repositories: what git would use in a directory, what of it runs something else, and where that is written.
+
+What cannot be read is a danger.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from errands.judge.evidence.evidence import GITLINK, inner_repositories
+from errands.judge.evidence.gitconfig import Unreadable, danger, read_settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from errands.judge.evidence.gitconfig import Setting
+
+_LARGEST = 1_000_000
+_DEEPEST = 4
+# The hook that git runs when it refreshes its index, which even `git status` does.
+_READING_HOOK = "post-index-change"
+# Those that it runs when it does more than read.
+_HOOKS = tuple(
+    """applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg commit-msg
+    post-commit pre-rebase post-checkout post-merge pre-push post-rewrite pre-auto-gc push-to-checkout
+    reference-transaction sendemail-validate""".split()
+)
+
+
+class Repositories:
+    """The repository that git finds from a directory, and those within it that git would enter.
+
+    `dangers` say why git would run something besides itself; `files` are all that this rests on, whether they
+    are there or not, and `indexes` those of which only the repositories matter that they name. `hooks` are
+    the files that git runs besides when it does more than read.
+    """
+
+    def __init__(self, directory: str, foreign: Iterable[str] = ()) -> None:
+        self.dangers: dict[str, None] = {}
+        self.files: dict[str, None] = {}
+        self.indexes: dict[str, None] = {}
+        self.hooks: dict[str, None] = {}
+        for name in foreign:
+            self._look_at_foreign(name)
+        # Git finds a repository from where it really is, but a shell may have come through a link.
+        for start in dict.fromkeys((os.path.realpath(directory), os.path.abspath(directory))):
+            self._discover(start)
+
+    def _discover(self, start: str) -> None:
+        for each in upwards(start):
+            mark = os.path.join(each, ".git")
+            if self._is_there(mark):
+                return self._look(each, mark, depth=0)
+            if self._is_bare(each):
+                self.dangers[f"{each} is itself a repository, which git would use"] = None
+                return None
+        return None
+
+    def _is_bare(self, directory: str) -> bool:
+        if not self._is_there(os.path.join(directory, "HEAD")):
+            return False
+        return any(self._is_there(os.path.join(directory, name)) for name in ("objects", "refs", "commondir"))
+
+    def _look(self, worktree: str, mark: str, *, depth: int) -> None:
+        """Look at one repository and at those within it that git would enter."""
+        if depth > _DEEPEST:
+            self.dangers[f"{worktree} has repositories within repositories"] = None
+            return
+        try:
+            directory = _git_directory(worktree, mark)
+            common = self._common(directory)
+            short = True
+            hooks = [os.path.join(common, "hooks"), os.path.join(directory, "hooks")]
+            for name in dict.fromkeys(
+                (
+                    f"{common}/config",
+                    f"{directory}/config",
+                    f"{common}/config.worktree",
+                    f"{directory}/config.worktree",
+                )
+            ):
+                for setting in self._settings(name):
+                    if setting.name == "core.hookspath":
+                        value = os.path.expanduser(setting.value)
+                        hooks += [os.path.join(worktree, value), os.path.join(directory, value)]
+                    elif setting.name == "core.worktree":
+                        there = os.path.join(directory, setting.value)
+                        if os.path.realpath(there) != os.path.realpath(worktree):
+                            self.dangers[f"the repository's files are elsewhere: {setting.value}"] = None
+                    elif setting.name == "extensions.objectformat":
+                        short = setting.value == "sha1"
+                    elif said := danger(setting):
+                        self.dangers[said] = None
+            self.hooks.update((os.path.join(where, name), None) for where in hooks for name in _HOOKS)
+            if any(self._is_there(os.path.join(where, _READING_HOOK)) for where in hooks):
+                said = f"the repository has a hook that git runs even when it only reads: {_READING_HOOK}"
+                self.dangers[said] = None
+            for inner in self._inner(directory, short=short):
+                below = os.path.join(worktree, inner)
+                if self._is_there(os.path.join(below, ".git")):
+                    self._look(below, os.path.join(below, ".git"), depth=depth + 1)
+        except (OSError, UnicodeError, Unreadable) as error:
+            self.dangers[f"the repository in {worktree} cannot be read: {error}"] = None
+
+    def _is_there(self, name: str) -> bool:
+        self.files[name] = None
+        return os.path.lexists(name)
+
+    def _settings(self, name: str) -> Iterable[Setting]:
+        return read_settings(_content(name)) if self._is_there(name) else ()
+
+    def _look_at_foreign(self, name: str) -> None:
+        try:
+            found = [said for setting in self._settings(name) if (said := danger(setting))]
+        except (OSError, Unreadable) as error:
+            found = [f"{name} cannot be read: {error}"]
+        self.dangers.update(dict.fromkeys(found))
+
+    def _common(self, directory: str) -> str:
+        """Give the directory that a worktree shares with its repository."""
+        name = os.path.join(directory, "commondir")
+        if not self._is_there(name):
+            return directory
+        return os.path.realpath(os.path.join(directory, _content(name).rstrip("\r\n")))
+
+    def _inner(self, directory: str, *, short: bool) -> Iterator[str]:
+        """Name the repositories within a repository that git knows of, by its index (with short hashes)."""
+        index = os.path.join(directory, "index")
+        self.indexes[index] = None
+        if os.path.lexists(index):
+            try:
+                inner = inner_repositories(_bytes(index))
+            except ValueError as error:
+                raise Unreadable(str(error)) from None
+            if inner and not short:
+                raise Unreadable("its index has long hashes and may hold other repositories")
+            yield from map(os.fsdecode, inner)
+        for name in os.listdir(directory):
+            if name.startswith("sharedindex.") and GITLINK in _bytes(os.path.join(directory, name)):
+                raise Unreadable("its index is split and may hold other repositories")
+
+
+def upwards(directory: str) -> Iterator[str]:
+    while True:
+        yield directory
+        above = os.path.dirname(directory)
+        if above == directory:
+            return
+        directory = above
+
+
+def _git_directory(worktree: str, mark: str) -> str:
+    if os.path.isdir(mark):
+        return os.path.realpath(mark)
+    text = _content(mark)
+    if not text.startswith("gitdir: "):
+        raise Unreadable(f"{mark} leads nowhere")
+    directory = os.path.realpath(os.path.join(worktree, text[len("gitdir: ") :].rstrip("\r\n")))
+    if not os.path.isdir(directory):
+        raise Unreadable(f"{mark} leads nowhere")
+    return directory
+
+
+def _content(name: str) -> str:
+    content = _bytes(name, _LARGEST + 1)
+    if len(content) > _LARGEST or b"\0" in content:
+        raise Unreadable(f"{name} is no text of a sensible size")
+    return content.decode("utf-8", "surrogateescape")
+
+
+def _bytes(name: str, most: int = -1) -> bytes:
+    # Anything but a plain file, a pipe for instance, could make a reader wait.
+    descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise Unreadable(f"{name} is no file")
+        return file.read(most)

@@ -1,0 +1,339 @@
+"""The judge: whether a task's commands may run at once, need a person, or are forbidden.
+
+One function for every entrance. It proves, it does not guess: only what it fully understands is `auto`, and
+whatever it finds in the rest serves to say why a person is asked.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+
+from errands.judge.programs import reasons_for, reasons_for_reading
+from errands.judge.programs.words import Glob
+from errands.judge.rules import NO_RULES
+from errands.judge.shell.characters import oddity
+from errands.judge.shell.grammar import LONGEST, WIDEST_GAP, Redirection, Step, Word, parse
+from errands.judge.shell.scripts import is_interpreter, scripts
+from errands.judge.shell.variables import is_harmless
+from errands.judge.shell.wrappers import SHELLS, follow, is_wrapper
+from errands.judge.surroundings import is_within
+from errands.model.action import written
+from errands.model.verdict import Judgement, Reason
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from errands.judge.rules import Rules
+    from errands.judge.surroundings import Surroundings
+    from errands.model.action import Command
+    from errands.model.verdict import Undo, Verdict
+
+_DEEPEST = 4
+_MOST_PLACES = 4
+_MOST_LOOKS = 500
+_GAP = re.compile(rf"[ \t]{{{WIDEST_GAP},}}|(?:\\?\n[ \t]*){{20,}}")
+# These are patterns where a person's start-up file of zsh says so.
+_EXTENDED = re.compile(r"[\^~#]")
+# What a shell does itself, wherever a program of that name may stand.
+_BUILTINS = frozenset("cd echo printf test [ true false : pwd type command exit time".split())
+# They run the project's code anyway, so they may come from a virtual environment in it, or a temporary one.
+_TESTERS = re.compile(r"py\.?test|uv|(?:python|pypy)[0-9.]*")
+
+
+def judge(
+    commands: Sequence[Command],
+    surroundings: Surroundings,
+    *,
+    rules: Rules = NO_RULES,
+    env: Mapping[str, str] | None = None,
+    hooks: Iterable[Command] = (),
+) -> Judgement:
+    """Judge all that a task would run: its commands in order, its hooks, what it adds to the environment."""
+    case = _Case(surroundings, rules)
+    for name, value in (env or {}).items():
+        case.judge_variable(name, value)
+    for command in (*(commands or ("",)), *hooks):
+        case.judge_command(command)
+    return case.judgement()
+
+
+class _Case:
+    """What has been found so far about one task."""
+
+    def __init__(self, surroundings: Surroundings, rules: Rules) -> None:
+        self._start = surroundings
+        self._rules = rules
+        self._reasons: dict[Reason, None] = {}
+        self._programs: dict[str, str] = {}
+        self._scripts: dict[str, None] = {}
+        self._denied = False
+        self._looks = _MOST_LOOKS
+
+    def judgement(self) -> Judgement:
+        verdict: Verdict = "deny" if self._denied else "ask" if self._reasons else "auto"
+        return Judgement(
+            verdict=verdict,
+            reasons=tuple(self._reasons),
+            programs=tuple(self._programs.items()),
+            scripts=tuple(self._scripts),
+        )
+
+    def _ask(self, text: str, kind: str, undo: Undo = "unknown") -> None:
+        self._reasons[Reason(text=text, kind=kind, undo=undo)] = None
+
+    def judge_variable(self, name: str, value: str) -> None:
+        if not is_harmless(name, value):
+            self._ask(f"sets the variable {name}, which is not on the list of harmless ones", "variable")
+
+    def judge_command(self, command: Command) -> None:
+        odd = oddity(command if isinstance(command, str) else "\n".join(command))
+        if odd:
+            self._ask(f"has a character that is not what it seems: {odd}", "shell")
+        if isinstance(command, str):
+            self._judge_line(command, self._start, shell=posixpath.basename(self._start.shell))
+        elif not command:
+            self._ask("runs nothing", "shell")
+        elif len(written(command)) > LONGEST:
+            self._ask(f"is longer than {LONGEST:,} characters", "size")
+        else:
+            step = Step(words=tuple(Word(text=word) for word in command))
+            self._judge_step(step, self._start, shell="")
+
+    # Lines
+
+    def _judge_line(self, source: str, place: Surroundings, *, shell: str, depth: int = 0) -> None:
+        if shell not in SHELLS:
+            self._ask(f"is a line for {shell or 'a shell'}, which is not followed", "shell")
+        if shell == "zsh" and _EXTENDED.search(source):
+            self._ask("has signs that zsh may take for a pattern", "glob")
+        if _GAP.search(source):
+            self._ask("has a wide gap, which may hide what follows it", "shell")
+        line = parse(source)
+        for doubt in line.doubts:
+            self._ask(f"the line {doubt}", "shell")
+        if line.doubts:
+            for step in line.steps:
+                self._name_harm(step.words, place)
+            return
+        places = [place]
+        others: list[Surroundings] = []
+        for at, step in enumerate(line.steps):
+            if step.before in (";", "||", "\n"):
+                places, others = _distinct(places + others), []
+            piped = step.before == "|" or (at + 1 < len(line.steps) and line.steps[at + 1].before == "|")
+            piping = line.steps[at - 1] if step.before == "|" else None
+            if _is_word(step.words[:1], "cd"):
+                moved = [self._moved(step, each, shell=shell, piped=piped) for each in places]
+                others = _distinct(others + places)
+                places = _distinct(moved + (places if step.before == "||" else []))
+            else:
+                for each in places:
+                    self._judge_step(step, each, shell=shell, source=piping, depth=depth)
+            if len(places) + len(others) > _MOST_PLACES:
+                self._ask("changes the directory too often to be followed", "directory")
+                for rest in line.steps[at + 1 :]:
+                    self._name_harm(rest.words, place)
+                return
+
+    def _moved(self, step: Step, place: Surroundings, *, shell: str, piped: bool) -> Surroundings:
+        """Follow a `cd` to where it leads."""
+        self._judge_around(step, place, shell=shell)
+        words = step.words[1:]
+        if len(words) != 1 or piped or words[0].pattern or words[0].text.startswith("-") or not words[0].text:
+            self._ask("changes the directory in a way that is not followed", "directory")
+            return place
+        target = posixpath.normpath(posixpath.join(place.cwd, _expanded(words[0], place)))
+        project = place.real(place.project)
+        if not is_within(target, place.project) or not is_within(
+            place.real(_expanded(words[0], place)), project
+        ):
+            self._ask(f"leaves the project: cd {words[0].text}", "directory")
+        return place.at(target)
+
+    # Steps
+
+    def _judge_step(
+        self,
+        step: Step,
+        place: Surroundings,
+        *,
+        shell: str,
+        source: Step | None = None,
+        depth: int = 0,
+    ) -> None:
+        self._judge_around(step, place, shell=shell)
+        self._keep_input(step, place)
+        words = step.words
+        if shell and _is_word(words[:1], "!") and source is None:
+            words = words[1:]
+        if any(each.operator == "<" for each in step.redirections):
+            source = None  # then it reads that file, and nothing of what is piped into it
+        if words:
+            self._judge_words(words, place, shell=shell, source=source, depth=depth)
+        elif step.assignments:
+            self._ask("sets a variable for what follows", "variable")
+        else:
+            self._ask("names no program", "shell")
+
+    def _judge_around(self, step: Step, place: Surroundings, *, shell: str) -> None:
+        for name, value in step.assignments:
+            if value.pattern or not value.literal:
+                self._ask(f"sets the variable {name} in a way that is not followed", "variable")
+            self.judge_variable(name, value.text)
+        for redirection in step.redirections:
+            self._judge_redirection(redirection, place, shell=shell)
+
+    def _judge_redirection(self, redirection: Redirection, place: Surroundings, *, shell: str) -> None:
+        sign, target, descriptor = redirection.operator, redirection.target, redirection.descriptor
+        text = _expanded(target, place)
+        if target.pattern:
+            self._ask(f"redirects to a pattern: {target.text}", "redirection")
+        elif sign in (">&", "<&"):
+            if sign == "<&" or text not in ("1", "2") or descriptor not in ("", "1", "2"):
+                self._ask(f"redirects {sign}{text}, which is not followed", "redirection")
+        elif sign == "<":
+            if descriptor not in ("", "0") or (text.startswith("/dev/") and text != "/dev/null"):
+                self._ask(f"opens {text} in a way that is not followed", "redirection")
+            elif text != "/dev/null":
+                self._reasons.update(dict.fromkeys(reasons_for_reading(text, place)))
+        elif text != "/dev/null" or descriptor not in ("", "1", "2"):
+            self._ask(f"writes to {text}", "redirection")
+        elif sign.startswith("&") and shell not in ("bash", "zsh"):
+            self._ask(f"uses {sign}, which {shell} may read differently", "redirection")
+
+    def _judge_words(
+        self, words: tuple[Word, ...], place: Surroundings, *, shell: str, source: Step | None, depth: int
+    ) -> None:
+        name = words[0]
+        if not name.plain or name.pattern or name.home or not name.literal:
+            self._ask(f"writes the name of the program in a way that hides it: {name.text}", "program")
+            self._name_harm(words, place)
+            return
+        if depth > _DEEPEST:
+            self._ask("runs a command within a command too often to be followed", "program")
+            self._name_harm(words, place)
+            return
+        self._obey(words)
+        followed = follow(words, source)
+        if followed is None:
+            self._judge_program(words, place, shell=shell)
+            return
+        self._trust(name.text, place, shell=shell)
+        if followed.doubt:
+            self._ask(followed.doubt, "script" if followed.doubt.startswith("runs a script") else "program")
+            self._name_harm(words, place)
+        for step in () if followed.doubt else followed.steps:
+            self._judge_step(step, place, shell="", depth=depth + 1)
+        for line in () if followed.doubt else followed.lines:
+            self._judge_line(line, place, shell=name.text, depth=depth + 1)
+        if followed.itself:
+            self._judge_program(followed.itself, place, shell=shell)
+
+    def _judge_program(self, words: tuple[Word, ...], place: Surroundings, *, shell: str) -> None:
+        texts = _texts(words, place)
+        name = texts[0]
+        self._trust(name, place, shell=shell)
+        self._keep_scripts(texts, place)
+        moved = place.cwd != self._start.cwd
+        outside = not is_within(place.real(place.cwd), place.real(place.project))
+        if name == "git" and (moved or outside):
+            self._ask("runs git in another directory, whose repository may run programs", "git")
+        elif outside and _TESTERS.fullmatch(name):
+            self._ask("runs code outside of the project", "script")
+        allowed = self._rules.allowing(words)
+        if allowed and ("/" not in name or not moved):
+            if name == "git":
+                for danger in place.git_dangers(place.cwd):
+                    self._ask(danger, "git")
+            return
+        reasons = reasons_for(texts, place)
+        self._reasons.update(dict.fromkeys(reasons))
+        for word in () if reasons else words[1:]:
+            if word.pattern and not _is_anchored(word.text):
+                self._ask(f"has a pattern that may become an option: {word.text}", "glob")
+
+    def _trust(self, name: str, place: Surroundings, *, shell: str) -> None:
+        if "/" in name or (shell and name in _BUILTINS):
+            return
+        program = place.program(name)
+        if program.path:
+            self._programs[name] = program.path
+        if program.doubt and not (program.own and _TESTERS.fullmatch(name)):
+            self._ask(f"`{name}` is not to be trusted: {program.doubt}", "program")
+
+    def _obey(self, words: tuple[Word, ...]) -> None:
+        """Apply the rules that forbid or ask; those that allow come last."""
+        if denied := self._rules.denying(words):
+            self._denied = True
+            self._ask(f"a rule forbids it: {denied.text}", "rule")
+        elif asked := self._rules.asking(words):
+            self._ask(f"a rule asks about it: {asked.text}", "rule")
+
+    def _keep_scripts(self, texts: tuple[str, ...], place: Surroundings) -> None:
+        self._scripts.update(dict.fromkeys(scripts(texts, place.cwd)))
+
+    def _keep_input(self, step: Step, place: Surroundings) -> None:
+        """Take the file that a shell, an interpreter or a wrapper of one reads for what it runs."""
+        name = step.words[0].text if step.words else ""
+        if name in SHELLS or is_interpreter(name) or is_wrapper(name):
+            for each in step.redirections:
+                if each.operator == "<" and not each.target.text.startswith("/dev/"):
+                    path = posixpath.join(place.cwd, _expanded(each.target, place))
+                    self._scripts[posixpath.normpath(path)] = None
+
+    # What cannot be followed
+
+    def _name_harm(self, words: tuple[Word, ...], place: Surroundings) -> None:
+        """Find out what a command might be, for the rules that forbid and to say what cannot be undone."""
+        if not words or not words[0].literal or not self._looks:
+            return
+        self._looks -= 1
+        self._obey(words)
+        texts = _texts(words, place)
+        self._keep_scripts(texts, place)
+        followed = follow(words)
+        if followed is None or followed.itself:
+            lasting = (reason for reason in reasons_for(texts, place) if reason.undo == "no")
+            self._reasons.update(dict.fromkeys(lasting))
+        if followed:
+            for step in followed.steps:
+                self._name_harm(step.words, place)
+            for line in followed.lines:
+                self._looks = max(0, self._looks - len(line) // 50)
+                for step in parse(line).steps:
+                    self._name_harm(step.words, place)
+
+
+def _distinct(places: list[Surroundings]) -> list[Surroundings]:
+    return list({place.cwd: place for place in places}.values())
+
+
+def _is_word(words: tuple[Word, ...], text: str) -> bool:
+    return bool(words) and words[0].text == text and words[0].plain
+
+
+def _expanded(word: Word, place: Surroundings) -> str:
+    return place.home + word.text[1:] if word.home else word.text
+
+
+def _texts(words: tuple[Word, ...], place: Surroundings) -> tuple[str, ...]:
+    """Give the words as the program gets them; a pattern stays one, unless all it may become is the same."""
+    return tuple(
+        Glob(_expanded(word, place))
+        if word.pattern and not _NAMING.match(word.text)
+        else _expanded(word, place)
+        for word in words
+    )
+
+
+# Options that only choose among files by name: what follows the equals sign does not matter.
+_NAMING = re.compile(r"--(?:include|exclude|exclude-dir)=")
+_ANCHORED = re.compile(rf"{_NAMING.pattern}|[A-Za-z0-9_./~@+]")
+_CLIMBING = re.compile(r"[*?\[].*/\.\.(?:/|$)")
+
+
+def _is_anchored(text: str) -> bool:
+    """Tell whether all that a pattern matches begins so that it is no option, and climbs nowhere."""
+    return _ANCHORED.match(text) is not None and not _CLIMBING.search(text)

@@ -1,0 +1,169 @@
+"""awk programs: a strict reader that accepts patterns, computation and plain printing.
+
+Refused is whatever leaves the stream: pipes, redirections, `getline`, `system`, the environment, includes,
+calls of unknown functions; and every slash of which awks do not agree whether it divides or begins a pattern.
+"""
+
+from __future__ import annotations
+
+import re
+
+from errands.judge.programs.entry import Program
+from errands.model.verdict import Reason
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.judge.programs.usage import Usage
+    from errands.judge.surroundings import Surroundings
+
+_FUNCTIONS = frozenset(
+    """
+    length substr index split sub gsub gensub match sprintf sin cos atan2 exp log sqrt int rand srand
+    tolower toupper strftime systime mktime asort asorti patsplit strtonum and or xor lshift rshift compl
+    typeof isarray
+    """.split()
+)
+# Words after which a round bracket or a slash is no call and no division.
+_KEYWORDS = frozenset(
+    """
+    if else while for do in return print printf exit next nextfile delete break continue BEGIN END case
+    """.split()
+)
+_REFUSED = frozenset(
+    """
+    system getline close fflush ENVIRON PROCINFO ARGV ARGC ARGIND SYMTAB FUNCTAB function func switch default
+    BEGINFILE ENDFILE
+    """.split()
+)
+_TOKEN = re.compile(
+    r"""
+    (?P<blank>[ \t\r]+|\\\n|\#[^\n]*)
+    | (?P<newline>\n)
+    | (?P<string>"(?:[^"\\\n]|\\.)*")
+    | (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
+    | (?P<word>[A-Za-z_]\w*)
+    | (?P<mark>\|\||&&|\+\+|--|==|!=|<=|>=|!~|\+=|-=|\*=|%=|\^=|\*\*|[-+*%^!~<>=?:,;(){}\[\]$/|&@])
+    """,
+    re.VERBOSE,
+)
+_REGEX = re.compile(r"/((?:[^/\\\n]|\\.)+)/")
+_BEFORE_DIVISION = frozenset({"]"})
+_UNSURE = frozenset({"++", "--"})
+
+
+class _Doubt(Exception):  # noqa: N818  # it is an answer, no error
+    """The program holds something that is not on the list."""
+
+
+def harmless_program(text: str) -> str | None:
+    """Say what speaks against an awk program; None if nothing does."""
+    try:
+        _read(text)
+    except _Doubt as problem:
+        return str(problem)
+    return None
+
+
+def _read(text: str) -> None:
+    place, before, kind_before, printing = 0, "", "", False
+    # For every open round bracket, whether it belongs to `if`, `while` or `for`: a pattern may follow it.
+    brackets: list[bool] = []
+    steers = False
+    while place < len(text):
+        found = _TOKEN.match(text, place)
+        if found is None:
+            raise _Doubt(f"`{text[place:][:20]}`")
+        kind, token = found.lastgroup or "", found[0]
+        if kind == "blank":
+            place = found.end()
+            continue
+        if token == "/":
+            if _divides(before, kind_before, steers=steers):
+                kind = "mark"
+            else:
+                found = _pattern(text, place)
+                kind, token = "regex", found[0]
+        elif kind == "mark":
+            _check_mark(token, printing=printing)
+        elif kind == "word":
+            _check_word(token, text[found.end() : found.end() + 1])
+        if token == "(":
+            brackets.append(before in ("if", "while", "for"))
+        elif token == ")":
+            if not brackets:
+                raise _Doubt("a `)` too many")
+            steers = brackets.pop()
+        # A statement may go on in the next line, so a new line ends none.
+        if token in ("print", "printf"):
+            printing = True
+        elif token in (";", "}"):
+            printing = False
+        before, kind_before, place = token, kind, found.end()
+
+
+def _divides(before: str, kind: str, *, steers: bool) -> bool:
+    if before == ")":
+        return not steers
+    if before in _UNSURE or kind == "regex" or before == "length":
+        raise _Doubt("a slash that may divide or begin a pattern")
+    if kind == "word":
+        return before not in _KEYWORDS
+    return kind in ("number", "string") or before in _BEFORE_DIVISION
+
+
+def _pattern(text: str, place: int) -> re.Match[str]:
+    found = _REGEX.match(text, place)
+    if found is None:
+        raise _Doubt("a pattern without an end")
+    plain = re.sub(r"\\.", "", found[1])
+    # awks differ about a slash inside `[...]`.
+    if "[" in re.sub(r"\[\^?\]?[^]]*\]", "", plain):
+        raise _Doubt("a set of characters that awks read differently")
+    return found
+
+
+def _check_mark(token: str, *, printing: bool) -> None:
+    if token in ("|", "&"):
+        raise _Doubt("a pipe runs a program")
+    if token == "@":
+        raise _Doubt("`@` includes a file or calls a function by name")
+    if token == ">" and printing:
+        raise _Doubt("`>` after `print` writes a file")
+
+
+def _check_word(word: str, glued: str) -> None:
+    if word in _REFUSED:
+        raise _Doubt(f"`{word}`")
+    if word not in _KEYWORDS and word not in _FUNCTIONS and glued == "(":
+        raise _Doubt(f"the function `{word}`")
+
+
+def _check(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
+    if not usage.operands:
+        return (Reason(text=f"`{usage.name}` without a program", kind="option"),)
+    problems = [harmless_program(usage.operands[0])]
+    for value in usage.values("-v"):
+        name, equals, _ = value.partition("=")
+        if not equals or not name.isidentifier() or name in _REFUSED:
+            problems.append(f"the assignment `{value}`")
+    return tuple(
+        Reason(text=f"cannot see that this awk program is harmless: {said}", kind="script")
+        for said in problems
+        if said is not None
+    )
+
+
+_AWK = Program(
+    options="-F=PATTERN -v=TEXT",
+    operands="PATTERN READ...",
+    permutes=False,
+    refused={
+        "-f --file -E --exec -i --include -l --load": "runs a program of unknown content",
+        "-e --source": "gives several programs",
+        "-o --pretty-print -p --profile -d --dump-variables": "writes a file",
+        "-D --debug": "waits for a person",
+    },
+    check=_check,
+)
+
+PROGRAMS = {"awk": _AWK, "gawk": _AWK, "mawk": _AWK, "nawk": _AWK}

@@ -1,0 +1,316 @@
+"""Places: files that are not read without asking, because they hold secrets or never end.
+
+A path is matched as it leads, not as it is written: `~`, `..`, doubled slashes, links and letter case change
+nothing. A wildcard asks when it could match one of them.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+
+from errands.judge.programs.globs import may_match, may_match_plain
+from errands.judge.programs.words import Glob
+from errands.judge.surroundings import is_within
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.judge.surroundings import Surroundings
+
+# Directories and files that hold secrets wherever they stand; a slash parts names that follow each other.
+_ANYWHERE = """
+.ssh .aws .azure .gnupg .kube .password-store .mozilla .thunderbird .claude .codex .gemini .oci .chef .putty
+.config/gh .config/glab-cli .config/gcloud .config/hub .config/op .config/doctl .config/rclone
+.config/git/credentials .config/google-chrome .config/chromium .config/bravesoftware .config/microsoft-edge
+.config/sops .config/age .config/containers/auth.json .config/configstore .config/errands .config/opencode
+.config/heroku .config/netlify .config/fish/fish_variables .config/filezilla .config/1password
+.config/bitwarden* .config/keepassxc .config/pypoetry .local/state/errands .local/share/keyrings
+.local/share/kwalletd .local/share/opencode .local/share/fish .local/share/errands .docker/config.json
+.docker/contexts .cargo/credentials* .gem/credentials .m2/settings*.xml .gradle/gradle.properties
+.composer/auth.json .terraform.d/credentials* .subversion/auth .bundle/config .git/config .git/credentials*
+.git/config.worktree .git-crypt library/keychains library/cookies library/safari library/messages
+library/mail library/application?support/google library/application?support/firefox
+library/application?support/bravesoftware snap/firefox .jupyter/runtime .databricks .snowflake .anthropic
+.openai
+""".split()
+
+# Names of single files that hold secrets.
+_NAMES = """
+.env .env.* *.env .envrc .env-* .env_* .netrc _netrc .authinfo .authinfo.* .pgpass .my.cnf .mylogin.cnf
+.npmrc .pypirc .git-credentials .gitcookies .dockercfg .dockerconfigjson .vault-token .vault_pass*
+.vault-pass* .boto .s3cfg .htpasswd htpasswd .databrickscfg .tfrc .terraformrc .flaskenv id_rsa id_dsa
+id_ecdsa id_ed25519 id_rsa* id_dsa* id_ecdsa* id_ed25519* *_rsa *_dsa *_ecdsa *_ed25519 *.pem *.key *.p12
+*.pfx *.p8 *.pkcs12 *.jks *.keystore *.kdb *.kdbx *.ppk *.gpg *.pgp *.agekey *.keytab *.ovpn *.keychain
+*.keychain-db *.jceks *.bcfks *.der *.asc secring.* kubeconfig *.kubeconfig kubeconfig.* .credentials
+.credentials.* *.credentials .secret .secrets .secret.* .secrets.* *.secret *.secrets .token .tokens *.token
+.*_token authorized_keys known_hosts *.passwd .passwd .password shadow gshadow master.passwd sudoers
+*.tfstate *.tfstate.* *.tfvars .*_history .*history *_history .history .lesshst .viminfo .xauthority
+.iceauthority *.rdp
+""".split()
+
+# Names that tell it by a word. A wildcard at the beginning (`*.json`) is not taken for one of them.
+_TELLING = """
+identity env.local credentials credentials.json credentials.toml credentials.y*ml credentials.ini
+credentials.xml credentials.csv credentials.db credentials.txt credentials.env credential.json
+*_credentials.json *-credentials.json application_default_credentials.json client_secret*.json
+service?account*.json serviceaccount*.json *-service-account.json *-sa.json secrets secrets.json
+secrets.toml secrets.y*ml secrets.ini secrets.xml secrets.txt secrets.env secrets.enc* secret.json
+secret.toml secret.y*ml secret.ini secret.txt *.secrets.* token token.json token.txt tokens.json auth.json
+password password.txt passwords.txt passwords.csv passwd.txt wp-config.php local_settings.py vault.yml
+vault.yaml cookies.txt cookies.db cookies login?data web?data local?state admin.conf cookies.sqlite
+logins.json key4.db key3.db signons.sqlite .claude.json wallet.dat pgpass.conf .rclone.conf rclone.conf
+*.tfvars.json
+""".split()
+
+# What is hidden in a home directory and may be read all the same; everything else that is hidden there asks.
+_HIDDEN = """
+.bashrc .bash_profile .bash_logout .bash_aliases .profile .zshrc .zprofile .zlogin .inputrc .vimrc .vim
+.tmux.conf .editorconfig .gitignore .gitignore_global .cache .pyenv .nvm .rustup .rbenv .sdkman .oh-my-zsh
+.local/lib .local/bin .local/share/man .cargo/registry .cargo/bin .npm/_logs .config/nvim .config/git/ignore
+.config/fish/config.fish
+""".split()
+
+# Suffixes of source code: a file with one of them is no secret for standing in a directory called `secrets`.
+_SOURCES = tuple(
+    """
+    .py .pyi .js .jsx .ts .tsx .go .rs .java .kt .rb .php .c .h .cc .cpp .hpp .cs .swift .md .rst .html .css
+    """.split()
+)
+
+# What those names would catch and is published on purpose.
+_PUBLIC = """
+.env.example .env.sample .env.template .env.dist .env.defaults .env.schema example.env sample.env template.env
+""".split()
+
+# Where the whole system keeps secrets.
+_SYSTEM = """
+/etc/shadow* /etc/gshadow* /etc/passwd* /etc/sudoers* /etc/ssl/private /etc/ssh /etc/pki /etc/krb5.keytab
+/etc/krb5.conf.d /etc/wireguard /etc/openvpn /etc/ipsec.secrets /etc/ipsec.d /etc/ppp /etc/letsencrypt
+/etc/kubernetes /etc/rancher /etc/networkmanager/system-connections /etc/netplan /etc/wpa_supplicant*
+/etc/vault* /etc/mysql/debian.cnf /etc/environment /etc/security/opasswd /etc/docker/key.json /etc/ansible
+/etc/exim4/passwd* /etc/postfix/sasl* /etc/samba/*.tdb /etc/fstab.creds /etc/credstore* /etc/cups/ssl
+/etc/polkit-1 /etc/master.passwd /etc/spwd.db /etc/errands /private/etc/master.passwd /private/var/db
+/run/secrets /run/credentials /run/user /run/keys /var/run/secrets /var/lib/docker /var/lib/kubelet
+/var/lib/rancher /var/lib/mysql /var/lib/postgresql /var/lib/sss /var/lib/samba/private /var/lib/vault
+/var/lib/containerd /var/lib/systemd/credential.secret /var/mail /var/spool/mail /var/spool/cron
+/var/log/auth.log* /var/log/secure* /var/log/btmp* /var/backups /var/db/dslocal /var/root /boot/efi
+/lost+found
+""".split()
+
+# What may be read of the kernel's own tree; everything else there is another process's, or memory.
+_KERNEL = """
+/proc/cpuinfo /proc/meminfo /proc/version /proc/loadavg /proc/uptime /proc/stat /proc/mounts
+/proc/filesystems /proc/partitions /proc/swaps /proc/diskstats /proc/interrupts /proc/softirqs /proc/vmstat
+/proc/zoneinfo /proc/modules /proc/devices /proc/buddyinfo /proc/cgroups /proc/crypto /proc/misc
+/proc/mdstat /proc/slabinfo /proc/net/dev /proc/net/route /proc/net/tcp /proc/net/tcp6 /proc/net/udp
+/proc/net/udp6 /proc/net/unix /proc/net/arp /proc/net/snmp /proc/net/netstat /proc/net/sockstat
+/proc/pressure/cpu /proc/pressure/memory /proc/pressure/io /proc/*/status /proc/*/stat /proc/*/statm
+/proc/*/limits /proc/*/cgroup /proc/*/mountinfo /proc/*/mounts /proc/*/io /proc/*/comm /proc/*/schedstat
+/proc/*/sched /proc/*/oom_score /proc/*/oom_score_adj /proc/*/loginuid /proc/*/smaps_rollup /proc/*/wchan
+/proc/sys/kernel/* /proc/sys/vm/* /proc/sys/fs/* /proc/sys/fs/inotify/* /proc/sys/net/ipv4/*
+/proc/sys/net/core/* /sys/class/net/*/* /sys/class/thermal/*/* /sys/class/power_supply/*/*
+/sys/class/dmi/id/* /sys/block/*/size /sys/block/*/queue/* /sys/devices/system/cpu/*
+/sys/devices/system/cpu/*/* /sys/devices/system/cpu/*/*/* /sys/devices/system/node/*/* /sys/fs/cgroup/*
+/sys/fs/cgroup/*/* /sys/kernel/mm/transparent_hugepage/* /sys/kernel/debug /sys/module/*/version /dev/null
+/dev/stdin
+""".split()
+
+
+def _is_wild(text: str) -> bool:
+    return "*" in text or "?" in text or "[" in text
+
+
+_places = tuple(tuple(place.split("/")) for place in _ANYWHERE)
+_public = frozenset(_PUBLIC)
+_system = tuple(tuple(place.split("/")[1:]) for place in _SYSTEM)
+_kernel = tuple(tuple(place.split("/")[1:]) for place in _KERNEL)
+
+# The same names sorted by the kind of look that finds them, the quick ones first.
+_all = (*_NAMES, *_TELLING)
+_exact = frozenset(name for name in _all if not _is_wild(name))
+_endings = tuple(name[1:] for name in _all if name[0] == "*" and not _is_wild(name[1:]))
+_beginnings = tuple(name[:-1] for name in _all if name[-1] == "*" and not _is_wild(name[:-1]))
+_rest = tuple(name for name in _all if _is_wild(name[1:-1]) or (name[0] == "*" == name[-1]))
+# What a wildcard is compared with: one in the middle of a name, and one at its beginning.
+_anchored = tuple(name for name in _all if name[0] != "*" or not _is_wild(name[1:]))
+_fixed = tuple(name for name in _NAMES if not _is_wild(name[1:]))
+_VAULTS = frozenset({"secrets", ".secrets", "credentials", ".credentials", ".env.d", "private_keys"})
+_HOME = re.compile(r"/(home|Users)/[^/]+/")
+_BACKUP = re.compile(r"(~|\.(bak|backup|orig|old|save|copy|tmp|sw[nop]|\d+))+$")
+_by_first: dict[str, list[tuple[str, ...]]] = {}
+for _place in _places:
+    _by_first.setdefault(_place[0], []).append(_place)
+
+
+def objection_to_place(word: str, use: str, surroundings: Surroundings) -> str | None:
+    """Say why this path is not read (READ), searched (SEARCH) or looked at (LOOK) without asking."""
+    if word == "-" or not word:
+        return None
+    path = _absolute(word, surroundings)
+    if path is None:
+        return f"`{word}` leads into somebody's home directory"
+    wild = isinstance(word, Glob)
+    said = _said(path, word, use, wild=wild) or _said_of_home(path, word, use, surroundings)
+    if said is None:
+        # The directory before a wildcard is the part that can be followed.
+        written = _joined(word, surroundings)
+        real = surroundings.real(posixpath.dirname(Glob(written).prefix) if wild else written)
+        if real != path:
+            said = _said(real, word, use, wild=False) or _said_of_home(real, word, use, surroundings)
+    return said
+
+
+def objection_to_recursion(word: str, surroundings: Surroundings) -> str | None:
+    """Say why everything beneath this directory is not read without asking."""
+    path = _absolute(word, surroundings)
+    if path is None:
+        return f"`{word}` leads into somebody's home directory"
+    written = _joined(word, surroundings)
+    for each in {path, surroundings.real(Glob(written).prefix if isinstance(word, Glob) else written)}:
+        if _holds_secrets(each, surroundings.home):
+            return f"searches everything in {each}, where secrets are kept"
+    return None
+
+
+def may_name_secret(pattern: str) -> bool:
+    """Tell whether a pattern whose wildcards also match a leading dot could match a known secret file."""
+    name = pattern.rpartition("/")[2].lower()
+    if not _is_wild(name):
+        return _is_secret(name)
+    return name.strip("*") != "" and any(
+        may_match(name, each) if _is_wild(each) else may_match_plain(each, name) for each in _fixed
+    )
+
+
+def is_inside(word: str, surroundings: Surroundings) -> bool:
+    """Tell whether a path, wherever its links lead, stays inside the project."""
+    path = _absolute(word, surroundings)
+    if path is None:
+        return False
+    written = _joined(word, surroundings)
+    real = surroundings.real(posixpath.dirname(Glob(written).prefix) if isinstance(word, Glob) else written)
+    project = surroundings.project
+    return is_within(path, project) and is_within(real, surroundings.real(project))
+
+
+def is_whole(word: str, surroundings: Surroundings) -> bool:
+    """Tell whether a directory is the root, a home directory, or holds one."""
+    path = _absolute(word, surroundings)
+    return path is None or any(
+        is_within(surroundings.home, each) or each in ("/home", "/Users", "/root")
+        for each in (path, surroundings.real(_joined(word, surroundings)))
+    )
+
+
+def _absolute(word: str, surroundings: Surroundings) -> str | None:
+    if word.startswith("~") and "/" not in word and word != "~":
+        return None
+    # POSIX leaves two slashes at the beginning alone; Linux and macOS take them for one.
+    return "/" + posixpath.normpath(_joined(word, surroundings)).lstrip("/")
+
+
+def _joined(word: str, surroundings: Surroundings) -> str:
+    """Make a path absolute, with every `..` still in it: it may follow a link."""
+    if word.startswith("~"):
+        user, _, rest = word[1:].partition("/")
+        return f"{f'/home/{user}' if user else surroundings.home}/{rest}"
+    return posixpath.join(surroundings.cwd, word)
+
+
+def _said(path: str, word: str, use: str, *, wild: bool) -> str | None:
+    parts = tuple(part.lower() for part in path.split("/")[1:] if part)
+    if not parts:
+        return None
+    top = parts[0]
+    if top in ("proc", "sys", "dev") or (
+        wild and any(may_match(top, each) for each in ("proc", "sys", "dev"))
+    ):
+        return None if use == "LOOK" else _said_of_kernel(parts, word, wild=wild)
+    if any(_begins(parts, place, wild=wild) for place in _system):
+        return f"reads {word}, where the system keeps secrets"
+    for start, part in enumerate(parts):
+        places = _places if wild and _is_wild(part) else _by_first.get(part, ())
+        if any(_begins(parts[start:], place, wild=wild) for place in places):
+            return f"reads {word}, where secrets are kept"
+    if use == "LOOK":
+        return None
+    name = parts[-1]
+    if len(parts) > 1 and parts[-2] in _VAULTS and not name.endswith(_SOURCES):
+        return f"reads {word}, which may hold secrets"
+    if not (wild and _is_wild(name)):
+        return f"reads {word}, which may hold secrets" if _is_secret(name) else None
+    # A search over `src/*` sees what a search through `src` sees.
+    names = _fixed if _is_wild(name[0]) else _anchored
+    if not (use == "SEARCH" and name == "*") and any(may_match(name, each) for each in names):
+        return f"reads {word}, which may match a file with secrets"
+    return None
+
+
+def _is_secret(name: str) -> bool:
+    # The backup of a secret is one, too.
+    kept = _BACKUP.sub("", name)
+    return _holds_secret(name) or (kept != name and _holds_secret(kept))
+
+
+def _holds_secret(name: str) -> bool:
+    if name in _public:
+        return False
+    return (
+        name in _exact
+        or name.endswith(_endings)
+        or name.startswith(_beginnings)
+        or any(may_match_plain(name, each) for each in _rest)
+    )
+
+
+def _begins(parts: tuple[str, ...], place: tuple[str, ...], *, wild: bool) -> bool:
+    return len(parts) >= len(place) and all(
+        _alike(*pair, wild=wild) for pair in zip(parts, place, strict=False)
+    )
+
+
+def _said_of_home(path: str, word: str, use: str, surroundings: Surroundings) -> str | None:
+    """Object to what is hidden in a home directory, where programs keep what only they should know."""
+    if use == "LOOK" or is_within(path, surroundings.project):
+        return None
+    homes = (surroundings.home, surroundings.real(surroundings.home), "/root")
+    inside = next((path[len(home) :] for home in homes if path.startswith(home + "/")), None)
+    if inside is None:
+        found = _HOME.match(path)
+        inside = path[found.end() - 1 :] if found else ""
+    if not inside.startswith("/."):
+        return None
+    if any(is_within(inside, f"/{name}") for name in _HIDDEN):
+        return None
+    return f"reads {word}, which is hidden in a home directory"
+
+
+def _said_of_kernel(parts: tuple[str, ...], word: str, *, wild: bool) -> str | None:
+    for place in _kernel:
+        if not wild and len(parts) == len(place) and _begins(parts, place, wild=False):
+            return None
+    kinds = {"proc": "the kernel's view of a process", "sys": "the kernel", "dev": "a device"}
+    return f"reads {word}: {kinds.get(parts[0], 'a device or the kernel')}"
+
+
+def _alike(part: str, pattern: str, *, wild: bool) -> bool:
+    if part == pattern:
+        return True
+    if wild and _is_wild(part):
+        return may_match(part, pattern)
+    return _is_wild(pattern) and may_match_plain(part, pattern)
+
+
+def _holds_secrets(path: str, home: str) -> bool:
+    if path == "/" or is_within(home, path):
+        return True
+    lowered = path.lower()
+    if lowered.split("/")[1] in ("proc", "sys", "dev", "home", "users", "root") and lowered.count("/") < 3:
+        return True
+    parts = tuple(lowered.split("/")[1:])
+    if any(len(parts) < len(place) and place[: len(parts)] == parts for place in _system):
+        return True
+    if not is_within(path, home):
+        return False
+    inner = tuple(path.removeprefix(home).lower().strip("/").split("/"))
+    return any(len(inner) < len(place) and place[: len(inner)] == inner for place in _places)

@@ -1,0 +1,164 @@
+"""Programs that search the content of files, or their names."""
+
+from __future__ import annotations
+
+from errands.judge.programs.entry import Program
+from errands.judge.programs.places import is_whole, may_name_secret, objection_to_recursion
+from errands.model.verdict import Reason
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from errands.judge.programs.usage import Usage
+    from errands.judge.surroundings import Surroundings
+
+_PATTERNS = "-e --regexp -f --file"
+
+
+# Patterns that match every line: with them a search is a copy of all files.
+_MATCH_ALL = frozenset(["", *". .* ^ $ .+ ^.* ^.*$ ..* ^. .$ ^.+$ \\S \\w".split()])
+_NO_LINES = "-l --files-with-matches -L --files-without-match -c --count --count-matches -q --quiet".split()
+
+
+def _grep(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
+    if not (
+        usage.has("-r", "--recursive", "-R", "--dereference-recursive")
+        or "recurse" in usage.values("-d", "--directories")
+    ):
+        return ()
+    secret = _secret_choice(usage.values("--include"))
+    return secret or _copies_all(usage) or _everything_below(_files(usage, _PATTERNS), surroundings)
+
+
+def _rg(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
+    if usage.has("--files", "--type-list"):
+        return _names_below(usage.operands, surroundings)
+    secret = _secret_choice(usage.values("-g", "--glob", "--iglob"))
+    hidden = _copies_all(usage) if usage.has("-.", "--hidden", "-u", "--unrestricted") else ()
+    return secret or hidden or _everything_below(_files(usage, _PATTERNS), surroundings)
+
+
+def _secret_choice(patterns: Sequence[str]) -> tuple[Reason, ...]:
+    return tuple(
+        Reason(text=f"searches files with secrets: {pattern}", kind="secret")
+        for pattern in patterns
+        if not pattern.startswith("!") and may_name_secret(pattern)
+    )
+
+
+def _copies_all(usage: Usage) -> tuple[Reason, ...]:
+    patterns = usage.values("-e", "--regexp") or usage.operands[:1]
+    if usage.has(*_NO_LINES) or not _MATCH_ALL & {*patterns}:
+        return ()
+    return (Reason(text="shows every line of every file, hidden ones too", kind="secret"),)
+
+
+def _fd(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
+    return _names_below(usage.operands[1:], surroundings)
+
+
+def _files(usage: Usage, patterns: str) -> Sequence[str]:
+    return usage.operands if usage.has(*patterns.split()) else usage.operands[1:]
+
+
+def _everything_below(places: Sequence[str], surroundings: Surroundings) -> tuple[Reason, ...]:
+    found = (objection_to_recursion(place, surroundings) for place in places or ["."])
+    return tuple(Reason(text=said, kind="secret") for said in found if said is not None)
+
+
+def _names_below(places: Sequence[str], surroundings: Surroundings) -> tuple[Reason, ...]:
+    return tuple(
+        Reason(text=f"lists everything in {place}", kind="secret")
+        for place in places or ["."]
+        if is_whole(place, surroundings)
+    )
+
+
+_GREP = Program(
+    options="""
+    -NUMBER -E --extended-regexp -F --fixed-strings -G --basic-regexp -P --perl-regexp -e=PATTERN
+    --regexp=PATTERN -f=READ --file=READ -i --ignore-case --no-ignore-case -y -v --invert-match -w
+    --word-regexp -x --line-regexp -c --count --color[=always|never|auto] --colour[=always|never|auto] -L
+    --files-without-match -l --files-with-matches -m=NUMBER --max-count=NUMBER -o --only-matching -q --quiet
+    --silent -s --no-messages -b --byte-offset -H --with-filename -h --no-filename --label=TEXT -n
+    --line-number -T --initial-tab -Z --null -z --null-data -A=NUMBER --after-context=NUMBER -B=NUMBER
+    --before-context=NUMBER -C=NUMBER --context=NUMBER --group-separator=TEXT --no-group-separator -a --text
+    --binary-files=binary|text|without-match -D=read|skip --devices=read|skip -d=read|skip|recurse
+    --directories=read|skip|recurse --exclude=PATTERN --exclude-from=READ --exclude-dir=PATTERN -I
+    --include=PATTERN -r --recursive -R --dereference-recursive -U --binary -u --line-buffered -V
+    """,
+    operands="PATTERN SEARCH...",
+    instead=_PATTERNS,
+    check=_grep,
+)
+
+_FD = Program(
+    options="""
+    -H --hidden -I --no-ignore --no-ignore-vcs --no-ignore-parent -u --unrestricted -s --case-sensitive -i
+    --ignore-case -g --glob --regex -F --fixed-strings -a --absolute-path -L --follow -p --full-path -0
+    --print0 -d=NUMBER --max-depth=NUMBER --min-depth=NUMBER --exact-depth=NUMBER -E=TEXT
+    --exclude=TEXT --prune -t=TEXT --type=TEXT -e=TEXT --extension=TEXT -S=TEXT --size=TEXT
+    --changed-within=TEXT --changed-before=TEXT -o=TEXT --owner=TEXT -c=auto|always|never
+    --color=auto|always|never -j=NUMBER --threads=NUMBER --max-results=NUMBER -1 -q --quiet --show-errors
+    --strip-cwd-prefix --path-separator=TEXT --one-file-system --and=TEXT -h -V
+    --search-path=LOOK
+    """,
+    operands="PATTERN LOOK...",
+    refused={
+        "-x --exec -X --exec-batch": "runs a program for what it finds",
+        "-l --list-details": "starts another program",
+    },
+    check=_fd,
+)
+
+PROGRAMS = {
+    "grep": _GREP,
+    "egrep": _GREP,
+    "fgrep": _GREP,
+    "rg": Program(
+        options="""
+        -NUMBER -e=PATTERN --regexp=PATTERN -f=READ --file=READ -A=NUMBER --after-context=NUMBER -B=NUMBER
+        --before-context=NUMBER -C=NUMBER --context=NUMBER --auto-hybrid-regex --binary --no-binary
+        --block-buffered -b --byte-offset -s --case-sensitive --color=auto|always|never|ansi --colors=TEXT
+        --column --no-column --context-separator=TEXT --no-context-separator -c --count --count-matches
+        --crlf --debug --trace --dfa-size-limit=SIZE -E=TEXT --encoding=TEXT --engine=default|pcre2|auto
+        --field-context-separator=TEXT --field-match-separator=TEXT --files -l --files-with-matches
+        --files-without-match -F --fixed-strings --no-fixed-strings -L --follow --no-follow -g=TEXT
+        --glob=TEXT --glob-case-insensitive -h --heading --no-heading -. --hidden --no-hidden
+        --iglob=TEXT -i --ignore-case --ignore-file=LOOK --ignore-file-case-insensitive --include-zero -v
+        --invert-match --json --line-buffered -n --line-number -N --no-line-number -x --line-regexp
+        -M=NUMBER --max-columns=NUMBER --max-columns-preview -m=NUMBER --max-count=NUMBER -d=NUMBER
+        --max-depth=NUMBER --maxdepth=NUMBER --max-filesize=SIZE --mmap --no-mmap -U --multiline
+        --multiline-dotall --no-config --no-ignore --no-ignore-dot --no-ignore-exclude --no-ignore-files
+        --no-ignore-global --no-ignore-messages --no-ignore-parent --no-ignore-vcs --no-messages
+        --no-pcre2-unicode --no-require-git --no-unicode --no-pre --no-search-zip -0 --null --null-data
+        --one-file-system -o --only-matching --passthru --passthrough --path-separator=TEXT -P --pcre2
+        --pcre2-version -p --pretty -q --quiet --regex-size-limit=SIZE -r=TEXT --replace=TEXT -S
+        --smart-case --sort=none|path|modified|accessed|created --sortr=none|path|modified|accessed|created
+        --sort-files --stats --stop-on-nonmatch -a --text -j=NUMBER --threads=NUMBER --trim -t=TEXT
+        --type=TEXT --type-add=TEXT --type-clear=TEXT --type-list -T=TEXT --type-not=TEXT -u --unrestricted
+        --vimgrep -H --with-filename -I --no-filename -w --word-regexp -V
+        --unicode --pcre2-unicode
+        """,
+        operands="PATTERN SEARCH...",
+        instead=_PATTERNS + " --files --type-list",
+        refused={
+            "--pre": "runs a program for every file",
+            "--hostname-bin": "runs a program",
+            "--hyperlink-format": "may run a program for the name of the host",
+            "-z --search-zip": "starts programs to unpack files",
+        },
+        check=_rg,
+    ),
+    "fd": _FD,
+    "fdfind": _FD,
+    "whereis": Program(options="-b -m -s -u -l -V -h", operands="TEXT..."),
+    "which": Program(options="-a -s --all", operands="TEXT..."),
+    "type": Program(options="-a -t -p -P -f", operands="TEXT...", helps=False),
+    "locate": Program(
+        options="-A --all -b --basename -c --count -e --existing -i --ignore-case -l=NUMBER --limit=NUMBER "
+        "-n=NUMBER -0 --null -q --quiet -r=PATTERN --regexp=PATTERN --regex -w --wholename",
+        operands="PATTERN...",
+    ),
+}

@@ -1,0 +1,96 @@
+"""What the shell has built in and what only plays with words: echo, printf, test, sleep and their like."""
+
+from __future__ import annotations
+
+import re
+
+from errands.judge.programs.entry import Program
+from errands.judge.programs.words import Glob
+from errands.model.verdict import Reason
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.judge.programs.entry import Entry
+    from errands.judge.surroundings import Surroundings
+
+# Shown without asking; everything else in the environment may be a secret.
+_VARIABLES = frozenset(
+    """
+    PATH HOME USER LOGNAME SHELL PWD OLDPWD LANG LANGUAGE TZ TERM COLORTERM NO_COLOR EDITOR VISUAL PAGER
+    HOSTNAME HOSTTYPE OSTYPE MACHTYPE SHLVL TMPDIR DISPLAY COLUMNS LINES VIRTUAL_ENV CONDA_DEFAULT_ENV
+    GOPATH GOROOT JAVA_HOME CARGO_HOME RUSTUP_HOME NVM_DIR XDG_CONFIG_HOME XDG_CACHE_HOME XDG_STATE_HOME
+    XDG_DATA_HOME XDG_RUNTIME_DIR XDG_SESSION_TYPE CI DEBIAN_FRONTEND PYTHONPATH NODE_ENV
+    """.split()
+)
+_LOCALE = re.compile(r"LC_[A-Z]+")
+# `%n` assigns a variable instead of printing.
+_ASSIGNS = re.compile(r"%[^A-Za-z%]*[hlLjztq]*n")
+_DURATION = re.compile(r"(\d+(\.\d*)?|\.\d+)[smhd]?")
+
+
+def _nothing(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
+    return ()
+
+
+def _printf(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
+    rest = words[1:]
+    if rest[:1] == ("--",):
+        rest = rest[1:]
+    elif rest and rest[0].startswith("-") and len(rest[0]) > 1:
+        said = (
+            "assigns a variable" if rest[0].startswith("-v") else "is not on the list of its harmless options"
+        )
+        return (Reason(text=f"`printf`: `{rest[0]}` {said}", kind="option"),)
+    if rest and (isinstance(rest[0], Glob) or _ASSIGNS.search(rest[0].replace("%%", ""))):
+        return (Reason(text="`printf`: `%n` assigns a variable", kind="option"),)
+    return ()
+
+
+def _test(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
+    if words[0] == "[" and words[-1] != "]":
+        return (Reason(text="`[` without `]`", kind="option"),)
+    if "-v" in words or "-R" in words:
+        return (Reason(text=f"`{words[0]}`: `-v` may evaluate what it is given", kind="option"),)
+    return ()
+
+
+def _sleep(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
+    if all(_DURATION.fullmatch(word) for word in words[1:]):
+        return ()
+    return (Reason(text=f"`sleep`: not a time: {' '.join(words[1:])}", kind="option"),)
+
+
+def _printenv(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
+    names = words[1:]
+    if names and all(name in _VARIABLES or _LOCALE.fullmatch(name) for name in names):
+        return ()
+    return (Reason(text="shows the environment, where secrets may be kept", kind="secret"),)
+
+
+def _command(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
+    if len(words) > 1 and words[1] in ("-v", "-V", "-pv", "-pV"):
+        return ()
+    return (Reason(text="`command` runs a program", kind="program"),)
+
+
+PROGRAMS: dict[str, Entry] = {
+    "echo": _nothing,
+    "true": _nothing,
+    "false": _nothing,
+    ":": _nothing,
+    "printf": _printf,
+    "test": _test,
+    "[": _test,
+    "sleep": _sleep,
+    "expr": _nothing,
+    "printenv": _printenv,
+    "command": _command,
+    "pwd": Program(options="-L --logical -P --physical"),
+    "exit": Program(operands="NUMBER", helps=False),
+    "umask": Program(options="-p -S", helps=False),
+    "ulimit": Program(options="-a -n -u -s -c -d -f -l -m -t -v -H -S", helps=False),
+    "times": Program(helps=False),
+    "help": Program(options="-d -m -s", operands="TEXT...", helps=False),
+    "jobs": Program(options="-l -p -n -r -s", helps=False),
+    "dirs": Program(options="-l -p -v", helps=False),
+}

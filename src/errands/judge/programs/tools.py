@@ -1,0 +1,62 @@
+"""Developers' tools: the few subcommands that neither run, fetch nor write anything.
+
+Not here, although they look harmless: what reads a project's configuration that can name programs (cargo, go,
+yarn, pnpm, tox, flake8, pylint, mypy), what edits when the configuration says so (ruff), what talks to a
+daemon or a network (docker, kubectl, gh; `npm ls` writes a log and looks for a newer npm).
+"""
+
+from __future__ import annotations
+
+from errands.judge.programs.entry import Program
+from errands.judge.programs.usage import reasons_by_entry
+from errands.model.verdict import Reason
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.judge.programs.entry import Entry
+    from errands.judge.surroundings import Surroundings
+
+_PIP = {
+    "list": Program(
+        options="""
+        -e --editable -l --local --user --not-required --exclude-editable --include-editable --pre
+        --format=columns|freeze|json --exclude=TEXT -v --verbose -q --quiet --disable-pip-version-check
+        --no-color
+        """,
+        refused={"-o --outdated -u --uptodate": "asks the package index over the network"},
+    ),
+    "show": Program(options="-f --files -v --verbose -q --quiet --no-color", operands="TEXT..."),
+    "freeze": Program(options="-l --local --user --all --exclude-editable --exclude=TEXT -v -q --no-color"),
+    "check": Program(options="-v --verbose -q --quiet --no-color"),
+    "--version": Program(),
+    "-V": Program(),
+}
+
+
+def _pip(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
+    name = " ".join(words[:2])
+    entry = _PIP.get(words[1]) if len(words) > 1 else None
+    if entry is None:
+        return (Reason(text=f"`{name}` is not on the list of harmless subcommands", kind="program"),)
+    return reasons_by_entry(name, words[2:], entry, surroundings)
+
+
+_DPKG = Program(
+    options="""
+    -l --list -L --listfiles -s --status -S --search -p --print-avail --get-selections --print-architecture
+    """,
+    operands="TEXT...",
+    check=lambda usage, surroundings: (
+        () if usage.options else (Reason(text="`dpkg` without a question", kind="option"),)
+    ),
+)
+
+PROGRAMS: dict[str, Entry] = {
+    "pip": _pip,
+    "pip3": _pip,
+    "dpkg": _DPKG,
+    "dpkg-query": Program(
+        options="-l --list -L --listfiles -s --status -S --search -W --show -f=TEXT --showformat=TEXT",
+        operands="TEXT...",
+    ),
+}

@@ -1,0 +1,155 @@
+"""Rules: what the configuration says about commands, by patterns of their words.
+
+    make *          make with any words, or none
+    npm test        exactly these words
+    git push *      a subcommand with any words
+    pip install ?*  at least one more word; `*` and `?` inside of a word match within that word
+
+Deny wins over ask, ask over allow. A rule never sees a line, only the simple commands found in it.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from fnmatch import fnmatchcase
+
+from errands.judge.shell.scripts import is_interpreter
+from errands.judge.shell.wrappers import is_wrapper
+from errands.model.errors import BadValue
+from errands.model.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from errands.judge.shell.grammar import Word
+
+
+@record
+class Pattern:
+    """One rule: its words, and whether any others may follow them."""
+
+    words: tuple[str, ...]
+    open: bool
+    text: str
+
+    def matches(self, words: tuple[Word, ...], *, surely: bool) -> bool:
+        """Tell whether a command's words match; `surely` takes only literal words as they stand.
+
+        Without it a path counts as the program it names, and what is not literal may be anything.
+        """
+        if surely and any(not word.literal or word.pattern for word in words):
+            return False
+        if len(words) < len(self.words) or (len(words) > len(self.words) and not self.open):
+            return False
+        for place, (wanted, word) in enumerate(zip(self.words, words, strict=False)):
+            texts = {word.text}
+            if place == 0 and not surely:
+                texts.add(posixpath.basename(word.text))
+            if not word.literal or word.pattern:
+                if place == 0:
+                    return False
+                continue
+            if not any(fnmatchcase(text, wanted) for text in texts):
+                return False
+        return True
+
+
+@record
+class Rules:
+    """The patterns of each kind; empty when the configuration has none."""
+
+    allow: tuple[Pattern, ...] = ()
+    ask: tuple[Pattern, ...] = ()
+    deny: tuple[Pattern, ...] = ()
+
+    def denying(self, words: tuple[Word, ...]) -> Pattern | None:
+        return _perhaps(self.deny, words)
+
+    def asking(self, words: tuple[Word, ...]) -> Pattern | None:
+        return _perhaps(self.ask, words)
+
+    def allowing(self, words: tuple[Word, ...]) -> Pattern | None:
+        return next((each for each in self.allow if each.matches(words, surely=True)), None)
+
+
+NO_RULES = Rules()
+
+# Options of git itself that take the next word as their value.
+_GIT_VALUED = frozenset(
+    "-C -c --git-dir --work-tree --namespace --exec-path --config-env --super-prefix".split()
+)
+
+
+def _perhaps(patterns: tuple[Pattern, ...], words: tuple[Word, ...]) -> Pattern | None:
+    """Find a pattern that may match; options between `git` and its subcommand hide nothing."""
+    spellings = [words]
+    if patterns and posixpath.basename(words[0].text) == "git":
+        at = 1
+        while at < len(words) and words[at].text.startswith("-"):
+            at += 2 if words[at].text in _GIT_VALUED else 1
+        spellings.append((words[0], *words[at:]))
+    return next(
+        (each for each in patterns for spelling in spellings if each.matches(spelling, surely=False)), None
+    )
+
+
+def read_rules(*, allow: Iterable[str] = (), ask: Iterable[str] = (), deny: Iterable[str] = ()) -> Rules:
+    """Read the patterns of a configuration; raise BadValue for one that cannot be used."""
+    rules = Rules(
+        allow=tuple(map(_pattern, allow)), ask=tuple(map(_pattern, ask)), deny=tuple(map(_pattern, deny))
+    )
+    for pattern in rules.allow:
+        _check_allowed(pattern)
+    return rules
+
+
+# Programs that take the name of another one, or code, behind these words.
+_CARRIERS = frozenset(
+    """uv:run uv:tool npm:exec npm:x npm:explore pnpm:exec pnpm:dlx yarn:exec yarn:dlx poetry:run
+    pdm:run hatch:run rye:run pipenv:run conda:run mamba:run bundle:exec docker:run docker:exec
+    podman:run podman:exec kubectl:exec git:bisect git:submodule git:rebase git:filter-branch go:run
+    cargo:run dotnet:run nix:run nix:shell systemctl:edit""".split()
+)
+_LAUNCHERS = frozenset("npx uvx pipx bunx pnpx git uv npm docker podman kubectl".split())
+_WILD = re.compile(r"[*?\[]")
+
+
+def _pattern(text: str) -> Pattern:
+    words = text.split()
+    if not words:
+        raise BadValue("A rule needs a program, such as `make *`; this one is empty.")
+    if any(letter in text for letter in "'\"\\`$|&;<>()\n"):
+        raise BadValue(
+            f"The rule {text!r} has quotes or signs of a shell. A rule is the plain words of one command, "
+            "such as `npm test`; write `?` for a letter that cannot stand in it."
+        )
+    is_open = words[-1] == "*"
+    return Pattern(words=tuple(words[:-1] if is_open and len(words) > 1 else words), open=is_open, text=text)
+
+
+def _check_allowed(pattern: Pattern) -> None:
+    name = posixpath.basename(pattern.words[0])
+    rest = (*pattern.words[1:], "*") if pattern.open else pattern.words[1:]
+    if _WILD.search(pattern.words[0]):
+        raise BadValue(f"The allow rule {pattern.text!r} must name one program.")
+    if name in ("npx", "uvx", "pipx", "bunx", "pnpx") or is_wrapper(name) or is_interpreter(name):
+        raise BadValue(
+            f"The allow rule {pattern.text!r} would allow anything: `{name}` runs whatever it is given. "
+            "Allow the program that it runs instead."
+        )
+    if name in _LAUNCHERS and (not rest or _WILD.search(rest[0]) or rest[0].startswith("-")):
+        raise BadValue(
+            f"The allow rule {pattern.text!r} must name a subcommand of `{name}`, such as `{name} x *`."
+        )
+    if rest and f"{name}:{rest[0]}" in _CARRIERS and (len(rest) == 1 or _runs_anything(rest[1])):
+        raise BadValue(
+            f"The allow rule {pattern.text!r} would allow anything: `{name} {rest[0]}` runs whatever it is "
+            "given. Name what it may run."
+        )
+
+
+def _runs_anything(word: str) -> bool:
+    name = posixpath.basename(word)
+    return bool(_WILD.search(word)) or word.startswith("-") or is_wrapper(name) or is_interpreter(name)

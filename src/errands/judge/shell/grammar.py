@@ -1,0 +1,263 @@
+"""The grammar: a shell line as the steps it runs, by a grammar of bash and a strict reading that must agree.
+
+A line is followed only when both readings see the same words at the same places. Otherwise the line carries a
+doubt, and its steps are what can be found in it: good for naming a danger, never for trusting the line.
+"""
+
+from __future__ import annotations
+
+import re
+
+from errands.judge.shell.tokens import Doubt, Token, tokens, unquoted
+from errands.model.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node, Parser
+
+    Place = tuple[int, int]
+
+LONGEST = 10_000
+MOST_STEPS = 50
+WIDEST_GAP = 60
+
+
+@record
+class Word:
+    """One word of a command; `text` is what the program gets, unless it is a pattern or not `literal`."""
+
+    text: str
+    literal: bool = True
+    plain: bool = True
+    pattern: bool = False
+    home: bool = False
+
+
+@record
+class Redirection:
+    """Where a stream goes or comes from: `2>&1` has descriptor 2, operator `>&`, target 1."""
+
+    operator: str
+    target: Word
+    descriptor: str = ""
+
+
+@record
+class Step:
+    """One simple command. `before` is the operator in front of it, empty for the first."""
+
+    words: tuple[Word, ...]
+    assignments: tuple[tuple[str, Word], ...] = ()
+    redirections: tuple[Redirection, ...] = ()
+    before: str = ""
+
+
+@record
+class Line:
+    """The steps of a line, and what in it could not be followed."""
+
+    steps: tuple[Step, ...]
+    doubts: tuple[str, ...] = ()
+
+
+def parse(source: str) -> Line:
+    """Read a line. With a doubt, the steps are only what was found."""
+    if len(source) > LONGEST:
+        return Line(steps=(), doubts=(f"is longer than {LONGEST:,} characters",))
+    try:
+        read = tuple(tokens(source))
+        steps = tuple(_steps(read))
+        if len(steps) > MOST_STEPS:
+            raise Doubt(f"has more than {MOST_STEPS} commands")
+        if not _PLAIN.fullmatch(source):
+            _agree(source, read, _tree(source))
+    except Doubt as doubt:
+        return Line(steps=tuple(_found(_tree(source))), doubts=(str(doubt),))
+    return Line(steps=steps)
+
+
+# Words and single blanks: there is no second way to read them, and no need to load the grammar.
+_PLAIN = re.compile(r"[\w./:+@%,=-]+(?: [\w./:+@%,=-]+)*", re.ASCII)
+
+# The strict reading
+
+
+_RESERVED = frozenset(
+    "if then else elif fi for while until do done case esac select function in { } [[ ]] coproc".split()
+)
+_LISTS = ("&&", "||", "|", ";", "\n")
+
+
+def _steps(read: tuple[Token, ...]) -> Iterator[Step]:
+    """Cut the tokens into commands; each operator stands between two, a `;` may close the last."""
+    part: list[Token] = []
+    before = ""
+    for token in read:
+        if token.kind != "operator":
+            part.append(token)
+        elif part:
+            yield _step(part, before)
+            part, before = [], token.text
+        elif token.text != "\n":
+            raise Doubt(f"is no correct shell: nothing stands before {token.text}")
+        # A line may end behind `&&`, and empty lines mean nothing.
+    if part:
+        yield _step(part, before)
+    elif before in ("&&", "||", "|"):
+        raise Doubt(f"is no correct shell: nothing stands behind {before}")
+    elif not before:
+        raise Doubt("runs nothing")
+
+
+def _step(part: list[Token], before: str) -> Step:
+    words: list[Word] = []
+    assignments: list[tuple[str, Word]] = []
+    redirections: list[Redirection] = []
+    rest = iter(part)
+    for token in rest:
+        if token.kind == "redirection":
+            redirections.append(_redirection(token, rest))
+        elif not words and (name := _assigned(token)):
+            value = Word(text=token.text[len(name) + 1 :], plain=token.plain, pattern=token.pattern)
+            assignments.append((name, value))
+        else:
+            words.append(_word(token))
+    if words and words[0].plain and words[0].text in _RESERVED:
+        raise Doubt(f"has control flow ({words[0].text}), which is not followed")
+    if any(word.plain and word.text == "}" for word in words):
+        raise Doubt("has a closing brace")
+    return Step(
+        words=tuple(words),
+        assignments=tuple(assignments),
+        redirections=tuple(redirections),
+        before=before,
+    )
+
+
+def _redirection(first: Token, rest: Iterator[Token]) -> Redirection:
+    descriptor = first.text if first.text.isdigit() else ""
+    operator = next(rest, None) if descriptor else first
+    target = next(rest, None)
+    if operator is None or target is None or operator.kind != "redirection" or target.kind != "word":
+        raise Doubt("is no correct shell: a redirection leads nowhere")
+    return Redirection(operator=operator.text, target=_word(target), descriptor=descriptor)
+
+
+def _word(token: Token) -> Word:
+    return Word(text=token.text, plain=token.plain, pattern=token.pattern, home=token.home)
+
+
+def _assigned(token: Token) -> str:
+    """Name the variable that a word in front of a command sets; empty if it sets none."""
+    name, equals, _ = token.bare.partition("=")
+    if not equals:
+        return ""
+    if name.isidentifier() and name.isascii():
+        return name
+    if (name[:1].isalpha() or name[:1] == "_") and (name.endswith("+") or "[" in name):
+        raise Doubt("sets a variable in a way that is not followed")
+    return ""
+
+
+# The grammar's reading
+
+
+# Nodes that hold others and mean nothing beyond what they hold; the strict reading has refused `[[` before.
+_HOLDING = frozenset(
+    """program list pipeline command command_name redirected_statement file_redirect negated_command
+    test_command unary_expression binary_expression""".split()
+)
+_WHOLE = frozenset(
+    "word string raw_string concatenation number file_descriptor variable_assignment test_operator".split()
+)
+_SIGNS = frozenset(("!", "\n", *_LISTS, "&>>", "&>", ">>", ">&", ">", "<&", "<", "[", "]", "=", "!="))
+# What a word may be made of; anything else in it is an expansion of some kind.
+_LETTERS = frozenset(
+    'word string raw_string concatenation number string_content variable_name = " $ test_operator'.split()
+)
+
+
+def _agree(source: str, read: tuple[Token, ...], tree: Node) -> None:
+    """Raise Doubt unless the grammar sees exactly the words and signs that the strict reading saw."""
+    if tree.has_error:
+        raise Doubt("is no correct shell, or not for the grammar of bash")
+    seen = list(_places(tree))
+    expected = [(token.start, token.end) for token in read if token.text != "\n" or token.kind == "word"]
+    if not source.isascii():
+        size = [0]
+        for letter in source:
+            size.append(size[-1] + len(letter.encode("utf-8", "surrogatepass")))
+        expected = [(size[start], size[end]) for start, end in expected]
+    if seen != expected:
+        raise Doubt("is read differently by two readings")
+
+
+def _places(node: Node) -> Iterator[Place]:
+    for child in node.children:
+        kind = child.type
+        if kind in _WHOLE:
+            _check_letters(child)
+            yield child.start_byte, child.end_byte
+        elif kind in _HOLDING:
+            yield from _places(child)
+        elif kind in _SIGNS:
+            if kind != "\n":
+                yield child.start_byte, child.end_byte
+        elif kind != "comment":
+            raise Doubt(f"has something that is not followed ({kind.replace('_', ' ')})")
+
+
+def _check_letters(node: Node) -> None:
+    for child in node.children:
+        if child.type not in _LETTERS:
+            raise Doubt(f"has something that is not followed ({child.type.replace('_', ' ')})")
+        _check_letters(child)
+
+
+# What can be found in a line that cannot be followed
+
+
+_SAID = (_WHOLE | {"command_name"}) - {"variable_assignment", "file_descriptor"}
+
+
+def _found(tree: Node) -> Iterator[Step]:
+    """Collect every simple command, however deep it stands; its words are literal where they can be."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if node.type == "command":
+            words = []
+            for child in node.children:
+                if child.type in _SAID:
+                    words.append(_guess(child))
+                elif child.type.endswith(("expansion", "substitution")):
+                    words.append(Word(text=_text(child), literal=False))
+            if words:
+                yield Step(words=tuple(words), before=";")
+        waiting.extend(reversed(node.children))
+
+
+def _guess(node: Node) -> Word:
+    text = _text(node)
+    token = unquoted(text)
+    if token is None:
+        return Word(text=text, literal=False)
+    return _word(token)
+
+
+def _text(node: Node) -> str:
+    return (node.text or b"").decode("utf-8", "replace")
+
+
+_parsers: list[Parser] = []
+
+
+def _tree(source: str) -> Node:
+    if not _parsers:
+        import tree_sitter
+        import tree_sitter_bash
+
+        _parsers.append(tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language())))
+    return _parsers[0].parse(source.encode("utf-8", "surrogatepass")).root_node

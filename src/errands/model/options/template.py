@@ -1,0 +1,169 @@
+"""A template: a saved draft with parameters, started by name.
+
+A parameter is written `{{name}}` or `{{name=default}}` in a command, the directory, the description, the
+environment or the event it waits for. In a command that a shell reads the value is quoted, so it stays text
+whatever it contains; a place where that cannot be promised is refused.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from errands.model.action import quoted
+from errands.model.errors import BadValue
+from errands.model.options.draft import UNLIMITED, Draft
+from errands.model.record import evolve, fields
+from errands.model.text.naming import slug
+from errands.model.text.quoting import open_quote
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from errands.model.action import Command
+
+_COMMANDS = ("then", "before", "lastly")
+_SPANS = ("timeout", "idle", "cpu", "grace", "every", "jitter", "max_age", "debounce", "max_wait")
+# They belong to whoever starts it: nobody consents once for all times.
+_UNKEPT = ("environ", "consent", "door", "propose")
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that would be awkward to type."""
+    if name != slug(name):
+        raise BadValue(
+            f"a template cannot be called {name!r}; use lower-case letters, digits and hyphens: {slug(name)}"
+        )
+
+
+def parameters(draft: Draft) -> dict[str, str | None]:
+    """Name a template's parameters with their defaults, None where a value must be given."""
+    found: dict[str, str | None] = {}
+
+    def note(name: str, default: str | None) -> str:
+        if found.get(name) is None:
+            found[name] = default
+        return ""
+
+    _mapped(draft, note)
+    return found
+
+
+def filled(draft: Draft, values: Mapping[str, str]) -> Draft:
+    """Fill in the parameters; one that is missing or unknown is refused by name."""
+    known = parameters(draft)
+    unknown = [name for name in values if name not in known]
+    if unknown:
+        takes = ", ".join(known) or "none"
+        raise BadValue(f"the template has no parameter {unknown[0]!r}; it takes: {takes}")
+    missing = [name for name, default in known.items() if default is None and name not in values]
+    if missing:
+        raise BadValue(f"the template needs a value for: {', '.join(missing)}; give NAME=VALUE for each")
+    return _mapped(draft, lambda name, default: values.get(name, default or ""))
+
+
+def to_text(draft: Draft) -> str:
+    """Write a draft as JSON, only what differs from the defaults."""
+    import json
+
+    if draft.at is not None or draft.key is not None:
+        raise BadValue(
+            "a template cannot have a start time or an idempotency key; give them when you start it"
+        )
+    blank = Draft(command=draft.command)
+    kept: dict[str, Any] = {"command": draft.command}
+    for name in fields(draft):
+        value = getattr(draft, name)
+        if name not in _UNKEPT and value != getattr(blank, name):
+            kept[name] = _span_text(value) if isinstance(value, timedelta) else value
+    return json.dumps(kept)
+
+
+def from_text(text: str) -> Draft:
+    import json
+
+    values: dict[str, Any] = json.loads(text)
+    for name in _SPANS:
+        if name in values:
+            values[name] = UNLIMITED if values[name] is None else timedelta(seconds=values[name])
+    for name in _COMMANDS:
+        if name in values:
+            values[name] = tuple(_command(each) for each in values[name])
+    for name in ("after", "channels"):
+        if name in values:
+            values[name] = tuple(values[name])
+    values["command"] = _command(values["command"])
+    return Draft(**values)
+
+
+def _span_text(span: timedelta) -> float | None:
+    """Write a duration in seconds; the absence of a limit, asked for, is null."""
+    return None if span == UNLIMITED else span.total_seconds()
+
+
+def _command(value: str | list[str]) -> Command:
+    return value if isinstance(value, str) else tuple(value)
+
+
+def _mapped(draft: Draft, value: Callable[[str, str | None], str]) -> Draft:
+    """Replace every placeholder of a draft by what `value(name, default)` gives."""
+
+    def command(each: Command) -> Command:
+        if isinstance(each, str):
+            return _replaced(each, lambda name, default, before: _as_text(value(name, default), name, before))
+        return tuple(plain(word) for word in each)
+
+    def plain(each: str) -> str:
+        return _replaced(each, lambda name, default, before: value(name, default))
+
+    def event(each: str) -> str:
+        if not each.startswith("command:"):
+            return plain(each)
+        line = command(each.removeprefix("command:"))
+        assert isinstance(line, str)
+        return f"command:{line}"
+
+    return evolve(
+        draft,
+        command=command(draft.command),
+        then=tuple(command(each) for each in draft.then),
+        before=tuple(command(each) for each in draft.before),
+        lastly=tuple(command(each) for each in draft.lastly),
+        cwd=None if draft.cwd is None else plain(draft.cwd),
+        description=None if draft.description is None else plain(draft.description),
+        env={name: plain(each) for name, each in draft.env.items()},
+        on=None if draft.on is None else event(draft.on),
+    )
+
+
+def _as_text(value: str, name: str, before: str) -> str:
+    """Quote a value for the place in a shell line that follows `before`."""
+    quote = open_quote(before)
+    if quote is None:
+        raise BadValue(
+            f"{{{{{name}}}}} stands where a shell could take its value for code; "
+            "write it outside of comments, here-documents, backquotes, arithmetic and nested quotes"
+        )
+    return f"{quote}{quoted(value)}{quote}"
+
+
+def _replaced(text: str, value: Callable[[str, str | None, str], str]) -> str:
+    """Replace `{{name}}` and `{{name=default}}`; braces around anything else are left alone.
+
+    `value(name, default, before)` also gets what stands before the placeholder, with a letter for each other.
+    """
+    result = before = ""
+    done = 0
+    at = text.find("{{")
+    while at >= 0 and (end := text.find("}}", at)) >= 0:
+        name, has_default, default = text[at + 2 : end].partition("=")
+        if name.isidentifier():
+            before += text[done:at]
+            result += text[done:at] + value(name, default if has_default else None, before)
+            before += "x"
+            done = at = end + 2
+        else:
+            at += 2
+        at = text.find("{{", at)
+    return result + text[done:]

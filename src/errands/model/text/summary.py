@@ -1,0 +1,200 @@
+"""Summaries: the one line of a tool's output that says how it went.
+
+Of several tools in one output the last one counts; what make says about itself counts only when no other
+tool said anything. A summary never calls a failed run a success.
+"""
+
+from __future__ import annotations
+
+import re
+
+from errands.model.text.sanitise import visible
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    Found = tuple[int, str]  # where it stands, what it says
+
+LONGEST_OUTPUT = 65_536
+LONGEST_SUMMARY = 200
+
+# How the tools call an outcome, what we call it, in the order in which we say it.
+_OUTCOMES = {
+    "passed": "passed",
+    "failed": "failed",
+    "error": "errors",
+    "errors": "errors",
+    "skipped": "skipped",
+    "ignored": "skipped",
+    "todo": "todo",
+    "deselected": "deselected",
+    "xfailed": "xfailed",
+    "xpassed": "xpassed",
+}
+_ORDER = tuple(dict.fromkeys(_OUTCOMES.values()))
+# The words of summaries that count something; others repeat what a task printed.
+_COUNTED = frozenset(
+    "passed failed error errors skipped todo deselected xfailed xpassed no tests ran all checks issues in "
+    "file files package packages fixable fixed remaining but exit code".split()
+)
+_BAD = ("failed", "error", "xpassed", "would be", "no rule")
+_COUNT = re.compile(r"(\d+) ([a-z]+)")
+
+
+def summarise(command: str, output: str, *, exit_code: int | None) -> str | None:
+    """Say in one line how a run went, if its output allows it."""
+    text = visible(output[-LONGEST_OUTPUT:])
+    found = max((each for tool in _TOOLS for each in tool(text)), default=None)
+    if found is None:
+        found = max(_make(text), default=None) if "make" in command or "make: ***" in text else None
+    if found is None:
+        return None
+    said = found[1][:LONGEST_SUMMARY]
+    return f"{said}, but exit code {exit_code}" if exit_code and _is_good(said) else said
+
+
+def counts_only(said: str) -> bool:
+    """Tell whether a summary can say nothing but how a command went, so that it needs no fence."""
+    words = said.replace(",", " ").replace("(", " ").replace(")", " ").split()
+    return all(word.isdecimal() or word in _COUNTED for word in words)
+
+
+def _pytest(text: str) -> Iterator[Found]:
+    for match in re.finditer(
+        r"^(?:=+ )?((?:\d+ [a-z]+(?:, )?)+) in \d[\d.]*s(?: \([\d:]+\))?(?: =+)?$", text, re.M
+    ):
+        if counts := _counts(match[1]):
+            yield match.end(), _said(counts)
+    for match in re.finditer(r"^(?:=+ )?no tests ran in [\d.]+s(?: =+)?$", text, re.M):
+        yield match.end(), "no tests ran"
+
+
+def _unittest(text: str) -> Iterator[Found]:
+    pattern = r"^Ran (\d+) tests? in [\d.]+s\n\n(?:OK|FAILED|NO TESTS RAN)(?: \(([a-z0-9=, ]+)\))?$"
+    for match in re.finditer(pattern, text, re.M):
+        reasons = dict(part.split("=") for part in (match[2] or "").split(", ") if "=" in part)
+        numbers = {reason: int(number) for reason, number in reasons.items()}
+        counts = {
+            "passed": int(match[1]) - sum(numbers.values()),
+            "failed": numbers.get("failures", 0),
+            "errors": numbers.get("errors", 0),
+            "skipped": numbers.get("skipped", 0),
+            "xfailed": numbers.get("expected failures", 0),
+            "xpassed": numbers.get("unexpected successes", 0),
+        }
+        yield match.end(), _said(counts) if int(match[1]) else "no tests ran"
+
+
+def _jest(text: str) -> Iterator[Found]:
+    for match in re.finditer(r"^Tests: +((?:\d+ [a-z]+, )+)\d+ total$", text, re.M):
+        yield match.end(), _said(_counts(match[1]))
+
+
+def _vitest(text: str) -> Iterator[Found]:
+    for match in re.finditer(r"^ +Tests +((?:\d+ [a-z]+(?: \| )?)+) \(\d+\)$", text, re.M):
+        yield match.end(), _said(_counts(match[1]))
+
+
+def _cargo(text: str) -> Iterator[Found]:
+    results = list(
+        re.finditer(r"^test result: (?:ok|FAILED)\. (\d+ passed; \d+ failed; \d+ ignored);", text, re.M)
+    )
+    if results:
+        # One result per target: the tests of a package are the sum of them.
+        yield results[-1].end(), _said(_sum(_counts(result[1]) for result in results))
+
+
+def _go(text: str) -> Iterator[Found]:
+    packages = list(re.finditer(r"^(ok  |FAIL)\t(\S+)(?:\t| \[(?:build|setup) failed\]$)", text, re.M))
+    if not packages:
+        return
+    place = packages[-1].end()
+    tests = re.findall(r"^--- (PASS|FAIL|SKIP): (\S+) ", text, re.M)
+    if any(verdict == "PASS" for verdict, _ in tests):
+        verdicts = [verdict for verdict, _ in tests]
+        counted = {word: verdicts.count(verdict) for word, verdict in _GO_VERDICTS.items()}
+        yield place, _said(counted)
+        return
+    good = sum(package[1] == "ok  " for package in packages)
+    bad = len(packages) - good
+    names = ", ".join(name for verdict, name in tests if verdict == "FAIL")
+    said = [f"{_many(good, 'package')} passed"] * bool(good)
+    said += [f"{_many(bad, 'package')} failed" + (f" ({names})" if names else "")] * bool(bad)
+    yield place, ", ".join(said)
+
+
+_GO_VERDICTS = {"passed": "PASS", "failed": "FAIL", "skipped": "SKIP"}
+
+
+def _ruff(text: str) -> Iterator[Found]:
+    for match in re.finditer(r"^All checks passed!$", text, re.M):
+        yield match.end(), "all checks passed"
+    pattern = r"^Found (\d+) errors?(?: \((\d+ fixed, \d+ remaining)\))?\.$(?:\n.*?(\d+) fixable with)?"
+    for match in re.finditer(pattern, text, re.M):
+        details = match[2] or (f"{match[3]} fixable" if match[3] else "")
+        yield match.end(), _many(int(match[1]), "error") + (f" ({details})" if details else "")
+    for match in re.finditer(r"^\d+ files? (?:would be |already |left |re)?[a-z]*formatted\b.*$", text, re.M):
+        yield match.end(), match[0]
+
+
+def _mypy(text: str) -> Iterator[Found]:
+    for match in re.finditer(
+        r"^Found (\d+) errors? in (\d+) files? \((?:checked|errors)[^()]*\)$", text, re.M
+    ):
+        yield match.end(), f"{_many(int(match[1]), 'error')} in {_many(int(match[2]), 'file')}"
+    for match in re.finditer(r"^Success: no issues found in (\d+) source files?$", text, re.M):
+        yield match.end(), f"no issues in {_many(int(match[1]), 'file')}"
+
+
+def _make(text: str) -> Iterator[Found]:
+    prefix = r"^g?make(?:\[\d+\])?: "
+    for match in re.finditer(
+        prefix + r"\*\*\* \[(?:[^\s:]+:\d+: )?(\S+)\] (Error \d+|[A-Z][a-z]+)", text, re.M
+    ):
+        yield match.end(), f"target {match[1]} failed ({match[2]})"
+    for match in re.finditer(prefix + r"\*\*\* (.{1,160}?)\.?  Stop\.$", text, re.M):
+        yield match.end(), match[1][0].lower() + match[1][1:]
+    for match in re.finditer(
+        prefix + r"(Nothing to be done for '.{1,80}'|'.{1,80}' is up to date)\.$", text, re.M
+    ):
+        yield match.end(), match[1][0].lower() + match[1][1:]
+
+
+_TOOLS: tuple[Callable[[str], Iterable[Found]], ...] = (
+    _pytest,
+    _unittest,
+    _jest,
+    _vitest,
+    _cargo,
+    _go,
+    _ruff,
+    _mypy,
+)
+
+
+def _counts(text: str) -> dict[str, int]:
+    """Read `2 failed, 89 passed`; words that name no outcome are left out."""
+    return {_OUTCOMES[word]: int(number) for number, word in _COUNT.findall(text) if word in _OUTCOMES}
+
+
+def _sum(many: Iterable[dict[str, int]]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for counts in many:
+        for outcome, number in counts.items():
+            total[outcome] = total.get(outcome, 0) + number
+    return total
+
+
+def _said(counts: dict[str, int]) -> str:
+    said = [f"{counts[outcome]} {outcome}" for outcome in _ORDER if counts.get(outcome)]
+    return ", ".join("1 error" if each == "1 errors" else each for each in said) or "no tests ran"
+
+
+def _many(number: int, thing: str) -> str:
+    return f"{number} {thing}" + "s" * (number != 1)
+
+
+def _is_good(said: str) -> bool:
+    # "xfailed" is good news, although it contains a bad word.
+    return not any(word in said.replace("xfailed", "") for word in _BAD)

@@ -1,0 +1,206 @@
+"""The log of a run as others read it: by offset, from the end, live or finished, in constant memory.
+
+An offset counts the bytes the task produced, kept or not; the header that stands before them has none.
+What lies between the kept beginning and the kept end is gone, and every reader is told how much.
+"""
+
+from __future__ import annotations
+
+import os
+
+from errands.model.errors import NoInput
+from errands.ports.output import Piece
+from errands.runners.output.capped_log import NOTE
+from errands.runners.shim import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import _socket
+
+MOST_AT_ONCE = 1 << 20
+_BLOCK = 1 << 16
+_MOST_IN_TAIL = 1 << 18
+_LONGEST_ADDRESS = 100
+
+
+def read(directory: str, *, offset: int = 0, limit: int | None = None) -> Piece:
+    """Read on from an offset: at most `limit` bytes, and never more than a mebibyte at once.
+
+    A piece ends where bytes are missing; the next one says how many. An empty piece means that nothing
+    more is there yet.
+    """
+    with _Log(directory) as log:
+        return log.read(max(offset, 0), MOST_AT_ONCE if limit is None else min(limit, MOST_AT_ONCE))
+
+
+def tail(directory: str, lines: int) -> Piece:
+    """Read the last lines, as far as they are kept and fit into a quarter of a mebibyte."""
+    with _Log(directory) as log:
+        content = b""
+        start = end = log.total
+        while start > log.end_begins and len(content) < _MOST_IN_TAIL and content.count(b"\n", 0, -1) < lines:
+            piece = log.read(max(start - _BLOCK, log.end_begins), min(_BLOCK, start - log.end_begins))
+            start = piece.offset
+            content = piece.content + content
+        if lines <= 0:
+            return Piece(content=b"", offset=end, next_offset=end)
+        at = len(content) - content.endswith(b"\n")
+        for _ in range(lines):
+            at = content.rfind(b"\n", 0, max(at, 0))
+        content = content[at + 1 :]
+        return Piece(content=content, offset=end - len(content), next_offset=end)
+
+
+def header(directory: str) -> bytes:
+    """Read what stands before the output: the task, its command, who approved it and when."""
+    with _Log(directory) as log:
+        return log.header
+
+
+def send(directory: str, content: bytes, *, eof: bool = False) -> None:
+    """Give a running task input, and end its input with `eof`; returns once the task's pipe has it all."""
+    import _socket
+
+    path = os.path.join(directory, "control")
+    peer = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    folder = -1
+    try:
+        if len(os.fsencode(path)) > _LONGEST_ADDRESS:
+            folder = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            path = f"/proc/self/fd/{folder}/control"
+        try:
+            peer.connect(path)
+            if folder >= 0 and not os.path.samestat(os.stat(directory), os.fstat(folder)):
+                raise FileNotFoundError  # meanwhile it is that of another run
+        except OSError:
+            raise NoInput(_why_no_input(directory)) from None
+        answer = _deliver(peer, (b"e" if eof else b"d") + content)
+    finally:
+        peer.close()
+        if folder >= 0:
+            os.close(folder)
+    if answer != b"k":
+        reason = answer[1:].decode() if answer else "the run ended before it took all of it"
+        raise NoInput(f"the input was not taken: {reason}")
+
+
+def _deliver(peer: _socket.socket, message: bytes) -> bytes:
+    try:
+        peer.sendall(message)
+        peer.shutdown(1)  # all is said, and an answer is awaited
+    except OSError:
+        pass  # refused in the middle; the answer says why
+    try:
+        answer: bytes = peer.recv(1000)
+        return answer
+    except OSError:
+        return b""
+
+
+def _why_no_input(directory: str) -> str:
+    try:
+        found = record.latest(directory)
+    except OSError:
+        found = None
+    if found is None:
+        return "the run has not started, so it takes no input yet"
+    if found.exit is not None:
+        return "the run is over, so it takes no input"
+    return "the run was started without input; start it with --stdin or --pty to send it some"
+
+
+class _Log:
+    """The files of a log, opened once, so that what is read fits together."""
+
+    def __init__(self, directory: str) -> None:
+        self._file = self._ring = -1
+        self._header = self._kept = self._gap = 0
+        self.total = 0
+        self.end_begins = 0
+        try:
+            found = record.latest(directory)
+            # Before the ring: when a run ends, the ring goes away first and then the file grows.
+            self._ring = _open(directory + "/output.tail")
+            self._file = _open(directory + "/output.log")
+        except FileNotFoundError:
+            return
+        facts = found.exit if found is not None else None
+        self._header = found.header if found is not None else 0
+        if facts is not None and "kept" in facts:
+            self._kept = record.number(facts["kept"]) or 0
+            self._gap = record.number(facts.get("gap")) or 0
+            self.total = record.number(facts.get("bytes")) or 0
+            self.end_begins = self._kept + (record.number(facts.get("lost_bytes")) or 0)
+            if self._ring >= 0:
+                os.close(self._ring)
+                self._ring = -1
+        elif self._file >= 0:
+            self._kept = max(0, os.fstat(self._file).st_size - self._header)
+            if found is not None and found.head is not None:
+                self._kept = min(self._kept, found.head)
+            written, overwritten = self._ring_note()
+            self.total = self._kept + written
+            self.end_begins = self._kept + overwritten
+        if self.end_begins == self._kept:
+            self.end_begins = 0  # nothing is missing: the end goes back to the beginning
+
+    def __enter__(self) -> _Log:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for file in (self._file, self._ring):
+            if file >= 0:
+                os.close(file)
+
+    @property
+    def header(self) -> bytes:
+        return _pread(self._file, self._header, 0) if self._file >= 0 else b""
+
+    def read(self, offset: int, limit: int) -> Piece:
+        """Read from one side of what is missing."""
+        asked = offset
+        if offset < self._kept:
+            content = _pread(self._file, min(limit, self._kept - offset), self._header + offset)
+        else:
+            offset = min(max(offset, self.end_begins), max(self.total, asked))
+            content = self._read_end(offset, min(limit, self.total - offset))
+            if self._ring >= 0:
+                # What was overwritten while we read it is missing, too.
+                lost = max(0, self._kept + self._ring_note()[1] - offset)
+                content, offset = content[lost:], offset + min(lost, len(content))
+        return Piece(
+            content=content, offset=offset, next_offset=offset + len(content), missing=offset - asked
+        )
+
+    def _read_end(self, offset: int, size: int) -> bytes:
+        if size <= 0 or self._file < 0:
+            return b""
+        if self._ring < 0:
+            begins = self.end_begins or self._kept
+            return _pread(self._file, size, self._header + self._kept + self._gap + offset - begins)
+        at = (offset - self._kept) % self._size
+        content = _pread(self._ring, min(size, self._size - at), NOTE + at)
+        return content + _pread(self._ring, size - len(content), NOTE) if len(content) < size else content
+
+    def _ring_note(self) -> tuple[int, int]:
+        """Tell how much went into the ring, and how much of that is overwritten or may be."""
+        note = _pread(self._ring, NOTE, 0).split() if self._ring >= 0 else []
+        if len(note) != 3:
+            return 0, 0
+        written, writing, self._size = map(int, note)
+        return written, max(0, writing - self._size)
+
+
+def _open(path: str) -> int:
+    try:
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return -1
+
+
+def _pread(file: int, size: int, at: int) -> bytes:
+    content = piece = os.pread(file, size, at) if size > 0 and file >= 0 else b""
+    while piece and len(content) < size:
+        piece = os.pread(file, size - len(content), at + len(content))
+        content += piece
+    return content

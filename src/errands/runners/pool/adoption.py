@@ -1,0 +1,73 @@
+"""An adoption: a run that another pool started, watched from here until it is over.
+
+Its number proves nothing; the lock on its record, looked at again once its shim is watched, does.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+from errands.runners.shim import record
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
+
+    from errands.runners.system.system import System
+
+_LOOK_AGAIN = 0.2
+
+
+class Adoption:
+    """Call `on_end` once the shim of a run is gone: seen by its process, or else by its lock."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        system: System,
+        *,
+        directory: str,
+        attempt: int,
+        shim: int | None,
+        on_end: Callable[[], None],
+    ) -> None:
+        self.directory = directory
+        self.attempt = attempt
+        self._loop = loop
+        self._system = system
+        self._shim = shim
+        self._on_end = on_end
+        self._timer: asyncio.TimerHandle | None = None
+        self._watched = system.watch(shim) if shim is not None else None
+        if self._watched is not None:
+            loop.add_reader(self._watched, self._end)
+        else:
+            self._look_later()
+
+    def cancel(self) -> None:
+        """Ask the shim to end its run."""
+        if self._shim is not None:
+            self._system.signal_shim(self._watched, self._shim, signal.SIGTERM)
+
+    def close(self) -> None:
+        """Watch no more."""
+        if self._watched is not None:
+            self._loop.remove_reader(self._watched)
+            os.close(self._watched)
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _look_later(self) -> None:
+        self._timer = self._loop.call_later(_LOOK_AGAIN, self._look)
+
+    def _look(self) -> None:
+        if record.is_held(self.directory, self.attempt):
+            self._look_later()
+        else:
+            self._end()
+
+    def _end(self) -> None:
+        self.close()
+        self._on_end()

@@ -1,0 +1,389 @@
+"""The pool: starts runs under shims that it keeps ready, and tells what became of them.
+
+It owns nothing that matters. What a run did is in its record and its log, so that the pool, the zygote
+and the process around them can be killed at any time; the next pool finds everything again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from errands.model.ending import Ending
+from errands.ports.runner import Alive, Ended, Launch, NotStarted, Refused, Started
+from errands.runners.pool.adoption import Adoption
+from errands.runners.pool.launch_message import written
+from errands.runners.pool.zygote_channel import Channel
+from errands.runners.shim import record
+from errands.runners.shim.recorder import SCARCE
+from errands.runners.system import system
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from errands.ports.runner import Found, Report
+
+IDLE_TIME = 5.0
+BUSY_TIME = 1.0  # seconds until a run that found no room to begin is tried again
+MOST_IDLE = 8
+_TRIES = 3
+_LOG = logging.getLogger("errands.pool")
+_PAUSE = 0.05
+_BACK_OFF = 1.0
+_ZYGOTE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "shim", "zygote.py")
+_PASSED_ON = ("ERRANDS_PLATFORM", "ERRANDS_BOOT_ID_FILE", "PATH")
+
+
+class Shim:
+    """A shim as the pool sees it: a channel, who forks it, and the run that it has."""
+
+    channel: Channel
+    launch: Launch | None = None
+    base: Mapping[str, str] | None = None
+    is_cancelled = False
+    idle_since = 0.0
+    unsettled = ""  # its last run, as long as its end is not in the store
+
+    def __init__(self, zygote: Channel) -> None:
+        self.zygote = zygote
+
+
+class ShimPool:
+    """Run commands under reusable shims; implements `Runner` on the running asyncio loop."""
+
+    def __init__(self, runs_dir: str, *, python: str = sys.executable) -> None:
+        self.listener: Callable[[Report], None] = _forget
+        self._runs_dir = os.path.abspath(runs_dir)
+        self._python = python
+        self._system = system.choose()
+        self._loop: asyncio.AbstractEventLoop
+        self._zygote: Channel | None = None
+        self._zygote_pid = 0
+        self._failures = 0
+        self._is_closed = False
+        self._running: dict[str, Shim] = {}
+        self._idle: list[Shim] = []
+        self._expiry: asyncio.TimerHandle | None = None
+        self._adopted: dict[str, Adoption] = {}
+        self._orphaned: dict[str, Launch] = {}
+        self._delayed: dict[str, asyncio.TimerHandle] = {}
+        self._sweeping: dict[str, tuple[str, int]] = {}
+        self._unsettled: dict[str, Shim] = {}
+
+    async def open(self) -> None:
+        """Start the zygote."""
+        os.makedirs(self._runs_dir, 0o700, exist_ok=True)
+        self._loop = asyncio.get_running_loop()
+        self._start_zygote()
+
+    async def close(self) -> None:
+        """Let go of everything; shims with a run finish it by themselves."""
+        self._is_closed = True
+        if self._expiry is not None:
+            self._expiry.cancel()
+        for timer in self._delayed.values():
+            timer.cancel()
+        self._delayed.clear()
+        self._orphaned.clear()
+        for shim in [*self._running.values(), *self._idle]:
+            shim.channel.close()
+        for adopted in self._adopted.values():
+            adopted.close()
+        self._running.clear()
+        self._idle.clear()
+        self._adopted.clear()
+        if self._zygote is not None:
+            self._zygote.close()
+            await asyncio.to_thread(wait_for, self._zygote_pid)
+
+    def start(self, launch: Launch) -> None:
+        """Start a run on an idle shim, or on a new one; without a zygote it waits for the next."""
+        if self._idle:
+            self._give(self._idle.pop(), launch)
+        elif self._zygote is None:
+            self._orphaned[launch.run_id] = launch
+        else:
+            try:
+                shim = self._new_shim(self._zygote)
+            except OSError as error:
+                self._delay(launch, str(error.strerror))
+            else:
+                self._give(shim, launch)
+
+    def stop(self, run_id: str, *, grace: float) -> None:
+        """End the run's whole tree; its `Ended` follows."""
+        if shim := self._running.get(run_id):
+            shim.is_cancelled = True
+            shim.channel.send({"op": "cancel", "run": run_id, "grace": grace})
+        elif timer := self._delayed.pop(run_id, None):
+            timer.cancel()
+            self._end(run_id, Ending(stop="cancel"))
+        elif self._orphaned.pop(run_id, None):
+            self._end(run_id, Ending(stop="cancel"))
+        elif adopted := self._adopted.get(run_id):
+            adopted.cancel()
+
+    def forget(self, run_id: str) -> None:
+        """Take it that the end of a run is in the store."""
+        shim = self._unsettled.pop(run_id, None)
+        if shim is not None and shim.unsettled == run_id:
+            shim.unsettled = ""
+
+    def knows(self, run_id: str) -> bool:
+        """Tell whether this pool looks after a run."""
+        known = (self._running, self._orphaned, self._delayed, self._adopted, self._sweeping)
+        return any(run_id in each for each in known)
+
+    def recover(self, run_id: str, *, attempt: int) -> Found:
+        """Find out what became of a run that another pool started."""
+        if self.knows(run_id):
+            return Alive(run_id=run_id, pid=None)
+        directory = os.path.join(self._runs_dir, run_id)
+        if record.was_removed(directory, attempt):
+            self.sweep(run_id, directory, attempt)
+            return Alive(run_id=run_id, pid=None)
+        if record.bury(directory, attempt):
+            return NotStarted(run_id=run_id)
+        if self._adopt(run_id, directory, attempt):
+            found = record.read(directory, attempt)
+            return Alive(run_id=run_id, pid=found.pid if found else None)
+        found = record.read(directory, attempt)
+        if found is None or found.exit is not None:
+            return Ended(run_id=run_id, ending=_ending(found))
+        if found.boot != self._system.boot_id():
+            return Ended(run_id=run_id, ending=Ending(interrupted=True, pid=found.pid))
+        self.sweep(run_id, directory, attempt)
+        return Alive(run_id=run_id, pid=found.pid)
+
+    def _give(self, shim: Shim, launch: Launch) -> None:
+        order = written(launch, may_take_over=not shim.unsettled)
+        if shim.base is not launch.base:  # most runs have the environment of the one before
+            order["base"] = dict(launch.base)
+        shim.launch, shim.base = launch, launch.base
+        self._running[launch.run_id] = shim
+        shim.channel.send(order)
+
+    def _delay(self, launch: Launch, reason: str) -> None:
+        """Start a run later that found no room to begin."""
+        _LOG.warning("run %s cannot begin yet: %s", launch.run_id, reason)
+        self._delayed[launch.run_id] = self._loop.call_later(BUSY_TIME, self._start_delayed, launch)
+
+    def _start_delayed(self, launch: Launch) -> None:
+        del self._delayed[launch.run_id]
+        self.start(launch)
+
+    def _new_shim(self, zygote: Channel) -> Shim:
+        ours, theirs = socket.socketpair()
+        shim = Shim(zygote)
+        shim.channel = Channel(
+            self._loop,
+            ours,
+            on_message=lambda message: self._hear(shim, message),
+            on_end=lambda: self._shim_ended(shim),
+        )
+        zygote.pass_on(theirs)
+        return shim
+
+    def _hear(self, shim: Shim, message: tuple[Any, ...]) -> None:
+        what, run_id, *rest = message
+        if what == "started":
+            pid, at = rest
+            self.listener(Started(run_id=run_id, pid=pid, at=datetime.fromtimestamp(float(at), UTC)))
+            return
+        del self._running[run_id]
+        launch, is_cancelled = shim.launch, shim.is_cancelled
+        shim.launch, shim.is_cancelled = None, False
+        shim.unsettled = run_id
+        self._unsettled[run_id] = shim
+        self._rest(shim)
+        if what == "refused":
+            self.listener(Refused(run_id=run_id))
+        elif what == "ended":
+            self._end(run_id, record.ending(rest[0]))
+        elif is_cancelled:
+            self._end(run_id, Ending(stop="cancel"))
+        else:
+            assert launch is not None
+            self._delay(launch, rest[0])
+
+    def _end(self, run_id: str, ending: Ending) -> None:
+        self.listener(Ended(run_id=run_id, ending=ending))
+
+    def _rest(self, shim: Shim) -> None:
+        """Keep a shim for the next run, for a while."""
+        shim.idle_since = self._loop.time()
+        self._idle.append(shim)
+        if len(self._idle) > MOST_IDLE:
+            self._idle.pop(0).channel.close()
+        if self._expiry is None:
+            self._expiry = self._loop.call_later(IDLE_TIME, self._expire)
+
+    def _expire(self) -> None:
+        self._expiry = None
+        now = self._loop.time()
+        while self._idle and now - self._idle[0].idle_since >= IDLE_TIME:
+            self._idle.pop(0).channel.close()
+        if self._idle:
+            self._expiry = self._loop.call_at(self._idle[0].idle_since + IDLE_TIME, self._expire)
+
+    def _shim_ended(self, shim: Shim) -> None:
+        """See what a shim that is gone left of its run: nothing, an ending, or a loss."""
+        launch = shim.launch
+        if launch is None:
+            if shim in self._idle:
+                self._idle.remove(shim)
+            return
+        del self._running[launch.run_id]
+        found = record.read(launch.directory, launch.attempt)
+        if found is None and not record.was_removed(launch.directory, launch.attempt):
+            # It never got that far, and nobody else has this order: it can be given again.
+            self._start_again(launch, shim)
+        elif found is not None and found.exit is not None:
+            self._end(launch.run_id, _ending(found))
+        else:
+            self.sweep(launch.run_id, launch.directory, launch.attempt)
+
+    def _start_again(self, launch: Launch, shim: Shim) -> None:
+        shim.zygote.hear()  # whether it went, too, and took the shim along before there was one
+        if shim.is_cancelled:
+            self._end(launch.run_id, Ending(stop="cancel"))
+        elif self._failures >= _TRIES:
+            self._give_up(launch)
+        elif shim.zygote is self._zygote and not shim.idle_since:
+            self._delay(launch, "its supervisor (shim) could not be forked, or was killed at once")
+        else:
+            self.start(launch)
+
+    def _give_up(self, launch: Launch) -> None:
+        error = f"the supervisor of processes cannot be started with {self._python}"
+        self._end(launch.run_id, Ending(error=error))
+
+    def _adopt(self, run_id: str, directory: str, attempt: int) -> bool:
+        """Watch a run whose shim lives. The lock, looked at again, proves that we watch the right process."""
+        found = record.read(directory, attempt)
+        if found is None or not record.is_held(directory, attempt):
+            return False
+        if found.boot not in (None, self._system.boot_id()):
+            return False
+        adopted = Adoption(
+            self._loop,
+            self._system,
+            directory=directory,
+            attempt=attempt,
+            shim=found.shim,
+            on_end=lambda: self._adopted_ended(run_id),
+        )
+        if not record.is_held(directory, attempt):
+            adopted.close()
+            return False
+        self._adopted[run_id] = adopted
+        return True
+
+    def _adopted_ended(self, run_id: str) -> None:
+        adopted = self._adopted.pop(run_id)
+        found = record.read(adopted.directory, adopted.attempt)
+        if found is None or found.exit is not None:
+            self._end(run_id, _ending(found))
+        else:
+            self.sweep(run_id, adopted.directory, adopted.attempt)
+
+    def sweep(self, run_id: str, directory: str, attempt: int) -> None:
+        """Have the processes of a run without a shim found and ended; then it is over."""
+        self._sweeping[run_id] = directory, attempt
+        if self._zygote is not None:
+            self._ask_for_sweep(run_id)
+
+    def _ask_for_sweep(self, run_id: str) -> None:
+        assert self._zygote is not None
+        self._zygote.send(("sweep", run_id, record.path(*self._sweeping[run_id])))
+
+    def _start_zygote(self) -> None:
+        ours, theirs = socket.socketpair()
+        try:
+            self._zygote_pid = os.posix_spawn(
+                self._python,
+                [self._python, *self._zygote_words()],
+                self._zygote_environ(),
+                file_actions=[
+                    (os.POSIX_SPAWN_DUP2, theirs.fileno(), 0),
+                    (os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0),
+                    (os.POSIX_SPAWN_OPEN, 2, "/dev/null", os.O_WRONLY, 0),
+                ],
+            )
+        except (OSError, ValueError):
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        self._zygote = Channel(self._loop, ours, on_message=self._hear_zygote, on_end=self._zygote_ended)
+        for run_id in self._sweeping:
+            self._ask_for_sweep(run_id)
+        orphaned, self._orphaned = self._orphaned, {}
+        for launch in orphaned.values():
+            self.start(launch)
+
+    def _zygote_words(self) -> list[str]:
+        return ["-I", "-S", "-X", "utf8", _ZYGOTE, self._runs_dir]
+
+    def _zygote_environ(self) -> dict[str, str]:
+        return {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+
+    def _hear_zygote(self, message: tuple[Any, ...]) -> None:
+        if message[0] == "ready":
+            self._failures = 0
+            return
+        run_id = message[1]
+        directory, attempt = self._sweeping.pop(run_id)
+        if self._adopt(run_id, directory, attempt):
+            return  # its shim lives after all
+        self._end(run_id, _ending(record.read(directory, attempt)))
+
+    def _zygote_ended(self) -> None:
+        """Start another zygote; the shims of this one live on, and who waited for it waits for the next."""
+        self._zygote = None
+        status = wait_for(self._zygote_pid)
+        if not (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL):
+            self._failures += 1  # nobody killed it: it does not work
+        self._replace_zygote()
+
+    def _replace_zygote(self) -> None:
+        """Start another zygote soon; when none works, say so to everybody who waits, and go on trying."""
+        if self._failures >= _TRIES:
+            orphaned, self._orphaned = self._orphaned, {}
+            for launch in orphaned.values():
+                self._give_up(launch)
+        self._loop.call_later(_PAUSE if self._failures < _TRIES else _BACK_OFF, self._restart_zygote)
+
+    def _restart_zygote(self) -> None:
+        if self._is_closed:
+            return
+        try:
+            self._start_zygote()
+        except OSError as error:
+            _LOG.warning("%s cannot be started: %s", self._python, error.strerror)
+            self._failures += error.errno not in SCARCE
+            self._replace_zygote()
+
+
+def _ending(found: record.Record | None) -> Ending:
+    """Say how a run without a living shim ended, from its record."""
+    if found is None or found.exit is None:
+        return Ending(lost="its record does not say how it ended")
+    return record.ending(found.exit)
+
+
+def _forget(report: Report) -> None:
+    """Nobody listens yet."""
+
+
+def wait_for(pid: int) -> int:
+    try:
+        return os.waitpid(pid, 0)[1]
+    except ChildProcessError:
+        return 0  # somebody else in this process waits for all children

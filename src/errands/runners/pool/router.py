@@ -1,0 +1,63 @@
+"""The router: has each run started by the pool that is right for it, and knows where each one is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from errands.runners.pool.pool import ShimPool
+from errands.runners.system import system
+from errands.runners.warm.warm_pool import WarmPool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import timedelta
+
+    from errands.ports.runner import Found, Launch, Report, Runner
+
+
+class Router:
+    """Two pools that are one `Runner`; what an earlier one left is for the plain one to recover."""
+
+    def __init__(self, plain: ShimPool, warm: WarmPool) -> None:
+        self._plain = plain
+        self._warm = warm
+
+    @property
+    def listener(self) -> Callable[[Report], None]:
+        return self._plain.listener
+
+    @listener.setter
+    def listener(self, listener: Callable[[Report], None]) -> None:
+        self._plain.listener = self._warm.listener = listener
+
+    async def open(self) -> None:
+        await self._plain.open()
+        await self._warm.open()
+
+    async def close(self) -> None:
+        await self._warm.close()
+        await self._plain.close()
+
+    def start(self, launch: Launch) -> None:
+        (self._warm if launch.may_be_warm else self._plain).start(launch)
+
+    def stop(self, run_id: str, *, grace: float) -> None:
+        self._whose(run_id).stop(run_id, grace=grace)
+
+    def forget(self, run_id: str) -> None:
+        self._plain.forget(run_id)
+        self._warm.forget(run_id)
+
+    def recover(self, run_id: str, *, attempt: int) -> Found:
+        return self._whose(run_id).recover(run_id, attempt=attempt)
+
+    def _whose(self, run_id: str) -> ShimPool:
+        return self._warm if self._warm.knows(run_id) else self._plain
+
+
+def make_runner(runs_dir: str, library: Callable[[], Sequence[str]], *, keep: timedelta | None) -> Runner:
+    """Make what starts runs: two pools where forks can be made alike to new processes and `keep` wants it."""
+    plain = ShimPool(runs_dir)
+    if keep is None or system.choose().NAME != "linux":
+        return plain
+    return Router(plain, WarmPool(runs_dir, library=library, cold=plain, keep=keep.total_seconds()))

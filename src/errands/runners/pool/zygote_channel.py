@@ -1,0 +1,110 @@
+"""A channel: messages to and from a zygote or a shim on the loop, without ever waiting for it."""
+
+from __future__ import annotations
+
+import socket
+from array import array
+from typing import TYPE_CHECKING, Any
+
+from errands.runners.shim.wire import FORK, Frames, frame
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+    from collections.abc import Callable
+
+
+class Channel:
+    """One end of a stream socket.
+
+    `on_message` is called for every message, `on_end` once, when the other end is gone.
+    """
+
+    def __init__(
+        self,
+        loop: AbstractEventLoop,
+        end: socket.socket,
+        *,
+        on_message: Callable[[Any], None],
+        on_end: Callable[[], None],
+    ) -> None:
+        end.setblocking(False)
+        self._loop = loop
+        self._socket = end
+        self._on_message = on_message
+        self._on_end = on_end
+        self._frames = Frames()
+        self._waiting: list[tuple[bytes, socket.socket | None]] = []
+        self._is_writing = False
+        loop.add_reader(end.fileno(), self._receive)
+
+    def send(self, message: Any) -> None:
+        """Send a message, now or as soon as there is room."""
+        self._send(frame(message), None)
+
+    def pass_on(self, end: socket.socket) -> None:
+        """Ask the zygote for a shim that has this end of a channel; here it is closed."""
+        self._send(FORK, end)
+
+    def _send(self, packed: bytes, passing: socket.socket | None) -> None:
+        self._waiting.append((packed, passing))
+        if len(self._waiting) == 1:
+            self._send_waiting()
+
+    def hear(self) -> None:
+        """Hear all that arrived by now, instead of when its turn comes."""
+        while self._receive():
+            pass
+
+    def close(self) -> None:
+        """Hang up, without a call of `on_end`."""
+        if self._socket.fileno() < 0:
+            return
+        self._loop.remove_reader(self._socket.fileno())
+        self._loop.remove_writer(self._socket.fileno())
+        self._socket.close()
+        for _, passing in self._waiting:
+            if passing is not None:
+                passing.close()
+        self._waiting.clear()
+
+    def _send_waiting(self) -> None:
+        while self._waiting:
+            packed, passing = self._waiting[0]
+            try:
+                if passing is None:
+                    sent = self._socket.send(packed)
+                else:
+                    rights = array("i", [passing.fileno()])
+                    sent = self._socket.sendmsg([packed], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+                    passing.close()
+            except BlockingIOError:
+                self._is_writing = True
+                self._loop.add_writer(self._socket.fileno(), self._send_waiting)
+                return
+            except OSError:
+                return  # the other end is gone; the reader is about to say so
+            if sent < len(packed):
+                self._waiting[0] = packed[sent:], None
+            else:
+                del self._waiting[0]
+        if self._is_writing:
+            self._is_writing = False
+            self._loop.remove_writer(self._socket.fileno())
+
+    def _receive(self) -> bool:
+        """Hear what arrived, if anything; tell whether there may be more."""
+        if self._socket.fileno() < 0:
+            return False
+        try:
+            received = self._socket.recv(65536)
+        except BlockingIOError:
+            return False
+        except OSError:
+            received = b""
+        if not received:
+            self.close()
+            self._on_end()
+            return False
+        for message in self._frames.feed(received):
+            self._on_message(message)
+        return True

@@ -1,0 +1,188 @@
+"""The zygote: a tiny process that forks shims, run as `python -I -S zygote.py`.
+
+It imports next to nothing, so that a fork costs little and a shim is small. It belongs to one pool:
+when that is gone it leaves, and its shims finish their runs. The orphans of a shim that was killed
+come to it, and it ends them.
+"""
+
+from __future__ import annotations
+
+import _socket
+import gc
+import os
+import select
+import sys
+
+if __name__ == "__main__":
+    # Our siblings are loaded from beside this file under their real names, without running the
+    # package's own start-up and without putting this folder where it could shadow the standard library.
+    _SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    for _name, _path in ("errands", _SOURCE), ("errands.runners", f"{_SOURCE}/runners"):
+        sys.modules[_name] = type(sys)(_name)
+        sys.modules[_name].__path__ = [_path]
+
+from errands.runners.shim.prewarm import rehearse
+from errands.runners.shim.shim import Shim
+from errands.runners.shim.sweep import sweep
+from errands.runners.shim.wire import FORK, Frames, frame
+from errands.runners.system import system, tree
+from errands.runners.system.signals import (
+    SIG_IGN,
+    SIG_SETMASK,
+    SIGCHLD,
+    SIGHUP,
+    SIGINT,
+    pthread_sigmask,
+    set_wakeup_fd,
+    signal,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MOST_FILES = 1 << 20
+
+
+class Zygote:
+    """Fork a shim for every channel that the pool sends, and clean up behind those that were killed."""
+
+    def __init__(
+        self,
+        pool: _socket.socket,
+        runs: str,
+        *,
+        shim: Callable[..., Shim] = Shim,
+        facts: tuple[object, ...] = (),
+    ) -> None:
+        """`shim` is what a fork becomes, `facts` is what the pool is told when all is ready."""
+        self._pool = pool
+        self._shim = shim
+        self._facts = facts
+        self._system = system.choose()
+        self._system.prepare_subreaper()
+        self._system.become_subreaper()
+        self._boot = self._system.boot_id()
+        rehearse(self._system, f"{runs}/.rehearsal-{os.getpid()}", boot=self._boot)
+        self._shims: set[int] = set()
+        self._frames = Frames()
+        self._wake, self._wakes = os.pipe()
+        os.set_blocking(self._wake, False)
+        os.set_blocking(self._wakes, False)
+        set_wakeup_fd(self._wakes, warn_on_full_buffer=False)
+        signal(SIGCHLD, _hear)
+
+    def serve(self) -> None:
+        """Serve the pool until it is gone; a fork of this process serves it as a shim instead."""
+        poll = select.poll()
+        poll.register(self._pool.fileno(), select.POLLIN)
+        poll.register(self._wake, select.POLLIN)
+        self._answer(("ready", *self._facts))
+        gc.freeze()
+        while True:
+            for file, _ in poll.poll():
+                if file == self._wake:
+                    os.read(self._wake, 64)
+                    self._reap()
+                    continue
+                received, channel = self._receive()
+                if not received:
+                    return
+                if channel >= 0 and self._is_forked(channel):
+                    return self._shim(self._system, channel, boot=self._boot).serve()
+                # What comes with a channel is known; a look inside would cost every shim its pages.
+                if received != FORK:
+                    self._obey(self._frames.feed(received))
+
+    def _obey(self, requests: list[tuple[str, ...]]) -> None:
+        for request, *words in requests:
+            if request == "sweep":
+                run, path = words
+                sweep(self._system, path, orphans=self._orphans, spared=self._shims)
+                self._answer(("swept", run))
+
+    def _receive(self) -> tuple[bytes, int]:
+        try:
+            received, ancillary, _, _ = self._pool.recvmsg(65536, _socket.CMSG_SPACE(4))
+        except OSError:
+            return b"", -1
+        if not ancillary:
+            return received, -1
+        return received, int.from_bytes(ancillary[0][2], sys.byteorder)
+
+    def _answer(self, message: tuple[object, ...]) -> None:
+        try:
+            self._pool.send(frame(message))
+        except OSError:
+            pass  # the pool is gone; the next look at the socket says so
+
+    def _is_forked(self, channel: int) -> bool:
+        """Fork; tell whether this is the new shim."""
+        try:
+            pid = os.fork()
+        except OSError:  # no room for another process; the pool sees its channel close and tries again
+            os.close(channel)
+            return False
+        if pid:
+            self._shims.add(pid)
+            os.close(channel)
+            return False
+        os.set_inheritable(channel, False)
+        self._pool.close()
+        os.close(self._wake)
+        os.close(self._wakes)
+        return True
+
+    def _reap(self) -> None:
+        one_was_killed = False
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                break
+            if not pid:
+                break
+            if pid in self._shims:
+                self._shims.discard(pid)
+                one_was_killed = one_was_killed or status != 0
+        if one_was_killed:
+            tree.kill(self._orphans, by_group=True)
+
+    def _orphans(self) -> list[int]:
+        """List the living processes that came to us from shims that are no more."""
+        inherited = [pid for pid in self._system.children(os.getpid()) if pid not in self._shims]
+        found = inherited + [pid for child in inherited for pid in self._system.descendants(child)]
+        return [pid for pid in found if self._system.is_alive(pid)]
+
+
+def _hear(number: int, frame: object) -> None:
+    """Do nothing: the wake-up pipe is what ends the wait."""
+
+
+def settle() -> _socket.socket:
+    """Become a process that belongs to nothing but the pool at the other end of standard input; give that."""
+    try:
+        os.setsid()
+    except OSError:
+        pass  # whoever started us made us a leader already
+    os.closerange(3, MOST_FILES)  # whatever leaked into the pool's process, no task shall have it
+    pool = _socket.socket(fileno=os.dup(0))
+    nothing = os.open("/dev/null", os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    for number in (SIGINT, SIGHUP):
+        signal(number, SIG_IGN)
+    pthread_sigmask(SIG_SETMASK, ())
+    os.chdir("/")
+    gc.disable()
+    return pool
+
+
+def main() -> None:
+    """Serve the pool."""
+    Zygote(settle(), sys.argv[1]).serve()
+
+
+if __name__ == "__main__":
+    main()
+    os._exit(0)

@@ -1,0 +1,197 @@
+"""Linux: everything about processes that only Linux has.
+
+A subreaper inherits the orphans of its descendants, so that a tree cannot be left by a double fork;
+`/proc` tells who belongs to it; a pidfd names a process for good, whatever becomes of its number.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+
+from errands.runners.system.signals import pidfd_send_signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    _prctl: int
+
+NAME = "linux"
+WEAKNESSES: tuple[str, ...] = ()
+CLOCK_STEP = 0.01
+INHERITS_ORPHANS = True
+TICKS = os.sysconf("SC_CLK_TCK")
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+_SET_CHILD_SUBREAPER = 36
+_SET_PIPE_SIZE = 1031
+
+
+def prepare_subreaper() -> None:
+    """Load what `become_subreaper` needs, once, before the forks."""
+    global _prctl
+    import _ctypes  # the package around it would make every shim larger
+
+    _prctl = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")  # type: ignore[arg-type]  # None: what is loaded
+
+
+def become_subreaper() -> None:
+    """Inherit the orphans of all descendants of this process from now on."""
+    import _ctypes
+
+    _ctypes.call_function(_prctl, (_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+
+
+def usual_scheduler() -> tuple[int, os.sched_param] | None:
+    """Say how tasks are scheduled; None: this process was made something special, and they are like it."""
+    is_usual = os.sched_getscheduler(0) in (os.SCHED_OTHER, os.SCHED_BATCH)
+    return (os.SCHED_OTHER, os.sched_param(0)) if is_usual else None
+
+
+def give_way(yes: bool) -> None:
+    """Interrupt nobody when woken on a busy machine, or be there at once again."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_BATCH if yes else os.SCHED_OTHER, os.sched_param(0))
+    except OSError:
+        pass  # a container may forbid it
+
+
+def boot_id() -> str:
+    """Name this boot of the machine; processes of another one are gone."""
+    path = os.environ.get("ERRANDS_BOOT_ID_FILE", "/proc/sys/kernel/random/boot_id")
+    return _read(path).decode().strip()
+
+
+def clock() -> float:
+    """Tell the time by the clock that `start_time` goes by."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def start_time(pid: int) -> float | None:
+    """Tell when a process was started, to a hundredth of a second. None: there is no such process."""
+    stat = _stat(pid)
+    return int(stat[19]) / TICKS if stat else None
+
+
+def is_alive(pid: int) -> bool:
+    """Tell whether a process still does something; a zombie does not."""
+    stat = _stat(pid)
+    return bool(stat) and stat[0] not in b"ZX"
+
+
+def children(pid: int) -> list[int]:
+    """List the children of a process, zombies included."""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return []
+    lists = (_read(f"/proc/{pid}/task/{thread}/children") for thread in threads)
+    return [int(child) for known in lists for child in known.split()]
+
+
+def descendants(root: int, *, groups: Iterable[int] = (), most: int = 1 << 22) -> list[int]:
+    """List the processes below one, parents first, zombies included; the search ends when it has `most`.
+
+    Who leaves the tree comes back to its subreaper, so the groups it was in add nobody.
+    """
+    found: dict[int, None] = {}
+    level = [root]
+    while level and len(found) < most:
+        level = [child for pid in level for child in children(pid) if child not in found]
+        found.update(dict.fromkeys(level))
+    return list(found)
+
+
+def marked(variable: str, value: str) -> list[int]:
+    """List the processes that were started with this variable in their environment."""
+    marker = f"\0{variable}={value}\0".encode("utf-8", "surrogateescape")
+    return [pid for pid in _processes() if marker in b"\0" + _read(f"/proc/{pid}/environ") + b"\0"]
+
+
+def session(leader: int) -> list[int]:
+    """List the processes of a session."""
+    number = str(leader).encode()
+    return [pid for pid in _processes() if (stat := _stat(pid)) and stat[3] == number]
+
+
+def ancestors(pid: int) -> list[int]:
+    """List the parent of a process, its parent, and so on."""
+    found: list[int] = []
+    while (stat := _stat(pid)) and (pid := int(stat[1])) > 1:
+        found.append(pid)
+    return found
+
+
+def usage(pids: Iterable[int]) -> tuple[int, float]:
+    """Sum resident memory (bytes) and CPU time (seconds, children they waited for included)."""
+    pages = ticks = 0
+    for pid in pids:
+        if stat := _stat(pid):
+            pages += int(stat[21])
+            ticks += int(stat[11]) + int(stat[12]) + int(stat[13]) + int(stat[14])
+    return pages * PAGE, ticks / TICKS
+
+
+def memory(pids: Iterable[int]) -> int:
+    """Sum the memory of processes in bytes, counting what they share once. Dear: reads every mapping."""
+    total = 0
+    for pid in pids:
+        for entry in _read(f"/proc/{pid}/smaps_rollup").split(b"\n"):
+            if entry.startswith(b"Pss:"):
+                total += int(entry.split()[1]) * 1024
+    return total
+
+
+def widen(pipe: int, size: int) -> bool:
+    """Give a pipe a larger buffer, if the system grants it."""
+    try:
+        fcntl.fcntl(pipe, _SET_PIPE_SIZE, size)
+    except OSError:
+        return False
+    return True
+
+
+def watch(pid: int) -> int | None:
+    """Open a pidfd: readable once the process is gone. None: there is no such process."""
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        return None
+
+
+def signal_shim(watched: int | None, pid: int, number: int) -> None:
+    """Send a signal to exactly the process that `watch` opened; a number alone is not trusted."""
+    if watched is None:
+        return
+    try:
+        pidfd_send_signal(watched, number)
+    except OSError:
+        pass  # it ended by itself, which is what the signal was for
+
+
+def _processes() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+
+
+def _stat(pid: int) -> list[bytes]:
+    # The name in brackets may hold anything, blanks and brackets too; the fields follow the last one.
+    return _read(f"/proc/{pid}/stat").rpartition(b") ")[2].split()
+
+
+def _read(path: str) -> bytes:
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        content = piece = os.read(file, 65536)
+        while len(piece) == 65536 or (piece and path.endswith(("environ", "children"))):
+            piece = os.read(file, 65536)
+            content += piece
+        return content
+    except OSError:
+        return b""
+    finally:
+        os.close(file)

@@ -1,0 +1,329 @@
+"""Moves: every change of a run's state, each a compare-and-set with its event in the same transaction."""
+
+from __future__ import annotations
+
+from errands.model.errors import StoreUnreadable
+from errands.model.run import task_of
+from errands.model.text.json_text import utf8
+from errands.ports.store import any_run
+from errands.stores.sqlite.rows import (
+    RUN_COLUMNS,
+    TASK_COLUMNS,
+    maybe_micros,
+    micros,
+    moment,
+    run_from,
+    task_from,
+)
+from errands.stores.sqlite.table import Table, known
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Any
+
+    from errands.model.ending import Ending
+    from errands.model.rollup import Outcome
+    from errands.model.run import Run
+    from errands.model.states import Skip
+    from errands.model.task import Task
+    from errands.ports.store import Fit
+    from errands.stores.sqlite.connection import Connection
+
+_TASK = ", ".join("tasks." + name.strip() for name in TASK_COLUMNS.split(","))
+_RUN = ", ".join("runs." + name.strip() for name in RUN_COLUMNS.split(","))
+_WIDTH = TASK_COLUMNS.count(",") + 1
+
+
+class MoveRows(Table):
+    def __init__(self, connection: Connection, runs_dir: str) -> None:
+        super().__init__(connection, runs_dir)
+        # Where the runs stand that were claimed here: run and task, by the run's id.
+        self._places: dict[str, tuple[int, int]] = {}
+
+    def ready_lanes(self) -> list[str]:
+        # One step of the index per lane, however many runs are ready in each.
+        ready = "state = 'pending' AND waits = 0 AND held = 0 AND not_before IS NULL"
+        rows = self.db.read(
+            f"""
+            WITH RECURSIVE ready (lane) AS (
+                SELECT min(lane) FROM runs WHERE {ready}
+                UNION ALL
+                SELECT (SELECT min(lane) FROM runs WHERE {ready} AND runs.lane > ready.lane)
+                FROM ready WHERE ready.lane IS NOT NULL
+            )
+            SELECT lane FROM ready WHERE lane IS NOT NULL
+            """
+        )
+        return [row[0] for row in rows]
+
+    def claim(self, lane: str, *, limit: int, now: datetime, fit: Fit = any_run) -> list[tuple[Task, Run]]:
+        claimed: list[tuple[Task, Run]] = []
+        while len(claimed) < limit:
+            wanted = limit - len(claimed)
+            rows = self.db.read(
+                f"""
+                SELECT runs.seq, tasks.seq, {_TASK}, {_RUN}
+                FROM runs JOIN tasks ON tasks.seq = runs.task
+                WHERE runs.lane = ? AND runs.state = 'pending' AND runs.waits = 0 AND runs.held = 0
+                  AND runs.not_before IS NULL
+                ORDER BY runs.priority, runs.seq LIMIT ?
+                """,
+                (lane, wanted),
+            )
+            for seq, task_seq, *columns in rows:
+                found = self._claimed(seq, task_seq, tuple(columns), now, fit)
+                if found is not None:
+                    claimed.append(found)
+            if len(rows) < wanted:
+                break  # those were all that are ready
+        return claimed
+
+    def _claimed(
+        self, seq: int, task_seq: int, columns: tuple[Any, ...], now: datetime, fit: Fit
+    ) -> tuple[Task, Run] | None:
+        """Make a ready run running; None if it is damaged or no longer what was approved."""
+        at = micros(now)
+        number, cause, _, attempt, *rest = columns[_WIDTH:]
+        try:
+            task = task_from(columns[:_WIDTH])
+            run = run_from(task.id, (number, cause, "running", attempt + 1, *rest), started=now)
+            # What was judged by its words alone is still what it was.
+            if (task.verdict != "auto" or task.evidence is not None) and not fit(task, run):
+                return None
+        except StoreUnreadable as error:
+            # One damaged record must not keep the others from running.
+            self._give_up(seq, task_seq, str(error), at)
+            return None
+        self.db.write(
+            """
+            UPDATE runs SET state = 'running', attempt = attempt + 1, started_at = ?
+            WHERE seq = ? AND state = 'pending'
+            """,
+            (at, seq),
+        )
+        self._places[run.id] = (seq, task_seq)
+        return task, run
+
+    def again(self, run_id: str, *, attempt: int, spent: float = 0.0) -> None:
+        self.db.write(
+            "UPDATE runs SET attempt = ?, elapsed = nullif(?, 0.0) WHERE seq = ? AND state = 'running'",
+            (attempt, spent, self.run_seq(run_id)),
+        )
+
+    def note_start(self, run_id: str, *, pid: int) -> None:
+        self.db.write(
+            "UPDATE runs SET pid = ? WHERE seq = ? AND state = 'running'", (pid, self.run_seq(run_id))
+        )
+
+    def request_stop(self, run_id: str, *, by: str, now: datetime) -> bool:
+        changed = self.db.write(
+            """
+            UPDATE runs SET stop_requested_at = ?, stop_by = ?
+            WHERE seq = ? AND state = 'running' AND stop_requested_at IS NULL
+            """,
+            (micros(now), by, self.run_seq(run_id)),
+        ).rowcount
+        return bool(changed)
+
+    def end(self, run: Run, outcome: Outcome, ending: Ending, *, summary: str | None, now: datetime) -> bool:
+        at = micros(now)
+        seq, task_seq = self._places.pop(run.id) if run.id in self._places else self._place(run)
+        # Of a run that went well most of these are unknown; none was known before.
+        rare = known(
+            signal=ending.signal,
+            failure=outcome.failure,
+            error=outcome.error,
+            hooks=",".join(ending.hooks) or None,
+            output_failed=ending.disk,
+            summary=summary,
+        )
+        changed = self.db.write(
+            f"""
+            UPDATE runs
+            SET state = ?, completed_at = ?, started_at = coalesce(?, started_at), pid = coalesce(?, pid),
+                exit_code = ?, elapsed = ?, cpu = ?, rss = ?, bytes = ?, lines = ?, truncated = ?,
+                leftovers = ?{"".join([f", {name} = ?" for name in rare])}
+            WHERE seq = ? AND state = 'running'
+            """,
+            (
+                outcome.run_state, maybe_micros(ending.ended_at) or at, maybe_micros(ending.started_at),
+                ending.pid, ending.code, ending.elapsed, ending.cpu, ending.rss, ending.bytes, ending.lines,
+                int(ending.truncated), ending.leftovers, *rare.values(), seq,
+            ),
+        ).rowcount  # fmt: skip
+        if changed:
+            self.db.write(
+                "UPDATE tasks SET state = ?, updated_at = ? WHERE seq = ?", (outcome.task_state, at, task_seq)
+            )
+        return bool(changed)
+
+    def _place(self, run: Run) -> tuple[int, int]:
+        seq, task_seq = self.one(
+            """
+            SELECT runs.seq, tasks.seq FROM tasks JOIN runs ON runs.task = tasks.seq
+            WHERE tasks.id = ? AND runs.number = ?
+            """,
+            run.task_id,
+            run.number,
+        )
+        return seq, task_seq
+
+    def turn_down(self, run_id: str, *, why: str, now: datetime) -> bool:
+        return self._end_pending(run_id, "cancelled", "rejected", None, why, now)
+
+    def withdraw(self, run_id: str, *, by: str, now: datetime) -> bool:
+        return self._end_pending(
+            run_id, "cancelled", "cancelled", None, f"cancelled by {by} before it started", now
+        )
+
+    def skip(self, run_id: str, *, reason: Skip, error: str, now: datetime) -> bool:
+        return self._end_pending(run_id, "skipped", "failed", reason, error, now)
+
+    def next_due(self) -> datetime | None:
+        rows = self.db.read(
+            """
+            SELECT not_before FROM runs WHERE state = 'pending' AND not_before IS NOT NULL
+            ORDER BY not_before LIMIT 1
+            """
+        )
+        return moment(rows[0][0]) if rows else None
+
+    def release_due(self, *, now: datetime) -> datetime | None:
+        self.db.write(
+            "UPDATE runs SET not_before = NULL WHERE state = 'pending' AND not_before <= ?", (micros(now),)
+        )
+        return self.next_due()
+
+    def next_hearing(self) -> datetime | None:
+        rows = self.db.read("SELECT next_at FROM hearings WHERE next_at IS NOT NULL ORDER BY next_at LIMIT 1")
+        return moment(rows[0][0]) if rows else None
+
+    def anyone_waits(self) -> bool:
+        return bool(self.db.read("SELECT 1 FROM waits LIMIT 1"))
+
+    def dependents(self, task_id: str) -> list[str]:
+        rows = self.db.read(
+            """
+            SELECT tasks.id || '.' || runs.number
+            FROM waits JOIN runs ON runs.seq = waits.run JOIN tasks ON tasks.seq = runs.task
+            WHERE waits.on_task = (SELECT seq FROM tasks WHERE id = ?) AND runs.state = 'pending'
+            ORDER BY runs.seq
+            """,
+            (task_id,),
+        )
+        return [row[0] for row in rows]
+
+    def release_dependents(self, task_id: str) -> None:
+        (seq,) = self.one("SELECT seq FROM tasks WHERE id = ?", task_id)
+        self.db.write(
+            """
+            UPDATE runs SET waits = waits - 1
+            WHERE state = 'pending' AND seq IN (SELECT run FROM waits WHERE on_task = ?)
+            """,
+            (seq,),
+        )
+        self.db.write("DELETE FROM waits WHERE on_task = ?", (seq,))
+
+    def mark_retrieved(self, run_id: str, *, now: datetime) -> None:
+        self.db.write(
+            """
+            UPDATE runs SET retrieved_at = ?
+            WHERE seq = ? AND retrieved_at IS NULL AND state NOT IN ('pending', 'running')
+            """,
+            (micros(now), self.run_seq(run_id)),
+        )
+
+    def note_idle(self, run_id: str) -> bool:
+        return bool(
+            self.db.write(
+                "UPDATE runs SET idle_told = 1 WHERE seq = ? AND idle_told = 0", (self.run_seq(run_id),)
+            ).rowcount
+        )
+
+    def add_event(self, task_id: str, name: str, *, run: int | None, now: datetime, detail: str = "") -> None:
+        (seq,) = self.one("SELECT seq FROM tasks WHERE id = ?", task_id)
+        self.db.write(
+            "INSERT INTO events (task, run, name, at, detail) VALUES (?, ?, ?, ?, ?)",
+            (seq, run, name, micros(now), utf8(detail)),
+        )
+
+    def task(self, task_id: str) -> Task:
+        return task_from(self.one(f"SELECT {_TASK} FROM tasks WHERE id = ?", task_id))
+
+    def run(self, run_id: str) -> Run:
+        task_id, number = task_of(run_id)
+        sql = f"""
+            SELECT {_RUN} FROM tasks JOIN runs ON runs.task = tasks.seq
+            WHERE tasks.id = ? AND runs.number = ?
+        """
+        return run_from(task_id, self.one(sql, task_id, number))
+
+    def running(self) -> list[tuple[Task, Run]]:
+        rows = self.db.read(
+            f"""
+            SELECT {_TASK}, {_RUN}
+            FROM runs INDEXED BY one_live_run JOIN tasks ON tasks.seq = runs.task
+            WHERE runs.state IN ('pending', 'running') AND runs.state = 'running' ORDER BY runs.seq
+            """
+        )
+        found = []
+        for row in rows:
+            try:
+                found.append((task_from(row[:_WIDTH]), run_from(row[0], row[_WIDTH:])))
+            except StoreUnreadable:
+                continue  # one damaged record must not keep the others from being found; `damaged` names it
+        return found
+
+    def stopping(self) -> list[Run]:
+        rows = self.db.read(
+            f"""
+            SELECT tasks.id, {_RUN} FROM runs JOIN tasks ON tasks.seq = runs.task
+            WHERE runs.state = 'running' AND runs.stop_requested_at IS NOT NULL
+            """
+        )
+        found = []
+        for row in rows:
+            try:
+                found.append(run_from(row[0], row[1:]))
+            except StoreUnreadable:
+                continue  # as in `running`: nobody watches it, so nobody can stop it
+        return found
+
+    def _end_pending(
+        self, run_id: str, run_state: str, task_state: str, failure: str | None, error: str, now: datetime
+    ) -> bool:
+        task_id, number = task_of(run_id)
+        at, error = micros(now), utf8(error)
+        rows = self.db.write(
+            """
+            UPDATE runs SET state = ?, completed_at = ?, failure = ?, error = ?
+            WHERE task = (SELECT seq FROM tasks WHERE id = ?) AND number = ? AND state = 'pending'
+            RETURNING task, seq, held
+            """,
+            (run_state, at, failure, error, task_id, number),
+        ).fetchall()
+        if not rows:
+            return False
+        task_seq, seq, held = rows[0]
+        self.db.write("DELETE FROM waits WHERE run = ?", (seq,))
+        if held:  # nobody needs an answer any more
+            self.db.write(
+                "UPDATE approvals SET state = 'void', at = ?, note = ? WHERE task = ? AND state = 'waiting'",
+                (at, error, task_seq),
+            )
+        self.db.write(
+            "UPDATE tasks SET state = ?, updated_at = ? WHERE seq = ? AND state IN ('active', 'proposed')",
+            (task_state, at, task_seq),
+        )
+        return True
+
+    def _give_up(self, seq: int, task_seq: int, error: str, at: int) -> None:
+        self.db.write(
+            """
+            UPDATE runs SET state = 'failed', started_at = ?, completed_at = ?, failure = 'spawn', error = ?
+            WHERE seq = ? AND state = 'pending'
+            """,
+            (at, at, error, seq),
+        )
+        self.db.write("UPDATE tasks SET state = 'failed', updated_at = ? WHERE seq = ?", (at, task_seq))

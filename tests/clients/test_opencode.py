@@ -1,0 +1,319 @@
+"""The real OpenCode as an agent: it keeps the contract, and what is special about it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from errands.agents.opencode import OpenCode
+from errands.agents.opencode.server import Server
+from errands.model.agent.errors import AgentError, AgentUnavailable, BudgetExceeded
+from errands.model.errors import StoreError
+from errands.model.record import evolve
+from errands.ports.agent import Call, Decision
+from errands.testing.agent_context import SPEC, RecordingDesk, no, yes
+from errands.testing.contracts.agent import AgentContract, until
+from errands.testing.model_server import ModelServer
+from tests.clients.proxy import Break, Proxy
+from tests.clients.servers import OpenCodeServer
+
+
+def running(line: str, *, how: str = "CALL") -> str:
+    return f"{how} bash {json.dumps({'command': line, 'description': 'a test'})}"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One directory for many tests: OpenCode takes a second to get to know another one."""
+    return tmp_path_factory.mktemp("folder")
+
+
+def desk_in(folder: Path, *, run: str = "tested-222222.1", **options: Any) -> RecordingDesk:
+    (folder / "project").mkdir(exist_ok=True)
+    spec = evolve(SPEC, **{"cwd": str(folder / "project"), **options.pop("spec", {})})
+    return RecordingDesk(folder / "desk", spec=spec, run=run, **options)
+
+
+class TestOpenCode(AgentContract):
+    factory = "errands.agents.opencode:OpenCode"
+    recall = "RECALL"
+
+    @pytest.fixture(autouse=True)
+    def _surroundings(self, model: ModelServer, opencode: str) -> None:
+        self.model, self.url = model, opencode
+
+    def settings(self) -> Mapping[str, Any]:
+        return {"url": self.url, "retries": 1, "poll": 1.0}
+
+    def running(self, line: str) -> str:
+        return running(line)
+
+    def requests(self) -> int:
+        return len(self.model.asked)
+
+
+@pytest.mark.spec("S12")
+async def test_the_end_is_seen_from_the_event_of_the_idle_session(opencode: str, folder: Path) -> None:
+    desk = desk_in(folder)
+    agent = OpenCode({"url": opencode, "poll": 100.0})
+    session = await agent.open(desk)
+
+    answer = await asyncio.wait_for(agent.prompt(session, "SLOW 1\nSAY done", desk), 20)
+
+    assert answer.text == "done"
+
+
+@pytest.mark.spec("S12")
+@pytest.mark.fault("F48")
+@pytest.mark.parametrize("broken", ["refuse", "cut", "deaf", "miss"])
+async def test_the_end_is_found_within_one_poll_when_the_stream_is_broken(
+    opencode: str, model: ModelServer, folder: Path, broken: Break
+) -> None:
+    desk = desk_in(folder)
+    prompt = f"{running(f'echo x >>{broken}')}\nSAY done with a stream to {broken}"
+    async with Proxy(opencode, broken).open() as proxy:
+        agent = OpenCode({"url": proxy.url, "poll": 1.0})
+        session = await agent.open(desk)
+        answer = await agent.prompt(session, prompt, desk)
+    found = time.monotonic()
+
+    asked = [each for each in model.asked_for(f"a stream to {broken}") if each.offers]
+    assert answer.text == f"done with a stream to {broken}"
+    assert proxy.streams > 0
+    assert len(asked) == 2
+    assert found - asked[-1].at < 1.0 + 2.0  # the interval, and what two busy cores take for the rest
+    assert (folder / "project" / broken).read_text() == "x\n"
+    assert len([each for each in desk.notes if each.kind == "tool_end"]) == 1
+    assert desk.used("requests") == 2
+
+
+@pytest.mark.fault("F47")
+@pytest.mark.trap(61)
+@pytest.mark.parametrize("fault", ["500", "cut", "refuse", "garbage", "silent"])
+async def test_a_model_that_fails_is_given_up(
+    opencode: str, model: ModelServer, folder: Path, fault: str
+) -> None:
+    desk = desk_in(folder)
+    agent = OpenCode({"url": opencode, "retries": 1, "poll": 0.5, "patience": 2.0})
+    session = await agent.open(desk)
+
+    with pytest.raises(AgentUnavailable, match="the model g"):
+        await agent.prompt(session, f"FAIL {fault}\nSAY never", desk)
+
+    before = len(model.asked)
+    assert len(model.asked_for(f"FAIL {fault}\nSAY never")) <= 10
+    assert await Server({"url": opencode}).state(session) is None
+    assert len(model.asked) == before
+
+
+async def test_a_model_that_fails_once_is_asked_again(opencode: str, folder: Path) -> None:
+    desk = desk_in(folder)
+    agent = OpenCode({"url": opencode})
+    session = await agent.open(desk)
+
+    assert (await agent.prompt(session, "FAIL 500 1\nSAY fine in the end", desk)).text == "fine in the end"
+
+
+@pytest.mark.spec("S9")
+async def test_long_results_are_clipped_in_a_fork_alone(
+    opencode: str, model: ModelServer, folder: Path
+) -> None:
+    desk = desk_in(folder)
+    agent = OpenCode({"url": opencode})
+    session = await agent.open(desk)
+    await agent.prompt(session, running("seq 1 2000"), desk)
+
+    forked = await agent.fork(session, desk)
+    await agent.prompt(forked, "SAY in the fork", desk_in(folder, run="tested-222222.2"))
+    await agent.prompt(session, "SAY in the parent", desk_in(folder, run="tested-222222.3"))
+
+    in_the_fork, in_the_parent = (
+        next(each for each in model.asked_for(words) if each.offers)
+        for words in ("in the fork", "in the parent")
+    )
+    (fork_call, fork_result), (parent_call, parent_result) = (
+        [each for each in asked.body["messages"] if each["role"] == "tool" or each.get("tool_calls")]
+        for asked in (in_the_fork, in_the_parent)
+    )
+    assert fork_call == parent_call
+    assert fork_result["tool_call_id"] == parent_result["tool_call_id"]
+    assert len(parent_result["content"]) > 8000
+    assert len(fork_result["content"]) < 1600
+    assert f"{len(parent_result['content']):,} characters" in fork_result["content"]
+
+
+@pytest.mark.spec("S10")
+async def test_the_oldest_messages_do_not_go_into_a_fork_that_is_too_long(
+    opencode: str, model: ModelServer, folder: Path
+) -> None:
+    desk = desk_in(folder)
+    agent = OpenCode({"url": opencode})
+    session = await agent.open(desk)
+    for number in range(5):
+        await agent.post(session, f"note {number} " + "x" * 100_000, desk)
+
+    forked = await agent.fork(session, desk)
+    await agent.prompt(forked, "SAY what is left", desk)
+
+    asked = next(each for each in model.asked_for("what is left") if each.offers)
+    assert [number for number in range(5) if f"note {number} " in asked.text] == [2, 3, 4]
+
+
+@pytest.mark.spec("A8")
+async def test_a_refused_call_does_not_take_an_allowed_one_with_it(opencode: str, folder: Path) -> None:
+    def decide(call: Call) -> Decision:
+        return no(call) if "bad" in (call.command or "") else yes(call)
+
+    desk = desk_in(folder, decide=decide)
+    agent = OpenCode({"url": opencode})
+    session = await agent.open(desk)
+
+    answer = await agent.prompt(session, f"{running('echo bad')}\n{running('touch good', how='AND')}", desk)
+
+    assert (folder / "project" / "good").exists()
+    assert "the person said no" in answer.text
+
+
+@pytest.mark.spec("A8")
+async def test_the_agent_goes_on_when_all_its_calls_are_refused(opencode: str, folder: Path) -> None:
+    desk = desk_in(folder, decide=no)
+    agent = OpenCode({"url": opencode})
+    session = await agent.open(desk)
+
+    answer = await agent.prompt(session, f"{running('echo bad')}\n{running('echo worse', how='AND')}", desk)
+
+    assert len(desk.asked) == 2
+    assert "the person said no" in answer.text
+
+
+@pytest.mark.spec("A8")
+async def test_a_person_can_answer_in_opencode_itself(opencode: str, folder: Path) -> None:
+    class Absent(RecordingDesk):
+        async def allow(self, call: Call) -> Decision:
+            self.asked.append(call)
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    desk = Absent(folder / "desk", spec=desk_in(folder).spec)
+    agent = OpenCode({"url": opencode, "poll": 0.5})
+    session = await agent.open(desk)
+    asking = asyncio.create_task(agent.prompt(session, f"{running('touch better')}\nSAY done", desk))
+    await until(lambda: desk.asked, asking)
+
+    server = Server({"url": opencode})
+    (request,) = await server.requests(session)
+    await server.reply(session, request["id"], {"reply": "once"})
+
+    assert (await asyncio.wait_for(asking, 20)).text == "done"
+    assert (folder / "project" / "better").exists()
+
+
+@pytest.mark.trap(58)
+async def test_the_session_has_the_tools_and_the_words_of_its_specification(
+    opencode: str, model: ModelServer, folder: Path
+) -> None:
+    desk = desk_in(folder, spec={"tools": ("bash", "read"), "model": "fake/fake", "system": "Be a duck."})
+    agent = OpenCode({"url": opencode})
+    session = await agent.open(desk)
+    await agent.prompt(session, "SAY quack, OpenCode", desk)
+    forked = await agent.fork(session, desk)
+    await agent.prompt(forked, "SAY quack, OpenCode", evolve_run(desk))
+
+    first, second = [each for each in model.asked_for("SAY quack, OpenCode") if each.offers]
+    for asked in (first, second):
+        assert asked.offers == {"bash", "read"}
+        assert "Be a duck." in asked.text
+
+
+async def test_a_call_that_nobody_can_be_asked_about_ends_the_turn(opencode: str, folder: Path) -> None:
+    def decide(call: Call) -> Decision:
+        raise StoreError("the disk is full")
+
+    desk = desk_in(folder, decide=decide)
+    agent = OpenCode({"url": opencode})
+    session = await agent.open(desk)
+
+    async with asyncio.timeout(20):
+        with pytest.raises(StoreError, match="the disk is full"):
+            await agent.prompt(session, running("touch never"), desk)
+
+    assert not (folder / "project" / "never").exists()
+    assert await Server({"url": opencode}).state(session) is None
+
+
+@pytest.mark.spec("S15")
+@pytest.mark.trap(63)
+@pytest.mark.parametrize(("budget", "calls"), [({"tool_calls": 2}, 2), ({"total_tokens": 25}, 3)])
+async def test_it_stops_at_its_budget(
+    opencode: str, folder: Path, budget: dict[str, int], calls: int
+) -> None:
+    desk = desk_in(folder, spec={"budget": budget})
+    agent = OpenCode({"url": opencode})
+    session = await agent.open(desk)
+    lines = [running(f"echo {each} >>{min(budget)}") for each in range(6)]
+
+    with pytest.raises(BudgetExceeded, match="is used up"):
+        await agent.prompt(session, "\n".join(lines), desk)
+
+    assert len((folder / "project" / min(budget)).read_text().split()) <= calls
+
+
+@pytest.mark.spec("S14")
+async def test_a_server_that_was_killed_goes_on_without_repeating_a_call(
+    model: ModelServer, tmp_path: Path
+) -> None:
+    server = OpenCodeServer(tmp_path / "opencode", model.openai_url)
+    desk = desk_in(tmp_path)
+    text = running("echo x >>witness; sleep 3")
+    witness = tmp_path / "project" / "witness"
+    agent = OpenCode({"url": server.url, "retries": 1, "poll": 0.5})
+    try:
+        server.start()
+        session = await agent.open(desk)
+        asking = asyncio.create_task(agent.prompt(session, text, desk))
+        await until(lambda: witness.exists() and witness.read_text(), asking)
+        server.kill()
+        with pytest.raises(AgentUnavailable, match="gives no answer"):
+            await asking
+        server.start()
+        answer = await agent.recover(session, text, desk)
+    finally:
+        server.kill()
+
+    assert "interrupted" in answer.text
+    assert witness.read_text() == "x\n"
+
+
+async def test_a_model_that_does_not_exist_is_told_at_once(opencode: str, folder: Path) -> None:
+    desk = desk_in(folder, spec={"model": "fake/unheard-of"})
+    agent = OpenCode({"url": opencode})
+    session = await agent.open(desk)
+
+    async with asyncio.timeout(10):
+        with pytest.raises(AgentError, match="unheard-of"):
+            await agent.prompt(session, "hello", desk)
+
+
+async def test_a_fork_cannot_move_to_another_directory(opencode: str, folder: Path) -> None:
+    desk = desk_in(folder)
+    agent = OpenCode({"url": opencode})
+    session = await agent.open(desk)
+
+    with pytest.raises(AgentError, match="keeps a fork in the directory of its parent"):
+        await agent.fork(session, desk_in(folder, spec={"cwd": str(folder)}))
+
+
+def test_it_is_the_real_program(opencode: str) -> None:
+    with urllib.request.urlopen(f"{opencode}/global/health", timeout=5) as answer:
+        assert json.load(answer)["version"] == "1.18.33"
+
+
+def evolve_run(desk: RecordingDesk) -> RecordingDesk:
+    return RecordingDesk(desk.folder, spec=desk.spec, run="tested-222222.2")

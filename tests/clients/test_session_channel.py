@@ -1,0 +1,58 @@
+"""A session on a real OpenCode server gets letters: without a reply, in order, and none twice."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from errands.channels.session import Session
+from errands.model.notices.delivery import letter_of
+from errands.model.notices.errors import ChannelError
+from errands.testing.model_server import ModelServer
+from tests.channels.deliveries import letter, notice
+
+
+def ask(url: str, path: str, body: object = None) -> Any:
+    content = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url + path, content, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=30) as reply:
+        return json.loads(reply.read())
+
+
+@pytest.mark.spec("N2", "N6")
+@pytest.mark.trap(3)
+async def test_a_letter_is_part_of_the_conversation_and_nobody_replies(
+    opencode: str, model: ModelServer, tmp_path: Path
+) -> None:
+    session = ask(opencode, f"/session?directory={tmp_path}", {"title": "parent"})["id"]
+    before = len(model.asked)
+    channel = Session({"url": opencode})
+
+    await channel.deliver(letter(session, summary="89 passed"))
+    await channel.deliver(letter_of([notice(session, attempts=1, summary="89 passed")]))
+    await channel.deliver(letter(session, number=2, state="failed"))
+
+    said = [
+        part["text"]
+        for message in ask(opencode, f"/session/{session}/message")
+        for part in message["parts"]
+        if part["type"] == "text"
+    ]
+    assert [text.partition("] ")[2].partition("\n")[0] for text in said] == [
+        "pytest-222222 completed in 2.5s",
+        "pytest-222222 failed in 2.5s",
+    ]
+    assert "89 passed" in said[0]
+    assert len(model.asked) == before
+    await channel.close()
+
+
+async def test_a_session_that_is_gone_is_told_of(opencode: str) -> None:
+    channel = Session({"url": opencode})
+    with pytest.raises(ChannelError, match="404"):
+        await channel.deliver(letter("ses_gone"))
+    await channel.close()

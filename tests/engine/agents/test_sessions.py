@@ -1,0 +1,390 @@
+"""Sessions: agents are asked, asked again, and forked; nothing of a conversation is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import threading
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from errands.bootstrap import open_engine
+from errands.config import BadConfig
+from errands.engine.engine import Engine
+from errands.model.agent.errors import NotResumable, SessionGone, UnknownAgent
+from errands.model.agent.fork import PREAMBLE
+from errands.model.agent.session import TOO_SOON, Session
+from errands.model.errors import BadValue, ErrandsError, NotFound
+from errands.model.options.draft import Draft
+from errands.ports.home import Home
+from errands.ports.store import Query
+from errands.testing.engines import WITHIN, TestEngine, until
+from tests.engine.agent_project import Project
+
+
+@pytest.mark.spec("S2", "S4")
+async def test_a_resume_returns_at_once_and_sees_the_whole_conversation(engine: TestEngine) -> None:
+    task = await engine.answered("`echo marmalade`")
+    assert task.agent is not None
+    assert task.agent.resume_count == 0
+
+    resumed = await engine.resume(task.id, "what was said?")
+    assert resumed.is_live
+    assert resumed.latest.cause == "resume"
+
+    done = await engine.wait(task.id, timeout=WITHIN)
+    assert done.agent is not None
+    assert done.agent.resume_count == 1
+    assert "marmalade" in (done.agent.answer or "")
+
+
+@pytest.mark.spec("S1", "S3")
+@pytest.mark.trap(60)
+async def test_a_resume_is_a_new_run_that_sends_its_own_prompt_only(
+    engine: TestEngine, project: Project
+) -> None:
+    task = await engine.answered("`./deed first`", cwd=project.path)
+    await engine.resume(task.id, "`./deed second`")
+    done = await engine.wait(task.id, timeout=WITHIN)
+
+    assert project.deeds() == ["first", "second"]
+    assert done.state == "completed"
+    assert done.agent is not None
+    assert "did second" in (done.agent.answer or "")
+    assert "did first" not in (done.agent.answer or "")
+    said = engine.engine.sessions.conversation(task.id)
+    assert [each.text for _, each in said] == ["`./deed first`", "`./deed second`"]
+
+
+@pytest.mark.spec("S3")
+async def test_while_a_resume_runs_the_task_is_resumed(engine: TestEngine, project: Project) -> None:
+    task = await engine.answered("hello")
+    await engine.resume(task.id, "`./deed x 30`")
+    await until(lambda: engine.engine.store.view(task.id).latest.state == "running")
+    assert (await engine.get(task.id)).is_resumed
+    await engine.cancel(task.id)
+
+
+@pytest.mark.spec("S5")
+@pytest.mark.fault("F42")
+async def test_what_cannot_be_resumed_is_refused_in_known_words(engine: TestEngine, project: Project) -> None:
+    with pytest.raises(NotFound) as missing:
+        await engine.resume("nobody-222222", "go on")
+    assert str(missing.value) == "Task not found: nobody-222222"
+
+    running = await engine.ask("`./deed x 30`", cwd=project.path)
+    await until(lambda: engine.engine.store.view(running.id).latest.state == "running")
+    with pytest.raises(NotResumable) as busy:
+        await engine.resume(running.id, "go on")
+    assert str(busy.value) == (
+        "Cannot resume task: status is 'running'. Only completed tasks can be resumed."
+    )
+    await engine.cancel(running.id)
+    await engine.wait(running.id, timeout=WITHIN)
+    with pytest.raises(NotResumable) as stopped:
+        await engine.resume(running.id, "go on")
+    assert "status is 'cancelled'." in str(stopped.value)
+
+    shell = await engine.finished("true")
+    with pytest.raises(BadValue, match="only agents"):
+        await engine.resume(shell.id, "go on")
+
+
+@pytest.mark.spec("S5")
+@pytest.mark.fault("F42")
+async def test_a_session_that_is_gone_is_told_in_known_words(engine: TestEngine) -> None:
+    task = await engine.answered("hello")
+    store = engine.engine.store
+    session = store.session(task.id)
+    assert session is not None
+    with store:
+        store.session_gone(session, now=engine.engine.clock.now())
+    with pytest.raises(SessionGone) as gone:
+        await engine.resume(task.id, "go on")
+    assert str(gone.value) == ("Session expired or was deleted. Start a new background_task to continue.")
+
+
+@pytest.mark.spec("S6")
+@pytest.mark.fault("F41")
+async def test_of_fifty_resumes_at_once_one_wins(engine: TestEngine, project: Project, home: Home) -> None:
+    task = await engine.answered("hello", cwd=project.path)
+    told: list[str] = []
+    together = threading.Barrier(50)
+
+    def resume() -> None:
+        mine = open_engine(home)
+        together.wait()
+        try:
+            mine.sessions.resume(task.id, "`./deed x 2`")
+            told.append("won")
+        except ErrandsError as error:
+            told.append(str(error))
+        finally:
+            mine.close()
+
+    threads = [threading.Thread(target=resume) for _ in range(50)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        await asyncio.to_thread(each.join)
+    assert sorted(told) == sorted(["won", *[TOO_SOON] * 49])
+    done = await engine.wait(task.id, timeout=WITHIN)
+    assert done.agent is not None
+    assert done.agent.resume_count == 1
+    assert project.deeds() == ["x"]
+
+
+@pytest.mark.spec("S3")
+@pytest.mark.trap(59)
+@pytest.mark.fault("F41")
+async def test_a_failed_resume_keeps_the_earlier_result_and_can_be_tried_again(
+    engine: TestEngine, project: Project
+) -> None:
+    task = await engine.answered("`echo marmalade`", cwd=project.path, budget={"tool_calls": 1})
+    await engine.resume(task.id, "`./deed x` `./deed y`")
+    failed = await engine.wait(task.id, timeout=WITHIN)
+    assert (failed.state, failed.latest.failure) == ("failed", "budget")
+    assert project.deeds() == ["x"]
+    assert "marmalade" in (await engine.get(task.id)).details["result"]  # type: ignore[index]
+
+    await engine.resume(task.id, "what was said?")
+    done = await engine.wait(task.id, timeout=WITHIN)
+    assert done.state == "completed"
+    assert done.agent is not None
+    assert "marmalade" in (done.agent.answer or "")
+    assert done.agent.resume_count == 2
+
+
+@pytest.mark.spec("S8", "S11")
+async def test_a_fork_begins_with_the_history_and_leaves_it_alone(engine: TestEngine) -> None:
+    task = await engine.answered("`echo marmalade`")
+    before = engine.engine.store.messages(_session(engine, task.id))
+
+    fork = await engine.answered("what was said?", fork=task.id)
+
+    assert fork.agent is not None
+    assert fork.agent.forked
+    assert fork.marks == "(forked)"
+    assert "marmalade" in (fork.agent.answer or "")
+    assert "may be truncated" in (fork.agent.answer or "")
+    assert engine.engine.store.messages(_session(engine, task.id)) == before
+    copied = engine.engine.store.messages(_session(engine, fork.id))
+    assert [PREAMBLE in each for each in copied].count(True) == 2  # the note itself, and the answer about it
+
+
+@pytest.mark.spec("S9")
+async def test_long_results_are_shortened_in_a_fork(engine: TestEngine) -> None:
+    task = await engine.answered("`seq 1 2000`")
+    fork = await engine.answered("go on", fork=task.id)
+    copied = [json.loads(each) for each in engine.engine.store.messages(_session(engine, fork.id))]
+    (result,) = [each for each in copied if each["role"] == "tool"]
+    assert (result["call"], result["command"]) == ("call-1", "seq 1 2000")
+    assert "of 8,893 characters]" in result["output"]
+    assert len(result["output"]) < 1600
+
+
+@pytest.mark.spec("S8")
+async def test_fork_and_resume_together_are_refused_and_nothing_is_made(engine: TestEngine) -> None:
+    task = await engine.answered("hello")
+    with pytest.raises(BadValue, match="mutually exclusive"):
+        await engine.ask("go on", fork=task.id, resume=task.id)
+    assert len(await engine.list()) == 1
+
+
+async def test_whoever_watches_an_agent_sees_that_it_waits_for_a_yes(
+    engine: TestEngine, project: Project
+) -> None:
+    task = await engine.ask("`touch x`", cwd=project.path)
+    async with asyncio.timeout(WITHIN):
+        async for view in engine.watch(task.id):
+            if view.agent is not None and view.agent.waiting == "approval":
+                break
+    await engine.approve(task.id, by="ada")
+    assert (await engine.wait(task.id, timeout=WITHIN)).state == "completed"
+    assert Path(project.path, "x").exists()
+
+
+@pytest.mark.spec("L10")
+async def test_an_agent_has_five_minutes_unless_told_otherwise(engine: TestEngine) -> None:
+    task = await engine.answered("hello")
+    assert engine.engine.store.task(task.id).limits.timeout == timedelta(minutes=5)
+
+
+@pytest.mark.spec("L10")
+@pytest.mark.trap(63, 64)
+async def test_after_a_time_out_nothing_further_happens(engine: TestEngine, project: Project) -> None:
+    task = await engine.ask("`sleep 30` then `./deed x`", cwd=project.path, timeout=1)
+    done = await engine.wait(task.id, timeout=WITHIN)
+    assert (done.state, done.latest.failure) == ("failed", "timeout")
+    children = engine.engine.list(Query(parent=f"task:{task.id}"))
+    await engine.wait_all([each.id for each in children], timeout=WITHIN)
+    assert [each.state for each in engine.engine.list(Query(parent=f"task:{task.id}"))] == ["cancelled"]
+    assert project.deeds() == []
+
+
+@pytest.mark.spec("S7")
+async def test_whoever_blocks_gets_the_answer_and_no_notice(engine: TestEngine) -> None:
+    task = await engine.ask("`echo marmalade`", is_awaited=True)
+    await engine.wait(task.id, timeout=WITHIN)
+    assert await engine.take_notices() == []
+    engine.engine.sessions.acknowledge(task.latest.id, reader="me")
+    await asyncio.sleep(2.2)  # the time in which it is kept back
+    assert await engine.take_notices() == []
+
+
+@pytest.mark.spec("S7")
+async def test_whoever_blocks_and_dies_is_told_after_all(engine: TestEngine) -> None:
+    task = await engine.ask("`echo marmalade`", is_awaited=True)
+    await engine.wait(task.id, timeout=WITHIN)
+    await asyncio.sleep(2.2)
+    (notice,) = await engine.take_notices()
+    assert "marmalade" in notice.body
+
+
+@pytest.mark.spec("S7")
+@pytest.mark.trap(14)
+async def test_every_answer_is_told_in_full_once(engine: TestEngine) -> None:
+    task = await engine.answered("`echo marmalade`")
+    await engine.resume(task.id, "`echo honey`")
+    await engine.wait(task.id, timeout=WITHIN)
+    first, second = [json.loads(each.body)["answer"] for each in await engine.take_notices()]
+    assert "marmalade" in first
+    assert "honey" in second
+    assert "marmalade" not in second
+    assert await engine.take_notices() == []
+
+
+@pytest.mark.spec("R1")
+async def test_a_restart_is_a_fresh_conversation_with_the_same_name(engine: TestEngine) -> None:
+    task = await engine.answered("what was said?")
+    await engine.restart(task.id)
+    done = await engine.wait(task.id, timeout=WITHIN)
+    assert done.agent is not None
+    assert "Before this" not in (done.agent.answer or "")
+    assert _session(engine, task.id).name == f"task:{task.id}"
+    assert len(engine.engine.store.sessions(limit=10)) == 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ('[agents.other]\nbackend = "nowhere"', r"agents\.other\.backend: there is no backend 'nowhere'"),
+        ('[agents.other]\nbackend = "builtin"', r"agents\.other\.model: is missing"),
+        ('[agents.other]\nbackend = "offline"\nlane = "gpu"', r"agents\.other\.lane: there is no lane 'gpu'"),
+    ],
+)
+def test_an_agent_that_could_never_answer_is_refused_before_there_is_a_task(
+    home: Home, project: Project, settings: str, said: str
+) -> None:
+    project.configure(settings)
+    client = open_engine(home)
+    with pytest.raises(BadConfig, match=said):
+        client.sessions.ask(Draft(prompt="hello", agent="other"))
+    assert client.list(Query()) == []
+    client.close()
+
+
+async def test_an_agent_nobody_knows_is_refused(engine: TestEngine) -> None:
+    with pytest.raises(UnknownAgent, match="did you mean offline"):
+        await engine.ask("hello", agent="ofline")
+    assert await engine.list() == []
+
+
+@pytest.mark.trap(63)
+async def test_agents_below_agents_end_somewhere(client: Engine) -> None:
+    environ = {"PATH": "/bin"}
+    for depth in range(client.config.agents.depth + 1):
+        agent = client.submit(Draft(prompt="hello", environ=environ))
+        assert (client.get(agent.id).details or {})["depth"] == depth
+        # What an agent starts asks the next one, or has a command of its own do so.
+        command = client.submit(Draft(command="true", created_by=f"run {agent.latest.id}"))
+        below = client.submit(Draft(command="true", environ={"ERRANDS_RUN_ID": command.latest.id}))
+        environ = {"ERRANDS_RUN_ID": below.latest.id, "PATH": "/bin"}
+    with pytest.raises(BadValue, match=r"agents\.depth"):
+        client.submit(Draft(prompt="hello", environ=environ))
+
+
+@pytest.mark.trap(63)
+async def test_a_command_cannot_say_that_it_stands_less_deep(engine: TestEngine, project: Project) -> None:
+    ask = f"{sys.executable} -m errands ask -q hello"
+    Path(project.path, "deed").write_text(f"#!/bin/sh\nenv ERRANDS_RUN_ID=nobody-222222.1 {ask}\n")
+    above = await engine.answered("`./deed x`", cwd=project.path)
+    (below,) = [each for each in await engine.list() if each.agent is not None and each.id != above.id]
+    assert ((await engine.get(below.id)).details or {})["depth"] == 1
+
+
+@pytest.mark.trap(63)
+def test_a_session_has_only_so_many_live_tasks(client: Engine) -> None:
+    for _ in range(client.config.agents.fan_out):
+        client.submit(Draft(command="true", parent="task:hello-222222"))
+    with pytest.raises(BadValue, match=r"agents\.fan_out"):
+        client.submit(Draft(command="true", parent="task:hello-222222"))
+
+
+@pytest.mark.spec("S16", "S1", "O13")
+async def test_a_session_has_no_end_but_that_of_its_parent(engine: TestEngine) -> None:
+    mine = await engine.answered("hello")
+    kept = await engine.answered("hello", parent="chat-1")
+    loose = await engine.answered("hello", parent="chat-2")
+    engine.engine.sessions.end_session("chat-2")
+    later = engine.engine.clock.now() + timedelta(days=400)
+    assert engine.engine.store.expired(before=later, limit=10) == [loose.id]
+    assert {mine.id, kept.id}.isdisjoint([loose.id])
+
+
+@pytest.mark.spec("S16")
+async def test_what_runs_goes_on_when_its_parent_ends(engine: TestEngine, project: Project) -> None:
+    task = await engine.ask("`./deed x 1`", cwd=project.path, parent="chat-1")
+    await until(project.deeds)
+    engine.engine.sessions.end_session("chat-1")
+    assert (await engine.wait(task.id, timeout=WITHIN)).state == "completed"
+
+
+@pytest.mark.spec("O11")
+async def test_a_running_agent_shows_what_it_does(engine: TestEngine, project: Project) -> None:
+    task = await engine.ask("`echo one` `./deed x 30`", cwd=project.path)
+    await until(lambda: _calls(engine, task.id) == 2)
+    view = await engine.get(task.id)
+    assert view.agent is not None
+    assert view.agent.tools == ("command", "command")
+    assert view.activity_at is not None
+    assert view.agent.activity_at == view.activity_at
+    await engine.cancel(task.id)
+
+
+@pytest.mark.trap(61)
+async def test_an_agent_that_cannot_be_made_fails_with_the_reason(
+    home: Home, project: Project, engine: TestEngine
+) -> None:
+    project.configure('[agents.other]\nbackend = "offline"')
+    client = open_engine(home)
+    project.configure('[agents.other]\nbackend = "nowhere"')
+    task = client.sessions.ask(Draft(prompt="hello", agent="other"))
+    client.close()
+    done = await engine.wait(task.id, timeout=WITHIN)
+    assert (done.state, done.latest.failure) == ("failed", "agent")
+    assert "no backend 'nowhere'" in (done.latest.error or "")
+
+
+async def test_a_cleared_task_takes_its_conversation_along(engine: TestEngine, tmp_path: Path) -> None:
+    task = await engine.answered("`echo marmalade`")
+    child = engine.engine.list(Query(parent=f"task:{task.id}"))[0]
+    await engine.clear(task.id)
+    store = engine.engine.store
+    assert store.sessions(limit=10) == []
+    later = engine.engine.clock.now() + timedelta(days=1)
+    assert store.expired(before=later, limit=10) == [child.id]
+
+
+def _session(engine: TestEngine, task_id: str) -> Session:
+    session = engine.engine.store.session(task_id)
+    assert session is not None
+    return session
+
+
+def _calls(engine: TestEngine, task_id: str) -> int:
+    agent = engine.engine.store.view(task_id).agent
+    return 0 if agent is None else agent.tool_calls

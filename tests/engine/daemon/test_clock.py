@@ -1,0 +1,84 @@
+"""Clocks: the one on the wall may jump. What is due starts once, and durations are what they were."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from errands import bootstrap
+from errands.ports.home import Home
+from errands.testing.clock import HandClock
+from errands.testing.engines import embedded
+from tests.engine.daemons import lines
+
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> HandClock:
+    clock = HandClock(datetime.now(UTC))
+    monkeypatch.setattr(bootstrap, "SystemClock", lambda: clock)
+    return clock
+
+
+@pytest.mark.spec("L18")
+@pytest.mark.fault("F22")
+@pytest.mark.parametrize("jump", [HOUR, DAY])
+async def test_what_is_due_after_a_jump_starts_once_although_nobody_rings(
+    home: Home, clock: HandClock, tmp_path: Path, jump: timedelta
+) -> None:
+    witness = tmp_path / "witness"
+    async with embedded(home.path, **{"daemon.tick": "20ms"}) as engine:
+        tasks = [
+            await engine.submit(f"echo start >> {witness}", at=clock.now() + timedelta(minutes=20 * number))
+            for number in (1, 2, 3)
+        ]
+        assert [task.state for task in tasks] == ["pending"] * 3
+        clock.turn(jump)
+        await engine.wait_all([task.id for task in tasks])
+        for back_and_forth in (-DAY, DAY + HOUR):
+            clock.turn(back_and_forth)
+            await engine.finished("true")
+
+        assert lines(witness) == ["start"] * 3
+
+
+@pytest.mark.spec("L18")
+@pytest.mark.fault("F22")
+async def test_a_clock_that_goes_back_keeps_the_delayed_waiting_and_the_others_running(
+    home: Home, clock: HandClock
+) -> None:
+    async with embedded(home.path, **{"daemon.tick": "20ms"}) as engine:
+        delayed = await engine.submit("true", at=clock.now() + HOUR)
+        clock.turn(-DAY)
+        assert (await engine.finished("true")).state == "completed"
+        assert (await engine.get(delayed.id)).state == "pending"
+        clock.turn(DAY + HOUR)
+        assert (await engine.wait(delayed.id)).state == "completed"
+
+
+@pytest.mark.fault("F22")
+@pytest.mark.trap(50)
+async def test_a_jump_is_no_part_of_a_duration_and_ends_nothing(home: Home, clock: HandClock) -> None:
+    async with embedded(home.path, **{"daemon.tick": "20ms"}) as engine:
+        task = await engine.started("echo ready; read line", input="pipe", timeout=600, idle=600)
+        clock.turn(DAY)
+        await engine.finished("true")
+        await engine.send(task.id, b"\n")
+        ended = await engine.wait(task.id)
+
+        assert ended.state == "completed"
+        assert ended.latest.elapsed is not None
+        assert ended.latest.elapsed < 60
+
+
+@pytest.mark.fault("F22")
+async def test_a_notice_is_told_whatever_the_clock_does(home: Home, clock: HandClock) -> None:
+    async with embedded(home.path) as engine:
+        await engine.finished("true")
+        clock.turn(-DAY)
+        await engine.finished("true")
+        clock.turn(DAY)
+        assert len(await engine.take_notices()) == 2

@@ -1,0 +1,312 @@
+"""Holding: one process per home runs the loops. Everybody else is a client, and notices no difference."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import errands
+from errands.bootstrap import ensure_held, open_engine, start_daemon
+from errands.engine import waiting
+from errands.engine.daemon.lock import HolderLock, holder, is_held
+from errands.engine.engine import Engine
+from errands.model.errors import StoreUnreadable
+from errands.model.options.draft import Draft
+from errands.ports.home import Home
+from errands.ports.store import Query
+from errands.testing.engines import embedded, until
+from tests.engine.daemons import Daemons, end, eventually, finished, lines
+
+WAITING = "echo ready; read line; exit 5"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "python_api.py"
+
+# Another program that embeds the engine: it says what it found, and goes on until its input ends.
+PROGRAM = """
+import asyncio, sys, errands
+async def main():
+    async with errands.connect(yes=True) as engine:
+        task = await engine.submit("echo from the program")
+        task = await engine.wait(task.id)
+        print(task.id, task.state, flush=True)
+        await asyncio.to_thread(sys.stdin.readline)
+asyncio.run(main())
+"""
+# Another process that uses the verbs alone.
+OTHER = """
+import sys
+from errands.bootstrap import open_engine
+from errands.engine.waiting import wait
+from errands.model.options.draft import Draft
+from errands.ports.store import Query
+engine = open_engine()
+print(*sorted(view.id for view in engine.list(Query())))
+engine.cancel([sys.argv[1]])
+wait(engine, [sys.argv[1]], timeout=20)
+print(engine.get(sys.argv[1]).state)
+print(engine.submit(Draft(command="true")).id)
+"""
+
+
+@pytest.mark.spec("X11")
+async def test_a_program_that_embeds_the_engine_needs_no_daemon(home: Home) -> None:
+    async with errands.connect(home.path, yes=True) as engine:
+        task = await engine.submit("echo hello; exit 3")
+        ended = await engine.wait(task.id)
+        facts = holder(home)
+
+    assert (ended.state, ended.latest.exit_code) == ("failed", 3)
+    assert facts is not None
+    assert (facts["role"], facts["pid"]) == ("embedded", os.getpid())
+    assert not os.path.exists(home.log)
+    assert not is_held(home)
+
+
+@pytest.mark.spec("X11")
+async def test_the_second_program_of_a_home_is_a_client_of_the_first(home: Home, daemons: Daemons) -> None:
+    async with embedded(home.path) as engine:
+        second = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", PROGRAM, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        assert second.stdout is not None
+        task_id, state = (await second.stdout.readline()).decode().split()
+
+        assert state == "completed"
+        assert await engine.text(task_id) == "from the program\n"
+        assert daemons.pid == os.getpid()
+        await second.communicate(b"\n")
+        assert daemons.pid == os.getpid()
+    assert not os.path.exists(home.log)
+
+
+@pytest.mark.spec("X11")
+async def test_leaving_with_live_work_hands_it_to_the_daemon(
+    home: Home, daemons: Daemons, client: Engine
+) -> None:
+    async with errands.connect(home.path, yes=True) as engine:
+        task = await engine.submit(WAITING, input="pipe")
+        await until(lambda: b"ready" in client.output(task.id).content)
+        waiting_task = await engine.submit("true", after=[task.id])
+        pid = client.get(task.id).latest.pid
+
+    facts = holder(home)
+    assert facts is not None
+    assert facts["role"] == "daemon"
+    client.send(task.id, b"\n")
+    ended = finished(client, task.id)
+    assert ended.latest.exit_code == 5
+    assert pid is None or ended.latest.pid == pid
+    assert finished(client, waiting_task.id).state == "skipped"
+
+
+@pytest.mark.spec("X11")
+async def test_leaving_is_quick_and_never_hangs(home: Home) -> None:
+    async with asyncio.timeout(30):
+        for _ in range(30):
+            async with errands.connect(home.path, yes=True) as engine:
+                task = await engine.submit("true")
+                await engine.wait(task.id)
+    assert not is_held(home)
+
+
+@pytest.mark.spec("X11", "L20")
+async def test_a_client_whose_holder_dies_sees_to_it_that_there_is_another(
+    home: Home, daemons: Daemons
+) -> None:
+    first = subprocess.Popen([sys.executable, "-c", PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert first.stdout is not None
+    first.stdout.readline()
+    async with errands.connect(home.path, yes=True) as engine:
+        task = await engine.submit(WAITING, input="pipe")
+        await until(lambda: b"ready" in engine.engine.output(task.id).content)
+        first.kill()
+        first.communicate()
+        waiter = asyncio.create_task(engine.wait(task.id))
+        await until(lambda: is_held(home))
+        await engine.send(task.id, b"\n")
+        ended = await waiter
+
+    assert ended.latest.exit_code == 5
+    facts = holder(home)
+    assert facts is not None
+    assert facts["role"] == "daemon"
+
+
+@pytest.mark.spec("X11")
+async def test_without_embedding_the_daemon_is_started(home: Home, daemons: Daemons) -> None:
+    async with errands.connect(home.path, embedded=False, yes=True) as engine:
+        task = await engine.submit("true")
+        assert (await engine.wait(task.id)).state == "completed"
+    facts = holder(home)
+    assert facts is not None
+    assert facts["role"] == "daemon"
+
+
+@pytest.mark.spec("X11")
+async def test_a_program_that_cannot_open_the_engine_does_not_go_on_holding_the_home(home: Home) -> None:
+    async with embedded(home.path) as engine:
+        await engine.finished("true")
+    Path(home.store).write_bytes(b"no database at all" * 100)
+    for suffix in ("-wal", "-shm"):
+        Path(home.store + suffix).unlink(missing_ok=True)
+    with pytest.raises(StoreUnreadable, match="doctor --repair"):
+        async with errands.connect(home.path, yes=True):
+            pass
+    assert not is_held(home)
+
+
+@pytest.mark.spec("X11")
+def test_the_documented_example_runs_and_leaves_nothing_behind(home: Home) -> None:
+    told = subprocess.run([sys.executable, str(EXAMPLE)], capture_output=True, text=True, timeout=60)
+
+    assert (told.returncode, told.stderr) == (0, "")
+    assert "build  completed" in told.stdout
+    assert "lint   failed     exit code 3" in told.stdout
+    assert told.stdout.count("told ") == 3
+
+
+@pytest.mark.spec("L21")
+def test_a_task_is_listed_cancelled_and_awaited_from_another_process(
+    daemons: Daemons, client: Engine
+) -> None:
+    daemons.start()
+    task = client.submit(Draft(command="echo ready; sleep 1000"))
+    eventually(lambda: client.get(task.id).state == "running")
+    other = subprocess.run([sys.executable, "-c", OTHER, task.id], capture_output=True, text=True, timeout=60)
+    listed, state, submitted = other.stdout.splitlines()
+
+    assert (listed, state) == (task.id, "cancelled")
+    assert finished(client, submitted).state == "completed"
+
+
+@pytest.mark.fault("F37")
+@pytest.mark.trap(32)
+def test_of_many_daemons_started_at_once_one_remains(home: Home, daemons: Daemons, tmp_path: Path) -> None:
+    os.makedirs(home.path, mode=0o700)
+    for number in range(4):
+        winner = race(4)
+        assert daemons.pid == winner.pid
+        client = open_engine(home, consent="yes")
+        task = client.submit(Draft(command=f"echo {number} >> {tmp_path}/witness"))
+        assert finished(client, task.id).state == "completed"
+        client.close()
+        winner.kill()
+        winner.wait()
+    assert lines(tmp_path / "witness") == ["0", "1", "2", "3"]
+
+
+def race(count: int) -> subprocess.Popen[bytes]:
+    """Start daemons at once, and give the one that is left when the others have gone, content."""
+    command = [sys.executable, "-m", "errands", "daemon", "run"]
+    racers = [subprocess.Popen(command, stderr=subprocess.DEVNULL) for _ in range(count)]
+    eventually(lambda: sum(racer.poll() is not None for racer in racers) == count - 1)
+    assert sorted(str(racer.returncode) for racer in racers) == ["0"] * (count - 1) + ["None"]
+    return next(racer for racer in racers if racer.returncode is None)
+
+
+@pytest.mark.fault("F37")
+@pytest.mark.trap(32)
+def test_a_lock_is_held_by_one_process_and_free_the_moment_it_dies(home: Home) -> None:
+    os.makedirs(home.path, mode=0o700)
+    for _ in range(25):
+        children = [holding_child(home) for _ in range(4)]
+        winners = [pid for pid, answer in children if os.read(answer, 1) == b"y"]
+        assert len(winners) == 1
+        facts = holder(home)
+        assert facts is not None
+        assert facts["pid"] == winners[0]
+        for pid, answer in children:
+            end(pid)
+            os.close(answer)
+        assert not is_held(home)
+
+
+def holding_child(home: Home) -> tuple[int, int]:
+    """Fork a child that tries to hold a home and stays; it answers through a pipe."""
+    ours, theirs = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            won = HolderLock(home).take("daemon", {})
+            os.write(theirs, b"y" if won else b"n")
+            signal.pause()
+        finally:
+            os._exit(1)
+    os.close(theirs)
+    return pid, ours
+
+
+@pytest.mark.trap(32)
+def test_a_second_daemon_leaves_the_first_alone(home: Home, daemons: Daemons) -> None:
+    first = daemons.start()
+    second = subprocess.run(
+        [sys.executable, "-m", "errands", "daemon", "run"], capture_output=True, text=True, timeout=60
+    )
+
+    assert second.returncode == 0
+    assert "another process holds" in second.stderr
+    assert daemons.pid == first
+    start_daemon(home)
+    assert daemons.pid == first
+
+
+@pytest.mark.trap(32)
+def test_what_a_dead_daemon_left_is_taken_over(home: Home, daemons: Daemons, client: Engine) -> None:
+    first = daemons.start()
+    daemons.kill()
+    assert os.path.exists(home.bell)
+    assert holder(home) is None
+    ensure_held(client)
+
+    assert daemons.pid != first
+    assert finished(client, client.submit(Draft(command="true")).id).state == "completed"
+
+
+@pytest.mark.fault("F26")
+@pytest.mark.trap(38)
+def test_a_stopped_daemon_hinders_nobody_and_loses_nothing(
+    home: Home, daemons: Daemons, client: Engine, tmp_path: Path
+) -> None:
+    pid = daemons.start()
+    running = client.submit(Draft(command=WAITING, input="pipe"))
+    eventually(lambda: b"ready" in client.output(running.id).content)
+    os.kill(pid, signal.SIGSTOP)
+    began = time.monotonic()
+    ensure_held(client)
+    queued = client.submit(Draft(command=f"echo start >> {tmp_path}/witness"))
+    withdrawn = client.submit(Draft(command=f"echo never >> {tmp_path}/witness"))
+    client.cancel([withdrawn.id])
+    client.send(running.id, b"\n")
+    live = waiting.wait(client, [running.id, queued.id, withdrawn.id], timeout=0.3)
+
+    assert live == [running.id, queued.id]
+    assert len(client.list(Query())) == 3
+    assert time.monotonic() - began < 2
+    os.kill(pid, signal.SIGCONT)
+    assert finished(client, running.id).latest.exit_code == 5
+    assert finished(client, queued.id).state == "completed"
+    assert lines(tmp_path / "witness") == ["start"]
+
+
+@pytest.mark.spec("L20")
+@pytest.mark.fault("F38")
+def test_a_daemon_that_is_told_to_stop_leaves_at_once_and_its_tasks_go_on(
+    home: Home, daemons: Daemons, client: Engine
+) -> None:
+    pid = daemons.start()
+    task = client.submit(Draft(command=WAITING, input="pipe"))
+    eventually(lambda: b"ready" in client.output(task.id).content)
+    os.kill(pid, signal.SIGTERM)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert not is_held(home)
+    assert not os.path.exists(home.bell)
+
+    daemons.start()
+    client.send(task.id, b"\n")
+    assert finished(client, task.id).latest.exit_code == 5

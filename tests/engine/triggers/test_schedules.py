@@ -1,0 +1,398 @@
+"""Schedules: standing tasks run when they are due, and tell what became of every time."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from errands import bootstrap
+from errands.engine.engine import Engine
+from errands.model.errors import AlreadyActive, BadValue, IllegalMove
+from errands.model.options.draft import Draft
+from errands.model.view import View
+from errands.ports.home import Home
+from errands.testing.clock import HandClock
+from errands.testing.engines import TestEngine, embedded, until
+
+MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
+TICK: dict[str, Any] = {"daemon.tick": "20ms"}
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> HandClock:
+    clock = HandClock(datetime(2026, 3, 2, 12, 0, tzinfo=UTC))
+    monkeypatch.setattr(bootstrap, "SystemClock", lambda: clock)
+    return clock
+
+
+async def ran(engine: TestEngine, task_id: str, number: int) -> View:
+    """Wait until a task has ended its run of that number."""
+
+    def is_over() -> bool:
+        runs = engine.engine.store.history(task_id)
+        return any(run.number == number and run.completed_at is not None for run in runs)
+
+    await until(is_over)
+    return await engine.get(task_id)
+
+
+def outcomes(engine: TestEngine, task_id: str) -> list[tuple[str, int]]:
+    return [(each.outcome, each.count) for each in engine.engine.schedules.ledger(task_id)]
+
+
+@pytest.mark.spec("T1", "T2", "T8")
+@pytest.mark.trap(47)
+async def test_an_interval_is_run_at_the_times_of_its_grid_also_by_the_next_engine(
+    home: Home, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bootstrap, "start_daemon", lambda home: None)  # it would go by another clock
+    async with bootstrap.connect(home.path, yes=True, **TICK) as connected:
+        engine = TestEngine(connected.engine, unheld=lambda: None)
+        task = await engine.submit("true", every=timedelta(hours=6))
+        assert (task.state, task.standing and task.standing.next_at) == ("active", clock.now() + 6 * HOUR)
+        clock.turn(6 * HOUR + 10 * MINUTE)
+        first = await ran(engine, task.id, 1)
+        assert first.standing is not None
+        assert first.standing.next_at == task.created_at + 12 * HOUR
+    clock.turn(3 * HOUR)
+    async with embedded(home.path, **TICK) as engine:  # it is up for a few hours a day
+        clock.turn(3 * HOUR)
+        view = await ran(engine, task.id, 2)
+        assert view.standing is not None
+        assert (view.state, view.standing.runs) == ("active", 2)
+
+
+@pytest.mark.spec("T2")
+async def test_the_last_of_its_runs_ends_a_task(home: Home, clock: HandClock) -> None:
+    async with embedded(home.path, **TICK) as engine:
+        task = await engine.submit("true", every=MINUTE, max_runs=2)
+        clock.turn(MINUTE)
+        assert (await ran(engine, task.id, 1)).state == "active"
+        clock.turn(MINUTE)
+        done = await engine.wait(task.id, timeout=20)
+
+        assert (done.state, done.runs) == ("done", 2)
+        assert done.standing is not None
+        assert done.standing.next_at is None
+        clock.turn(HOUR)
+        await engine.finished("true")
+        assert (await engine.get(task.id)).runs == 2
+
+
+@pytest.mark.spec("T2")
+async def test_a_paused_task_does_not_run_and_goes_on_from_now(home: Home, clock: HandClock) -> None:
+    async with embedded(home.path, **TICK) as engine:
+        task = await engine.submit("true", every=10 * MINUTE)
+        paused = await engine.pause(task.id)
+        assert (paused.state, paused.standing and paused.standing.next_at) == ("paused", None)
+        clock.turn(25 * MINUTE)
+        await engine.finished("true")
+        assert (await engine.get(task.id)).runs == 0
+
+        again = await engine.unpause(task.id)
+        assert again.standing is not None
+        assert again.standing.next_at == task.created_at + 30 * MINUTE
+        clock.turn(5 * MINUTE)
+        await ran(engine, task.id, 1)
+        assert outcomes(engine, task.id) == [("ran", 1)]
+
+
+@pytest.mark.spec("T4")
+async def test_a_time_that_finds_the_run_before_still_going_is_skipped_with_a_record(
+    home: Home, clock: HandClock
+) -> None:
+    async with embedded(home.path, **TICK) as engine:
+        task = await engine.submit("read line", every=MINUTE, input="pipe")
+        clock.turn(MINUTE)
+        await until(lambda: engine.engine.store.view(task.id).latest.state == "running")
+        clock.turn(MINUTE)
+        await until(lambda: len(outcomes(engine, task.id)) == 2)
+        await until(lambda: _sent(engine, task.id))
+        await ran(engine, task.id, 1)
+        clock.turn(MINUTE)
+        await until(lambda: engine.engine.store.view(task.id).latest.number == 2)
+
+        assert outcomes(engine, task.id) == [("ran", 1), ("skipped", 1), ("ran", 1)]
+        skipped = engine.engine.schedules.ledger(task.id)[1]
+        assert skipped.reason == "the run before it had not ended"
+
+
+def _sent(engine: TestEngine, task_id: str) -> bool:
+    from errands.model.errors import ErrandsError
+
+    try:
+        engine.engine.send(task_id, b"\n")
+    except ErrandsError:
+        return False
+    return True
+
+
+@pytest.mark.spec("T5")
+async def test_firing_runs_now_and_leaves_the_schedule_as_it_is(home: Home, clock: HandClock) -> None:
+    async with embedded(home.path, **TICK) as engine:
+        task = await engine.submit("true", every=HOUR)
+        await engine.fire(task.id)
+        view = await ran(engine, task.id, 1)
+        assert view.standing is not None
+        assert (view.latest.cause, view.standing.next_at) == ("manual", task.created_at + HOUR)
+        await engine.pause(task.id)
+        await engine.fire(task.id)
+        assert (await ran(engine, task.id, 2)).state == "paused"
+
+        late = await engine.submit("true", at=clock.now() + HOUR)
+        await engine.fire(late.id)
+        assert (await engine.wait(late.id)).state == "completed"
+        with pytest.raises(IllegalMove, match="errands restart"):
+            await engine.fire(late.id)
+
+
+@pytest.mark.spec("T5")
+async def test_what_runs_already_cannot_be_fired(home: Home, clock: HandClock) -> None:
+    async with embedded(home.path, **TICK) as engine:
+        task = await engine.submit("read line", every=HOUR, input="pipe")
+        await engine.fire(task.id)
+        with pytest.raises(AlreadyActive):
+            await engine.fire(task.id)
+
+
+@pytest.mark.spec("L11")
+@pytest.mark.trap(51)
+async def test_a_failure_is_retried_once_and_a_second_one_pauses_the_task_and_is_told(
+    home: Home, clock: HandClock
+) -> None:
+    async with embedded(home.path, **TICK) as engine:
+        task = await engine.submit("exit 3", every=HOUR, notify="never")
+        clock.turn(HOUR)
+        await ran(engine, task.id, 1)
+        waiting = await engine.get(task.id)
+        assert (waiting.state, waiting.latest.cause, waiting.latest.state) == ("active", "retry", "pending")
+        clock.turn(MINUTE)
+        await until(lambda: engine.engine.store.view(task.id).state == "paused")
+
+        runs = (await engine.get(task.id)).history
+        assert [(run.cause, run.state) for run in runs] == [("schedule", "failed"), ("retry", "failed")]
+        (notice,) = await engine.take_notices()
+        assert (notice.event, "errands unpause" in notice.body) == ("paused", True)
+
+
+@pytest.mark.spec("L11")
+async def test_a_retry_that_succeeds_forgets_the_failure(
+    home: Home, clock: HandClock, tmp_path: Path
+) -> None:
+    async with embedded(home.path, **TICK) as engine:
+        flag = tmp_path / "flag"
+        task = await engine.submit(f"test -e {flag}", every=HOUR)
+        clock.turn(HOUR)
+        await ran(engine, task.id, 1)
+        flag.touch()
+        clock.turn(MINUTE)
+        good = await ran(engine, task.id, 2)
+        assert good.standing is not None
+        assert (good.state, good.standing.failures, good.standing.runs) == ("active", 0, 1)
+        flag.unlink()
+        clock.turn(HOUR)
+        await ran(engine, task.id, 3)
+        assert (await engine.get(task.id)).state == "active"
+
+
+@pytest.mark.spec("N1")
+async def test_what_is_new_is_told_and_what_is_the_same_is_not(
+    home: Home, clock: HandClock, tmp_path: Path
+) -> None:
+    said = tmp_path / "said"
+    async with embedded(home.path, **TICK) as engine:
+        task = await engine.submit(f"cat {said}", every=HOUR)
+        told = []
+        for number, words in enumerate(("red", "red", "green", "", "green"), start=1):
+            said.write_text(words)
+            clock.turn(HOUR)
+            await ran(engine, task.id, number)
+            told.append(len(await engine.take_notices()))
+
+        assert task.notify == "on_change"
+        assert told == [1, 0, 1, 0, 1]
+
+
+@pytest.mark.spec("N1")
+@pytest.mark.parametrize(
+    ("policy", "told"), [("always", [1, 1]), ("on_failure", [0, 1]), ("on_change", [0, 1]), ("never", [0, 0])]
+)
+async def test_a_policy_decides_about_silence_and_failure(
+    engine: TestEngine, policy: Any, told: list[int]
+) -> None:
+    found = []
+    for command in ("true", "exit 1"):
+        await engine.finished(command, notify=policy)
+        found.append(len(await engine.take_notices()))
+
+    assert found == told
+
+
+@pytest.mark.spec("T7")
+async def test_there_is_room_for_so_many_and_the_refusal_says_what_to_do(
+    home: Home, clock: HandClock
+) -> None:
+    async with embedded(home.path, **{"schedules.most": "2"}) as engine:
+        first = await engine.submit("true", every=HOUR)
+        await engine.submit("true", every=HOUR)
+        with pytest.raises(BadValue, match=r"schedules\.most allows 2; pause or cancel one"):
+            await engine.submit("true", every=HOUR)
+        await engine.pause(first.id)
+        await engine.submit("true", cron="@daily")
+        with pytest.raises(BadValue, match="allows 2"):
+            await engine.unpause(first.id)
+
+
+@pytest.mark.spec("T7", "T8")
+async def test_cancelling_ends_the_task_and_the_run_that_goes_on(home: Home, clock: HandClock) -> None:
+    async with embedded(home.path, **TICK) as engine:
+        task = await engine.submit("sleep 600", every=HOUR)
+        clock.turn(HOUR)
+        await until(lambda: engine.engine.store.view(task.id).latest.state == "running")
+        await engine.cancel(task.id)
+        over = await engine.wait(task.id, timeout=20)
+
+        assert (over.state, over.latest.state) == ("cancelled", "cancelled")
+        clock.turn(HOUR)
+        await engine.finished("true")
+        assert (await engine.get(task.id)).runs == 1
+        assert await engine.clear(task.id) == [task.id]
+
+
+@pytest.mark.spec("T4")
+async def test_stopping_a_run_leaves_the_schedule(home: Home, clock: HandClock) -> None:
+    async with embedded(home.path, **TICK) as engine:
+        task = await engine.submit("sleep 600", every=HOUR)
+        clock.turn(HOUR)
+        await until(lambda: engine.engine.store.view(task.id).latest.state == "running")
+        engine.engine.stop(task.id)
+        stopped = await ran(engine, task.id, 1)
+
+        assert (stopped.state, stopped.latest.state) == ("active", "cancelled")
+        with pytest.raises(IllegalMove, match="errands fire"):
+            await engine.restart(task.id)
+
+
+@pytest.mark.spec("T9")
+async def test_an_active_schedule_is_neither_cleared_nor_removed_by_age(home: Home, clock: HandClock) -> None:
+    async with embedded(home.path, **TICK) as engine:
+        task = await engine.submit("true", every=HOUR)
+        clock.turn(HOUR)
+        await ran(engine, task.id, 1)
+        assert engine.engine.store.expired(before=clock.now() + 100 * HOUR, limit=10) == []
+        with pytest.raises(Exception, match="still live"):
+            await engine.clear(task.id)
+
+
+@pytest.mark.spec("T10")
+async def test_looking_writes_nothing(clock: HandClock, client: Engine) -> None:
+    task = client.submit(Draft(command="true", every=HOUR, hours="0-23", jitter=MINUTE))
+    before = _rows(client)
+    clock.turn(5 * HOUR)
+    client.get(task.id)
+    client.schedules.coming(task.id)
+    client.schedules.ledger(task.id)
+    client.schedules.preview(Draft(command="true", cron="@hourly"))
+
+    assert _rows(client) == before
+
+
+def _rows(client: Engine) -> list[Any]:
+    db = client.store.db  # type: ignore[attr-defined]
+    return [db.read(f"SELECT * FROM {table}") for table in ("tasks", "runs", "hearings", "slots", "events")]
+
+
+@pytest.mark.spec("T1")
+@pytest.mark.trap(48)
+def test_the_next_five_times_are_shown_before_anything_starts(clock: HandClock, client: Engine) -> None:
+    _, times = client.schedules.preview(Draft(command="true", cron="30 2 28-30 3 *", zone="Europe/Vienna"))
+
+    assert [f"{each:%m-%d %H:%M}" for each in times[:3]] == ["03-28 01:30", "03-29 01:00", "03-30 00:30"]
+    assert len(times) == 5
+    task = client.submit(Draft(command="true", cron="30 2 * * *", zone="Europe/Vienna"))
+    assert len(client.schedules.coming(task.id)) == 5
+
+
+@pytest.mark.spec("A10", "T7")
+@pytest.mark.trap(66, 70)
+async def test_a_schedule_that_is_not_harmless_waits_for_a_yes_and_then_counts_from_it(
+    home: Home, clock: HandClock, tmp_path: Path
+) -> None:
+    victim = tmp_path / "victim"
+    async with embedded(home.path, yes=False, **TICK) as engine:
+        task = await engine.submit(("rm", "-f", str(victim)), every=HOUR)
+        assert (task.state, task.runs) == ("proposed", 0)
+        assert [each.id for each in await engine.list(states=["proposed"])] == [task.id]
+        clock.turn(90 * MINUTE)
+        await engine.finished("true")
+        assert (await engine.get(task.id)).runs == 0
+
+        active = await engine.approve(task.id, by="ada")
+        assert (active.state, active.standing and active.standing.next_at) == (
+            "active",
+            task.created_at + 2 * HOUR,
+        )
+        victim.touch()
+        clock.turn(30 * MINUTE)
+        await ran(engine, task.id, 1)
+        assert not victim.exists()
+        no = await engine.submit(("rm", "-rf", str(victim)), every=HOUR)
+        assert (await engine.reject(no.id, by="ada")).state == "rejected"
+        assert not [each for each in await engine.list() if each.id == no.id]
+
+
+@pytest.mark.spec("A10")
+@pytest.mark.fault("F59")
+@pytest.mark.trap(69)
+async def test_what_changed_since_the_yes_is_asked_about_again_and_times_are_skipped_meanwhile(
+    home: Home, clock: HandClock, tmp_path: Path
+) -> None:
+    script = tmp_path / "script.sh"
+    script.write_text("echo one\n")
+    async with embedded(home.path, **TICK) as engine:
+        task = await engine.submit(("sh", str(script)), every=HOUR)
+        clock.turn(HOUR)
+        await ran(engine, task.id, 1)
+        script.write_text("echo two\n")
+        clock.turn(HOUR)
+        await until(lambda: engine.engine.store.view(task.id).state == "proposed")
+        clock.turn(HOUR)
+        await until(lambda: len(outcomes(engine, task.id)) == 3)
+        assert outcomes(engine, task.id)[0] == ("skipped", 1)
+
+        await engine.approve(task.id, by="ada")
+        await ran(engine, task.id, 2)
+        assert (await engine.text(task.id)) == "two\n"
+        clock.turn(HOUR)
+        assert (await ran(engine, task.id, 3)).state == "active"
+
+
+@pytest.mark.spec("L15", "T1")
+def test_a_template_can_have_a_schedule(clock: HandClock, client: Engine) -> None:
+    client.save_template("nightly", Draft(command="echo {{what}}", cron="0 3 * * *", zone="UTC", jitter=HOUR))
+    task = client.submit_template("nightly", {"what": "x"})
+
+    assert task.standing is not None
+    assert task.standing.rule == "cron 0 3 * * * (UTC), up to 1h later"
+    assert client.templates()["nightly"].jitter == HOUR
+
+
+@pytest.mark.spec("T1")
+async def test_an_agent_is_asked_anew_each_time_in_a_session_of_its_own(home: Home, clock: HandClock) -> None:
+    async with embedded(home.path, **TICK) as engine:
+        task = await engine.ask("run `echo news`", agent="offline", every=HOUR)
+        for number in (1, 2):
+            clock.turn(HOUR)
+            view = await ran(engine, task.id, number)
+            assert (view.state, view.latest.state) == ("active", "completed")
+        assert len(engine.engine.sessions.sessions(limit=10)) == 2
+        assert len(await engine.take_notices()) == 1
+
+
+def test_nothing_can_wait_for_a_task_that_has_no_end(clock: HandClock, client: Engine) -> None:
+    task = client.submit(Draft(command="true", every=HOUR))
+    with pytest.raises(BadValue, match="runs again and again"):
+        client.submit(Draft(command="true", after=(task.id,)))

@@ -1,0 +1,92 @@
+"""Schedules with real daemons and a real clock: killed at a slot, two at once, and idle."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from errands import bootstrap
+from errands.engine.engine import Engine
+from errands.model.options.draft import Draft
+from tests.engine.daemons import Daemons, eventually, lines
+
+HOUR = timedelta(hours=1)
+
+
+@pytest.mark.spec("T3", "T10")
+@pytest.mark.trap(43, 46)
+@pytest.mark.fault("F2")
+@pytest.mark.parametrize(
+    ("place", "when"),
+    [
+        ("errands.engine.triggers.scheduler.Scheduler.turn", "after"),  # before the commit
+        ("errands.engine.daemon.bell_server.Belfry.tell", "before"),  # after it, before the claim
+        ("errands.engine.daemon.supervisor.Supervisor.start", "before"),  # claimed, not started
+    ],
+)
+def test_a_daemon_that_dies_at_a_slot_runs_it_once(
+    daemons: Daemons, client: Engine, tmp_path: Path, place: str, when: str
+) -> None:
+    witness = tmp_path / "witness"
+    daemons.start_doomed(place, when)
+    task = client.submit(Draft(command=f"echo run >> {witness}", every=timedelta(seconds=1), max_runs=1))
+    daemons.wait_for_doom()
+    assert lines(witness) == []
+    daemons.start()
+    eventually(lambda: client.store.view(task.id).state == "done")
+
+    assert lines(witness) == ["run"]
+    records = client.schedules.ledger(task.id)
+    assert [each.run for each in records if each.outcome in ("ran", "late")] == [1]
+
+
+@pytest.mark.spec("T3", "T10")
+@pytest.mark.trap(43)
+@pytest.mark.fault("F37")
+def test_two_daemons_run_a_slot_once_and_soon(daemons: Daemons, client: Engine, tmp_path: Path) -> None:
+    witness = tmp_path / "witness"
+    first = daemons.start()
+    bootstrap.start_daemon(daemons.home)  # becomes nobody: the first holds the home
+    task = client.submit(Draft(command=f"echo run >> {witness}", every=timedelta(seconds=1), max_runs=2))
+    eventually(lambda: len(lines(witness)) == 1)
+    os.kill(first, signal.SIGKILL)
+    os.waitpid(first, 0)
+    daemons.start()
+    eventually(lambda: client.store.view(task.id).state == "done")
+
+    assert lines(witness) == ["run", "run"]
+    ledger = client.schedules.ledger(task.id)
+    assert {each.run for each in ledger if each.outcome in ("ran", "late")} == {1, 2}
+    first_slot = min(each.slot for each in ledger)
+    started = min(run.started_at for run in client.store.history(task.id) if run.started_at)
+    assert started - first_slot < timedelta(seconds=1.5)
+
+
+@pytest.mark.spec("T3")
+@pytest.mark.trap(57)
+def test_a_daemon_with_a_schedule_that_is_far_off_does_nothing(daemons: Daemons, client: Engine) -> None:
+    client.submit(Draft(command="true", every=HOUR))
+    client.submit(Draft(command="true", cron="0 0 1 1 *"))
+    daemons.start()
+    eventually(lambda: client.bell.is_answered())
+    before = _switches(daemons.pid)
+    eventually(_after(0.5))
+
+    assert _switches(daemons.pid) - before < 20
+
+
+def _switches(pid: int) -> int:
+    """Tell how often a process has given up the processor by itself, as each time it waits."""
+    with open(f"/proc/{pid}/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("voluntary_ctxt_switches"))
+
+
+def _after(seconds: float) -> Callable[[], bool]:
+    end = time.monotonic() + seconds
+    return lambda: time.monotonic() >= end

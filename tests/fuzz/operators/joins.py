@@ -1,0 +1,55 @@
+"""The same line, beside a harmless one."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+from tests.fuzz.words import is_complete
+
+_JOINTS = (
+    " && ",
+    " || ",
+    "; ",
+    ";",
+    "&&",
+    "||",
+    " | ",
+    "|",
+    " |& ",
+    "\n",
+    " & ",
+    " &\n",
+    " &&\n",
+    " # note\n",
+)
+
+
+def after(text: str, harmless: str, random: Random) -> str | None:
+    # In a pipe or behind an `or`, a change of directory would not reach what follows it.
+    joint = "; " if re.search(r"\b(cd|pushd)\b", text) else random.choice((*_JOINTS, " | # note\n"))
+    return harmless + joint + text
+
+
+def before(text: str, harmless: str, random: Random) -> str | None:
+    return text + random.choice(_JOINTS) + harmless if is_complete(text) and "#" not in text else None
+
+
+def between(text: str, harmless: str, random: Random) -> str | None:
+    if not is_complete(text) or "#" in text:
+        return None
+    joint = random.choice((" && ", "; ", "\n", " || "))
+    return harmless + joint + text + joint + harmless
+
+
+def far_behind(text: str, harmless: str, random: Random) -> str | None:
+    start = (harmless + " " * 2500 + "; ", f"{harmless}; " * 30, "\n" * 300, f"# {'x' * 3000}\n", " " * 3000)
+    return random.choice(start) + text
+
+
+def can_be_beside(harmless: str) -> bool:
+    """Tell whether a harmless line neither moves, comments out nor swallows what stands beside it."""
+    return is_complete(harmless) and not re.search(r"\bcd\b|\bpushd\b|[#\n]|<<", harmless)
+
+
+JOINS = (after, before, between, far_behind)

@@ -1,0 +1,21 @@
+"""Lines to judge, as the words a shell makes of them."""
+
+from __future__ import annotations
+
+import shlex
+
+from errands.judge.programs import reasons_for
+from errands.judge.surroundings import Place
+from errands.model.verdict import Reason
+
+PLACE = Place(cwd="/home/person/project", project="/home/person/project", home="/home/person")
+
+
+def reasons(line: str, place: Place = PLACE) -> tuple[Reason, ...]:
+    """Judge one simple command, written with quotes."""
+    return reasons_for(tuple(shlex.split(line)), place)
+
+
+def listed(text: str) -> list[str]:
+    """Give the lines of a text, without empty ones."""
+    return [line.strip() for line in text.splitlines() if line.strip()]

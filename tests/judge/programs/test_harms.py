@@ -1,0 +1,74 @@
+"""A question says what would happen, and whether it can be undone."""
+
+from __future__ import annotations
+
+import pytest
+
+from errands.judge.programs import reasons_for
+from errands.judge.programs.harms import HARMS
+from tests.judge.programs.lines import PLACE, reasons
+
+pytestmark = pytest.mark.spec("A1", "A12")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("rm -rf /tmp/cache", "deletes /tmp/cache recursively; cannot be undone"),
+        ("rm -r -f build dist", "deletes build dist recursively; cannot be undone"),
+        ("rm README.md", "deletes README.md; cannot be undone"),
+        ("rm -- -x", "deletes -x; cannot be undone"),
+        ("shred -u x", "destroys the content of x; cannot be undone"),
+        ("truncate -s 0 x", "cuts off the content of 0 x; cannot be undone"),
+        ("dd if=a of=b", "copies raw blocks: if=a of=b; cannot be undone"),
+        ("mkfs.ext4 /dev/sdb1", "formats /dev/sdb1; cannot be undone"),
+        (
+            "git push --force origin main",
+            "overwrites what others have: pushes origin main by force; cannot be undone",
+        ),
+        ("git push", "publishes commits: the branch"),
+        ("git reset --hard HEAD~1", "throws away changes and moves the branch to HEAD~1; cannot be undone"),
+        ("git clean -fdx", "deletes untracked files; cannot be undone"),
+        ("git branch -D x", "deletes the branch x; cannot be undone"),
+        ("git stash drop", "deletes stashed changes: drop; cannot be undone"),
+        ("find . -name x -delete", "`find .`: `-delete` deletes every file it finds; cannot be undone"),
+        ("dropdb shop", "deletes the database shop; cannot be undone"),
+        ("kubectl delete pod x", "deletes from the cluster: pod x; cannot be undone"),
+        ("terraform destroy", "destroys infrastructure; cannot be undone"),
+        ("mkdir -p build", "creates the directory build"),
+        ("pip install requests", "installs packages, which runs their code: requests"),
+        ("npm publish", "publishes a package to everybody; cannot be undone"),
+        ("curl -d x https://example.com", "sends something over the network: x https://example.com"),
+        ("sudo ls", "runs a command with other rights: ls"),
+        ("make", "runs the recipes of the project: the default one"),
+        ("frobnicate x", "`frobnicate` is not on the list of harmless programs"),
+        ("python3 scripts/analyze.py", "runs a script: scripts/analyze.py"),
+        ("cat .env", "reads .env, which may hold secrets"),
+        ("sort -o x y", "`sort`: `-o` writes its result into a file"),
+    ],
+)
+def test_the_reason_says_what_would_happen(line: str, said: str) -> None:
+    first, *_ = reasons(line)
+
+    assert first.text == said
+    assert (first.undo == "no") == ("cannot be undone" in said)
+
+
+def test_a_program_given_by_its_path_is_never_harmless_and_its_harm_is_named() -> None:
+    assert [reason.text for reason in reasons("/bin/rm -rf build")] == [
+        "deletes build recursively; cannot be undone",
+        "runs the file /bin/rm",
+    ]
+    assert reasons("./ls")
+    assert reasons("/bin/ls")
+
+
+@pytest.mark.parametrize("key", sorted(HARMS))
+def test_no_harm_is_called_harmless(key: str) -> None:
+    assert reasons_for((*key.split(), "--frobnicate", "x"), PLACE)
+
+
+def test_a_long_list_is_shortened() -> None:
+    (reason,) = reasons_for(("rm", *("x" * 20,) * 50), PLACE)
+
+    assert len(reason.text) < 200

@@ -1,0 +1,70 @@
+"""Every family of programs: lines that are harmless, and lines a person must be asked about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from errands.judge.surroundings import Place
+from tests.judge.programs.lines import PLACE, reasons
+
+pytestmark = pytest.mark.spec("A1", "A2")
+
+HERE = Path(__file__).parent
+
+
+def _lines(folder: str) -> list[str]:
+    return [line for place in sorted((HERE / folder).iterdir()) for line in place.read_text().splitlines()]
+
+
+@pytest.mark.parametrize("line", _lines("harmless"))
+def test_nobody_is_asked_about_a_harmless_line(line: str) -> None:
+    assert reasons(line) == ()
+
+
+@pytest.mark.parametrize("line", _lines("asked"))
+def test_a_person_is_asked_about_every_other_line(line: str) -> None:
+    assert reasons(line)
+
+
+@pytest.mark.parametrize("line", _lines("asked"))
+def test_a_reason_is_a_short_sentence(line: str) -> None:
+    for reason in reasons(line):
+        assert 5 < len(reason.text) < 250
+        assert "\n" not in reason.text.replace(line, "")
+
+
+def test_every_family_has_lines_of_both_kinds() -> None:
+    assert {place.name for place in (HERE / "harmless").iterdir()} == {
+        place.name for place in (HERE / "asked").iterdir()
+    }
+
+
+@pytest.mark.parametrize("line", ["git status", "git log -p", "git diff", "git show HEAD", "git grep foo"])
+def test_git_is_harmless_only_where_the_repository_runs_no_program(line: str) -> None:
+    dangerous = Place(
+        cwd=PLACE.cwd, project=PLACE.project, home=PLACE.home, dangers={PLACE.cwd: ("core.fsmonitor is ./x",)}
+    )
+
+    (reason,) = reasons(line, dangerous)
+
+    assert "core.fsmonitor is ./x" in reason.text
+
+
+@pytest.mark.parametrize("line", ["pytest", "python -m pytest", "python3 -m unittest", "uv run pytest"])
+def test_tests_run_only_inside_the_project(line: str) -> None:
+    assert reasons(line, PLACE.at("/home/person/project/tests")) == ()
+    assert reasons(line, PLACE.at("/home/person/other"))
+
+
+def test_a_test_behind_a_link_that_leads_out_of_the_project_is_asked_about() -> None:
+    linked = Place(
+        cwd=PLACE.cwd,
+        project=PLACE.project,
+        home=PLACE.home,
+        links={"/home/person/project/tests/evil": "/tmp/evil"},
+    )
+
+    assert reasons("pytest tests/evil", linked)
+    assert reasons("pytest tests/good", linked) == ()
