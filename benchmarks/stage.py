@@ -13,7 +13,7 @@ from types import TracebackType
 
 from benchmarks import processes
 from errands import bootstrap
-from errands.engine.daemon.lock import holder
+from errands.engine.daemon.lock import daemon_facts
 from errands.engine.engine import Engine
 from errands.ports.home import Home
 
@@ -48,7 +48,7 @@ class Stage:
     def start(self) -> int:
         """Start the daemon, wait until it answers, and give its pid."""
         bootstrap.start_daemon(self.home)
-        facts = holder(self.home)
+        facts = daemon_facts(self.home)
         assert facts is not None
         self._daemon = int(facts["pid"])
         return self._daemon

@@ -10,8 +10,8 @@ import errands
 from benchmarks.contenders import SLOTS
 from errands import bootstrap
 from errands.engine.async_engine import AsyncEngine
-from errands.engine.connection import Connected
-from errands.engine.daemon.lock import holder
+from errands.engine.connection import EngineConnection
+from errands.engine.daemon.lock import daemon_facts
 from errands.model.options.draft import Draft
 
 
@@ -20,7 +20,7 @@ class Errands:
         self._home = f"{directory}/home"
         self._durability = durability
         self._loop = asyncio.Runner()
-        self._connected: Connected
+        self._connected: EngineConnection
         self._engine: AsyncEngine
 
     def open(self) -> str:
@@ -36,7 +36,7 @@ class Errands:
     def close(self) -> None:
         self._loop.run(self._connected.__aexit__(None, None, None))
         self._loop.close()
-        facts = holder(bootstrap.open_home(self._home))
+        facts = daemon_facts(bootstrap.open_home(self._home))
         assert facts is not None
         os.kill(int(facts["pid"]), signal.SIGTERM)
         os.waitpid(int(facts["pid"]), 0)

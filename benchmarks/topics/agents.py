@@ -29,7 +29,7 @@ from benchmarks.table import Table
 from benchmarks.units import milliseconds, times
 from errands.agents.builtin import Builtin
 from errands.model.record import evolve
-from errands.testing.agent_context import SPEC, RecordingDesk, spec_text
+from errands.testing.agent_context import SPEC, RecordingContext, spec_text
 from errands.testing.model_server import ModelServer
 
 _CALLS = 50  # in each round
@@ -104,9 +104,11 @@ async def _loops(rounds: int) -> tuple[Pair, Pair]:
 
 
 async def _ours(url: str, directory: str, prompt: str) -> str:
-    desk = RecordingDesk(Path(tempfile.mkdtemp()), spec=evolve(SPEC, cwd=directory, tools=("read_file",)))
+    context = RecordingContext(
+        Path(tempfile.mkdtemp()), spec=evolve(SPEC, cwd=directory, tools=("read_file",))
+    )
     agent = Builtin({"model": "fake", "url": url, "home": directory})
-    return (await agent.prompt(await agent.open(desk), prompt, desk)).text
+    return (await agent.prompt(await agent.open(context), prompt, context)).text
 
 
 async def _bare(url: str, directory: str, prompt: str) -> str:
@@ -141,11 +143,16 @@ def _launches(count: int) -> Pair:
     with ModelServer() as model:
         for _ in range(count):
             directory = tempfile.mkdtemp()
-            desk = RecordingDesk(Path(directory), spec=evolve(SPEC, cwd=directory))
-            desk.keep(desk.session, [], usage={})
+            context = RecordingContext(Path(directory), spec=evolve(SPEC, cwd=directory))
+            context.keep(context.session, [], usage={})
             settings = {"model": "fake", "url": model.openai_url, "home": directory}
-            words = ["errands.agents.builtin:Builtin", json.dumps(settings), directory, spec_text(desk.spec)]
-            prompting = ["-m", "errands.testing.prompt_process", *words, desk.session, "hello"]
+            words = [
+                "errands.agents.builtin:Builtin",
+                json.dumps(settings),
+                directory,
+                spec_text(context.spec),
+            ]
+            prompting = ["-m", "errands.testing.prompt_process", *words, context.session, "hello"]
             for samples, command in ((ours, prompting), (bare, ["-c", _BARE, model.openai_url])):
                 began = time.monotonic()
                 subprocess.run([sys.executable, *command], stdout=subprocess.DEVNULL, check=True)

@@ -11,7 +11,7 @@ import time
 from datetime import UTC, datetime
 
 from errands import config as configuration
-from errands.engine.bell_client import Bell
+from errands.engine.bell_client import BellClient
 from errands.engine.engine import Engine
 from errands.model.errors import BadValue, DaemonError, ErrandsError
 from errands.ports.home import Home
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from errands.config import Config
-    from errands.engine.connection import Connected
+    from errands.engine.connection import EngineConnection
     from errands.engine.daemon.loops import Loops
     from errands.frontends.install.installation import Installation
     from errands.frontends.install.service_install import ServiceInstallation
@@ -77,7 +77,7 @@ def open_engine(
         config=config,
         clock=SystemClock(),
         output=_output,
-        bell=Bell(home.bell),
+        bell=BellClient(home.bell),
         consent=consent,
     )
 
@@ -163,7 +163,7 @@ def run_agent(run_id: str) -> int:
                 engine,
                 run_id,
                 lambda name: make(name, backends.get(name, {}), home.path),
-                unheld=lambda: ensure_held(engine),
+                unheld=lambda: ensure_daemon(engine),
             )
         )
     finally:
@@ -192,7 +192,7 @@ def run_chat(engine: Engine, **how: Any) -> int:
     """Have a person talk with an agent; `how` is what `frontends.chat` needs to know."""
     from errands.frontends.chat.chat import run
 
-    return run(engine, ensure_daemon=lambda: ensure_held(engine), **how)
+    return run(engine, ensure_daemon=lambda: ensure_daemon(engine), **how)
 
 
 def run_discord(home: Home, config: Config, name: str) -> int:
@@ -213,7 +213,7 @@ def start_daemon(home: Home) -> None:
     os.makedirs(home.path, mode=0o700, exist_ok=True)
     child = _spawn_daemon(home)
     deadline = time.monotonic() + READY_WITHIN
-    bell = Bell(home.bell)
+    bell = BellClient(home.bell)
     try:
         while time.monotonic() < deadline:
             if bell.is_answered():
@@ -234,7 +234,7 @@ def start_daemon(home: Home) -> None:
     )
 
 
-def ensure_held(engine: Engine) -> None:
+def ensure_daemon(engine: Engine) -> None:
     """See to it that somebody runs the loops of this engine's home."""
     if not engine.bell.is_answered():
         start_daemon(engine.home)
@@ -274,10 +274,10 @@ def unattended(home: Home) -> list[str]:
 
 def repair_store(home: Home) -> Repaired:
     """Set a damaged store aside and keep every record that can be read; only while nobody runs the loops."""
-    from errands.engine.daemon.lock import HolderLock
+    from errands.engine.daemon.lock import DaemonLock
     from errands.stores.sqlite.repair import repair
 
-    lock = HolderLock(home)
+    lock = DaemonLock(home)
     if not lock.take("daemon", {}):
         raise DaemonError("the store is in use; `errands daemon stop` first, then repair it")
     try:
@@ -309,7 +309,7 @@ def serve_mcp(
         http=http,
         everything=everything,
         open_engine=open_engine,
-        ensure_held=ensure_held,
+        ensure_daemon=ensure_daemon,
         environ=environ,
     )
 
@@ -332,7 +332,7 @@ def service(home: Home, *, environ: Mapping[str, str]) -> ServiceInstallation:
 
 def connect(
     home: str | None = None, *, embedded: bool = True, yes: bool = False, **overrides: Any
-) -> Connected:
+) -> EngineConnection:
     """Open the engine for an async program: `async with errands.connect() as engine: ...`.
 
     With `yes` the program answers for all it submits; without it, what is not known to be harmless becomes a
@@ -342,11 +342,11 @@ def connect(
     work that is still live then is handed to the daemon. With `embedded=False` the daemon is started instead.
     `overrides` are configuration keys such as `{"runs.grace": "2s"}`.
     """
-    from errands.engine.connection import Connected
+    from errands.engine.connection import EngineConnection
 
     place = open_home(home)
     config = configuration.load(overrides=overrides)
-    return Connected(
+    return EngineConnection(
         engine=lambda: open_engine(place, config, consent="yes" if yes else "none"),
         loops=(lambda rebooted: make_loops(place, config, is_after_reboot=rebooted)) if embedded else None,
         boot=_boot(),

@@ -11,7 +11,7 @@ import socket
 import sys
 
 from errands import config as configuration
-from errands.bootstrap import SystemClock, ensure_held, open_engine, open_home
+from errands.bootstrap import SystemClock, ensure_daemon, open_engine, open_home
 from errands.model.errors import BadValue
 
 TYPE_CHECKING = False
@@ -165,7 +165,7 @@ def send_trial(address: Address, config: Config) -> None:
     from datetime import UTC, datetime
 
     from errands.channels import TRIAL, make
-    from errands.model.notices.delivery import letter_of
+    from errands.model.notices.delivery import delivery_of
     from errands.model.notices.errors import ChannelError
     from errands.model.notices.notice import Notice
     from errands.model.text.json_text import plain_text
@@ -185,7 +185,7 @@ def send_trial(address: Address, config: Config) -> None:
         channel = make(address.channel, config.channels.get(address.channel, {}))
         try:
             async with asyncio.timeout(30):
-                await channel.deliver(letter_of([notice]))
+                await channel.deliver(delivery_of([notice]))
         except TimeoutError:
             raise ChannelError("there is no answer within 30 s") from None
         finally:
@@ -228,7 +228,7 @@ def run_discord(home: Home, config: Config, name: str, line: socket.socket | Non
             channel=name,
             allowed=[int(each) for each in settings.get("allowed", ())],
             guild=int(settings["guild"]) if "guild" in settings else None,
-            ensure_daemon=lambda: ensure_held(engine),
+            ensure_daemon=lambda: ensure_daemon(engine),
         )
         running = loop.create_task(bot.start(read_secret(str(settings["token"]))))
         waiting = loop.create_task(stopped.wait())

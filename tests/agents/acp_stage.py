@@ -12,7 +12,7 @@ from typing import Any
 from errands.agents.acp import Acp
 from errands.model.record import evolve
 from errands.ports.agent import Call, Decision
-from errands.testing.agent_context import SPEC, RecordingDesk, yes
+from errands.testing.agent_context import SPEC, RecordingContext, yes
 
 ROOT = Path(__file__).parents[2]
 ALL = ("load", "resume", "fork", "close")
@@ -26,11 +26,11 @@ class Stage:
         self.project.mkdir()
         self.home.mkdir()
 
-    def desk(
+    def context(
         self, *, run: str = "tested-222222.1", decide: Callable[[Call], Decision] = yes, **options: Any
-    ) -> RecordingDesk:
+    ) -> RecordingContext:
         spec = evolve(SPEC, cwd=str(self.project), **{"system": "", **options})
-        return RecordingDesk(self.folder / "desk", spec=spec, run=run, decide=decide)
+        return RecordingContext(self.folder / "desk", spec=spec, run=run, decide=decide)
 
     @asynccontextmanager
     async def agent(self, *can: str, **settings: Any) -> AsyncIterator[Acp]:
@@ -41,11 +41,13 @@ class Stage:
         finally:
             await agent.close()
 
-    async def says(self, text: str, *can: str, desk: RecordingDesk | None = None, **settings: Any) -> str:
+    async def says(
+        self, text: str, *can: str, context: RecordingContext | None = None, **settings: Any
+    ) -> str:
         """Send one prompt in a session of its own; give the answer."""
-        desk = desk or self.desk()
+        context = context or self.context()
         async with self.agent(*can, **settings) as agent:
-            return (await agent.prompt(await agent.open(desk), text, desk)).text
+            return (await agent.prompt(await agent.open(context), text, context)).text
 
     def prompts(self) -> list[str]:
         return [json.loads(line) for line in (self.home / "prompts").read_text().splitlines()]

@@ -18,14 +18,14 @@ from errands.agents.builtin import Builtin
 from errands.agents.builtin.project import Project
 from errands.model.record import evolve
 from errands.ports.agent import Activity, Call, Decision, Ran
-from errands.testing.agent_context import SPEC, RecordingDesk
+from errands.testing.agent_context import SPEC, RecordingContext
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.agent import Usage
 
 
-class MortalDesk(RecordingDesk):
+class MortalContext(RecordingContext):
     """A desk whose process is killed when it comes, or goes, for the nth time."""
 
     left = -1
@@ -93,11 +93,11 @@ def sit_down(settings: dict[str, Any], folder: Path, text: str, step: int, *, ag
 
 
 async def answer(settings: dict[str, Any], folder: Path, text: str, step: int, *, again: bool) -> None:
-    desk = MortalDesk(folder / "desk", spec=evolve(SPEC, cwd=str(folder / "project")))
+    context = MortalContext(folder / "desk", spec=evolve(SPEC, cwd=str(folder / "project")))
     agent = Builtin({**settings, "home": str(folder)})
-    session = desk.session if again else await agent.open(desk)
-    desk.left = step
-    said = await (agent.recover if again else agent.prompt)(session, text, desk)
+    session = context.session if again else await agent.open(context)
+    context.left = step
+    said = await (agent.recover if again else agent.prompt)(session, text, context)
     (folder / "answer").write_text(said.text)
 
 

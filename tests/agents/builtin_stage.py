@@ -11,7 +11,7 @@ from typing import Any
 from errands.agents.builtin import Builtin
 from errands.model.record import evolve
 from errands.ports.agent import Answer
-from errands.testing.agent_context import SPEC, RecordingDesk
+from errands.testing.agent_context import SPEC, RecordingContext
 from errands.testing.model_server import ModelServer
 
 
@@ -21,19 +21,19 @@ class Stage:
         self.model = model
         self.project = folder / "project"
         self.project.mkdir()
-        self.desk = self.sit_down()
+        self.context = self.sit_down()
 
     def sit_down(
         self, *, number: int = 1, spec: dict[str, Any] | None = None, **options: Any
-    ) -> RecordingDesk:
+    ) -> RecordingContext:
         """Take the desk of a run."""
-        self.desk = RecordingDesk(
+        self.context = RecordingContext(
             self.folder / "desk",
             spec=evolve(SPEC, cwd=str(self.project), **(spec or {})),
             run=f"tested-222222.{number}",
             **options,
         )
-        return self.desk
+        return self.context
 
     def agent(self, **settings: Any) -> Builtin:
         common = {"model": "fake", "url": self.model.openai_url, "pause": 0.001, "home": str(self.folder)}
@@ -42,9 +42,9 @@ class Stage:
     async def ask(self, *lines: str, **settings: Any) -> Answer:
         """Send a prompt of several lines to the session of the desk, which is opened where there is none."""
         agent = self.agent(**settings)
-        if self.desk.messages(self.desk.session) is None:
-            await agent.open(self.desk)
-        return await agent.prompt(self.desk.session, "\n".join(lines), self.desk)
+        if self.context.messages(self.context.session) is None:
+            await agent.open(self.context)
+        return await agent.prompt(self.context.session, "\n".join(lines), self.context)
 
     def results(self) -> list[str]:
         """Give what tools answered, as the model was told in its newest request."""

@@ -15,7 +15,7 @@ from errands.agents.builtin import Builtin
 from errands.agents.command import Command
 from errands.agents.opencode import OpenCode
 from errands.model.agent.errors import AgentError
-from errands.testing.agent_context import RecordingDesk
+from errands.testing.agent_context import RecordingContext
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,9 +58,9 @@ def empty() -> Iterator[str]:
 
 async def complaint(agent: Agent, folder: Path) -> str:
     """Ask an agent that cannot answer; give what it says."""
-    desk = RecordingDesk(folder)
+    context = RecordingContext(folder)
     with pytest.raises(AgentError) as caught:
-        await agent.prompt(await agent.open(desk), "hello", desk)
+        await agent.prompt(await agent.open(context), "hello", context)
     await agent.close()
     said = str(caught.value)
     assert "Errno" not in said

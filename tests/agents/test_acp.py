@@ -27,16 +27,16 @@ def stage(tmp_path: Path) -> Stage:
 
 @pytest.mark.spec("A8")
 async def test_a_terminal_runs_what_was_allowed(stage: Stage) -> None:
-    desk = stage.desk()
+    context = stage.context()
     assert "exit 3 signal None truncated False: hello" in await stage.says(
-        "TERMINAL echo hello; exit 3", desk=desk
+        "TERMINAL echo hello; exit 3", context=context
     )
-    assert [each.command for each in desk.asked] == ["echo hello; exit 3"]
+    assert [each.command for each in context.asked] == ["echo hello; exit 3"]
 
 
 @pytest.mark.spec("A8")
 async def test_a_refused_terminal_never_starts(stage: Stage) -> None:
-    answer = await stage.says("TERMINAL touch witness", desk=stage.desk(decide=no))
+    answer = await stage.says("TERMINAL touch witness", context=stage.context(decide=no))
     assert "no terminal: the person said no" in answer
     assert not (stage.project / "witness").exists()
 
@@ -58,32 +58,36 @@ async def test_a_file_is_read_in_part(stage: Stage) -> None:
 
 
 async def test_a_file_is_written_after_asking(stage: Stage) -> None:
-    desk = stage.desk()
-    assert await stage.says("WRITE sub/poem a rose", desk=desk) == "written"
+    context = stage.context()
+    assert await stage.says("WRITE sub/poem a rose", context=context) == "written"
     assert (stage.project / "sub" / "poem").read_text() == "a rose"
-    assert [(each.tool, each.arguments["path"]) for each in desk.asked] == [("write_text_file", "sub/poem")]
+    assert [(each.tool, each.arguments["path"]) for each in context.asked] == [
+        ("write_text_file", "sub/poem")
+    ]
 
 
 async def test_a_refused_file_is_not_written(stage: Stage) -> None:
-    assert "cannot write: the person said no" in await stage.says("WRITE poem x", desk=stage.desk(decide=no))
+    assert "cannot write: the person said no" in await stage.says(
+        "WRITE poem x", context=stage.context(decide=no)
+    )
     assert not (stage.project / "poem").exists()
 
 
 async def test_a_call_that_was_allowed_is_not_asked_about_again_when_we_carry_it_out(stage: Stage) -> None:
-    desk = stage.desk()
-    assert await stage.says(f"EDIT {stage.project}/poem a rose", desk=desk) == "written"
-    assert [each.id for each in desk.asked] == ["edit-1"]
-    assert desk.asked[0].arguments["content"] == "a rose"
+    context = stage.context()
+    assert await stage.says(f"EDIT {stage.project}/poem a rose", context=context) == "written"
+    assert [each.id for each in context.asked] == ["edit-1"]
+    assert context.asked[0].arguments["content"] == "a rose"
 
 
 @pytest.mark.parametrize("path", ["/etc/hostname", "../secret", "link/secret"])
 async def test_nothing_outside_of_the_directory_is_read_or_written(stage: Stage, path: str) -> None:
     (stage.folder / "secret").write_text("a\nb\n")
     (stage.project / "link").symlink_to(stage.folder)
-    desk = stage.desk()
-    answer = await stage.says(f"READ {path}\nWRITE {path} x", desk=desk)
+    context = stage.context()
+    answer = await stage.says(f"READ {path}\nWRITE {path} x", context=context)
     assert answer.count("is outside of") == 2
-    assert desk.asked == []
+    assert context.asked == []
     assert (stage.folder / "secret").read_text() == "a\nb\n"
 
 
@@ -101,11 +105,11 @@ async def test_a_long_answer_is_heard_whole(stage: Stage) -> None:
 
 
 async def test_the_system_prompt_goes_before_the_first_prompt_only(stage: Stage) -> None:
-    desk = stage.desk(system=SPEC.system)
+    context = stage.context(system=SPEC.system)
     async with stage.agent() as agent:
-        session = await agent.open(desk)
-        await agent.prompt(session, "first", desk)
-        await agent.prompt(session, "second", stage.desk(run="tested-222222.2"))
+        session = await agent.open(context)
+        await agent.prompt(session, "first", context)
+        await agent.prompt(session, "second", stage.context(run="tested-222222.2"))
     assert stage.prompts() == [f"{SPEC.system}\n\nfirst", "second"]
 
 
@@ -114,12 +118,12 @@ async def test_the_settings_reach_the_agent(stage: Stage) -> None:
 
 
 async def test_the_model_of_the_launch_is_chosen_and_chosen_again_by_the_next_process(stage: Stage) -> None:
-    desk = stage.desk(model="large")
+    context = stage.context(model="large")
     async with stage.agent(*ALL, "models") as agent:
-        session = await agent.open(desk)
-        assert (await agent.prompt(session, "MODEL", desk)).text == "model large"
+        session = await agent.open(context)
+        assert (await agent.prompt(session, "MODEL", context)).text == "model large"
     async with stage.agent(*ALL, "models") as agent:
-        answer = await agent.prompt(session, "MODEL", stage.desk(model="large", run="tested-222222.2"))
+        answer = await agent.prompt(session, "MODEL", stage.context(model="large", run="tested-222222.2"))
         assert answer.text == "model large"
 
 
@@ -135,7 +139,7 @@ async def test_what_the_agent_cannot_do_is_refused(
     stage: Stage, can: tuple[str, ...], options: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(AgentError, match=words):
-        await stage.says("hello", *can, desk=stage.desk(**options))
+        await stage.says("hello", *can, context=stage.context(**options))
 
 
 # Forks
@@ -165,31 +169,33 @@ def test_unknown_updates_are_no_part_of_a_transcript() -> None:
 async def test_a_history_that_is_too_long_is_not_copied_by_the_agent(
     stage: Stage, can: tuple[str, ...]
 ) -> None:
-    desk = stage.desk()
+    context = stage.context()
     async with stage.agent(*can) as agent:
-        session = await agent.open(desk)
-        await agent.prompt(session, "RUN printf short", desk)
-        forked = await agent.fork(session, desk)
+        session = await agent.open(context)
+        await agent.prompt(session, "RUN printf short", context)
+        forked = await agent.fork(session, context)
         assert "it printed short" in (stage.home / f"{forked}.session").read_text()
 
-        again = stage.desk(run="tested-222222.2")
+        again = stage.context(run="tested-222222.2")
         await agent.prompt(session, "RUN yes | head -c 4000 | tr -d '\\n'", again)
-        cut = await agent.fork(session, desk)
+        cut = await agent.fork(session, context)
         assert "yyy" not in (stage.home / f"{cut}.session").read_text()
-        told = (await agent.prompt(cut, "RECALL", stage.desk(run="other-222222.1"))).text
+        told = (await agent.prompt(cut, "RECALL", stage.context(run="other-222222.1"))).text
         assert "[truncated: the first 1,500 of 2,000 characters]" in told
 
 
 @pytest.mark.spec("S8")
 async def test_what_was_posted_to_the_parent_is_known_in_the_fork(stage: Stage) -> None:
     for can in (ALL, ("load",), ("nothing",)):
-        desk = stage.desk()
+        context = stage.context()
         async with stage.agent(*can) as agent:
-            session = await agent.open(desk)
-            await agent.prompt(session, "hello", desk)
-            await agent.post(session, "the password is swordfish", desk)
-            fork = await agent.fork(session, desk)
-            assert "swordfish" in (await agent.prompt(fork, "RECALL", stage.desk(run="other-222222.1"))).text
+            session = await agent.open(context)
+            await agent.prompt(session, "hello", context)
+            await agent.post(session, "the password is swordfish", context)
+            fork = await agent.fork(session, context)
+            assert (
+                "swordfish" in (await agent.prompt(fork, "RECALL", stage.context(run="other-222222.1"))).text
+            )
 
 
 # Recovery
@@ -197,30 +203,30 @@ async def test_what_was_posted_to_the_parent_is_known_in_the_fork(stage: Stage) 
 
 @pytest.mark.spec("S14")
 async def test_a_prompt_that_never_reached_the_agent_is_sent_again(stage: Stage) -> None:
-    desk = stage.desk()
+    context = stage.context()
     async with stage.agent() as agent:
-        session = await agent.open(desk)
-        await agent.prompt(session, "the first", desk)
-    desk = stage.desk(run="tested-222222.2")
-    lost = {"role": "user", "text": "the second", "prompt": "the second", "run": desk.run}
-    desk.keep(session, [json.dumps(lost)], usage={})
+        session = await agent.open(context)
+        await agent.prompt(session, "the first", context)
+    context = stage.context(run="tested-222222.2")
+    lost = {"role": "user", "text": "the second", "prompt": "the second", "run": context.run}
+    context.keep(session, [json.dumps(lost)], usage={})
     async with stage.agent() as agent:
-        answer = await agent.recover(session, "the second", desk)
+        answer = await agent.recover(session, "the second", context)
     assert answer.text == "I heard: the second"
 
 
 @pytest.mark.spec("S14")
 async def test_a_recovered_agent_is_told_which_calls_may_have_been_carried_out(stage: Stage) -> None:
-    desk = stage.desk()
+    context = stage.context()
     async with stage.agent() as agent:
-        session = await agent.open(desk)
-        asking = asyncio.create_task(agent.prompt(session, "RUN touch begun; sleep 60", desk))
+        session = await agent.open(context)
+        asking = asyncio.create_task(agent.prompt(session, "RUN touch begun; sleep 60", context))
         while not (stage.project / "begun").exists():
             await asyncio.sleep(0.01)
         asking.cancel()
         await asyncio.wait([asking])
     async with stage.agent() as agent:
-        await agent.recover(session, "RUN touch begun; sleep 60", desk)
+        await agent.recover(session, "RUN touch begun; sleep 60", context)
     *_, note = stage.prompts()
     assert "You were interrupted" in note
     assert 'shell {"command": "touch begun; sleep 60"}' in note

@@ -71,13 +71,13 @@ class Program(AgentContract):
     @pytest.mark.fault("F47")
     async def test_a_broken_model_is_never_an_answer(self, tmp_path: Path) -> None:
         """These programs try again for a long time, without a word; our patience ends before."""
-        desk = self.desk(tmp_path)
+        context = self.context(tmp_path)
         before = len(self.model.asked)
         agent = Acp({**self.settings(), "patience": 4})
         try:
-            session = await agent.open(desk)
+            session = await agent.open(context)
             with pytest.raises(AgentUnavailable, match="silent for 4 s"):
-                await agent.prompt(session, "FAIL 500", desk)
+                await agent.prompt(session, "FAIL 500", context)
         finally:
             await agent.close()
         assert len(self.model.asked) - before > 1

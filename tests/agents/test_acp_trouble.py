@@ -12,7 +12,7 @@ from errands.agents.acp import backend as backend_module
 from errands.model.agent.errors import AgentError, AgentUnavailable, BudgetExceeded, SessionGone
 from errands.model.record import evolve
 from errands.ports.agent import Call, Decision
-from errands.testing.agent_context import SPEC, RecordingDesk
+from errands.testing.agent_context import SPEC, RecordingContext
 from tests.agents.acp_stage import ALL, Stage
 
 
@@ -34,13 +34,13 @@ async def test_an_unknown_setting_is_refused() -> None:
 async def test_a_command_that_is_not_there_is_named(stage: Stage) -> None:
     agent = Acp({"command": "no-such-agent --acp"})
     with pytest.raises(AgentError, match="no-such-agent cannot be started"):
-        await agent.open(stage.desk())
+        await agent.open(stage.context())
 
 
 async def test_a_program_that_is_no_agent_is_told_by_what_it_says(stage: Stage) -> None:
     agent = Acp({"command": ["sh", "-c", "echo 'wrong program' >&2; exit 4"]})
     with pytest.raises(AgentUnavailable, match=r"ended with 4\. wrong program"):
-        await agent.open(stage.desk())
+        await agent.open(stage.context())
 
 
 async def test_an_agent_of_another_protocol_is_refused(stage: Stage) -> None:
@@ -57,12 +57,14 @@ async def test_an_agent_that_dies_fails_with_its_last_words_and_what_it_had_said
 
 @pytest.mark.fault("F47")
 async def test_after_an_agent_died_the_session_goes_on_in_another_one(stage: Stage) -> None:
-    desk = stage.desk()
+    context = stage.context()
     async with stage.agent() as agent:
-        session = await agent.open(desk)
+        session = await agent.open(context)
         with pytest.raises(AgentUnavailable):
-            await agent.prompt(session, "marmalade\nDIE now", desk)
-        assert "marmalade" in (await agent.prompt(session, "RECALL", stage.desk(run="tested-222222.2"))).text
+            await agent.prompt(session, "marmalade\nDIE now", context)
+        assert (
+            "marmalade" in (await agent.prompt(session, "RECALL", stage.context(run="tested-222222.2"))).text
+        )
 
 
 @pytest.mark.fault("F47")
@@ -79,13 +81,13 @@ async def test_an_agent_that_falls_silent_is_given_up(stage: Stage) -> None:
 
 
 async def test_waiting_for_a_person_is_not_silence(stage: Stage) -> None:
-    class Slow(RecordingDesk):
+    class Slow(RecordingContext):
         async def allow(self, call: Call) -> Decision:
             await asyncio.sleep(0.6)
             return await super().allow(call)
 
-    desk = Slow(stage.folder / "desk", spec=evolve(SPEC, cwd=str(stage.project)))
-    assert "it printed yes" in await stage.says("RUN sleep 0.6; echo yes", desk=desk, patience=0.3)
+    context = Slow(stage.folder / "desk", spec=evolve(SPEC, cwd=str(stage.project)))
+    assert "it printed yes" in await stage.says("RUN sleep 0.6; echo yes", context=context, patience=0.3)
 
 
 @pytest.mark.fault("F47")
@@ -112,32 +114,32 @@ async def test_a_turn_that_was_not_finished_is_no_answer(
 
 @pytest.mark.spec("S15")
 async def test_a_budget_of_tool_calls_stops_the_turn(stage: Stage) -> None:
-    desk = stage.desk(budget={"tool_calls": 2})
+    context = stage.context(budget={"tool_calls": 2})
     with pytest.raises(BudgetExceeded, match="budget of 2 tool calls is used up"):
-        await stage.says("RUN echo 1 >>witness\n" * 5, desk=desk)
+        await stage.says("RUN echo 1 >>witness\n" * 5, context=context)
     assert (stage.project / "witness").read_text() == "1\n1\n"
 
 
 @pytest.mark.spec("S15")
 async def test_a_budget_of_tokens_counts_those_of_both_sides(stage: Stage) -> None:
     with pytest.raises(BudgetExceeded, match=r"^the budget of 14 total tokens is used up \(15\)$"):
-        await stage.says("hello", desk=stage.desk(budget={"total_tokens": 14}))
+        await stage.says("hello", context=stage.context(budget={"total_tokens": 14}))
 
 
 @pytest.mark.spec("S15")
 async def test_a_budget_of_money_stops_the_turn(stage: Stage) -> None:
-    desk = stage.desk(budget={"cost_microdollars": 400_000})
+    context = stage.context(budget={"cost_microdollars": 400_000})
     with pytest.raises(BudgetExceeded, match="400000 microdollars"):
-        await stage.says("COST 0.3\nCOST 0.5\nRUN touch witness", desk=desk)
+        await stage.says("COST 0.3\nCOST 0.5\nRUN touch witness", context=context)
     assert not (stage.project / "witness").exists()
 
 
 @pytest.mark.spec("S15")
 async def test_what_was_used_is_told(stage: Stage) -> None:
-    desk = stage.desk()
+    context = stage.context()
     async with stage.agent() as agent:
         answer = await agent.prompt(
-            await agent.open(desk), "USE 70 8\nCOST 0.25\nRUN echo 1\nRUN echo 2", desk
+            await agent.open(context), "USE 70 8\nCOST 0.25\nRUN echo 1\nRUN echo 2", context
         )
     assert answer.usage == {
         "input_tokens": 70, "output_tokens": 8, "requests": 3, "tool_calls": 2, "cost_microdollars": 250_000,
@@ -147,10 +149,10 @@ async def test_what_was_used_is_told(stage: Stage) -> None:
 @pytest.mark.trap(64)
 async def test_an_agent_that_does_not_stop_is_ended(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backend_module, "_GRACE", 0.2)
-    desk = stage.desk()
+    context = stage.context()
     async with stage.agent(*ALL, "deaf") as agent:
-        session = await agent.open(desk)
-        asking = asyncio.create_task(agent.prompt(session, "hello\nSILENT", desk))
+        session = await agent.open(context)
+        asking = asyncio.create_task(agent.prompt(session, "hello\nSILENT", context))
         while not (stage.home / "prompts").exists():
             await asyncio.sleep(0.01)
         await agent.abort(session)
@@ -163,17 +165,17 @@ async def test_a_question_ends_with_the_turn(stage: Stage) -> None:
     """An agent that was stopped while a person thinks is told that the question is void."""
     never = asyncio.Event()
 
-    class Forgotten(RecordingDesk):
+    class Forgotten(RecordingContext):
         async def allow(self, call: Call) -> Decision:
             await super().allow(call)
             await never.wait()
             raise AssertionError
 
-    desk = Forgotten(stage.folder / "desk", spec=evolve(SPEC, cwd=str(stage.project)))
+    context = Forgotten(stage.folder / "desk", spec=evolve(SPEC, cwd=str(stage.project)))
     async with stage.agent() as agent:
-        session = await agent.open(desk)
-        asking = asyncio.create_task(agent.prompt(session, "RUN touch witness", desk))
-        while not desk.asked:
+        session = await agent.open(context)
+        asking = asyncio.create_task(agent.prompt(session, "RUN touch witness", context))
+        while not context.asked:
             await asyncio.sleep(0.01)
         await agent.abort(session)
         with pytest.raises(AgentError, match="stopped"):
@@ -182,24 +184,24 @@ async def test_a_question_ends_with_the_turn(stage: Stage) -> None:
 
 
 async def test_a_question_that_cannot_be_asked_ends_the_turn(stage: Stage) -> None:
-    class Broken(RecordingDesk):
+    class Broken(RecordingContext):
         async def allow(self, call: Call) -> Decision:
             raise OSError("no room")
 
-    desk = Broken(stage.folder / "desk", spec=evolve(SPEC, cwd=str(stage.project)))
+    context = Broken(stage.folder / "desk", spec=evolve(SPEC, cwd=str(stage.project)))
     with pytest.raises(AgentError, match="nobody could be asked: OSError"):
-        await stage.says("RUN touch witness", desk=desk)
+        await stage.says("RUN touch witness", context=context)
     assert not (stage.project / "witness").exists()
 
 
 @pytest.mark.spec("S5")
 async def test_a_session_that_the_agent_lost_is_gone(stage: Stage) -> None:
-    desk = stage.desk()
+    context = stage.context()
     async with stage.agent() as agent:
-        session = await agent.open(desk)
-        await agent.prompt(session, "hello", desk)
+        session = await agent.open(context)
+        await agent.prompt(session, "hello", context)
     (stage.home / f"{session}.session").unlink()
     for can in (("load",), ("resume",)):
         async with stage.agent(*can) as agent:
             with pytest.raises(SessionGone):
-                await agent.prompt(session, "hello again", stage.desk(run="tested-222222.2"))
+                await agent.prompt(session, "hello again", stage.context(run="tested-222222.2"))

@@ -56,7 +56,7 @@ def breaking(
 async def test_a_run_stops_cleanly_at_its_budget(
     on: Stage, budget: dict[str, int], done: int, words: str
 ) -> None:
-    desk = on.sit_down(spec={"budget": budget})
+    context = on.sit_down(spec={"budget": budget})
 
     with pytest.raises(BudgetExceeded) as told:
         await on.ask(*commands(5))
@@ -64,7 +64,7 @@ async def test_a_run_stops_cleanly_at_its_budget(
     assert str(told.value) == f"the budget of {words}"
 
     assert (on.project / "witness").read_text() == "".join(f"{n + 1}\n" for n in range(done))
-    used = {name: desk.used(name) for name in ("requests", "tool_calls", "input_tokens", "output_tokens")}
+    used = {name: context.used(name) for name in ("requests", "tool_calls", "input_tokens", "output_tokens")}
     assert used["requests"] == len(on.model.asked)
     assert used["tool_calls"] == done
     assert used["input_tokens"] == 10 * len(on.model.asked)
@@ -83,17 +83,17 @@ async def test_money_is_a_budget_where_prices_are_known(on: Stage) -> None:
         await on.ask("USE 100000 1000", *commands(5), model="openai-chat:gpt-4o")
 
     assert len(on.model.asked) == 1
-    assert on.desk.used("cost_microdollars") > 10_000
+    assert on.context.used("cost_microdollars") > 10_000
 
 
 @pytest.mark.spec("S15")
 async def test_a_budget_holds_over_all_processes_of_a_run(on: Stage) -> None:
     lines = "\n".join(commands(5))
-    desk = on.sit_down(spec={"budget": {"tool_calls": 3}}, decide=breaking(on.model, after="echo 2"))
+    context = on.sit_down(spec={"budget": {"tool_calls": 3}}, decide=breaking(on.model, after="echo 2"))
     agent = on.agent(tries=1)
-    session = await agent.open(desk)
+    session = await agent.open(context)
     with pytest.raises(AgentUnavailable):
-        await agent.prompt(session, lines, desk)
+        await agent.prompt(session, lines, context)
     assert (on.project / "witness").read_text() == "1\n2\n"
 
     with pytest.raises(BudgetExceeded):
@@ -125,7 +125,7 @@ async def test_nobody_is_asked_about_a_call_that_goes_round_in_circles(on: Stage
     with pytest.raises(AgentError, match="goes round in circles"):
         await on.ask(*[call("write_file", path="x", content="y")] * 9)
 
-    assert len(on.desk.asked) == 2
+    assert len(on.context.asked) == 2
 
 
 async def test_the_same_call_now_and_then_is_no_circle(on: Stage) -> None:
@@ -142,7 +142,7 @@ async def test_a_model_that_knows_no_tool_is_told_and_then_given_up(on: Stage) -
         await on.ask(*[call("command", wrong=number) for number in range(9)])
 
     assert 2 <= len(on.model.asked) <= 5
-    noted = [each for each in on.desk.notes if each.kind in ("tool", "tool_end")]
+    noted = [each for each in on.context.notes if each.kind in ("tool", "tool_end")]
     assert [(each.name, each.text, each.failed) for each in noted[:2]] == [
         ("command", '{"wrong": 0}', False),
         ("command", "line: Field required; wrong: Extra inputs are not permitted", True),
@@ -181,7 +181,7 @@ async def test_a_broken_endpoint_is_tried_a_few_times_and_then_given_up(on: Stag
         await on.ask(f"FAIL {fault}", tries=3, patience=0.3)
 
     assert len(on.model.asked) == 3
-    assert on.desk.used("requests") == 0
+    assert on.context.used("requests") == 0
 
 
 @pytest.mark.fault("F47")

@@ -22,7 +22,7 @@ from pydantic_ai.messages import (
 from errands.agents.builtin.conversation import Conversation, dumped
 from errands.agents.builtin.fork_copy import copied
 from errands.model.agent.fork import LONGEST_RESULT, MOST_TOKENS, PREAMBLE, tokens
-from errands.testing.agent_context import RecordingDesk
+from errands.testing.agent_context import RecordingContext
 from tests.agents.builtin_stage import Stage, call, stage
 
 
@@ -32,9 +32,9 @@ def on(tmp_path: Path) -> Iterator[Stage]:
         yield made
 
 
-def conversation(desk: RecordingDesk) -> Conversation:
-    desk.keep(desk.session, [], usage={})
-    return Conversation(desk.session, desk)
+def conversation(context: RecordingContext) -> Conversation:
+    context.keep(context.session, [], usage={})
+    return Conversation(context.session, context)
 
 
 def calling(*ids: str, tool: str = "command", arguments: str = '{"line":"true"}') -> ModelResponse:
@@ -51,12 +51,12 @@ def shape(messages: list[ModelMessage]) -> list[list[str]]:
 
 
 async def test_results_stand_behind_their_calls_whatever_came_between(on: Stage) -> None:
-    kept = conversation(on.desk)
+    kept = conversation(on.context)
     kept.prompt("go")
     kept.keep(calling("one", "two"))
     kept.keep(result("two"))
-    await on.agent().post(on.desk.session, "by the way", on.desk)
-    kept = Conversation(on.desk.session, on.desk)
+    await on.agent().post(on.context.session, "by the way", on.context)
+    kept = Conversation(on.context.session, on.context)
     kept.keep(result("one"))
 
     expected = [["user-prompt"], ["one", "two"], ["one", "two"], ["user-prompt"]]
@@ -64,13 +64,13 @@ async def test_results_stand_behind_their_calls_whatever_came_between(on: Stage)
     assert kept.open_calls() == []
     kept.keep(ModelResponse(parts=[TextPart("all done")]))
     assert shape(kept.messages) == [*expected, ["text"]]
-    assert shape(Conversation(on.desk.session, on.desk).messages) == [*expected, ["text"]]
+    assert shape(Conversation(on.context.session, on.context).messages) == [*expected, ["text"]]
     assert kept.answer() == "all done"
 
 
 async def test_ids_that_a_server_uses_again_are_told_apart(on: Stage) -> None:
     """Otherwise the result of an earlier command would be given for a later one."""
-    kept = conversation(on.desk)
+    kept = conversation(on.context)
     kept.prompt("go")
     for _ in range(3):
         response = kept.distinct(calling("call_1", "call_1"))
@@ -87,13 +87,13 @@ async def test_ids_that_a_server_uses_again_are_told_apart(on: Stage) -> None:
 
 async def test_a_post_in_the_middle_of_a_run_is_seen_by_the_next_prompt(on: Stage) -> None:
     agent = on.agent()
-    session = await agent.open(on.desk)
+    session = await agent.open(on.context)
     asking = asyncio.create_task(
-        agent.prompt(session, call("command", line="until [ -e go ]; do sleep 0.01; done"), on.desk)
+        agent.prompt(session, call("command", line="until [ -e go ]; do sleep 0.01; done"), on.context)
     )
-    while not on.desk.tools():
+    while not on.context.tools():
         await asyncio.sleep(0.01)
-    await agent.post(session, "the password is swordfish", on.desk)
+    await agent.post(session, "the password is swordfish", on.context)
     (on.project / "go").touch()
     await asking
 
@@ -106,7 +106,7 @@ async def test_words_beside_calls_are_noted_and_kept(on: Stage) -> None:
     answer = await on.ask("SAY good morning")
 
     assert answer.text == "good morning"
-    assert [each.text for each in on.desk.notes if each.kind == "text"] == ["good morning"]
+    assert [each.text for each in on.context.notes if each.kind == "text"] == ["good morning"]
 
 
 @pytest.mark.spec("S15")
@@ -122,11 +122,13 @@ async def test_tokens_are_counted_for_each_run(on: Stage) -> None:
 @pytest.mark.spec("S9", "S11")
 async def test_a_fork_has_short_results_and_the_parent_its_long_ones(on: Stage) -> None:
     await on.ask(call("command", line="yes abc | head -c 5000"))
-    child = RecordingDesk(on.folder / "desk", spec=on.desk.spec, session="task:child-333333", run="child.1")
+    child = RecordingContext(
+        on.folder / "desk", spec=on.context.spec, session="task:child-333333", run="child.1"
+    )
     agent = on.agent()
-    before = on.desk.messages(on.desk.session)
+    before = on.context.messages(on.context.session)
 
-    forked = await agent.fork(on.desk.session, child)
+    forked = await agent.fork(on.context.session, child)
     asked = len(on.model.asked)
     await agent.post(forked, PREAMBLE, child)
     assert len(on.model.asked) == asked
@@ -139,7 +141,7 @@ async def test_a_fork_has_short_results_and_the_parent_its_long_ones(on: Stage) 
     (called,) = [each["tool_calls"][0] for each in messages if each.get("tool_calls")]
     assert json.loads(called["function"]["arguments"]) == {"line": "yes abc | head -c 5000"}
     assert [each["content"] for each in messages[-2:]] == [PREAMBLE, "hello"]
-    assert on.desk.messages(on.desk.session) == before
+    assert on.context.messages(on.context.session) == before
 
 
 @pytest.mark.spec("S10")
@@ -183,19 +185,23 @@ def test_a_fork_of_one_long_turn_does_not_begin_with_the_model() -> None:
 
 @pytest.mark.spec("S8")
 async def test_a_fork_in_the_middle_of_a_call_can_be_prompted(on: Stage) -> None:
-    kept = conversation(on.desk)
+    kept = conversation(on.context)
     kept.prompt("go")
     kept.keep(calling("one", "two"))
     kept.keep(result("one"))
-    child = RecordingDesk(on.folder / "desk", spec=on.desk.spec, session="task:child-333333", run="child.1")
+    child = RecordingContext(
+        on.folder / "desk", spec=on.context.spec, session="task:child-333333", run="child.1"
+    )
     agent = on.agent()
 
-    forked = await agent.fork(on.desk.session, child)
+    forked = await agent.fork(on.context.session, child)
     answer = await agent.prompt(forked, "SAY fine", child)
 
     assert answer.text == "fine"
     assert len(on.results()) == 2
-    assert [each.tool_call_id for each in Conversation(on.desk.session, on.desk).open_calls()] == ["two"]
+    assert [each.tool_call_id for each in Conversation(on.context.session, on.context).open_calls()] == [
+        "two"
+    ]
 
 
 @pytest.mark.parametrize(

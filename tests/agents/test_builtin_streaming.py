@@ -25,11 +25,11 @@ def told(notes: list[Activity], kind: str) -> list[str]:
 @pytest.mark.spec("X6")
 async def test_pieces_make_the_whole(streaming: Stage) -> None:
     answer = await streaming.ask("SAY one two three four")
-    pieces = told(streaming.desk.notes, "piece")
+    pieces = told(streaming.context.notes, "piece")
 
     assert len(pieces) > 2
     assert "".join(pieces) == answer.text == "one two three four"
-    assert told(streaming.desk.notes, "text") == [answer.text]
+    assert told(streaming.context.notes, "text") == [answer.text]
     assert streaming.model.asked[-1].body["stream"] is True
 
 
@@ -39,18 +39,18 @@ async def test_calls_and_tokens_are_counted_as_without(streaming: Stage) -> None
 
     assert answer.usage["requests"] == 2
     assert (answer.usage["input_tokens"], answer.usage["output_tokens"]) == (1400, 60)
-    assert [each.name for each in streaming.desk.notes if each.kind == "tool"] == ["list_files"]
+    assert [each.name for each in streaming.context.notes if each.kind == "tool"] == ["list_files"]
 
 
 @pytest.mark.spec("X6")
 async def test_an_answer_that_is_cut_off_is_said_again_from_its_beginning(streaming: Stage) -> None:
     answer = await streaming.ask("FAIL cut 1", "SAY one two three four five six seven eight")
-    pieces = "".join(told(streaming.desk.notes, "piece"))
+    pieces = "".join(told(streaming.context.notes, "piece"))
     cut, _, whole = pieces.partition("\n")
 
     assert whole == answer.text == "one two three four five six seven eight"
     assert answer.text.startswith(cut.rstrip())
-    assert told(streaming.desk.notes, "text") == [answer.text]
+    assert told(streaming.context.notes, "text") == [answer.text]
 
 
 @pytest.mark.spec("X6")
@@ -58,5 +58,5 @@ async def test_nobody_who_does_not_listen_is_told_pieces(tmp_path: Path) -> None
     with stage(tmp_path) as quiet:
         await quiet.ask("SAY hello")
 
-        assert told(quiet.desk.notes, "piece") == []
+        assert told(quiet.context.notes, "piece") == []
         assert not quiet.model.asked[-1].body.get("stream")

@@ -16,7 +16,7 @@ import pytest
 from errands.model.agent.errors import AgentError
 from errands.model.errors import BadValue
 from errands.ports.agent import Call, Decision
-from errands.testing.agent_context import RecordingDesk, no, yes
+from errands.testing.agent_context import RecordingContext, no, yes
 from tests.agents.builtin_stage import Stage, call, stage
 
 ROOT = Path(__file__).parents[2]
@@ -42,7 +42,7 @@ async def test_the_model_gets_the_system_prompt_of_the_task_and_nothing_more(on:
 
     await on.ask("hello")
 
-    assert on.desk.session == "task:tested-222222"
+    assert on.context.session == "task:tested-222222"
     assert [(each["role"], each["content"]) for each in on.model.asked[0].body["messages"]] == [
         ("system", "You are executing a background task. Look after the tests."),
         ("user", "hello"),
@@ -58,7 +58,7 @@ async def test_the_system_prompt_and_the_tools_are_the_same_in_every_request(on:
     await on.ask(call("read_file", path="x"))
 
     systems = {each.body["messages"][0]["content"] for each in on.model.asked}
-    assert systems == {on.desk.spec.system}
+    assert systems == {on.context.spec.system}
     assert {each.offers for each in on.model.asked} == {frozenset({"read_file"})}
 
 
@@ -97,7 +97,7 @@ async def test_files_are_written_read_listed_and_searched(on: Stage) -> None:
         error("No such file or directory: nowhere"),
         error("embedded null byte"),
     ]
-    assert [each.failed for each in on.desk.notes if each.kind == "tool_end"] == [False] * 4 + [True] * 3
+    assert [each.failed for each in on.context.notes if each.kind == "tool_end"] == [False] * 4 + [True] * 3
 
 
 async def test_a_model_may_speak_the_younger_protocol_of_openai(on: Stage) -> None:
@@ -115,8 +115,8 @@ async def test_nobody_is_asked_about_a_file_that_cannot_be_written(on: Stage, pa
     await on.ask(call("write_file", path=path, content="x"), call("write_file", path="inside", content="x"))
 
     assert on.results()[0].startswith("This call was not carried out: ")
-    assert [each.arguments["path"] for each in on.desk.asked] == ["inside"]
-    assert [each.failed for each in on.desk.notes if each.kind == "tool_end"] == [True, False]
+    assert [each.arguments["path"] for each in on.context.asked] == ["inside"]
+    assert [each.failed for each in on.context.notes if each.kind == "tool_end"] == [True, False]
     assert (on.project / "inside").read_text() == "x"
 
 
@@ -126,7 +126,7 @@ async def test_what_is_remembered_outlives_the_run_and_stays_in_its_project(on: 
     assert on.results()[-1] == error("Nothing is remembered as 'weather'. There is: pipeline")
 
     agent = on.agent()
-    other = RecordingDesk(on.folder / "desk2", spec=on.desk.spec, session="task:other-333333")
+    other = RecordingContext(on.folder / "desk2", spec=on.context.spec, session="task:other-333333")
     await agent.open(other)
     await agent.prompt(other.session, call("memory_get", name="pipeline"), other)
     assert on.results() == ["green"]
@@ -164,7 +164,7 @@ async def test_only_calls_that_change_something_by_themselves_are_asked_about(on
         call("command", line="true"),
     )
 
-    asked = [(each.tool, each.arguments, each.command) for each in on.desk.asked]
+    asked = [(each.tool, each.arguments, each.command) for each in on.context.asked]
     assert asked == [("write_file", {"path": "x", "content": "new"}, None), ("command", {}, "true")]
 
 
@@ -194,7 +194,7 @@ async def test_calls_of_one_answer_are_carried_out_in_their_order_also_around_a_
     assert written == "made x, 6 bytes"
     assert second == "letter"
     assert read == "letter"
-    assert on.desk.tools() == ["command", "write_file", "command", "read_file"]
+    assert on.context.tools() == ["command", "write_file", "command", "read_file"]
 
 
 @pytest.mark.spec("A8", "S14")
@@ -202,26 +202,26 @@ async def test_a_call_that_was_held_when_the_process_ended_is_asked_about_again(
     text = call("write_file", path="x", content="new")
     asked = asyncio.Event()
 
-    class Waiting(RecordingDesk):
+    class Waiting(RecordingContext):
         async def allow(self, call: Call) -> Decision:
             asked.set()
             await asyncio.Event().wait()
             return yes(call)
 
-    desk = Waiting(on.folder / "desk", spec=on.desk.spec, run=on.desk.run)
+    context = Waiting(on.folder / "desk", spec=on.context.spec, run=on.context.run)
     agent = on.agent()
-    await agent.open(desk)
-    asking = asyncio.create_task(agent.prompt(desk.session, text, desk))
+    await agent.open(context)
+    asking = asyncio.create_task(agent.prompt(context.session, text, context))
     await asyncio.wait_for(asked.wait(), 10)
     asking.cancel()
     await asyncio.wait([asking])
     assert asking.cancelled()
 
-    answer = await on.agent().recover(desk.session, text, on.sit_down())
+    answer = await on.agent().recover(context.session, text, on.sit_down())
 
     assert (on.project / "x").read_text() == "new"
     assert "made x" in answer.text
-    assert [each.tool for each in on.desk.asked] == ["write_file"]
+    assert [each.tool for each in on.context.asked] == ["write_file"]
     assert len(on.model.asked) == 2
 
 
@@ -238,16 +238,16 @@ async def test_a_prompt_after_an_aborted_one_tells_what_became_of_the_open_call(
 ) -> None:
     held = asyncio.Event()
 
-    class Waiting(RecordingDesk):
+    class Waiting(RecordingContext):
         async def allow(self, call: Call) -> Decision:
             held.set()
             await asyncio.Event().wait()
             return yes(call)
 
-    desk = Waiting(on.folder / "desk", spec=on.desk.spec, run=on.desk.run)
+    context = Waiting(on.folder / "desk", spec=on.context.spec, run=on.context.run)
     agent = on.agent()
-    session = await agent.open(desk)
-    asking = asyncio.create_task(agent.prompt(session, line, desk))
+    session = await agent.open(context)
+    asking = asyncio.create_task(agent.prompt(session, line, context))
     await asyncio.wait_for(held.wait(), 10)
     await agent.abort(session)
     with pytest.raises(AgentError, match="the prompt was stopped"):
@@ -272,7 +272,7 @@ async def test_tools_of_mcp_servers_are_offered_and_asked_about(on: Stage, mcp: 
     answer = await on.ask(call("mcp_counting_count", word="honey"), call("mcp_counting_fail"), mcp=mcp)
 
     assert on.model.asked[0].offers == ALL | {"mcp_counting_count", "mcp_counting_fail"}
-    assert [(each.tool, each.arguments) for each in on.desk.asked] == [
+    assert [(each.tool, each.arguments) for each in on.context.asked] == [
         ("mcp_counting_count", {"word": "honey"}),
         ("mcp_counting_fail", {}),
     ]

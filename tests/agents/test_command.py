@@ -17,48 +17,48 @@ from errands.agents.command.process import descendants, is_alive
 from errands.model.agent.errors import AgentError, AgentUnavailable, SessionGone
 from errands.model.errors import BadValue
 from errands.model.record import evolve
-from errands.testing.agent_context import SPEC, RecordingDesk, spec_text
+from errands.testing.agent_context import SPEC, RecordingContext, spec_text
 from errands.testing.contracts.agent import until
 
 
-def desk_in(folder: Path, *, run: str = "tested-222222.1", **options: Any) -> RecordingDesk:
+def desk_in(folder: Path, *, run: str = "tested-222222.1", **options: Any) -> RecordingContext:
     spec = evolve(SPEC, **{"cwd": str(folder), "system": "", **options})
-    return RecordingDesk(folder / "desk", spec=spec, run=run)
+    return RecordingContext(folder / "desk", spec=spec, run=run)
 
 
 async def test_a_program_reads_the_prompt_and_its_output_is_the_answer(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
+    context = desk_in(tmp_path)
     agent = Command({"command": "tr a-z A-Z"})
-    session = await agent.open(desk)
+    session = await agent.open(context)
 
-    answer = await agent.prompt(session, "hello", desk)
+    answer = await agent.prompt(session, "hello", context)
 
     assert answer.text == "HELLO"
-    assert [each.text for each in desk.notes if each.kind == "text"] == ["HELLO"]
+    assert [each.text for each in context.notes if each.kind == "text"] == ["HELLO"]
 
 
 async def test_the_prompt_and_the_model_can_stand_among_the_words(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path, model="tiny")
+    context = desk_in(tmp_path, model="tiny")
     agent = Command({"command": ["printf", "%s|%s", "{model}", "{prompt}"]})
-    session = await agent.open(desk)
+    session = await agent.open(context)
 
-    assert (await agent.prompt(session, "it's; $HOME", desk)).text == "tiny|it's; $HOME"
+    assert (await agent.prompt(session, "it's; $HOME", context)).text == "tiny|it's; $HOME"
 
 
 async def test_a_program_that_is_told_the_model_alone_reads_the_prompt(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path, model="tiny")
+    context = desk_in(tmp_path, model="tiny")
     agent = Command({"command": ["sh", "-c", 'echo "$0|$(cat)"', "{model}"]})
-    session = await agent.open(desk)
+    session = await agent.open(context)
 
-    assert (await agent.prompt(session, "hello", desk)).text == "tiny|hello"
+    assert (await agent.prompt(session, "hello", context)).text == "tiny|hello"
 
 
 async def test_what_a_prompt_says_is_not_filled_in(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path, model="tiny")
+    context = desk_in(tmp_path, model="tiny")
     agent = Command({"command": ["printf", "%s|%s", "{model}", "{prompt}"]})
-    session = await agent.open(desk)
+    session = await agent.open(context)
 
-    assert (await agent.prompt(session, "what is {model}?", desk)).text == "tiny|what is {model}?"
+    assert (await agent.prompt(session, "what is {model}?", context)).text == "tiny|what is {model}?"
 
 
 @pytest.mark.parametrize(
@@ -67,30 +67,30 @@ async def test_what_a_prompt_says_is_not_filled_in(tmp_path: Path) -> None:
 async def test_a_choice_that_the_program_would_never_hear_of_is_refused(
     tmp_path: Path, choice: dict[str, Any], why: str
 ) -> None:
-    desk = desk_in(tmp_path, **choice)
+    context = desk_in(tmp_path, **choice)
     agent = Command({"command": "cat"})
-    session = await agent.open(desk)
+    session = await agent.open(context)
 
     with pytest.raises(AgentError, match=why):
-        await agent.prompt(session, "hello", desk)
+        await agent.prompt(session, "hello", context)
 
 
 async def test_it_runs_in_the_directory_of_the_task_with_its_environment(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
+    context = desk_in(tmp_path)
     agent = Command({"command": ["sh", "-c", 'cat >prompt; echo "$COLOUR $PWD"'], "env": {"COLOUR": "blue"}})
-    session = await agent.open(desk)
+    session = await agent.open(context)
 
-    assert (await agent.prompt(session, "hello", desk)).text == f"blue {tmp_path}"
+    assert (await agent.prompt(session, "hello", context)).text == f"blue {tmp_path}"
     assert (tmp_path / "prompt").read_text() == "hello"
 
 
 @pytest.mark.spec("S2")
 async def test_the_next_prompt_comes_with_the_conversation(tmp_path: Path) -> None:
     agent = Command({"command": "cat"})
-    desk = desk_in(tmp_path, system="Be brief.")
-    session = await agent.open(desk)
-    await agent.prompt(session, "one", desk)
-    await agent.post(session, "two happened", desk)
+    context = desk_in(tmp_path, system="Be brief.")
+    session = await agent.open(context)
+    await agent.prompt(session, "one", context)
+    await agent.post(session, "two happened", context)
 
     answer = await agent.prompt(
         session, "three", desk_in(tmp_path, system="Be brief.", run="tested-222222.2")
@@ -104,10 +104,10 @@ async def test_the_next_prompt_comes_with_the_conversation(tmp_path: Path) -> No
 @pytest.mark.spec("S8")
 async def test_a_fork_goes_its_own_way(tmp_path: Path) -> None:
     agent = Command({"command": "cat"})
-    desk = desk_in(tmp_path)
-    session = await agent.open(desk)
-    await agent.prompt(session, "one", desk)
-    forked = await agent.fork(session, desk)
+    context = desk_in(tmp_path)
+    session = await agent.open(context)
+    await agent.prompt(session, "one", context)
+    forked = await agent.fork(session, context)
 
     in_the_fork = await agent.prompt(forked, "two", desk_in(tmp_path, run="tested-222222.2"))
     in_the_parent = await agent.prompt(session, "three", desk_in(tmp_path, run="tested-222222.3"))
@@ -119,35 +119,35 @@ async def test_a_fork_goes_its_own_way(tmp_path: Path) -> None:
 @pytest.mark.spec("S10")
 async def test_a_fork_that_is_too_long_loses_its_oldest_messages(tmp_path: Path) -> None:
     agent = Command({"command": "cat"})
-    desk = desk_in(tmp_path)
-    session = await agent.open(desk)
+    context = desk_in(tmp_path)
+    session = await agent.open(context)
     for number in range(5):
-        await agent.post(session, f"note {number} " + "x" * 100_000, desk)
+        await agent.post(session, f"note {number} " + "x" * 100_000, context)
 
-    answer = await agent.prompt(await agent.fork(session, desk), "now", desk)
+    answer = await agent.prompt(await agent.fork(session, context), "now", context)
 
     assert [number for number in range(5) if f"note {number} " in answer.text] == [2, 3, 4]
 
 
 @pytest.mark.trap(61)
 async def test_a_program_that_fails_is_no_answer_and_its_words_are_kept(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
+    context = desk_in(tmp_path)
     agent = Command({"command": ["sh", "-c", "cat; echo out of ideas >&2; exit 3"]})
-    session = await agent.open(desk)
+    session = await agent.open(context)
 
     with pytest.raises(AgentError, match="sh ended with exit code 3: out of ideas") as caught:
-        await agent.prompt(session, "half an answer", desk)
+        await agent.prompt(session, "half an answer", context)
 
     assert caught.value.partial == "half an answer"
 
 
 async def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
+    context = desk_in(tmp_path)
     agent = Command({"command": "no-such-program"})
-    session = await agent.open(desk)
+    session = await agent.open(context)
 
     with pytest.raises(AgentUnavailable, match="no-such-program cannot be started: there is no such"):
-        await agent.prompt(session, "hello", desk)
+        await agent.prompt(session, "hello", context)
 
 
 def test_a_preset_that_does_not_exist_is_refused() -> None:
@@ -162,41 +162,41 @@ def test_a_setting_that_does_not_exist_is_refused() -> None:
 
 @pytest.mark.spec("S5")
 async def test_a_dropped_session_is_gone_for_everything(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
+    context = desk_in(tmp_path)
     agent = Command({"command": "cat"})
-    session = await agent.open(desk)
-    await agent.drop(session, desk)
-    await agent.drop(session, desk)
+    session = await agent.open(context)
+    await agent.drop(session, context)
+    await agent.drop(session, context)
 
     for ask in (agent.prompt, agent.recover, agent.post):
         with pytest.raises(SessionGone):
-            await ask(session, "hello", desk)
+            await ask(session, "hello", context)
     with pytest.raises(SessionGone):
-        await agent.fork(session, desk)
+        await agent.fork(session, context)
 
 
 @pytest.mark.spec("S14")
 async def test_a_program_that_was_interrupted_is_not_asked_again(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
+    context = desk_in(tmp_path)
     agent = Command({"command": ["sh", "-c", "echo x >>witness; kill -9 $PPID; sleep 60"]})
-    session = await agent.open(desk)
-    asker = _asker(desk, session, "hello", ["sh", "-c", "echo x >>witness; kill -9 $PPID; sleep 60"])
+    session = await agent.open(context)
+    asker = _asker(context, session, "hello", ["sh", "-c", "echo x >>witness; kill -9 $PPID; sleep 60"])
     assert asker.wait() == -signal.SIGKILL
 
     with pytest.raises(AgentError, match="was interrupted"):
-        await agent.recover(session, "hello", desk)
+        await agent.recover(session, "hello", context)
 
     assert (tmp_path / "witness").read_text() == "x\n"
 
 
 @pytest.mark.spec("S14")
 async def test_recovery_gives_an_answer_that_was_kept_and_sends_what_was_not_sent(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
+    context = desk_in(tmp_path)
     agent = Command({"command": ["sh", "-c", "echo x >>witness; cat"]})
-    session = await agent.open(desk)
+    session = await agent.open(context)
 
-    first = await agent.recover(session, "hello", desk)
-    second = await agent.recover(session, "hello", desk)
+    first = await agent.recover(session, "hello", context)
+    second = await agent.recover(session, "hello", context)
 
     assert first == second
     assert first.text == "hello"
@@ -213,11 +213,11 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("how", ["cancel", "abort"])
 async def test_all_that_the_program_started_ends_with_the_prompt(tmp_path: Path, how: str) -> None:
-    desk = desk_in(tmp_path)
+    context = desk_in(tmp_path)
     line = "trap '' TERM; echo $$ >leader; setsid sleep 61 & echo $! >pid; sleep 62"
     agent = Command({"command": ["sh", "-c", line]})
-    session = await agent.open(desk)
-    asking = asyncio.create_task(agent.prompt(session, "hello", desk))
+    session = await agent.open(context)
+    asking = asyncio.create_task(agent.prompt(session, "hello", context))
     await until(lambda: _number(tmp_path / "pid"), asking)
     leader = _number(tmp_path / "leader")
     tree = [leader, *descendants(leader)]
@@ -250,10 +250,10 @@ async def test_a_program_that_is_given_up_while_it_starts_is_not_left_behind(
         return process
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", slowly)
-    desk = desk_in(tmp_path)
+    context = desk_in(tmp_path)
     agent = Command({"command": ["sh", "-c", "echo $$ >leader; setsid sleep 64 & echo $! >pid; sleep 65"]})
-    session = await agent.open(desk)
-    asking = asyncio.create_task(agent.prompt(session, "hello", desk))
+    session = await agent.open(context)
+    asking = asyncio.create_task(agent.prompt(session, "hello", context))
     await is_there.wait()
     leader = _number(tmp_path / "leader")
     tree = [leader, *descendants(leader)]
@@ -269,9 +269,9 @@ async def test_a_program_that_is_given_up_while_it_starts_is_not_left_behind(
 
 
 async def test_the_program_ends_when_whoever_asked_is_killed(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
-    session = await Command({"command": "cat"}).open(desk)
-    asker = _asker(desk, session, "hello", ["sh", "-c", "echo $$ >pid; exec sleep 63"])
+    context = desk_in(tmp_path)
+    session = await Command({"command": "cat"}).open(context)
+    asker = _asker(context, session, "hello", ["sh", "-c", "echo $$ >pid; exec sleep 63"])
     await until(lambda: _number(tmp_path / "pid"), asker)
 
     asker.kill()
@@ -284,11 +284,19 @@ async def test_the_program_ends_when_whoever_asked_is_killed(tmp_path: Path) -> 
         await asyncio.sleep(0.01)
 
 
-def _asker(desk: RecordingDesk, session: str, text: str, command: list[str]) -> subprocess.Popen[bytes]:
+def _asker(context: RecordingContext, session: str, text: str, command: list[str]) -> subprocess.Popen[bytes]:
     """Start another process that asks."""
-    words = ["errands.agents.command:Command", json.dumps({"command": command}), str(desk.folder)]
+    words = ["errands.agents.command:Command", json.dumps({"command": command}), str(context.folder)]
     return subprocess.Popen(
-        [sys.executable, "-m", "errands.testing.prompt_process", *words, spec_text(desk.spec), session, text]
+        [
+            sys.executable,
+            "-m",
+            "errands.testing.prompt_process",
+            *words,
+            spec_text(context.spec),
+            session,
+            text,
+        ]
     )
 
 

@@ -30,19 +30,19 @@ class TestOffline(AgentContract):
 
     @pytest.mark.spec("R5")
     async def test_it_says_that_it_is_no_language_model(self, tmp_path: Path) -> None:
-        desk = self.desk(tmp_path)
+        context = self.context(tmp_path)
         async with self.agent() as agent:
-            session = await agent.open(desk)
-            answer = await agent.prompt(session, "how are you?", desk)
+            session = await agent.open(context)
+            answer = await agent.prompt(session, "how are you?", context)
             assert "not a language model" in answer.text
-            assert desk.asked == []
+            assert context.asked == []
 
     @pytest.mark.spec("R5")
     async def test_commands_run_in_order_and_their_results_are_reported(self, tmp_path: Path) -> None:
-        desk = self.desk(tmp_path)
+        context = self.context(tmp_path)
         async with self.agent() as agent:
-            session = await agent.open(desk)
-            answer = await agent.prompt(session, "First `echo one >x`, then `cat x; exit 3`.", desk)
+            session = await agent.open(context)
+            answer = await agent.prompt(session, "First `echo one >x`, then `cat x; exit 3`.", context)
         assert answer.text == f"$ echo one >x\n\n$ cat x; exit 3\none\n(exit code 3)\n\n{INTRODUCTION}"
         assert answer.usage == {"tool_calls": 2}
 

@@ -15,7 +15,7 @@ from errands.agents.opencode import OpenCode
 from errands.agents.opencode.wire import Wire, WireError
 from errands.model.agent.errors import AgentError, AgentUnavailable
 from errands.model.errors import BadValue
-from errands.testing.agent_context import RecordingDesk
+from errands.testing.agent_context import RecordingContext
 
 EVENT = b'data: {"type": "a"}\n\n'
 
@@ -135,7 +135,7 @@ async def test_a_server_that_is_down_is_named_after_a_few_tries(tmp_path: Path) 
     began = time.monotonic()
 
     with pytest.raises(AgentUnavailable, match=f"OpenCode at {url} gives no answer"):
-        await OpenCode({"url": url, "retries": 1}).open(RecordingDesk(tmp_path))
+        await OpenCode({"url": url, "retries": 1}).open(RecordingContext(tmp_path))
 
     assert time.monotonic() - began < 3
 
@@ -151,7 +151,7 @@ async def test_a_server_that_is_down_is_named_after_a_few_tries(tmp_path: Path) 
 async def test_what_the_server_refuses_is_told(tmp_path: Path, answer: bytes, words: str) -> None:
     async with answering(answer) as (url, _asked):
         with pytest.raises(AgentError, match=words):
-            await OpenCode({"url": url, "retries": 0}).open(RecordingDesk(tmp_path))
+            await OpenCode({"url": url, "retries": 0}).open(RecordingContext(tmp_path))
 
 
 def test_a_setting_that_does_not_exist_is_refused() -> None:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from errands.model.notices.delivery import Letter, letter_of
+from errands.model.notices.delivery import Delivery, delivery_of
 from errands.model.notices.notice import Address, Notice
 from errands.model.text.json_text import plain_text
 from errands.testing.clock import START
 
 
-def letter(
+def delivery(
     target: str = "me", *, channel: str = "mail", task: str = "pytest-222222", number: int = 1, **facts: Any
-) -> Letter:
+) -> Delivery:
     """A letter about one end of one run."""
-    return letter_of([notice(target, channel=channel, task=task, number=number, **facts)])
+    return delivery_of([notice(target, channel=channel, task=task, number=number, **facts)])
 
 
-def digest(target: str, count: int, *, channel: str = "mail") -> Letter:
-    return letter_of([notice(target, channel=channel, number=number) for number in range(1, count + 1)])
+def digest(target: str, count: int, *, channel: str = "mail") -> Delivery:
+    return delivery_of([notice(target, channel=channel, number=number) for number in range(1, count + 1)])
 
 
 def notice(
@@ -43,7 +43,7 @@ def notice(
     )
 
 
-def question(target: str, *, task: str = "deploy-222222", number: int = 1, channel: str = "mail") -> Letter:
-    return letter(
+def question(target: str, *, task: str = "deploy-222222", number: int = 1, channel: str = "mail") -> Delivery:
+    return delivery(
         target, channel=channel, task=task, state="proposed", approval=number, error="writes to production"
     )

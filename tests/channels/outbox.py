@@ -9,7 +9,7 @@ from typing import Any
 
 from errands.engine.engine import Engine
 from errands.engine.notices.notifier import Notifier
-from errands.model.notices.delivery import Letter
+from errands.model.notices.delivery import Delivery
 from errands.model.notices.notice import Address, Notice
 from errands.model.text.json_text import plain_text
 from errands.model.text.mask import Mask
@@ -25,22 +25,22 @@ class Fake:
         self.is_deduplicating = is_deduplicating
         self.error: Exception | None = None
         self.hangs = False
-        self.taken: list[Letter] = []
+        self.taken: list[Delivery] = []
         self.is_closed = False
 
-    async def deliver(self, letter: Letter) -> None:
+    async def deliver(self, delivery: Delivery) -> None:
         if self.hangs:
             await asyncio.Event().wait()
         if self.error is not None:
             raise self.error
-        self.taken.append(letter)
+        self.taken.append(delivery)
 
     async def close(self) -> None:
         self.is_closed = True
 
     @property
     def ids(self) -> list[int]:
-        return [notice.id for letter in self.taken for notice in letter.notices]
+        return [notice.id for delivery in self.taken for notice in delivery.notices]
 
 
 class Outbox:

@@ -12,7 +12,7 @@ from datetime import timedelta
 
 from errands.bootstrap import SystemClock, open_engine
 from errands.engine.notices.notifier import Notifier
-from errands.model.notices.delivery import Letter
+from errands.model.notices.delivery import Delivery
 from errands.model.notices.errors import Unacknowledged
 from errands.model.text.mask import Mask
 from errands.ports.home import Home
@@ -26,14 +26,14 @@ class Stormy:
         self._ledger = os.open(ledger, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         self._luck = random.Random(seed)
 
-    async def deliver(self, letter: Letter) -> None:
+    async def deliver(self, delivery: Delivery) -> None:
         await asyncio.sleep(0)
         self._perhaps_die()
         fate = self._luck.random()
         if fate < 0.25:
             raise ConnectionError("down")
-        ids = " ".join(f"{each.id}:{each.run_id}" for each in letter.notices)
-        os.write(self._ledger, f"{letter.key} {ids}\n".encode())
+        ids = " ".join(f"{each.id}:{each.run_id}" for each in delivery.notices)
+        os.write(self._ledger, f"{delivery.key} {ids}\n".encode())
         self._perhaps_die()
         if fate < 0.5:
             raise Unacknowledged("the answer is lost")
@@ -50,7 +50,7 @@ class Dead:
     budget = 4000
     is_deduplicating = False
 
-    async def deliver(self, letter: Letter) -> None:
+    async def deliver(self, delivery: Delivery) -> None:
         raise ConnectionError("it has been dead for years")
 
     async def close(self) -> None:

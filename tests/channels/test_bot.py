@@ -14,7 +14,7 @@ from errands.channels.discord import Discord
 from errands.config import Config
 from errands.engine.engine import Engine
 from errands.frontends.discord.bot import Bot, point_at
-from errands.model.notices.delivery import letter_of
+from errands.model.notices.delivery import delivery_of
 from errands.model.options.draft import Draft
 from errands.ports.home import Home
 from errands.ports.store import Query
@@ -83,7 +83,7 @@ class Stage:
         assert task.state == "proposed"
         [(address, _)] = self.engine.store.queues()
         notices = self.engine.store.queued(address, limit=1)
-        await self._channel.deliver(letter_of(notices))
+        await self._channel.deliver(delivery_of(notices))
         with self.engine.store:
             self.engine.store.delivered([each.id for each in notices], now=notices[0].created_at)
         return task.id, max(self.discord.messages)

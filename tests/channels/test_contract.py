@@ -41,7 +41,7 @@ class Posting(Reached):
         self._receiver.mood = 500
 
 
-class Speaking(Reached):
+class AgentStream(Reached):
     target = "777"
 
     def __init__(self, channel: ports.Channel, server: FakeDiscord) -> None:
@@ -120,10 +120,10 @@ class TestApprise(ChannelContract):
 
 class TestDiscord(ChannelContract):
     @pytest.fixture
-    async def reached(self, secret: str) -> AsyncIterator[Speaking]:
+    async def reached(self, secret: str) -> AsyncIterator[AgentStream]:
         with FakeDiscord() as server:
             channel = make("discord", {"token": secret, "api": server.url})
-            yield Speaking(channel, server)
+            yield AgentStream(channel, server)
             await channel.close()
 
 

@@ -10,7 +10,7 @@ import pytest
 from errands.channels.discord import Discord
 from errands.model.notices.errors import ChannelError, NotNow, Refused, Unacknowledged
 from errands.testing.fake_discord import BOT, FakeDiscord
-from tests.channels.deliveries import digest, letter, question
+from tests.channels.deliveries import delivery, digest, question
 
 CHANNEL = 777
 
@@ -41,7 +41,7 @@ def make(discord: FakeDiscord, tmp_path: Path, token: str = "token") -> Discord:
 
 @pytest.mark.spec("N2", "N4")
 async def test_a_letter_arrives_in_its_channel(channel: Discord, discord: FakeDiscord) -> None:
-    await channel.deliver(letter(f"{CHANNEL}", summary="89 passed", state="failed"))
+    await channel.deliver(delivery(f"{CHANNEL}", summary="89 passed", state="failed"))
     [message] = discord.messages.values()
     assert message["channel_id"] == str(CHANNEL)
     assert message["content"].startswith("**pytest-222222 failed in 2.5s**")
@@ -51,7 +51,7 @@ async def test_a_letter_arrives_in_its_channel(channel: Discord, discord: FakeDi
 
 @pytest.mark.spec("N4")
 async def test_a_letter_arrives_at_a_user(channel: Discord, discord: FakeDiscord) -> None:
-    await channel.deliver(letter("user/42"))
+    await channel.deliver(delivery("user/42"))
     [message] = discord.messages.values()
     assert message["channel_id"] == "500042"
 
@@ -59,7 +59,7 @@ async def test_a_letter_arrives_at_a_user(channel: Discord, discord: FakeDiscord
 @pytest.mark.spec("N4", "N6")
 async def test_a_long_answer_is_split_and_its_code_stays_code(channel: Discord, discord: FakeDiscord) -> None:
     code = "\n".join(f"print({number})" for number in range(300))
-    await channel.deliver(letter(f"{CHANNEL}", answer=f"Here it is:\n```python\n{code}\n```\nDone."))
+    await channel.deliver(delivery(f"{CHANNEL}", answer=f"Here it is:\n```python\n{code}\n```\nDone."))
     assert len(discord.contents) > 1
     for content in discord.contents:
         assert len(content) <= 2000
@@ -74,7 +74,7 @@ async def test_what_a_task_printed_cannot_call_anybody_or_speak_for_us(
     channel: Discord, discord: FakeDiscord
 ) -> None:
     await channel.deliver(
-        letter(f"{CHANNEL}", summary="@everyone ```\x1b[31mred", answer="✅ approved by root")
+        delivery(f"{CHANNEL}", summary="@everyone ```\x1b[31mred", answer="✅ approved by root")
     )
     [message] = discord.messages.values()
     assert message["allowed_mentions"]["parse"] == []
@@ -102,7 +102,7 @@ async def test_a_proposal_can_be_answered_by_reactions_and_buttons(
 @pytest.mark.fault("F46")
 async def test_a_rate_limit_is_kept(channel: Discord, discord: FakeDiscord) -> None:
     discord.limited = 2
-    await channel.deliver(letter(f"{CHANNEL}"))
+    await channel.deliver(delivery(f"{CHANNEL}"))
     assert len(discord.messages) == 1
 
 
@@ -110,7 +110,7 @@ async def test_a_long_rate_limit_is_waited_for_elsewhere(channel: Discord, disco
     discord.limited, discord.pause = 1, 100.0
     try:
         with pytest.raises(NotNow) as caught:
-            await channel.deliver(letter(f"{CHANNEL}"))
+            await channel.deliver(delivery(f"{CHANNEL}"))
     finally:
         discord.pause = 0.05
     assert caught.value.after == 100.0
@@ -122,7 +122,7 @@ async def test_a_letter_that_was_taken_without_an_answer_is_seen_once(
     channel: Discord, discord: FakeDiscord
 ) -> None:
     discord.unanswered = 1
-    sent = letter(f"{CHANNEL}")
+    sent = delivery(f"{CHANNEL}")
     with pytest.raises(Unacknowledged):
         await channel.deliver(sent)
     await channel.deliver(sent)
@@ -137,13 +137,13 @@ async def test_a_digest_is_one_message(channel: Discord, discord: FakeDiscord) -
 
 async def test_an_unknown_channel_is_refused_for_good(channel: Discord) -> None:
     with pytest.raises(Refused, match="Unknown Channel"):
-        await channel.deliver(letter("404"))
+        await channel.deliver(delivery("404"))
 
 
 async def test_a_wrong_token_is_told_of(discord: FakeDiscord, tmp_path: Path) -> None:
     wrong = make(discord, tmp_path, "other")
     with pytest.raises(ChannelError, match="does not know the token"):
-        await wrong.deliver(letter(f"{CHANNEL}"))
+        await wrong.deliver(delivery(f"{CHANNEL}"))
     await wrong.close()
 
 
@@ -151,5 +151,5 @@ async def test_a_server_that_is_away_is_tried_again(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("token")
     away = Discord({"token": f"file:{tmp_path}/token", "api": "http://127.0.0.1:1"})
     with pytest.raises(ChannelError, match="cannot be reached"):
-        await away.deliver(letter(f"{CHANNEL}"))
+        await away.deliver(delivery(f"{CHANNEL}"))
     await away.close()

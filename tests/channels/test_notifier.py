@@ -88,7 +88,7 @@ async def test_what_comes_later_does_not_overtake_what_failed(outbox: Outbox) ->
 
     later(outbox, 10)
     await outbox.drain({"bad": bad})
-    assert [notice.run_id for letter in bad.taken for notice in letter.notices] == [
+    assert [notice.run_id for delivery in bad.taken for notice in delivery.notices] == [
         "x-222222.1",
         "x-222222.2",
     ]
@@ -158,11 +158,11 @@ async def test_a_try_takes_no_longer_than_its_time_out(outbox: Outbox) -> None:
 
 async def test_what_is_refused_for_good_is_dead_at_once_and_blocks_nothing(outbox: Outbox) -> None:
     class Picky(Fake):
-        async def deliver(self, letter: object) -> None:
+        async def deliver(self, delivery: object) -> None:
             if not self.taken:
-                self.taken = [letter]  # type: ignore[list-item]
+                self.taken = [delivery]  # type: ignore[list-item]
                 raise Refused("it is too long")
-            await super().deliver(letter)  # type: ignore[arg-type]
+            await super().deliver(delivery)  # type: ignore[arg-type]
 
     channel = Picky()
     for number in (1, 2):
@@ -211,9 +211,9 @@ async def test_fifty_endings_at_once_arrive_as_one_digest_within_its_budget(outb
 
     from errands.model.notices.delivery import text, title
 
-    [letter] = channel.taken
-    said = text(letter, channel.budget)
-    assert title(letter) == "50 reports: 50 completed"
+    [delivery] = channel.taken
+    said = text(delivery, channel.budget)
+    assert title(delivery) == "50 reports: 50 completed"
     assert len(said.encode()) <= 4000
     assert [number for number in range(50) if f"a-rather-long-name-{number}-222222" not in said] == []
     assert outbox.undelivered == []
@@ -224,8 +224,8 @@ async def test_a_digest_is_the_same_letter_when_it_is_sent_again(outbox: Outbox)
     keys: list[tuple[str, int]] = []
 
     class Forgetful(Fake):
-        async def deliver(self, letter: object) -> None:
-            keys.append((letter.key, len(letter.notices)))  # type: ignore[attr-defined]
+        async def deliver(self, delivery: object) -> None:
+            keys.append((delivery.key, len(delivery.notices)))  # type: ignore[attr-defined]
             raise Unacknowledged("it does not answer")
 
     channel = Forgetful(is_deduplicating=True)
@@ -249,7 +249,7 @@ async def test_a_question_is_never_part_of_a_digest(outbox: Outbox, monkeypatch:
         outbox.add("mail", number)
     monkeypatch.setattr("errands.engine.notices.notifier.is_answered", lambda *_: False)
     await outbox.drain({"mail": channel})
-    assert [(len(letter.notices), letter.question) for letter in channel.taken] == [
+    assert [(len(delivery.notices), delivery.question) for delivery in channel.taken] == [
         (6, None),
         (1, ("x-222222", 7)),
         (6, None),

@@ -43,12 +43,12 @@ def test_all_arrive_once_and_in_order(client: Engine, home: Home, tmp_path: Path
         kills += code != 0
         assert kills < 200, "it never comes to an end"
 
-    letters = [line.split() for line in ledger.read_text().splitlines()]
+    deliveries = [line.split() for line in ledger.read_text().splitlines()]
     keys: dict[str, list[str]] = {}
-    for key, *content in letters:
+    for key, *content in deliveries:
         assert keys.setdefault(key, content) == content, "a letter changed when it was sent again"
     assert kills > 3
-    assert len(letters) > len(keys), "nothing was sent twice, so nothing was tested"
+    assert len(deliveries) > len(keys), "nothing was sent twice, so nothing was tested"
 
     arrived: dict[str, list[int]] = defaultdict(list)
     for content in keys.values():

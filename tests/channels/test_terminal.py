@@ -18,7 +18,7 @@ from errands.channels import terminal
 from errands.engine.notices.addresses import started
 from errands.model.notices.errors import NotNow, Refused
 from errands.ports.home import Home
-from tests.channels.deliveries import digest, letter
+from tests.channels.deliveries import delivery, digest
 from tests.engine.daemons import Daemons
 
 PROMPT = "ready> "
@@ -67,7 +67,7 @@ def shell(tmp_path: Path) -> Iterator[Shell]:
 
 @pytest.mark.spec("N3")
 def test_a_letter_is_framed_with_the_name_of_its_task(shell: Shell) -> None:
-    terminal.show(letter(shell.target, summary="47 tests green"), 2000)
+    terminal.show(delivery(shell.target, summary="47 tests green"), 2000)
     shell.child.expect("─── background: pytest-222222 ─+\r")
     shell.child.expect("pytest-222222 completed in 2.5s")
     shell.child.expect("47 tests green")
@@ -78,7 +78,7 @@ def test_a_letter_is_framed_with_the_name_of_its_task(shell: Shell) -> None:
 def test_the_line_being_typed_is_drawn_anew_and_runs_as_typed(shell: Shell) -> None:
     shell.child.send("echo half a li")
     shell.child.expect("half a li")
-    terminal.show(letter(shell.target), 2000)
+    terminal.show(delivery(shell.target), 2000)
     shell.child.expect("background: pytest-222222")
     shell.child.expect("─{60,}")
     shell.child.expect(re.escape(f"{PROMPT}echo half a li"))
@@ -102,16 +102,16 @@ def test_no_letter_comes_in_the_midst_of_what_a_program_shows(shell: Shell) -> N
     while is_at_prompt(shell):
         assert time.monotonic() < deadline
     with pytest.raises(NotNow, match="a program runs in"):
-        terminal.show(letter(shell.target), 2000)
+        terminal.show(delivery(shell.target), 2000)
     shell.child.sendeof()
     shell.child.expect(re.escape(PROMPT))
-    terminal.show(letter(shell.target), 2000)
+    terminal.show(delivery(shell.target), 2000)
     shell.child.expect("background: pytest-222222")
 
 
 @pytest.mark.trap(9)
 def test_nothing_in_a_letter_drives_the_terminal(shell: Shell) -> None:
-    terminal.show(letter(shell.target, error="\x1b[2J\x1b]0;title\x07 gone", answer="\x1b[31m\rred"), 2000)
+    terminal.show(delivery(shell.target, error="\x1b[2J\x1b]0;title\x07 gone", answer="\x1b[31m\rred"), 2000)
     shell.child.expect("background: ")
     shell.child.expect("─{70,}\r")
     seen = shell.child.before or ""
@@ -126,13 +126,13 @@ def test_a_terminal_of_another_shell_gets_nothing(shell: Shell) -> None:
     path, _, rest = shell.target.partition("@")
     pid, _, start = rest.partition(".")
     with pytest.raises(Refused, match="has ended"):
-        terminal.show(letter(f"{path}@{pid}.{int(start) - 1}"), 2000)
+        terminal.show(delivery(f"{path}@{pid}.{int(start) - 1}"), 2000)
     with pytest.raises(Refused, match="has ended"):
-        terminal.show(letter(f"{path}@1.1"), 2000)
+        terminal.show(delivery(f"{path}@1.1"), 2000)
     with pytest.raises(Refused, match="is gone"):
-        terminal.show(letter(f"/dev/pts/none@{rest}"), 2000)
+        terminal.show(delivery(f"/dev/pts/none@{rest}"), 2000)
     with pytest.raises(Refused, match="not this user's terminal"):
-        terminal.show(letter(f"/etc/passwd@{rest}"), 2000)
+        terminal.show(delivery(f"/etc/passwd@{rest}"), 2000)
 
 
 def test_a_terminal_that_is_stopped_takes_it_later(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,7 +141,7 @@ def test_a_terminal_that_is_stopped_takes_it_later(monkeypatch: pytest.MonkeyPat
     termios.tcflow(theirs, termios.TCOOFF)
     try:
         with pytest.raises(NotNow, match="Ctrl-S"):
-            terminal.show(letter(os.ttyname(theirs)), 2000)
+            terminal.show(delivery(os.ttyname(theirs)), 2000)
     finally:
         os.close(theirs)
         os.close(ours)

@@ -15,7 +15,7 @@ from errands.channels import http_post
 from errands.channels.webhook import Webhook
 from errands.config.secret import signing_key
 from errands.model.notices.errors import ChannelError, NotNow, Refused, Unacknowledged
-from tests.channels.deliveries import digest, letter
+from tests.channels.deliveries import delivery, digest
 from tests.channels.receiver import Receiver
 
 
@@ -33,7 +33,7 @@ def webhook(receiver: Receiver, tmp_path: Path) -> Webhook:
 
 @pytest.mark.spec("N2")
 async def test_a_letter_is_posted_and_signed(webhook: Webhook, receiver: Receiver) -> None:
-    sent = letter("", summary="89 passed", exit_code=0)
+    sent = delivery("", summary="89 passed", exit_code=0)
     await webhook.deliver(sent)
     [posted] = receiver.posted
 
@@ -66,7 +66,7 @@ async def test_a_letter_without_an_answer_may_have_arrived(
     webhook: Webhook, receiver: Receiver, mood: str
 ) -> None:
     receiver.moods = [mood]  # type: ignore[list-item]
-    sent = letter("")
+    sent = delivery("")
     with pytest.raises(Unacknowledged):
         await webhook.deliver(sent)
     await webhook.deliver(sent)
@@ -80,7 +80,7 @@ async def test_a_receiver_that_hangs_is_not_waited_for_for_ever(
     monkeypatch.setattr(http_post, "TIMEOUT", 0.1)
     receiver.moods = ["hang"]
     with pytest.raises(Unacknowledged, match="timed out"):
-        await webhook.deliver(letter(""))
+        await webhook.deliver(delivery(""))
 
 
 @pytest.mark.fault("F46")
@@ -93,7 +93,7 @@ async def test_an_error_means_what_it_says(
 ) -> None:
     receiver.moods = [code]
     with pytest.raises(ChannelError, match=f"the answer is {code}") as caught:
-        await webhook.deliver(letter(""))
+        await webhook.deliver(delivery(""))
     assert type(caught.value) is error
     if isinstance(caught.value, NotNow):
         assert caught.value.after == 7
@@ -104,7 +104,7 @@ async def test_a_receiver_that_is_away_never_got_it(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("x")
     away = Webhook({"url": "http://127.0.0.1:1/", "secret": f"file:{tmp_path}/secret"})
     with pytest.raises(ChannelError, match="cannot be reached") as caught:
-        await away.deliver(letter(""))
+        await away.deliver(delivery(""))
     assert type(caught.value) is ChannelError
 
 

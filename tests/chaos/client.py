@@ -129,7 +129,7 @@ class Client:
     def _ensure(self) -> None:
         """See to it that there is a daemon, as every command does."""
         try:
-            bootstrap.ensure_held(self._engine)
+            bootstrap.ensure_daemon(self._engine)
         except DaemonError as error:
             print(f"no daemon: {error}", flush=True)
 

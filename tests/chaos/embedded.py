@@ -9,12 +9,12 @@ import asyncio
 import os
 
 import errands
-from errands.engine.daemon.lock import holder
+from errands.engine.daemon.lock import daemon_facts
 
 
 async def main() -> None:
     async with errands.connect(yes=True) as connected:
-        found = holder(connected.engine.home)
+        found = daemon_facts(connected.engine.home)
         if found is not None and found["pid"] == os.getpid():
             await asyncio.Event().wait()
 

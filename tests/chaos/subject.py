@@ -17,8 +17,8 @@ import time
 from contextlib import suppress
 
 from errands import bootstrap, config
-from errands.engine.bell_client import Bell
-from errands.engine.daemon.lock import holder
+from errands.engine.bell_client import BellClient
+from errands.engine.daemon.lock import daemon_facts
 from errands.engine.engine import Engine
 from errands.ports.home import Home
 from tests.chaos import launch, mutants, points
@@ -108,7 +108,7 @@ class Subject:
     def is_ready(self) -> bool:
         """Tell whether a daemon answers."""
         self.reap()
-        bell = Bell(self.home.bell)
+        bell = BellClient(self.home.bell)
         try:
             return bell.is_answered()
         finally:
@@ -146,7 +146,7 @@ class Subject:
     def daemon_pid(self) -> int | None:
         """Give the pid of the daemon that holds the home, as far as it can be told."""
         daemons = [each.pid for each in self.daemons()]
-        named = (holder(self.home) or {}).get("pid")
+        named = (daemon_facts(self.home) or {}).get("pid")
         if named in daemons:
             return int(named)
         return daemons[0] if daemons else None

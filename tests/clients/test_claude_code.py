@@ -17,7 +17,7 @@ from errands.model.agent.errors import AgentUnavailable, BudgetExceeded, Session
 from errands.model.errors import StoreError
 from errands.model.record import evolve
 from errands.ports.agent import Call, Decision
-from errands.testing.agent_context import SPEC, RecordingDesk, no, yes
+from errands.testing.agent_context import SPEC, RecordingContext, no, yes
 from errands.testing.contracts.agent import AgentContract, until
 from errands.testing.model_server import ModelServer
 from tests.clients.programs import claude_env, program
@@ -61,10 +61,10 @@ def claude(model: ModelServer, tmp_path: Path) -> Command:
     return Command(settings(tmp_path / "home", model))
 
 
-def desk_in(folder: Path, *, run: str = "tested-222222.1", **options: Any) -> RecordingDesk:
+def desk_in(folder: Path, *, run: str = "tested-222222.1", **options: Any) -> RecordingContext:
     (folder / "project").mkdir(exist_ok=True)
     spec = evolve(SPEC, **{"cwd": str(folder / "project"), **options.pop("spec", {})})
-    return RecordingDesk(folder / "desk", spec=spec, run=run, **options)
+    return RecordingContext(folder / "desk", spec=spec, run=run, **options)
 
 
 @pytest.mark.fault("F47")
@@ -73,11 +73,11 @@ def desk_in(folder: Path, *, run: str = "tested-222222.1", **options: Any) -> Re
 async def test_a_model_that_fails_is_given_up(
     claude: Command, model: ModelServer, tmp_path: Path, fault: str
 ) -> None:
-    desk = desk_in(tmp_path)
-    session = await claude.open(desk)
+    context = desk_in(tmp_path)
+    session = await claude.open(context)
 
     with pytest.raises(AgentUnavailable, match="the model gave no answer"):
-        await claude.prompt(session, f"FAIL {fault}\nSAY never to Claude", desk)
+        await claude.prompt(session, f"FAIL {fault}\nSAY never to Claude", context)
 
     asked = model.asked_for(f"FAIL {fault}\nSAY never to Claude")
     assert 1 <= len(asked) <= 4
@@ -89,11 +89,11 @@ async def test_a_model_that_fails_is_given_up(
 async def test_long_results_are_clipped_in_a_fork_alone(
     claude: Command, model: ModelServer, tmp_path: Path
 ) -> None:
-    desk = desk_in(tmp_path)
-    session = await claude.open(desk)
-    await claude.prompt(session, running("seq 1 2000"), desk)
+    context = desk_in(tmp_path)
+    session = await claude.open(context)
+    await claude.prompt(session, running("seq 1 2000"), context)
 
-    forked = await claude.fork(session, desk)
+    forked = await claude.fork(session, context)
     await claude.prompt(forked, "SAY in Claude's fork", desk_in(tmp_path, run="tested-222222.2"))
     await claude.prompt(session, "SAY in Claude's parent", desk_in(tmp_path, run="tested-222222.3"))
 
@@ -124,8 +124,8 @@ async def test_long_results_are_clipped_in_a_fork_alone(
 async def test_the_oldest_messages_do_not_go_into_a_fork_that_is_too_long(
     claude: Command, model: ModelServer, tmp_path: Path
 ) -> None:
-    desk = desk_in(tmp_path)
-    session = await claude.open(desk)
+    context = desk_in(tmp_path)
+    session = await claude.open(context)
     for number in range(5):
         await claude.prompt(
             session,
@@ -133,7 +133,7 @@ async def test_the_oldest_messages_do_not_go_into_a_fork_that_is_too_long(
             desk_in(tmp_path, run=f"tested-222222.{number}"),
         )
 
-    forked = await claude.fork(session, desk)
+    forked = await claude.fork(session, context)
     await claude.prompt(forked, "SAY what is left for Claude", desk_in(tmp_path, run="tested-222222.9"))
 
     (asked,) = model.asked_for("what is left for Claude")
@@ -142,10 +142,10 @@ async def test_the_oldest_messages_do_not_go_into_a_fork_that_is_too_long(
 
 @pytest.mark.spec("S8")
 async def test_a_fork_does_not_see_what_its_parent_says_later(claude: Command, tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
-    session = await claude.open(desk)
-    await claude.prompt(session, "SAY marmalade", desk)
-    forked = await claude.fork(session, desk)
+    context = desk_in(tmp_path)
+    session = await claude.open(context)
+    await claude.prompt(session, "SAY marmalade", context)
+    forked = await claude.fork(session, context)
     await claude.prompt(session, "SAY honey", desk_in(tmp_path, run="tested-222222.2"))
 
     answer = await claude.prompt(forked, "RECALL", desk_in(tmp_path, run="tested-222222.3"))
@@ -159,10 +159,12 @@ async def test_of_two_calls_at_once_one_can_be_refused(claude: Command, tmp_path
     def decide(call: Call) -> Decision:
         return no(call) if "bad" in (call.command or "") else yes(call)
 
-    desk = desk_in(tmp_path, decide=decide)
-    session = await claude.open(desk)
+    context = desk_in(tmp_path, decide=decide)
+    session = await claude.open(context)
 
-    answer = await claude.prompt(session, f"{running('echo bad')}\n{running('touch good', how='AND')}", desk)
+    answer = await claude.prompt(
+        session, f"{running('echo bad')}\n{running('touch good', how='AND')}", context
+    )
 
     assert (tmp_path / "project" / "good").exists()
     assert "the person said no" in answer.text
@@ -175,20 +177,20 @@ async def test_what_its_own_settings_allow_is_asked_about_all_the_same(
     place = tmp_path / "home" / ".claude"
     place.mkdir(parents=True)
     (place / "settings.json").write_text(json.dumps({"permissions": {"allow": ["Bash(touch:*)"]}}))
-    desk = desk_in(tmp_path, decide=no)
-    session = await claude.open(desk)
+    context = desk_in(tmp_path, decide=no)
+    session = await claude.open(context)
 
-    await claude.prompt(session, running("touch witness"), desk)
+    await claude.prompt(session, running("touch witness"), context)
 
-    assert [call.command for call in desk.asked] == ["touch witness"]
+    assert [call.command for call in context.asked] == ["touch witness"]
     assert not (tmp_path / "project" / "witness").exists()
 
 
 @pytest.mark.trap(64)
 async def test_a_cancelled_prompt_leaves_no_process_behind(claude: Command, tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
-    session = await claude.open(desk)
-    asking = asyncio.create_task(claude.prompt(session, running("echo $$ >pid; sleep 60"), desk))
+    context = desk_in(tmp_path)
+    session = await claude.open(context)
+    asking = asyncio.create_task(claude.prompt(session, running("echo $$ >pid; sleep 60"), context))
     await until(lambda: _number(tmp_path / "project" / "pid"), asking)
     shell = _number(tmp_path / "project" / "pid")
 
@@ -206,11 +208,11 @@ async def test_the_session_has_the_tools_and_the_words_of_its_specification(
     claude: Command, model: ModelServer, tmp_path: Path
 ) -> None:
     options = {"tools": ("Bash", "Read"), "model": "claude-duck", "system": "Be a duck."}
-    desk = desk_in(tmp_path, spec=options)
+    context = desk_in(tmp_path, spec=options)
     claude = Command({**settings(tmp_path / "home", model), "arguments": []})
-    session = await claude.open(desk)
+    session = await claude.open(context)
 
-    await claude.prompt(session, "SAY quack, Claude", desk)
+    await claude.prompt(session, "SAY quack, Claude", context)
     await claude.prompt(session, "SAY quack, Claude", desk_in(tmp_path, spec=options, run="tested-222222.2"))
 
     for asked in [each for each in model.asked_for("SAY quack, Claude") if each.path == "/v1/messages"]:
@@ -221,25 +223,25 @@ async def test_the_session_has_the_tools_and_the_words_of_its_specification(
 
 @pytest.mark.spec("S15")
 async def test_it_stops_at_the_number_of_requests_it_may_make(claude: Command, tmp_path: Path) -> None:
-    desk = desk_in(tmp_path, spec={"budget": {"requests": 2}})
-    session = await claude.open(desk)
+    context = desk_in(tmp_path, spec={"budget": {"requests": 2}})
+    session = await claude.open(context)
 
     with pytest.raises(BudgetExceeded, match="limit"):
-        await claude.prompt(session, "\n".join(running(f"echo {each}") for each in range(5)), desk)
+        await claude.prompt(session, "\n".join(running(f"echo {each}") for each in range(5)), context)
 
-    assert len(desk.tools()) == 2
+    assert len(context.tools()) == 2
 
 
 async def test_a_call_that_nobody_can_be_asked_about_ends_the_turn(claude: Command, tmp_path: Path) -> None:
     def decide(call: Call) -> Decision:
         raise StoreError("the disk is full")
 
-    desk = desk_in(tmp_path, decide=decide)
-    session = await claude.open(desk)
+    context = desk_in(tmp_path, decide=decide)
+    session = await claude.open(context)
 
     async with asyncio.timeout(20):
         with pytest.raises(StoreError, match="the disk is full"):
-            await claude.prompt(session, running("touch never"), desk)
+            await claude.prompt(session, running("touch never"), context)
 
     assert not (tmp_path / "project" / "never").exists()
 
@@ -252,12 +254,12 @@ async def test_a_call_that_nobody_can_be_asked_about_ends_the_turn(claude: Comma
 async def test_it_stops_at_its_budget(
     claude: Command, tmp_path: Path, budget: dict[str, int], calls: int
 ) -> None:
-    desk = desk_in(tmp_path, spec={"budget": budget})
-    session = await claude.open(desk)
+    context = desk_in(tmp_path, spec={"budget": budget})
+    session = await claude.open(context)
     lines = [running(f"echo {each} >>{min(budget)}") for each in range(6)]
 
     with pytest.raises(BudgetExceeded, match="is used up"):
-        await claude.prompt(session, "\n".join(lines), desk)
+        await claude.prompt(session, "\n".join(lines), context)
 
     assert len((tmp_path / "project" / min(budget)).read_text().split()) <= calls
 
@@ -267,14 +269,14 @@ async def test_an_answer_that_only_the_transcript_has_is_found_there(
     claude: Command, model: ModelServer, tmp_path: Path
 ) -> None:
     """The process died after the answer came and before it was kept."""
-    desk = desk_in(tmp_path)
-    session = await claude.open(desk)
-    await claude.prompt(session, "SAY marmalade once", desk)
-    place = desk.folder / "sessions" / session
+    context = desk_in(tmp_path)
+    session = await claude.open(context)
+    await claude.prompt(session, "SAY marmalade once", context)
+    place = context.folder / "sessions" / session
     lines = place.read_text().splitlines()
     place.write_text("\n".join(line for line in lines if '"answer' not in line) + "\n")
 
-    answer = await claude.recover(session, "SAY marmalade once", desk)
+    answer = await claude.recover(session, "SAY marmalade once", context)
 
     assert answer.text == "marmalade once"
     assert len(model.asked_for("SAY marmalade once")) == 1
@@ -282,9 +284,9 @@ async def test_an_answer_that_only_the_transcript_has_is_found_there(
 
 @pytest.mark.spec("S1")
 async def test_a_session_whose_transcript_was_cleaned_away_goes_on(claude: Command, tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
-    session = await claude.open(desk)
-    await claude.prompt(session, "SAY marmalade", desk)
+    context = desk_in(tmp_path)
+    session = await claude.open(context)
+    await claude.prompt(session, "SAY marmalade", context)
     await claude.prompt(session, "SAY honey", desk_in(tmp_path, run="tested-222222.2"))
     for path in (tmp_path / "home").glob(f".claude/projects/*/{session}.jsonl"):
         path.unlink()
@@ -299,25 +301,25 @@ async def test_a_session_whose_transcript_was_cleaned_away_goes_on(claude: Comma
 
 @pytest.mark.spec("S5")
 async def test_a_session_of_which_nothing_is_left_is_gone(claude: Command, tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
-    session = await claude.open(desk)
-    await claude.prompt(session, "SAY marmalade", desk)
+    context = desk_in(tmp_path)
+    session = await claude.open(context)
+    await claude.prompt(session, "SAY marmalade", context)
     for path in (tmp_path / "home").rglob(f"{session}.jsonl"):
         path.unlink()
 
     with pytest.raises(SessionGone):
         await claude.prompt(session, "SAY honey", desk_in(tmp_path, run="tested-222222.2"))
     with pytest.raises(SessionGone):
-        await claude.fork(session, desk)
+        await claude.fork(session, context)
 
 
 async def test_a_dropped_session_leaves_no_transcript(claude: Command, tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
-    session = await claude.open(desk)
-    await claude.prompt(session, "SAY marmalade", desk)
-    await claude.fork(session, desk)
+    context = desk_in(tmp_path)
+    session = await claude.open(context)
+    await claude.prompt(session, "SAY marmalade", context)
+    await claude.fork(session, context)
 
-    await claude.drop(session, desk)
+    await claude.drop(session, context)
 
     assert list((tmp_path / "home").rglob(f"{session}*.jsonl")) == []
 

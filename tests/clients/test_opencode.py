@@ -18,7 +18,7 @@ from errands.model.agent.errors import AgentError, AgentUnavailable, BudgetExcee
 from errands.model.errors import StoreError
 from errands.model.record import evolve
 from errands.ports.agent import Call, Decision
-from errands.testing.agent_context import SPEC, RecordingDesk, no, yes
+from errands.testing.agent_context import SPEC, RecordingContext, no, yes
 from errands.testing.contracts.agent import AgentContract, until
 from errands.testing.model_server import ModelServer
 from tests.clients.proxy import Break, Proxy
@@ -35,10 +35,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("folder")
 
 
-def desk_in(folder: Path, *, run: str = "tested-222222.1", **options: Any) -> RecordingDesk:
+def desk_in(folder: Path, *, run: str = "tested-222222.1", **options: Any) -> RecordingContext:
     (folder / "project").mkdir(exist_ok=True)
     spec = evolve(SPEC, **{"cwd": str(folder / "project"), **options.pop("spec", {})})
-    return RecordingDesk(folder / "desk", spec=spec, run=run, **options)
+    return RecordingContext(folder / "desk", spec=spec, run=run, **options)
 
 
 class TestOpenCode(AgentContract):
@@ -61,11 +61,11 @@ class TestOpenCode(AgentContract):
 
 @pytest.mark.spec("S12")
 async def test_the_end_is_seen_from_the_event_of_the_idle_session(opencode: str, folder: Path) -> None:
-    desk = desk_in(folder)
+    context = desk_in(folder)
     agent = OpenCode({"url": opencode, "poll": 100.0})
-    session = await agent.open(desk)
+    session = await agent.open(context)
 
-    answer = await asyncio.wait_for(agent.prompt(session, "SLOW 1\nSAY done", desk), 20)
+    answer = await asyncio.wait_for(agent.prompt(session, "SLOW 1\nSAY done", context), 20)
 
     assert answer.text == "done"
 
@@ -76,12 +76,12 @@ async def test_the_end_is_seen_from_the_event_of_the_idle_session(opencode: str,
 async def test_the_end_is_found_within_one_poll_when_the_stream_is_broken(
     opencode: str, model: ModelServer, folder: Path, broken: Break
 ) -> None:
-    desk = desk_in(folder)
+    context = desk_in(folder)
     prompt = f"{running(f'echo x >>{broken}')}\nSAY done with a stream to {broken}"
     async with Proxy(opencode, broken).open() as proxy:
         agent = OpenCode({"url": proxy.url, "poll": 1.0})
-        session = await agent.open(desk)
-        answer = await agent.prompt(session, prompt, desk)
+        session = await agent.open(context)
+        answer = await agent.prompt(session, prompt, context)
     found = time.monotonic()
 
     asked = [each for each in model.asked_for(f"a stream to {broken}") if each.offers]
@@ -90,8 +90,8 @@ async def test_the_end_is_found_within_one_poll_when_the_stream_is_broken(
     assert len(asked) == 2
     assert found - asked[-1].at < 1.0 + 2.0  # the interval, and what two busy cores take for the rest
     assert (folder / "project" / broken).read_text() == "x\n"
-    assert len([each for each in desk.notes if each.kind == "tool_end"]) == 1
-    assert desk.used("requests") == 2
+    assert len([each for each in context.notes if each.kind == "tool_end"]) == 1
+    assert context.used("requests") == 2
 
 
 @pytest.mark.fault("F47")
@@ -100,12 +100,12 @@ async def test_the_end_is_found_within_one_poll_when_the_stream_is_broken(
 async def test_a_model_that_fails_is_given_up(
     opencode: str, model: ModelServer, folder: Path, fault: str
 ) -> None:
-    desk = desk_in(folder)
+    context = desk_in(folder)
     agent = OpenCode({"url": opencode, "retries": 1, "poll": 0.5, "patience": 2.0})
-    session = await agent.open(desk)
+    session = await agent.open(context)
 
     with pytest.raises(AgentUnavailable, match="the model g"):
-        await agent.prompt(session, f"FAIL {fault}\nSAY never", desk)
+        await agent.prompt(session, f"FAIL {fault}\nSAY never", context)
 
     before = len(model.asked)
     assert len(model.asked_for(f"FAIL {fault}\nSAY never")) <= 10
@@ -114,23 +114,23 @@ async def test_a_model_that_fails_is_given_up(
 
 
 async def test_a_model_that_fails_once_is_asked_again(opencode: str, folder: Path) -> None:
-    desk = desk_in(folder)
+    context = desk_in(folder)
     agent = OpenCode({"url": opencode})
-    session = await agent.open(desk)
+    session = await agent.open(context)
 
-    assert (await agent.prompt(session, "FAIL 500 1\nSAY fine in the end", desk)).text == "fine in the end"
+    assert (await agent.prompt(session, "FAIL 500 1\nSAY fine in the end", context)).text == "fine in the end"
 
 
 @pytest.mark.spec("S9")
 async def test_long_results_are_clipped_in_a_fork_alone(
     opencode: str, model: ModelServer, folder: Path
 ) -> None:
-    desk = desk_in(folder)
+    context = desk_in(folder)
     agent = OpenCode({"url": opencode})
-    session = await agent.open(desk)
-    await agent.prompt(session, running("seq 1 2000"), desk)
+    session = await agent.open(context)
+    await agent.prompt(session, running("seq 1 2000"), context)
 
-    forked = await agent.fork(session, desk)
+    forked = await agent.fork(session, context)
     await agent.prompt(forked, "SAY in the fork", desk_in(folder, run="tested-222222.2"))
     await agent.prompt(session, "SAY in the parent", desk_in(folder, run="tested-222222.3"))
 
@@ -153,14 +153,14 @@ async def test_long_results_are_clipped_in_a_fork_alone(
 async def test_the_oldest_messages_do_not_go_into_a_fork_that_is_too_long(
     opencode: str, model: ModelServer, folder: Path
 ) -> None:
-    desk = desk_in(folder)
+    context = desk_in(folder)
     agent = OpenCode({"url": opencode})
-    session = await agent.open(desk)
+    session = await agent.open(context)
     for number in range(5):
-        await agent.post(session, f"note {number} " + "x" * 100_000, desk)
+        await agent.post(session, f"note {number} " + "x" * 100_000, context)
 
-    forked = await agent.fork(session, desk)
-    await agent.prompt(forked, "SAY what is left", desk)
+    forked = await agent.fork(session, context)
+    await agent.prompt(forked, "SAY what is left", context)
 
     asked = next(each for each in model.asked_for("what is left") if each.offers)
     assert [number for number in range(5) if f"note {number} " in asked.text] == [2, 3, 4]
@@ -171,11 +171,13 @@ async def test_a_refused_call_does_not_take_an_allowed_one_with_it(opencode: str
     def decide(call: Call) -> Decision:
         return no(call) if "bad" in (call.command or "") else yes(call)
 
-    desk = desk_in(folder, decide=decide)
+    context = desk_in(folder, decide=decide)
     agent = OpenCode({"url": opencode})
-    session = await agent.open(desk)
+    session = await agent.open(context)
 
-    answer = await agent.prompt(session, f"{running('echo bad')}\n{running('touch good', how='AND')}", desk)
+    answer = await agent.prompt(
+        session, f"{running('echo bad')}\n{running('touch good', how='AND')}", context
+    )
 
     assert (folder / "project" / "good").exists()
     assert "the person said no" in answer.text
@@ -183,29 +185,31 @@ async def test_a_refused_call_does_not_take_an_allowed_one_with_it(opencode: str
 
 @pytest.mark.spec("A8")
 async def test_the_agent_goes_on_when_all_its_calls_are_refused(opencode: str, folder: Path) -> None:
-    desk = desk_in(folder, decide=no)
+    context = desk_in(folder, decide=no)
     agent = OpenCode({"url": opencode})
-    session = await agent.open(desk)
+    session = await agent.open(context)
 
-    answer = await agent.prompt(session, f"{running('echo bad')}\n{running('echo worse', how='AND')}", desk)
+    answer = await agent.prompt(
+        session, f"{running('echo bad')}\n{running('echo worse', how='AND')}", context
+    )
 
-    assert len(desk.asked) == 2
+    assert len(context.asked) == 2
     assert "the person said no" in answer.text
 
 
 @pytest.mark.spec("A8")
 async def test_a_person_can_answer_in_opencode_itself(opencode: str, folder: Path) -> None:
-    class Absent(RecordingDesk):
+    class Absent(RecordingContext):
         async def allow(self, call: Call) -> Decision:
             self.asked.append(call)
             await asyncio.Event().wait()
             raise AssertionError
 
-    desk = Absent(folder / "desk", spec=desk_in(folder).spec)
+    context = Absent(folder / "desk", spec=desk_in(folder).spec)
     agent = OpenCode({"url": opencode, "poll": 0.5})
-    session = await agent.open(desk)
-    asking = asyncio.create_task(agent.prompt(session, f"{running('touch better')}\nSAY done", desk))
-    await until(lambda: desk.asked, asking)
+    session = await agent.open(context)
+    asking = asyncio.create_task(agent.prompt(session, f"{running('touch better')}\nSAY done", context))
+    await until(lambda: context.asked, asking)
 
     server = Server({"url": opencode})
     (request,) = await server.requests(session)
@@ -219,12 +223,12 @@ async def test_a_person_can_answer_in_opencode_itself(opencode: str, folder: Pat
 async def test_the_session_has_the_tools_and_the_words_of_its_specification(
     opencode: str, model: ModelServer, folder: Path
 ) -> None:
-    desk = desk_in(folder, spec={"tools": ("bash", "read"), "model": "fake/fake", "system": "Be a duck."})
+    context = desk_in(folder, spec={"tools": ("bash", "read"), "model": "fake/fake", "system": "Be a duck."})
     agent = OpenCode({"url": opencode})
-    session = await agent.open(desk)
-    await agent.prompt(session, "SAY quack, OpenCode", desk)
-    forked = await agent.fork(session, desk)
-    await agent.prompt(forked, "SAY quack, OpenCode", evolve_run(desk))
+    session = await agent.open(context)
+    await agent.prompt(session, "SAY quack, OpenCode", context)
+    forked = await agent.fork(session, context)
+    await agent.prompt(forked, "SAY quack, OpenCode", evolve_run(context))
 
     first, second = [each for each in model.asked_for("SAY quack, OpenCode") if each.offers]
     for asked in (first, second):
@@ -236,13 +240,13 @@ async def test_a_call_that_nobody_can_be_asked_about_ends_the_turn(opencode: str
     def decide(call: Call) -> Decision:
         raise StoreError("the disk is full")
 
-    desk = desk_in(folder, decide=decide)
+    context = desk_in(folder, decide=decide)
     agent = OpenCode({"url": opencode})
-    session = await agent.open(desk)
+    session = await agent.open(context)
 
     async with asyncio.timeout(20):
         with pytest.raises(StoreError, match="the disk is full"):
-            await agent.prompt(session, running("touch never"), desk)
+            await agent.prompt(session, running("touch never"), context)
 
     assert not (folder / "project" / "never").exists()
     assert await Server({"url": opencode}).state(session) is None
@@ -254,13 +258,13 @@ async def test_a_call_that_nobody_can_be_asked_about_ends_the_turn(opencode: str
 async def test_it_stops_at_its_budget(
     opencode: str, folder: Path, budget: dict[str, int], calls: int
 ) -> None:
-    desk = desk_in(folder, spec={"budget": budget})
+    context = desk_in(folder, spec={"budget": budget})
     agent = OpenCode({"url": opencode})
-    session = await agent.open(desk)
+    session = await agent.open(context)
     lines = [running(f"echo {each} >>{min(budget)}") for each in range(6)]
 
     with pytest.raises(BudgetExceeded, match="is used up"):
-        await agent.prompt(session, "\n".join(lines), desk)
+        await agent.prompt(session, "\n".join(lines), context)
 
     assert len((folder / "project" / min(budget)).read_text().split()) <= calls
 
@@ -270,20 +274,20 @@ async def test_a_server_that_was_killed_goes_on_without_repeating_a_call(
     model: ModelServer, tmp_path: Path
 ) -> None:
     server = OpenCodeServer(tmp_path / "opencode", model.openai_url)
-    desk = desk_in(tmp_path)
+    context = desk_in(tmp_path)
     text = running("echo x >>witness; sleep 3")
     witness = tmp_path / "project" / "witness"
     agent = OpenCode({"url": server.url, "retries": 1, "poll": 0.5})
     try:
         server.start()
-        session = await agent.open(desk)
-        asking = asyncio.create_task(agent.prompt(session, text, desk))
+        session = await agent.open(context)
+        asking = asyncio.create_task(agent.prompt(session, text, context))
         await until(lambda: witness.exists() and witness.read_text(), asking)
         server.kill()
         with pytest.raises(AgentUnavailable, match="gives no answer"):
             await asking
         server.start()
-        answer = await agent.recover(session, text, desk)
+        answer = await agent.recover(session, text, context)
     finally:
         server.kill()
 
@@ -292,19 +296,19 @@ async def test_a_server_that_was_killed_goes_on_without_repeating_a_call(
 
 
 async def test_a_model_that_does_not_exist_is_told_at_once(opencode: str, folder: Path) -> None:
-    desk = desk_in(folder, spec={"model": "fake/unheard-of"})
+    context = desk_in(folder, spec={"model": "fake/unheard-of"})
     agent = OpenCode({"url": opencode})
-    session = await agent.open(desk)
+    session = await agent.open(context)
 
     async with asyncio.timeout(10):
         with pytest.raises(AgentError, match="unheard-of"):
-            await agent.prompt(session, "hello", desk)
+            await agent.prompt(session, "hello", context)
 
 
 async def test_a_fork_cannot_move_to_another_directory(opencode: str, folder: Path) -> None:
-    desk = desk_in(folder)
+    context = desk_in(folder)
     agent = OpenCode({"url": opencode})
-    session = await agent.open(desk)
+    session = await agent.open(context)
 
     with pytest.raises(AgentError, match="keeps a fork in the directory of its parent"):
         await agent.fork(session, desk_in(folder, spec={"cwd": str(folder)}))
@@ -315,5 +319,5 @@ def test_it_is_the_real_program(opencode: str) -> None:
         assert json.load(answer)["version"] == "1.18.33"
 
 
-def evolve_run(desk: RecordingDesk) -> RecordingDesk:
-    return RecordingDesk(desk.folder, spec=desk.spec, run="tested-222222.2")
+def evolve_run(context: RecordingContext) -> RecordingContext:
+    return RecordingContext(context.folder, spec=context.spec, run="tested-222222.2")

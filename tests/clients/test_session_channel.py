@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from errands.channels.session import Session
-from errands.model.notices.delivery import letter_of
+from errands.model.notices.delivery import delivery_of
 from errands.model.notices.errors import ChannelError
 from errands.testing.model_server import ModelServer
-from tests.channels.deliveries import letter, notice
+from tests.channels.deliveries import delivery, notice
 
 
 def ask(url: str, path: str, body: object = None) -> Any:
@@ -32,9 +32,9 @@ async def test_a_letter_is_part_of_the_conversation_and_nobody_replies(
     before = len(model.asked)
     channel = Session({"url": opencode})
 
-    await channel.deliver(letter(session, summary="89 passed"))
-    await channel.deliver(letter_of([notice(session, attempts=1, summary="89 passed")]))
-    await channel.deliver(letter(session, number=2, state="failed"))
+    await channel.deliver(delivery(session, summary="89 passed"))
+    await channel.deliver(delivery_of([notice(session, attempts=1, summary="89 passed")]))
+    await channel.deliver(delivery(session, number=2, state="failed"))
 
     said = [
         part["text"]
@@ -54,5 +54,5 @@ async def test_a_letter_is_part_of_the_conversation_and_nobody_replies(
 async def test_a_session_that_is_gone_is_told_of(opencode: str) -> None:
     channel = Session({"url": opencode})
     with pytest.raises(ChannelError, match="404"):
-        await channel.deliver(letter("ses_gone"))
+        await channel.deliver(delivery("ses_gone"))
     await channel.close()

@@ -17,7 +17,7 @@ from errands.stores.sqlite.migrations import MIGRATIONS
 from errands.stores.sqlite.store import SqliteStore
 from errands.testing.contracts.approvals import ApprovalContract
 from errands.testing.contracts.outbox import OutboxContract
-from errands.testing.contracts.schedules import HearingContract, WatchContract
+from errands.testing.contracts.schedules import ScheduleContract, WatchContract
 from errands.testing.contracts.sessions import SessionStoreContract
 from errands.testing.contracts.store import StoreContract, add, claim
 from errands.testing.samples import sample_task
@@ -35,7 +35,7 @@ def store(path: str) -> Iterator[SqliteStore]:
     opened.close()
 
 
-class TestSqliteHearings(HearingContract, WatchContract):
+class TestSqliteSchedules(ScheduleContract, WatchContract):
     pass
 
 

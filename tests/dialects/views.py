@@ -12,7 +12,7 @@ from errands.model.record import evolve
 from errands.model.states import RUN_MOVES, TASK_MOVES
 from errands.model.trigger import Cron, Every, On, described
 from errands.model.verdict import Reason
-from errands.model.view import AgentView, RunView, StandingView, View, shown_state, unrun
+from errands.model.view import AgentView, RecurringView, RunView, View, shown_state, unrun
 from errands.testing.clock import START
 
 CAUSES = ("submit", "schedule", "event", "manual", "retry", "resume", "restart", "dependency")
@@ -73,7 +73,7 @@ def every_view() -> Iterator[View]:
 def standing(task: Any, run: Any, *, number: int = 1, trigger: Any = TRIGGERS[0], **more: Any) -> View:
     """A task that runs again and again; with the number 0 it has not run yet."""
     made = view(task, run, **{"cause": "schedule", "asked": task == "proposed", **more})
-    seen = StandingView(trigger=trigger, rule=described(trigger), next_at=START, last_at=None, runs=number)
+    seen = RecurringView(trigger=trigger, rule=described(trigger), next_at=START, last_at=None, runs=number)
     latest = made.latest if number else unrun(made.id, START)
     return evolve(made, state=task, standing=seen, latest=latest, runs=number)
 

@@ -9,8 +9,8 @@ import sys
 import time
 
 from errands.bootstrap import start_daemon
-from errands.engine.bell_client import Bell
-from errands.engine.daemon.lock import holder
+from errands.engine.bell_client import BellClient
+from errands.engine.daemon.lock import daemon_facts
 from errands.engine.engine import Engine
 from errands.engine.waiting import wait
 from errands.model.view import View
@@ -52,7 +52,7 @@ class Daemons:
     @property
     def pid(self) -> int:
         """Name the daemon that runs now."""
-        facts = holder(self.home)
+        facts = daemon_facts(self.home)
         assert facts is not None, "no daemon runs"
         return int(facts["pid"])
 
@@ -70,7 +70,7 @@ class Daemons:
                 stderr=log,
                 start_new_session=True,
             )
-        bell = Bell(self.home.bell)
+        bell = BellClient(self.home.bell)
         eventually(lambda: bell.is_answered() or self._is_over)
         bell.close()
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from errands.engine.triggers.recurrence import go_on
-from errands.engine.triggers.scheduler import Scheduler, first_hearing
+from errands.engine.triggers.recurrence import after_scheduled_run
+from errands.engine.triggers.scheduler import Scheduler, first_cursor
 from errands.model.rollup import rollup
-from errands.model.schedule.cursor import Hearing
+from errands.model.schedule.cursor import ScheduleCursor
 from errands.model.schedule.slots import heard_at, slots
 from errands.model.trigger import Cron, Every
 from errands.stores.sqlite.connection import Connection
@@ -47,8 +47,8 @@ class World:
         self.started: list[datetime] = []
         self.latest = START
         with self.store:
-            first = first_hearing(schedule, self.task.id, after=START)
-            assert self.store.add_standing(self.task, Hearing(heard=START, next_at=first))
+            first = first_cursor(schedule, self.task.id, after=START)
+            assert self.store.add_standing(self.task, ScheduleCursor(heard=START, next_at=first))
 
     def close(self) -> None:
         for store in self.stores:
@@ -78,10 +78,10 @@ class World:
         """Let the queued run begin and end."""
         with self.store:
             for task, run in self.store.claim("shell", limit=1, now=self.clock.now()):
-                hearing = self.store.hearing(task.id)
-                outcome = rollup(task, run, sample_ending(), hearing)
+                cursor = self.store.cursor(task.id)
+                outcome = rollup(task, run, sample_ending(), cursor)
                 self.store.end(run, outcome, sample_ending(), summary=None, now=self.clock.now())
-                go_on(self.store, task, run, outcome, now=self.clock.now(), backoff=MINUTE)
+                after_scheduled_run(self.store, task, run, outcome, now=self.clock.now(), backoff=MINUTE)
 
     def check(self) -> None:
         """See that every slot so far has exactly one record, and every run a slot of its own."""
@@ -93,8 +93,8 @@ class World:
         assert len(told) == len(set(told)), "a slot has two records"
         counted = sum(record.count for record in self.store.slots(self.task.id))
         assert counted == len(told), "a record counts its slots wrong"
-        hearing = self.store.hearing(self.task.id)
-        assert hearing is not None
+        cursor = self.store.cursor(self.task.id)
+        assert cursor is not None
         now = self.clock.now()
         due = [
             each
@@ -104,4 +104,4 @@ class World:
         assert set(due) - set(told) == set(), "a slot has no record"
         ran = [each for each in self.store.slots(self.task.id) if each.outcome in ("ran", "late")]
         assert sorted(self.started) == sorted(each.slot for each in ran)
-        assert len({each.run for each in ran}) == len(ran) == hearing.runs
+        assert len({each.run for each in ran}) == len(ran) == cursor.runs

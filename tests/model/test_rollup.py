@@ -14,7 +14,7 @@ from errands.model.ending import Ending
 from errands.model.limits import Limits
 from errands.model.record import evolve
 from errands.model.rollup import SIGNALS, rollup
-from errands.model.schedule.cursor import Hearing
+from errands.model.schedule.cursor import ScheduleCursor
 from errands.model.states import ENDED, FAILURES, TASK_MOVES
 from errands.model.trigger import Every
 from errands.testing.clock import START
@@ -168,10 +168,12 @@ STANDING = Every(span=timedelta(hours=1), anchor=START)
     ],
 )
 def test_a_standing_task_goes_on_tries_again_pauses_or_is_done(
-    changes: dict[str, Any], hearing: dict[str, Any], code: int, cause: Any, expected: tuple[str, bool, int]
+    changes: dict[str, Any], cursor: dict[str, Any], code: int, cause: Any, expected: tuple[str, bool, int]
 ) -> None:
     task = sample_task(**{"trigger": STANDING, **changes})
-    outcome = rollup(task, sample_run(cause=cause), sample_ending(code=code), Hearing(heard=START, **hearing))
+    outcome = rollup(
+        task, sample_run(cause=cause), sample_ending(code=code), ScheduleCursor(heard=START, **cursor)
+    )
 
     assert (outcome.task_state, outcome.retry, outcome.failures) == expected
 
@@ -192,6 +194,6 @@ def test_a_standing_task_goes_on_tries_again_pauses_or_is_done(
 )
 def test_a_change_is_told_and_nothing_else(before: str | None, result: str, code: int, is_told: bool) -> None:
     task = sample_task(trigger=STANDING, notify="on_change")
-    hearing = Hearing(heard=START, runs=1, result=before)
+    cursor = ScheduleCursor(heard=START, runs=1, result=before)
 
-    assert rollup(task, sample_run(), sample_ending(code=code), hearing, result).notify is is_told
+    assert rollup(task, sample_run(), sample_ending(code=code), cursor, result).notify is is_told

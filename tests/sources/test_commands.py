@@ -12,7 +12,7 @@ import pytest
 
 from errands.bootstrap import open_engine
 from errands.engine.engine import Engine
-from errands.engine.triggers.source_context import WatchGround, watched
+from errands.engine.triggers.source_context import WatchContext, watched
 from errands.model.errors import BadValue
 from errands.model.options.draft import Draft
 from errands.model.schedule.errors import Changed, SourceError
@@ -26,7 +26,7 @@ def source_of(client: Engine, project: Path, line: str, **options: str) -> Comma
     task = client.store.task(
         client.submit(watching(project, f"command:{line}", on_options={"every": "1s", **options})).id
     )
-    source = Command(watched(task), WatchGround(client, task, datetime.now(UTC)))
+    source = Command(watched(task), WatchContext(client, task, datetime.now(UTC)))
     source.every = 0.0  # nobody waits for a second here
     return source
 
@@ -86,7 +86,7 @@ def _state(pid: int) -> bytes:
 async def test_a_flood_of_output_is_bounded(client: Engine, project: Path) -> None:
     line = "head -c 30000000 /dev/zero | tr '\\0' x; echo the end"
     task = client.store.task(client.submit(watching(project, f"command:{line}")).id)
-    printed = await WatchGround(client, task, datetime.now(UTC)).execute(line, timeout=20)
+    printed = await WatchContext(client, task, datetime.now(UTC)).execute(line, timeout=20)
 
     assert len(printed.output) <= 16_000
     assert printed.output.endswith("xthe end\n")
@@ -112,9 +112,9 @@ def test_a_line_that_needs_a_yes_makes_a_proposal(home: Home, project: Path) -> 
 @pytest.mark.spec("A1")
 async def test_only_the_line_that_was_judged_is_run(client: Engine, project: Path) -> None:
     task = client.store.task(client.submit(watching(project, "command:ls")).id)
-    ground = WatchGround(client, task, datetime.now(UTC))
+    context = WatchContext(client, task, datetime.now(UTC))
     with pytest.raises(SourceError, match="was not judged"):
-        await ground.execute("ls; rm -rf src", timeout=5)
+        await context.execute("ls; rm -rf src", timeout=5)
 
 
 @pytest.mark.spec("A1")
@@ -144,11 +144,11 @@ async def test_a_changed_script_is_named(client: Engine, project: Path) -> None:
     script.write_text("#!/bin/sh\necho fine\n")
     script.chmod(0o755)
     task = client.store.task(client.submit(watching(project, "command:./check.sh")).id)
-    ground = WatchGround(client, task, datetime.now(UTC))
-    assert (await ground.execute("./check.sh", timeout=5)).output == "fine\n"
+    context = WatchContext(client, task, datetime.now(UTC))
+    assert (await context.execute("./check.sh", timeout=5)).output == "fine\n"
     script.write_text("#!/bin/sh\necho other\n")
     with pytest.raises(Changed, match=r"check\.sh"):
-        await ground.execute("./check.sh", timeout=5)
+        await context.execute("./check.sh", timeout=5)
 
 
 def test_a_sandbox_and_a_watched_command_exclude_each_other(client: Engine, project: Path) -> None:

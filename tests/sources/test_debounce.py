@@ -23,7 +23,7 @@ SECOND = timedelta(seconds=1)
 HOUR = timedelta(hours=1)
 
 
-class Desk:
+class AgentContext:
     """A watch whose signals and clock are moved by hand; its runs start and end when the test says so."""
 
     def __init__(self, client: Engine, project: Path, **more: Any) -> None:
@@ -76,130 +76,130 @@ def test_a_burst_ends_when_it_is_quiet_or_has_lasted_long_enough(first: int, las
 
 @pytest.mark.spec("T6", "T10")
 def test_a_burst_is_one_run(client: Engine, project: Path) -> None:
-    desk = Desk(client, project)
+    context = AgentContext(client, project)
     for number in range(50):
-        desk.signal(NOW, str(number))
-    desk.turn(NOW + SECOND)
+        context.signal(NOW, str(number))
+    context.turn(NOW + SECOND)
 
-    assert desk.outcomes == [("ran", 50, 1)]
-    assert client.store.view(desk.task_id).latest.cause == "event"
-    check_books(client, desk.task_id)
+    assert context.outcomes == [("ran", 50, 1)]
+    assert client.store.view(context.task_id).latest.cause == "event"
+    check_books(client, context.task_id)
 
 
 @pytest.mark.spec("T4", "T6")
 def test_what_comes_before_a_run_has_started_joins_it(client: Engine, project: Path) -> None:
-    desk = Desk(client, project)
-    desk.signal(NOW)
-    desk.turn(NOW)
-    desk.signal(NOW + SECOND)
-    desk.turn(NOW + SECOND)
+    context = AgentContext(client, project)
+    context.signal(NOW)
+    context.turn(NOW)
+    context.signal(NOW + SECOND)
+    context.turn(NOW + SECOND)
 
-    assert desk.outcomes == [("ran", 1, 1), ("coalesced", 1, 1)]
-    assert len(client.store.signals(desk.task_id, run=1)) == 2
-    check_books(client, desk.task_id)
+    assert context.outcomes == [("ran", 1, 1), ("coalesced", 1, 1)]
+    assert len(client.store.signals(context.task_id, run=1)) == 2
+    check_books(client, context.task_id)
 
 
 @pytest.mark.spec("T4")
 @pytest.mark.trap(53)
 def test_what_comes_while_a_run_goes_on_waits_for_its_end(client: Engine, project: Path) -> None:
-    desk = Desk(client, project)
-    desk.signal(NOW)
-    desk.turn(NOW)
-    desk.start(NOW)
-    desk.signal(NOW + SECOND)
-    desk.signal(NOW + 2 * SECOND)
-    desk.turn(NOW + 2 * SECOND)
-    assert desk.outcomes == [("ran", 1, 1)]
+    context = AgentContext(client, project)
+    context.signal(NOW)
+    context.turn(NOW)
+    context.start(NOW)
+    context.signal(NOW + SECOND)
+    context.signal(NOW + 2 * SECOND)
+    context.turn(NOW + 2 * SECOND)
+    assert context.outcomes == [("ran", 1, 1)]
 
-    desk.end(NOW + 3 * SECOND)
-    desk.turn(NOW + HOUR / 2)
-    assert desk.outcomes == [("ran", 1, 1), ("ran", 2, 2)]
-    check_books(client, desk.task_id)
+    context.end(NOW + 3 * SECOND)
+    context.turn(NOW + HOUR / 2)
+    assert context.outcomes == [("ran", 1, 1), ("ran", 2, 2)]
+    check_books(client, context.task_id)
 
 
 @pytest.mark.trap(54)
 @pytest.mark.spec("T11")
 def test_what_comes_too_often_waits_until_the_hour_has_room(client: Engine, project: Path) -> None:
-    desk = Desk(client, project, rate=3)
+    context = AgentContext(client, project, rate=3)
     for number in range(3):
-        desk.run_at(NOW + number * SECOND)
-    desk.signal(NOW + 10 * SECOND)
-    desk.turn(NOW + 10 * SECOND)
+        context.run_at(NOW + number * SECOND)
+    context.signal(NOW + 10 * SECOND)
+    context.turn(NOW + 10 * SECOND)
 
-    watch = client.store.watch(desk.task_id)
+    watch = client.store.watch(context.task_id)
     assert watch is not None
     assert (watch.health, watch.broken_until) == ("broken", NOW + HOUR)
     assert "3 times within an hour" in (watch.error or "")
-    assert len(desk.outcomes) == 3
+    assert len(context.outcomes) == 3
 
-    desk.turn(NOW + HOUR)
-    watch = client.store.watch(desk.task_id)
-    assert desk.outcomes[-1] == ("ran", 1, 4)
-    assert watch == Watch(task_id=desk.task_id, health="well")
-    check_books(client, desk.task_id)
+    context.turn(NOW + HOUR)
+    watch = client.store.watch(context.task_id)
+    assert context.outcomes[-1] == ("ran", 1, 4)
+    assert watch == Watch(task_id=context.task_id, health="well")
+    check_books(client, context.task_id)
 
 
 def test_a_clock_that_was_put_back_does_not_silence_a_watch(client: Engine, project: Path) -> None:
-    desk = Desk(client, project, rate=1)
-    desk.run_at(NOW + 100 * HOUR)
-    desk.signal(NOW)
-    desk.turn(NOW + 101 * HOUR)
+    context = AgentContext(client, project, rate=1)
+    context.run_at(NOW + 100 * HOUR)
+    context.signal(NOW)
+    context.turn(NOW + 101 * HOUR)
 
-    assert desk.outcomes[0] == ("ran", 1, 1)
-    assert len(desk.outcomes) == 2
+    assert context.outcomes[0] == ("ran", 1, 1)
+    assert len(context.outcomes) == 2
 
 
 @pytest.mark.trap(50)
 def test_a_clock_that_was_put_back_does_not_put_signals_off(client: Engine, project: Path) -> None:
-    desk = Desk(client, project)
-    desk.signal(NOW + 100 * HOUR)
+    context = AgentContext(client, project)
+    context.signal(NOW + 100 * HOUR)
     with client.store:
-        desk.scheduler.rewind(NOW)
-    desk.turn(NOW)
+        context.scheduler.rewind(NOW)
+    context.turn(NOW)
 
-    assert desk.outcomes == [("ran", 1, 1)]
+    assert context.outcomes == [("ran", 1, 1)]
 
 
 @pytest.mark.parametrize("verb", ["pause", "cancel"])
 def test_what_waits_when_a_trigger_is_made_deaf_is_missed(client: Engine, project: Path, verb: str) -> None:
-    desk = Desk(client, project)
-    desk.signal(NOW)
+    context = AgentContext(client, project)
+    context.signal(NOW)
     if verb == "pause":
-        client.schedules.pause(desk.task_id)
+        client.schedules.pause(context.task_id)
     else:
-        client.cancel([desk.task_id])
+        client.cancel([context.task_id])
 
-    assert desk.outcomes == [("missed", 1, None)]
-    check_books(client, desk.task_id)
+    assert context.outcomes == [("missed", 1, None)]
+    check_books(client, context.task_id)
 
 
 def test_a_task_that_has_run_often_enough_hears_no_more(client: Engine, project: Path) -> None:
-    desk = Desk(client, project, max_runs=1)
-    desk.signal(NOW)
-    desk.turn(NOW)
-    hearing = client.store.hearing(desk.task_id)
+    context = AgentContext(client, project, max_runs=1)
+    context.signal(NOW)
+    context.turn(NOW)
+    cursor = client.store.cursor(context.task_id)
 
-    assert hearing is not None
-    assert (hearing.runs, hearing.next_at) == (1, None)
+    assert cursor is not None
+    assert (cursor.runs, cursor.next_at) == (1, None)
 
 
 def test_two_holders_make_one_run(client: Engine, project: Path) -> None:
-    desk = Desk(client, project)
-    desk.signal(NOW)
+    context = AgentContext(client, project)
+    context.signal(NOW)
     other = Scheduler(client.store)
-    desk.turn(NOW)
+    context.turn(NOW)
     with client.store:
         other.turn(NOW)
 
-    assert len(client.store.history(desk.task_id)) == 1
+    assert len(client.store.history(context.task_id)) == 1
 
 
 def test_signals_of_one_moment_have_times_of_their_own(client: Engine, project: Path) -> None:
-    desk = Desk(client, project)
+    context = AgentContext(client, project)
     for _ in range(3):
-        desk.signal(NOW)
+        context.signal(NOW)
 
-    assert len({each.at for each in client.store.signals(desk.task_id)}) == 3
+    assert len({each.at for each in client.store.signals(context.task_id)}) == 3
 
 
 def test_a_draft_that_says_too_much_is_refused(client: Engine) -> None:

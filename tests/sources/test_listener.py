@@ -13,7 +13,7 @@ import pytest
 from errands.engine.engine import Engine
 from errands.engine.triggers import listener as listening
 from errands.engine.triggers.listener import MOST_WAITING, Listener
-from errands.engine.triggers.source_context import WatchGround
+from errands.engine.triggers.source_context import WatchContext
 from errands.model.notices.notice import Notice
 from errands.model.schedule.errors import SourceError
 from errands.model.schedule.watch import Watch
@@ -62,7 +62,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @asynccontextmanager
 async def listened(client: Engine, sources: dict[str, Scripted]) -> AsyncIterator[asyncio.Task[None]]:
-    def make(trigger: On, ground: WatchGround) -> Scripted:
+    def make(trigger: On, context: WatchContext) -> Scripted:
         return sources[trigger.subject]
 
     listener = Listener(client, make)
@@ -99,9 +99,9 @@ async def test_a_look_is_written_down_with_what_it_found(client: Engine, project
         watch = watch_of(client, task_id)
         assert (watch.baseline, watch.health, watch.failures) == ("seen", "well", 0)
         assert watch.checked_at is not None
-        hearing = client.store.hearing(task_id)
-        assert hearing is not None
-        assert hearing.next_at is not None
+        cursor = client.store.cursor(task_id)
+        assert cursor is not None
+        assert cursor.next_at is not None
     assert (source.opened, source.closed) == ([None], 1)
 
 
@@ -116,9 +116,9 @@ async def test_a_look_that_finds_nothing_asks_for_no_run(client: Engine, project
         source.say("seen")
         await until(lambda: watch_of(client, task_id).checked_at != first)
 
-    hearing = client.store.hearing(task_id)
-    assert hearing is not None
-    assert hearing.next_at is None
+    cursor = client.store.cursor(task_id)
+    assert cursor is not None
+    assert cursor.next_at is None
     assert client.store.history(task_id) == ()
 
 

@@ -16,7 +16,7 @@ import pytest
 from errands.engine.engine import Engine
 from errands.model.schedule.errors import SourceError
 from errands.sources import receiver
-from errands.sources.receiver import Delivery, Inlet
+from errands.sources.receiver import IncomingRequest, Inlet
 from errands.testing.fake_github import FakeGitHub
 from tests.engine.daemons import Daemons, eventually
 from tests.sources.posting import post, signed
@@ -33,7 +33,7 @@ class Hook:
     def __init__(self, place: str) -> None:
         self.url = f"http://{place}/hooks/deploy"
         self.place = place
-        self.taken: list[Delivery] = []
+        self.taken: list[IncomingRequest] = []
 
     async def post(self, content: bytes, headers: Mapping[str, str], **more: Any) -> tuple[int, str]:
         return await asyncio.to_thread(post, self.url, content, headers, **more)
@@ -62,7 +62,7 @@ async def hook(tmp_path: Path) -> AsyncIterator[Hook]:
 async def test_what_is_signed_is_taken(hook: Hook) -> None:
     assert await hook.post(CONTENT, signed(SECRET, "one", CONTENT)) == (202, "taken")
 
-    assert hook.taken == [Delivery(key="one", event="", content=CONTENT)]
+    assert hook.taken == [IncomingRequest(key="one", event="", content=CONTENT)]
 
 
 @pytest.mark.fault("F49")
@@ -251,7 +251,7 @@ def test_deliveries_of_github_run_a_task(
     for content, headers in deliveries:
         assert post(url, content, headers)[0] == 202
     content, headers = deliveries[2]
-    again = {**headers, "X-GitHub-Delivery": "another id"}  # which is not signed
+    again = {**headers, "X-GitHub-IncomingRequest": "another id"}  # which is not signed
     assert post(url, content, again)[0] == 202
     assert post(url, content + b" ", headers)[0] == 401
 

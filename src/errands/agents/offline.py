@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from errands.ports.agent import Desk, Ran
+    from errands.ports.agent import AgentContext, Ran
 
     Message = dict[str, Any]
 
@@ -40,71 +40,71 @@ class Offline:
     def __init__(self, settings: Mapping[str, Any]) -> None:
         """There is nothing to set."""
 
-    async def open(self, desk: Desk) -> str:
-        desk.keep(desk.session, (), usage={})
-        return desk.session
+    async def open(self, context: AgentContext) -> str:
+        context.keep(context.session, (), usage={})
+        return context.session
 
-    async def fork(self, session: str, desk: Desk) -> str:
-        history = [_clipped(each) for each in _messages(session, desk)]
+    async def fork(self, session: str, context: AgentContext) -> str:
+        history = [_clipped(each) for each in _messages(session, context)]
         kept = newest(
             [json.dumps(each) for each in history], size=tokens, calls=lambda _: (), results=lambda _: ()
         )
-        desk.keep(desk.session, kept, usage={})
-        return desk.session
+        context.keep(context.session, kept, usage={})
+        return context.session
 
-    async def prompt(self, session: str, text: str, desk: Desk) -> Answer:
-        _messages(session, desk)
-        _keep(session, desk, role="user", text=text)
-        return await self._answer(session, text, desk)
+    async def prompt(self, session: str, text: str, context: AgentContext) -> Answer:
+        _messages(session, context)
+        _keep(session, context, role="user", text=text)
+        return await self._answer(session, text, context)
 
-    async def recover(self, session: str, text: str, desk: Desk) -> Answer:
-        mine = [each for each in _messages(session, desk) if each["run"] == desk.run]
+    async def recover(self, session: str, text: str, context: AgentContext) -> Answer:
+        mine = [each for each in _messages(session, context) if each["run"] == context.run]
         for each in mine:
             if each["role"] == "agent":
                 return _answered(each["text"], mine)
         if any(each["role"] == "user" for each in mine):
-            return await self._answer(session, text, desk)
-        return await self.prompt(session, text, desk)
+            return await self._answer(session, text, context)
+        return await self.prompt(session, text, context)
 
-    async def post(self, session: str, text: str, desk: Desk) -> None:
-        _messages(session, desk)
-        _keep(session, desk, role="note", text=text)
+    async def post(self, session: str, text: str, context: AgentContext) -> None:
+        _messages(session, context)
+        _keep(session, context, role="note", text=text)
 
     async def abort(self, session: str) -> None:
         """Whoever cancels the prompt has ended all there is."""
 
-    async def drop(self, session: str, desk: Desk) -> None:
-        desk.forget(session)
+    async def drop(self, session: str, context: AgentContext) -> None:
+        context.forget(session)
 
     async def close(self) -> None:
         """There is nothing to let go of."""
 
-    async def _answer(self, session: str, text: str, desk: Desk) -> Answer:
+    async def _answer(self, session: str, text: str, context: AgentContext) -> Answer:
         """Carry out the commands that have no result yet, in order, and report."""
         done = {
             each["call"]: each
-            for each in _messages(session, desk)
-            if each["role"] == "tool" and each["run"] == desk.run
+            for each in _messages(session, context)
+            if each["role"] == "tool" and each["run"] == context.run
         }
-        most = desk.spec.budget.get("tool_calls")
+        most = context.spec.budget.get("tool_calls")
         for number, line in enumerate(commands(text), start=1):
             call = f"call-{number}"
             if most is not None and number > most:
                 said = _report(list(done.values())) if done else ""
                 raise BudgetExceeded.of("tool_calls", most, number - 1, partial=said)
             if call not in done:
-                done[call] = await self._run(session, call, line, desk)
-        reply = _report(list(done.values())) if done else _remember(_messages(session, desk))
-        _keep(session, desk, role="agent", text=reply)
+                done[call] = await self._run(session, call, line, context)
+        reply = _report(list(done.values())) if done else _remember(_messages(session, context))
+        _keep(session, context, role="agent", text=reply)
         return _answered(reply, list(done.values()))
 
-    async def _run(self, session: str, call: str, line: str, desk: Desk) -> Message:
-        await desk.turn()
-        desk.note(Activity(kind="tool", name=_TOOL, call_id=call, text=line))
-        ran = await desk.command(call, line)
-        desk.note(Activity(kind="tool_end", name=_TOOL, call_id=call, failed=ran.state != "completed"))
+    async def _run(self, session: str, call: str, line: str, context: AgentContext) -> Message:
+        await context.turn()
+        context.note(Activity(kind="tool", name=_TOOL, call_id=call, text=line))
+        ran = await context.command(call, line)
+        context.note(Activity(kind="tool_end", name=_TOOL, call_id=call, failed=ran.state != "completed"))
         return _keep(
-            session, desk, role="tool", call=call, command=line, output=ran.output, outcome=_outcome(ran)
+            session, context, role="tool", call=call, command=line, output=ran.output, outcome=_outcome(ran)
         )
 
 
@@ -119,16 +119,16 @@ def commands(prompt: str) -> list[str]:
     return [line for _, line in sorted(found) if line]
 
 
-def _messages(session: str, desk: Desk) -> list[Message]:
-    kept = desk.messages(session)
+def _messages(session: str, context: AgentContext) -> list[Message]:
+    kept = context.messages(session)
     if kept is None:
         raise SessionGone
     return [json.loads(each) for each in kept]
 
 
-def _keep(session: str, desk: Desk, **message: str) -> Message:
-    kept = {"run": desk.run, **message}
-    desk.keep(session, [json.dumps(kept)], usage={})
+def _keep(session: str, context: AgentContext, **message: str) -> Message:
+    kept = {"run": context.run, **message}
+    context.keep(session, [json.dumps(kept)], usage={})
     return kept
 
 

@@ -13,7 +13,7 @@ import apprise
 
 from errands.channels.http_post import Threads
 from errands.channels.secret import read_secret
-from errands.model.notices.delivery import NO_CONSENT, Letter, text, title
+from errands.model.notices.delivery import NO_CONSENT, Delivery, text, title
 from errands.model.notices.errors import ChannelError, Refused
 
 
@@ -26,20 +26,20 @@ class AppriseChannel:
         self._targets: Mapping[str, str] = settings["targets"]
         self._threads = Threads()
 
-    async def deliver(self, letter: Letter) -> None:
-        target = letter.address.target
+    async def deliver(self, delivery: Delivery) -> None:
+        target = delivery.address.target
         if target not in self._targets:
             raise Refused(f"[channels.{self._name}.targets] has no {target!r} any more")
-        await self._threads.run(lambda: self._deliver(letter, url_of(self._targets[target])))
+        await self._threads.run(lambda: self._deliver(delivery, url_of(self._targets[target])))
 
-    def _deliver(self, letter: Letter, url: str) -> None:
+    def _deliver(self, delivery: Delivery, url: str) -> None:
         service = apprise.Apprise()
         if not service.add(url):
-            raise Refused(f"the URL of target {letter.address.target!r} is none that Apprise understands")
+            raise Refused(f"the URL of target {delivery.address.target!r} is none that Apprise understands")
         with apprise.LogCapture(level=logging.WARNING) as log:  # type: ignore[no-untyped-call]
             is_taken = service.notify(
-                title=title(letter),
-                body=f"{text(letter, self.budget)}\n{NO_CONSENT}",
+                title=title(delivery),
+                body=f"{text(delivery, self.budget)}\n{NO_CONSENT}",
                 body_format=apprise.NotifyFormat.TEXT,
             )
             said = log.getvalue().strip()

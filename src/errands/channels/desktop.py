@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping
 from typing import Any
 
-from errands.model.notices.delivery import Letter, text, title
+from errands.model.notices.delivery import Delivery, text, title
 from errands.model.notices.errors import ChannelError
 
 # The words come in as arguments, so that nothing in them is taken for the script.
@@ -25,8 +25,8 @@ class Desktop:
             raise ChannelError("there is neither notify-send nor osascript; install libnotify-bin")
         self._program = found
 
-    async def deliver(self, letter: Letter) -> None:
-        words = command(self._program, title(letter), text(letter, self.budget))
+    async def deliver(self, delivery: Delivery) -> None:
+        words = command(self._program, title(delivery), text(delivery, self.budget))
         shown = await asyncio.create_subprocess_exec(
             *words, stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
         )

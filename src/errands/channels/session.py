@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from errands.channels.http_post import Threads, request
 from errands.channels.secret import read_secret
-from errands.model.notices.delivery import Letter, message
+from errands.model.notices.delivery import Delivery, message
 from errands.model.notices.errors import Refused
 
 URL = "http://127.0.0.1:4096"  # where `opencode serve` listens by itself
@@ -39,17 +39,17 @@ class Session:
             self._headers["Authorization"] = f"Basic {base64.b64encode(words.encode()).decode()}"
         self._threads = Threads()
 
-    async def deliver(self, letter: Letter) -> None:
-        await self._threads.run(lambda: self._deliver(letter))
+    async def deliver(self, delivery: Delivery) -> None:
+        await self._threads.run(lambda: self._deliver(delivery))
 
-    def _deliver(self, letter: Letter) -> None:
-        place = f"{self._url}/session/{quote(letter.address.target, safe='')}/message"
-        mark = f"[notice {letter.key}]"
-        if letter.is_repeat:
+    def _deliver(self, delivery: Delivery) -> None:
+        place = f"{self._url}/session/{quote(delivery.address.target, safe='')}/message"
+        mark = f"[notice {delivery.key}]"
+        if delivery.is_repeat:
             there = request("GET", f"{place}?limit={RECENT}", None, self._headers)
             if mark in there.body.decode("utf-8", "replace"):
                 return
-        words = message(letter, mark, self.budget)
+        words = message(delivery, mark, self.budget)
         body = {"noReply": True, "parts": [{"type": "text", "text": words}]}
         answer = request("POST", place, json.dumps(body).encode(), self._headers)
         if answer.value is None:

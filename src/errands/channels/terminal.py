@@ -18,7 +18,7 @@ from typing import Any
 
 from errands.channels import TRIAL
 from errands.channels.http_post import Threads
-from errands.model.notices.delivery import Letter, text, title
+from errands.model.notices.delivery import Delivery, text, title
 from errands.model.notices.errors import NotNow, Refused, Unacknowledged
 from errands.text import framed
 
@@ -35,17 +35,17 @@ class Terminal:
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._threads = Threads()
 
-    async def deliver(self, letter: Letter) -> None:
-        await self._threads.run(lambda: show(letter, self.budget))
+    async def deliver(self, delivery: Delivery) -> None:
+        await self._threads.run(lambda: show(delivery, self.budget))
 
     async def close(self) -> None:
         self._threads.close()
 
 
-def show(letter: Letter, budget: int) -> None:
-    path, _, shell = letter.address.target.partition("@")
+def show(delivery: Delivery, budget: int) -> None:
+    path, _, shell = delivery.address.target.partition("@")
     # Whoever tries it out waits for it in the foreground.
-    at_prompt(path, shell, asking=os.getpgrp() if letter.notices[0].event == TRIAL else None)
+    at_prompt(path, shell, asking=os.getpgrp() if delivery.notices[0].event == TRIAL else None)
     try:
         handle = os.open(path, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
@@ -53,7 +53,7 @@ def show(letter: Letter, budget: int) -> None:
     try:
         if not os.isatty(handle):
             raise Refused(f"{path} is no terminal")
-        _write(handle, drawn(letter, budget, columns(handle)).encode("utf-8", "replace"))
+        _write(handle, drawn(delivery, budget, columns(handle)).encode("utf-8", "replace"))
         _draw_prompt_again(handle)
     finally:
         os.close(handle)
@@ -91,9 +91,9 @@ def _device(number: int) -> int:
     return os.makedev((number >> 8) & 0xFFF, (number & 0xFF) | ((number >> 12) & 0xFFF00))
 
 
-def drawn(letter: Letter, budget: int, wide: int) -> str:
+def drawn(delivery: Delivery, budget: int, wide: int) -> str:
     """Draw a letter between two lines, of which the upper one names the task."""
-    lines = framed(letter.name, [title(letter), *text(letter, budget).split("\n")], wide - 1)
+    lines = framed(delivery.name, [title(delivery), *text(delivery, budget).split("\n")], wide - 1)
     # The line being typed is left where it is, and drawn anew below.
     return "\r\n" + "".join(f"\x1b[K{each}\r\n" for each in lines)
 

@@ -17,7 +17,7 @@ from typing import Any
 from errands.channels.http_post import Threads, request
 from errands.channels.secret import read_secret
 from errands.config.secret import signing_key
-from errands.model.notices.delivery import Letter, facts_of, text, title
+from errands.model.notices.delivery import Delivery, facts_of, text, title
 
 
 class Webhook:
@@ -29,12 +29,12 @@ class Webhook:
         self._key = signing_key(read_secret(str(settings["secret"])))
         self._threads = Threads()
 
-    async def deliver(self, letter: Letter) -> None:
-        content = body_of(letter, self.budget)
+    async def deliver(self, delivery: Delivery) -> None:
+        content = body_of(delivery, self.budget)
         headers = {
             "Content-Type": "application/json",
             "User-Agent": "errands",
-            **signed(self._key, letter.key, content, at=int(time.time())),
+            **signed(self._key, delivery.key, content, at=int(time.time())),
         }
         await self._threads.run(lambda: request("POST", self._url, content, headers))
 
@@ -42,7 +42,7 @@ class Webhook:
         self._threads.close()
 
 
-def body_of(letter: Letter, budget: int) -> bytes:
+def body_of(delivery: Delivery, budget: int) -> bytes:
     """Write a letter for a program: the facts of each notice, and the words a person would read."""
     notices = [
         {
@@ -51,13 +51,13 @@ def body_of(letter: Letter, budget: int) -> bytes:
             "created_at": notice.created_at.isoformat().replace("+00:00", "Z"),
             **facts_of(notice),
         }
-        for notice in letter.notices
+        for notice in delivery.notices
     ]
     message = {
         "type": "errands.notices",
-        "id": letter.key,
-        "title": title(letter),
-        "text": text(letter, budget // 4),
+        "id": delivery.key,
+        "title": title(delivery),
+        "text": text(delivery, budget // 4),
         "consent": False,
         "notices": notices,
     }

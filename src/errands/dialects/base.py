@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errands.dialects.arguments import checked
 from errands.dialects.completion import advice
-from errands.dialects.tool_context import Missing, Visit
+from errands.dialects.tool_context import Missing, ToolContext
 from errands.model.errors import BadValue, ErrandsError
 from errands.model.record import evolve
 from errands.model.text.sanitise import line, visible
@@ -22,7 +22,7 @@ LONGEST_REFUSAL = 2000
 END = "{end}"  # in a description: how the end of a task is told to whoever reads it
 
 
-class Spoken:
+class BaseDialect:
     """A dialect has a method for every one of its tools, called as the tool is.
 
     `ask_with` is the call by which a task is asked about, for those who are not told of its end.
@@ -46,7 +46,7 @@ class Spoken:
         except BadValue as error:
             return self.refused(f"Invalid arguments for {name}: {line(str(error))}", arguments)
         try:
-            reply: Reply = await getattr(self, name)(Visit(engine, caller), **given)
+            reply: Reply = await getattr(self, name)(ToolContext(engine, caller), **given)
         except Missing as error:
             return self.missing(error.shown)
         except ErrandsError as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from errands.dialects.arguments import flag, milliseconds, schema, task_id, text
-from errands.dialects.base import Spoken
+from errands.dialects.base import BaseDialect
 from errands.dialects.completion import approval, told, wake
 from errands.dialects.output_text import complaint, phrase, summary, took
 from errands.dialects.projections import CLAUDE, CLAUDE_TYPES, ICONS, claude, claude_type
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from errands.dialects.tool_context import Visit
+    from errands.dialects.tool_context import ToolContext
     from errands.model.view import View
 
 LISTED = 50  # tasks in one list
@@ -35,7 +35,7 @@ _RULE = "─" * 70
 _ID = "id of the task, as its launch or tasks gave it"
 
 
-class Claude(Spoken):
+class Claude(BaseDialect):
     name = "claude"
     ask_with = "TaskOutput"
     spoken = (
@@ -98,54 +98,62 @@ class Claude(Spoken):
     )
 
     async def Task(  # noqa: N802  # called as the tool is
-        self, visit: Visit, *, description: str, prompt: str, subagent_type: str, run_in_background: bool
+        self,
+        context: ToolContext,
+        *,
+        description: str,
+        prompt: str,
+        subagent_type: str,
+        run_in_background: bool,
     ) -> Reply:
-        chosen, note = visit.agent(subagent_type)
-        options = visit.options(name=phrase(description, 60), description=description, agent=chosen)
-        view = await visit.engine.ask(prompt, is_awaited=not run_in_background, **options)
+        chosen, note = context.agent(subagent_type)
+        options = context.options(name=phrase(description, 60), description=description, agent=chosen)
+        view = await context.engine.ask(prompt, is_awaited=not run_in_background, **options)
         wait = 0 if run_in_background else FOREGROUND
-        return await self._started(visit, view, wait, f"Prompt: {phrase(prompt, 80)}", note)
+        return await self._started(context, view, wait, f"Prompt: {phrase(prompt, 80)}", note)
 
     async def Bash(  # noqa: N802
         self,
-        visit: Visit,
+        context: ToolContext,
         *,
         command: str,
         timeout: float,
         run_in_background: bool,
         description: str | None = None,
     ) -> Reply:
-        view = await visit.engine.submit(command, **visit.options(description=description))
+        view = await context.engine.submit(command, **context.options(description=description))
         wait = 0 if run_in_background else timeout
-        return await self._started(visit, view, wait, f"Command: {phrase(command)}", "")
+        return await self._started(context, view, wait, f"Command: {phrase(command)}", "")
 
     async def TaskOutput(  # noqa: N802
-        self, visit: Visit, *, task_id: str, block: bool, timeout: float
+        self, context: ToolContext, *, task_id: str, block: bool, timeout: float
     ) -> Reply:
-        view = await visit.find(task_id)
+        view = await context.find(task_id)
         if block and view.is_live:
-            view = await visit.ended(view, timeout)
-        return await self._output(visit, view)
+            view = await context.ended(view, timeout)
+        return await self._output(context, view)
 
-    async def KillShell(self, visit: Visit, *, shell_id: str) -> Reply:  # noqa: N802
-        view = await visit.find(shell_id)
+    async def KillShell(self, context: ToolContext, *, shell_id: str) -> Reply:  # noqa: N802
+        view = await context.find(shell_id)
         if not view.is_open:
             why = f"Task is not running (status: {claude(view)})"
             facts = {"success": False, "task_id": view.id, "status": claude(view), "error": why}
             return _reply(view, [why], facts, failed=True)
-        (view,) = await visit.cancelled(view)
+        (view,) = await context.cancelled(view)
         facts = {"success": not view.is_open, "task_id": view.id, "status": claude(view)}
         return _reply(view, [f"Task ID: {view.id}", f"Status: {claude(view).capitalize()}"], facts)
 
-    async def tasks(self, visit: Visit, *, status: str | None = None, type: str | None = None) -> Reply:
+    async def tasks(
+        self, context: ToolContext, *, status: str | None = None, type: str | None = None
+    ) -> Reply:
         views = [
             view
-            for view in await visit.tasks()
+            for view in await context.tasks()
             if status in (None, claude(view)) and type in (None, claude_type(view))
         ]
         if not views:
             return Reply(text=NOTHING, content={"tasks": []})
-        lines = [listed(view, visit.engine.now()) for view in views[:LISTED]]
+        lines = [listed(view, context.engine.now()) for view in views[:LISTED]]
         if len(views) > LISTED:
             lines.append(f"[{len(views) - LISTED} older ones are left out]")
         end = "Use TaskOutput tool to get task output."
@@ -159,36 +167,36 @@ class Claude(Spoken):
         content = {"success": False, "task_id": task_id, "status": "error", "error": NOT_FOUND}
         return Reply(text=NOT_FOUND, content=content, failed=True)
 
-    async def _started(self, visit: Visit, view: View, wait: float, what: str, note: str) -> Reply:
+    async def _started(self, context: ToolContext, view: View, wait: float, what: str, note: str) -> Reply:
         """Say that a task goes on in the background, or, if that was waited for, how it ended."""
         said: Mapping[str, Any] = {}
         is_proposed = view.state == "proposed"
         lines = [f"Background Task {'Awaiting Approval' if is_proposed else 'Started'}"]
         if wait:
-            view = await visit.handed_over(view, wait)
+            view = await context.handed_over(view, wait)
             if not view.is_live:
-                return await self._output(visit, view)
+                return await self._output(context, view)
             if not is_proposed:
-                so_far = await self._output(visit, view)
+                so_far = await self._output(context, view)
                 said, lines = so_far.content or {}, [so_far.text, "It goes on in the background."]
-        is_begun = await visit.begun(view)
+        is_begun = await context.begun(view)
         ask_with = f"TaskOutput(task_id={view.id})"
         facts = {
             **said,
             "task_id": view.id,
             "output_file": view.latest.output_file,
-            "wake": wake(view, visit.caller, ask_with),
+            "wake": wake(view, context.caller, ask_with),
         }
         if not said:
             lines += [f"Task ID: {view.id}", what, f"Status: {'Running' if is_begun else 'Pending'}"]
         if is_proposed:
             facts["approval"] = approval(view)
             lines.append(approval(view))
-        lines += [f"Output: {view.latest.output_file}", note, told(view, visit.caller, ask_with)]
+        lines += [f"Output: {view.latest.output_file}", note, told(view, context.caller, ask_with)]
         return _reply(view, lines, facts)
 
-    async def _output(self, visit: Visit, view: View) -> Reply:
-        shown, run, now = await visit.result(view), view.latest, visit.engine.now()
+    async def _output(self, context: ToolContext, view: View) -> Reply:
+        shown, run, now = await context.result(view), view.latest, context.engine.now()
         status, time = claude(view), took(view, now)
         facts: dict[str, Any] = {"success": True, "task_id": view.id, "status": status, "output": shown.text}
         if run.exit_code is not None and not view.is_live:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.dialects.arguments import flag, schema, task_id, text
-from errands.dialects.base import Spoken
+from errands.dialects.base import BaseDialect
 from errands.dialects.completion import approval, told
 from errands.dialects.output_text import complaint, phrase, summary, took
 from errands.dialects.projections import CO, co
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from errands.dialects.tool_context import Visit
+    from errands.dialects.tool_context import ToolContext
     from errands.model.view import View
 
 LISTED = 50  # tasks in one list
@@ -28,7 +28,7 @@ COLUMNS = (("ID", 32), ("Status", 11), ("Started", 19), ("Duration", 9), ("Descr
 _ID = "Task ID"
 
 
-class Co(Spoken):
+class Co(BaseDialect):
     name = "co"
     ask_with = "check_task_status"
     spoken = (
@@ -73,12 +73,12 @@ class Co(Spoken):
     )
 
     async def start_background_task(
-        self, visit: Visit, *, command: str, description: str, working_directory: str | None = None
+        self, context: ToolContext, *, command: str, description: str, working_directory: str | None = None
     ) -> Reply:
-        view = await visit.engine.submit(
-            command, **visit.options(description=description, cwd=visit.directory(working_directory))
+        view = await context.engine.submit(
+            command, **context.options(description=description, cwd=context.directory(working_directory))
         )
-        is_begun = await visit.begun(view)
+        is_begun = await context.begun(view)
         lines = [f"Started background task {view.id}: {phrase(description)}"]
         if view.state == "proposed":
             lines = [
@@ -88,12 +88,12 @@ class Co(Spoken):
                 approval(view),
             ]
         lines.append(f"Check status: /status {view.id}")
-        lines.append(told(view, visit.caller, f"check_task_status(task_id={view.id})"))
+        lines.append(told(view, context.caller, f"check_task_status(task_id={view.id})"))
         return _reply([view], lines, task_id=view.id, status="running" if is_begun else "pending")
 
-    async def check_task_status(self, visit: Visit, *, task_id: str, include_output: bool) -> Reply:
-        view = await visit.find(task_id)
-        run, time = view.latest, took(view, visit.engine.now())
+    async def check_task_status(self, context: ToolContext, *, task_id: str, include_output: bool) -> Reply:
+        view = await context.find(task_id)
+        run, time = view.latest, took(view, context.engine.now())
         facts: dict[str, Any] = {
             "task_id": view.id,
             "status": co(view),
@@ -107,24 +107,24 @@ class Co(Spoken):
             lines.append(f"Exit code: {run.exit_code}")
         lines += _remarks(view)
         if include_output:
-            shown = await visit.last_lines(view, RECENT)
+            shown = await context.last_lines(view, RECENT)
             facts["output"] = shown.text
             lines += ["", "Recent output:", shown.text or "(none)"]
         lines += ["", f"Full output: {run.output_file}"]
         return _reply([view], lines, **facts)
 
-    async def cancel_background_task(self, visit: Visit, *, task_id: str) -> Reply:
-        view = await visit.find(task_id)
+    async def cancel_background_task(self, context: ToolContext, *, task_id: str) -> Reply:
+        view = await context.find(task_id)
         if not view.is_open:
             why = f"Task {view.id} is not running (status: {co(view)})."
             return _reply([view], [why], failed=True, task_id=view.id, status=co(view))
-        (view,) = await visit.cancelled(view)
+        (view,) = await context.cancelled(view)
         done = f"Task {view.id} {co(view)}." if not view.is_open else f"Cancelling task {view.id}..."
         return _reply([view], [done], task_id=view.id, status=co(view))
 
-    async def list_background_tasks(self, visit: Visit, *, status_filter: str | None = None) -> Reply:
-        views = [view for view in await visit.tasks() if status_filter in (None, co(view))]
-        now = visit.engine.now()
+    async def list_background_tasks(self, context: ToolContext, *, status_filter: str | None = None) -> Reply:
+        views = [view for view in await context.tasks() if status_filter in (None, co(view))]
+        now = context.engine.now()
         lines = table(views[:LISTED], now) if views else [NOTHING]
         if len(views) > LISTED:
             lines.append(f"[{len(views) - LISTED} older ones are left out]")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.dialects.arguments import number, schema, settings, task_id, text
-from errands.dialects.base import Spoken
+from errands.dialects.base import BaseDialect
 from errands.dialects.completion import approval, told
 from errands.dialects.egirl_words import KINDS, NOTIFY, drafted, facts, listed
 from errands.dialects.output_text import phrase
@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from errands.dialects.tool_context import Visit
+    from errands.dialects.tool_context import ToolContext
     from errands.model.view import View
 
 LISTED = 20  # tasks in one list, as many as may be active
@@ -43,7 +43,7 @@ _NEW = {
 _NEEDED = ("name", "description", "prompt", "kind")
 
 
-class Egirl(Spoken):
+class Egirl(BaseDialect):
     name = "egirl"
     ask_with = "task_list"
     spoken = (
@@ -96,19 +96,21 @@ class Egirl(Spoken):
         ),
     )
 
-    async def task_add(self, visit: Visit, **given: Any) -> Reply:
-        view = await self._made(visit, propose=False, **given)
-        return await self._reply(visit, view, "Task added")
+    async def task_add(self, context: ToolContext, **given: Any) -> Reply:
+        view = await self._made(context, propose=False, **given)
+        return await self._reply(context, view, "Task added")
 
-    async def task_propose(self, visit: Visit, **given: Any) -> Reply:
-        view = await self._made(visit, propose=True, **given)
-        return await self._reply(visit, view, "Proposed task")
+    async def task_propose(self, context: ToolContext, **given: Any) -> Reply:
+        view = await self._made(context, propose=True, **given)
+        return await self._reply(context, view, "Proposed task")
 
-    async def task_list(self, visit: Visit, *, status: str | None = None) -> Reply:
+    async def task_list(self, context: ToolContext, *, status: str | None = None) -> Reply:
         views = [
-            view for view in await visit.tasks() if egirl(view) is not None and status in (None, egirl(view))
+            view
+            for view in await context.tasks()
+            if egirl(view) is not None and status in (None, egirl(view))
         ]
-        shown = [await facts(visit, view, RESULT) for view in views[:LISTED]]
+        shown = [await facts(context, view, RESULT) for view in views[:LISTED]]
         lines = []
         for view, each in zip(views, shown, strict=False):
             ran = each.get("last_run", {})
@@ -121,27 +123,27 @@ class Egirl(Spoken):
             tasks=tuple(view.id for view in views[:LISTED]),
         )
 
-    async def task_pause(self, visit: Visit, *, task_id: str) -> Reply:
-        view = await self._standing(visit, task_id, "pause")
-        view = await visit.engine.pause(view.id, by=visit.caller.who)
-        return await self._reply(visit, view, "Task paused", is_told=False)
+    async def task_pause(self, context: ToolContext, *, task_id: str) -> Reply:
+        view = await self._standing(context, task_id, "pause")
+        view = await context.engine.pause(view.id, by=context.caller.who)
+        return await self._reply(context, view, "Task paused", is_told=False)
 
-    async def task_resume(self, visit: Visit, *, task_id: str) -> Reply:
-        view = await self._standing(visit, task_id, "resume")
-        return await self._reply(visit, await visit.engine.unpause(view.id), "Task resumed")
+    async def task_resume(self, context: ToolContext, *, task_id: str) -> Reply:
+        view = await self._standing(context, task_id, "resume")
+        return await self._reply(context, await context.engine.unpause(view.id), "Task resumed")
 
-    async def task_cancel(self, visit: Visit, *, task_id: str) -> Reply:
-        view = await self._found(visit, task_id)
+    async def task_cancel(self, context: ToolContext, *, task_id: str) -> Reply:
+        view = await self._found(context, task_id)
         if view.is_open:
             # What was cancelled is gone for whoever speaks like this; people still see what became of it.
-            (view,) = await visit.cancelled(view)
+            (view,) = await context.cancelled(view)
         else:
-            await visit.engine.clear(view.id)
+            await context.engine.clear(view.id)
         done = f"Task {view.id} is about to end." if view.is_open else f"Task cancelled: {view.id}"
         return Reply(text=done, content={"id": view.id}, tasks=(view.id,))
 
-    async def task_run_now(self, visit: Visit, *, task_id: str) -> Reply:
-        view = await self._found(visit, task_id)
+    async def task_run_now(self, context: ToolContext, *, task_id: str) -> Reply:
+        view = await self._found(context, task_id)
         if view.state == "proposed":
             raise BadValue(f"Task {view.id} is proposed. {approval(view)}")
         if view.is_live:
@@ -149,18 +151,18 @@ class Egirl(Spoken):
             raise BadValue(f"Task {view.id} {waits}; its end is all there is to wait for.")
         if view.standing is not None and not view.is_open:
             raise BadValue(f"Task {view.id} is {egirl(view)}, and will not run again. Add a new one.")
-        run = visit.engine.restart if view.standing is None else visit.engine.fire
-        return await self._reply(visit, await run(view.id), "Task started")
+        run = context.engine.restart if view.standing is None else context.engine.fire
+        return await self._reply(context, await run(view.id), "Task started")
 
-    async def _found(self, visit: Visit, task_id: str) -> View:
-        view = await visit.find(task_id)
+    async def _found(self, context: ToolContext, task_id: str) -> View:
+        view = await context.find(task_id)
         if egirl(view) is None:
             raise Missing(task_id)
         return view
 
-    async def _standing(self, visit: Visit, task_id: str, what: str) -> View:
+    async def _standing(self, context: ToolContext, task_id: str, what: str) -> View:
         """Find a task that can be paused and resumed."""
-        view = await self._found(visit, task_id)
+        view = await self._found(context, task_id)
         if view.standing is None:
             raise BadValue(f"Task {view.id} runs once, so you cannot {what} it; task_cancel ends it.")
         if view.state == "proposed":
@@ -170,12 +172,12 @@ class Egirl(Spoken):
         return view
 
     async def _made(
-        self, visit: Visit, *, propose: bool, name: str, description: str, prompt: str, **given: Any
+        self, context: ToolContext, *, propose: bool, name: str, description: str, prompt: str, **given: Any
     ) -> View:
-        options = visit.options(name=name, description=description, propose=propose, **drafted(**given))
-        return await visit.engine.ask(prompt, **options)
+        options = context.options(name=name, description=description, propose=propose, **drafted(**given))
+        return await context.engine.ask(prompt, **options)
 
-    async def _reply(self, visit: Visit, view: View, what: str, *, is_told: bool = True) -> Reply:
+    async def _reply(self, context: ToolContext, view: View, what: str, *, is_told: bool = True) -> Reply:
         lines = [
             f"{what}: {phrase(view.name)}",
             f"ID: {view.id}",
@@ -183,11 +185,11 @@ class Egirl(Spoken):
             f"Description: {phrase(view.description)}",
             "" if view.standing is None else f"Runs: {phrase(view.standing.rule)}",
             approval(view),
-            told(view, visit.caller, self.ask_with) if is_told else "",
+            told(view, context.caller, self.ask_with) if is_told else "",
         ]
         return Reply(
             text="\n".join(line for line in lines if line),
-            content=await facts(visit, view, RESULT),
+            content=await facts(context, view, RESULT),
             tasks=(view.id,),
             proposed=(view.id,) if view.state == "proposed" else (),
         )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any, Literal
 
-    from errands.dialects.tool_context import Visit
+    from errands.dialects.tool_context import ToolContext
     from errands.model.view import View
 
     Kind = Literal["scheduled", "event", "oneshot"]
@@ -113,7 +113,7 @@ def listed(view: View) -> str:
     return f"{view.id} [{egirl(view)}{rule}{last}] {phrase(view.description, 80)}"
 
 
-async def facts(visit: Visit, view: View, longest: int) -> dict[str, Any]:
+async def facts(context: ToolContext, view: View, longest: int) -> dict[str, Any]:
     """A task with its latest run, by the names and in the units that egirl stores them."""
     run, agent = view.latest, view.agent
     ran = egirl_run(run.state)
@@ -137,7 +137,7 @@ async def facts(visit: Visit, view: View, longest: int) -> dict[str, Any]:
             "started_at": _ms(run.started_at),
             "completed_at": _ms(run.completed_at),
             "status": ran,
-            "result": None if view.is_live else (await visit.result(view, longest=longest)).text or None,
+            "result": None if view.is_live else (await context.result(view, longest=longest)).text or None,
             "error": complaint(view) or None,
             "tokens_used": _tokens(agent.usage) if agent is not None else 0,
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.dialects.arguments import flag, milliseconds, number, schema, task_id, text, texts
-from errands.dialects.base import Spoken
+from errands.dialects.base import BaseDialect
 from errands.dialects.completion import approval, told, wake
 from errands.dialects.output_text import bounded, complaint, paged, phrase, summary, took
 from errands.dialects.tool_context import SHOWN
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from errands.dialects.tool_context import Visit
+    from errands.dialects.tool_context import ToolContext
     from errands.model.view import View
 
 LISTED = 50  # tasks in one list
@@ -27,7 +27,7 @@ _ID = "id of the task, as `run`, `ask` or `list` gave it"
 _WAIT = "milliseconds to wait for its end"
 
 
-class Native(Spoken):
+class Native(BaseDialect):
     name = "native"
     ask_with = "wait"
     spoken = (
@@ -101,7 +101,7 @@ class Native(Spoken):
 
     async def run(
         self,
-        visit: Visit,
+        context: ToolContext,
         *,
         command: str,
         wait: float,
@@ -109,13 +109,13 @@ class Native(Spoken):
         cwd: str | None = None,
         after: tuple[str, ...] = (),
     ) -> Reply:
-        first = [(await visit.find(each)).id for each in after]
-        options = visit.options(name=name, cwd=visit.directory(cwd), after=first or None)
-        return await self._launched(visit, await visit.engine.submit(command, **options), wait)
+        first = [(await context.find(each)).id for each in after]
+        options = context.options(name=name, cwd=context.directory(cwd), after=first or None)
+        return await self._launched(context, await context.engine.submit(command, **options), wait)
 
     async def ask(
         self,
-        visit: Visit,
+        context: ToolContext,
         *,
         prompt: str,
         fork: bool,
@@ -128,17 +128,17 @@ class Native(Spoken):
         if resume is not None:
             if fork or agent or name:
                 return self.refused("resume goes on with a task as it is; leave out fork, agent and name", {})
-            earlier = await visit.find(resume)
+            earlier = await context.find(resume)
             return await self._launched(
-                visit, await visit.engine.resume(earlier.id, prompt, is_awaited=is_awaited), wait
+                context, await context.engine.resume(earlier.id, prompt, is_awaited=is_awaited), wait
             )
-        options = visit.options(name=name, agent=agent, fork=visit.session() if fork else None)
-        view = await visit.engine.ask(prompt, is_awaited=is_awaited, **options)
-        return await self._launched(visit, view, wait)
+        options = context.options(name=name, agent=agent, fork=context.session() if fork else None)
+        view = await context.engine.ask(prompt, is_awaited=is_awaited, **options)
+        return await self._launched(context, view, wait)
 
-    async def list(self, visit: Visit, *, state: str | None = None) -> Reply:
-        views = await visit.tasks(states=() if state is None else (state,))
-        lines = [listed(view, visit.engine.now()) for view in views[:LISTED]]
+    async def list(self, context: ToolContext, *, state: str | None = None) -> Reply:
+        views = await context.tasks(states=() if state is None else (state,))
+        lines = [listed(view, context.engine.now()) for view in views[:LISTED]]
         if len(views) > LISTED:
             lines.append(f"[{len(views) - LISTED} older ones are left out; ask for one `state`]")
         return Reply(
@@ -147,49 +147,49 @@ class Native(Spoken):
             tasks=tuple(view.id for view in views[:LISTED]),
         )
 
-    async def show(self, visit: Visit, *, id: str) -> Reply:
-        view = await visit.find(id)
-        shown = await visit.last_lines(view, 20)
-        return _reply(view, [listed(view, visit.engine.now()), *_more(view), shown.text])
+    async def show(self, context: ToolContext, *, id: str) -> Reply:
+        view = await context.find(id)
+        shown = await context.last_lines(view, 20)
+        return _reply(view, [listed(view, context.engine.now()), *_more(view), shown.text])
 
-    async def output(self, visit: Visit, *, id: str, offset: int | None = None) -> Reply:
-        view = await visit.find(id)
+    async def output(self, context: ToolContext, *, id: str, offset: int | None = None) -> Reply:
+        view = await context.find(id)
         if offset is None:
-            shown = await visit.result(view)
-            lines = [listed(view, visit.engine.now()), *_more(view), shown.text or "(no output)"]
+            shown = await context.result(view)
+            lines = [listed(view, context.engine.now()), *_more(view), shown.text or "(no output)"]
             return _reply(view, lines, output=shown.text)
-        await visit.engine.mark_retrieved(view)
-        piece = await visit.engine.output(view.id, offset=offset, limit=SHOWN)
+        await context.engine.mark_retrieved(view)
+        piece = await context.engine.output(view.id, offset=offset, limit=SHOWN)
         content, beyond = paged(piece, SHOWN, is_live=view.is_live)
-        clean = await visit.engine.masked(view.id, visible(content))
+        clean = await context.engine.masked(view.id, visible(content))
         shown = bounded(clean, None, rest="", label=f"output of {view.id}")
         gap = f"[{piece.missing:,} bytes before this were not kept]" if piece.missing else ""
         on = f"next offset: {beyond}" + ("" if view.is_live or content else " (the end)")
         return _reply(view, [gap, shown.text or "(nothing more)", on], output=shown.text, next_offset=beyond)
 
-    async def wait(self, visit: Visit, *, id: str, timeout: float) -> Reply:
-        return await self._ended(visit, await visit.ended(await visit.find(id), timeout))
+    async def wait(self, context: ToolContext, *, id: str, timeout: float) -> Reply:
+        return await self._ended(context, await context.ended(await context.find(id), timeout))
 
-    async def cancel(self, visit: Visit, *, id: str) -> Reply:
-        view = await visit.find(id)
+    async def cancel(self, context: ToolContext, *, id: str) -> Reply:
+        view = await context.find(id)
         if not view.is_open:
             return _reply(view, [f"Task {view.id} is {view.state} already."])
-        (view,) = await visit.cancelled(view)
+        (view,) = await context.cancelled(view)
         return _reply(view, [f"Task {view.id} is {view.state}."])
 
-    async def _launched(self, visit: Visit, view: View, wait: float) -> Reply:
+    async def _launched(self, context: ToolContext, view: View, wait: float) -> Reply:
         if wait:
-            view = await visit.handed_over(view, wait)
+            view = await context.handed_over(view, wait)
             if not view.is_live:
-                return await self._ended(visit, view)
+                return await self._ended(context, view)
         ask_with = f'{self.ask_with} {{"id": "{view.id}"}}'
         lines = [f"Task {view.id} is {view.state}.", approval(view)]
-        said = wake(view, visit.caller, ask_with)
-        return _reply(view, [*lines, told(view, visit.caller, ask_with)], wake=said)
+        said = wake(view, context.caller, ask_with)
+        return _reply(view, [*lines, told(view, context.caller, ask_with)], wake=said)
 
-    async def _ended(self, visit: Visit, view: View) -> Reply:
-        shown = await visit.result(view)
-        return _reply(view, [listed(view, visit.engine.now()), *_more(view), shown.text], output=shown.text)
+    async def _ended(self, context: ToolContext, view: View) -> Reply:
+        shown = await context.result(view)
+        return _reply(view, [listed(view, context.engine.now()), *_more(view), shown.text], output=shown.text)
 
 
 def _reply(view: View, lines: list[str], **more: Any) -> Reply:

@@ -6,7 +6,7 @@ Replies are texts. `(resumed)` and `(forked)` stand behind the id.
 from __future__ import annotations
 
 from errands.dialects.arguments import flag, milliseconds, schema, task_id, text
-from errands.dialects.base import Spoken
+from errands.dialects.base import BaseDialect
 from errands.dialects.completion import approval, told
 from errands.dialects.output_text import complaint, phrase, took
 from errands.dialects.projections import opencode
@@ -17,7 +17,7 @@ from errands.ports.dialect import Reply, Tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.dialects.tool_context import Visit
+    from errands.dialects.tool_context import ToolContext
     from errands.model.view import View
 
 LISTED = 50  # tasks in one list
@@ -29,7 +29,7 @@ EXCLUSIVE = (
 _WAIT = "longest wait in ms, with block"
 
 
-class OpenCode(Spoken):
+class OpenCode(BaseDialect):
     name = "opencode"
     ask_with = "background_output"
     spoken = (
@@ -96,7 +96,7 @@ class OpenCode(Spoken):
 
     async def background_task(
         self,
-        visit: Visit,
+        context: ToolContext,
         *,
         prompt: str,
         fork: bool,
@@ -111,51 +111,53 @@ class OpenCode(Spoken):
                 return self.refused(
                     "resume goes on with a task as it is; give resume and prompt, and nothing else", {}
                 )
-            return await self.background_resume(visit, task_id=resume, message=prompt)
+            return await self.background_resume(context, task_id=resume, message=prompt)
         if description is None or agent is None:
             missing = "description" if description is None else "agent"
             return self.refused(f"Invalid arguments for background_task: {missing} is missing", {})
-        chosen, note = visit.agent(agent)
-        view = await visit.engine.ask(
+        chosen, note = context.agent(agent)
+        view = await context.engine.ask(
             prompt,
-            **visit.options(
+            **context.options(
                 name=phrase(description, 60),
                 description=description,
                 agent=chosen,
-                fork=visit.session() if fork else None,
+                fork=context.session() if fork else None,
             ),
         )
-        return self._launched(visit, view, "Background task launched.", note)
+        return self._launched(context, view, "Background task launched.", note)
 
     async def background_resume(
-        self, visit: Visit, *, task_id: str, message: str, block: bool = False, timeout: float = 0
+        self, context: ToolContext, *, task_id: str, message: str, block: bool = False, timeout: float = 0
     ) -> Reply:
-        view = await visit.find(task_id)
+        view = await context.find(task_id)
         try:
-            resumed = await visit.engine.resume(view.id, message, is_awaited=block)
+            resumed = await context.engine.resume(view.id, message, is_awaited=block)
         except NotResumable as error:
             if str(error) == TOO_SOON:
                 raise
             said = f"Cannot resume task: status is '{opencode(view)}'. Only completed tasks can be resumed."
             return self.refused(said, {})
         if not block:
-            return self._launched(visit, resumed, "Background task resumed.")
-        resumed = await visit.handed_over(resumed, timeout)
+            return self._launched(context, resumed, "Background task resumed.")
+        resumed = await context.handed_over(resumed, timeout)
         if resumed.is_live:
-            return self._launched(visit, resumed, "The response is not there yet.")
+            return self._launched(context, resumed, "The response is not there yet.")
         if opencode(resumed) != "completed":
-            return await self._shown(visit, resumed)
+            return await self._shown(context, resumed)
         # The response alone: whoever blocks has the rest already.
-        return _reply([resumed], [(await visit.result(resumed)).text or "(no output)"])
+        return _reply([resumed], [(await context.result(resumed)).text or "(no output)"])
 
-    async def background_output(self, visit: Visit, *, task_id: str, block: bool, timeout: float) -> Reply:
-        view = await visit.find(task_id)
+    async def background_output(
+        self, context: ToolContext, *, task_id: str, block: bool, timeout: float
+    ) -> Reply:
+        view = await context.find(task_id)
         if block and view.is_live:
-            view = await visit.ended(view, timeout)
-        return await self._shown(visit, view)
+            view = await context.ended(view, timeout)
+        return await self._shown(context, view)
 
-    async def background_list(self, visit: Visit, *, batch_id: str | None = None) -> Reply:
-        views = await visit.tasks(batch=batch_id)
+    async def background_list(self, context: ToolContext, *, batch_id: str | None = None) -> Reply:
+        views = await context.tasks(batch=batch_id)
         if not views:
             return Reply(text=NOTHING)
         lines = [listed(view) for view in views[:LISTED]]
@@ -164,46 +166,46 @@ class OpenCode(Spoken):
         return _reply(views[:LISTED], lines)
 
     async def background_cancel(
-        self, visit: Visit, *, task_id: str | None = None, batch_id: str | None = None
+        self, context: ToolContext, *, task_id: str | None = None, batch_id: str | None = None
     ) -> Reply:
         if (task_id is None) == (batch_id is None):
             return self.refused("Invalid arguments for background_cancel: give task_id or batch_id", {})
-        found = await visit.own(batch=batch_id) if task_id is None else [await visit.find(task_id)]
+        found = await context.own(batch=batch_id) if task_id is None else [await context.find(task_id)]
         live = [view for view in found if view.is_open]
         if not live:
             if task_id is None:
                 return self.refused(NOTHING, {})
             return self.refused(f"Task {found[0].id} is not running (status: {opencode(found[0])}).", {})
-        views = await visit.cancelled(*live)
+        views = await context.cancelled(*live)
         lines = [f"Task {_name(view)}: {opencode(view)}" for view in views[:LISTED]]
         if len(views) > LISTED:
             lines.append(f"[{len(views) - LISTED} others too]")
         return _reply(views, lines)
 
     async def background_clear(
-        self, visit: Visit, *, task_id: str | None = None, batch_id: str | None = None
+        self, context: ToolContext, *, task_id: str | None = None, batch_id: str | None = None
     ) -> Reply:
         if task_id is not None:
             if batch_id is not None:
                 return self.refused("Invalid arguments for background_clear: give task_id or batch_id", {})
-            cleared = await visit.engine.clear((await visit.find(task_id)).id)
+            cleared = await context.engine.clear((await context.find(task_id)).id)
             return Reply(text=f"Cleared: {_some(cleared)}", tasks=tuple(cleared))
-        views = await visit.own(batch=batch_id)
+        views = await context.own(batch=batch_id)
         kept = [view.id for view in views if view.is_open]
-        cleared = await visit.engine.clear(*(view.id for view in views if not view.is_open))
+        cleared = await context.engine.clear(*(view.id for view in views if not view.is_open))
         if not views:
             return Reply(text=NOTHING)
         lines = [f"Cleared: {_some(cleared)}" if cleared else "Nothing was finished."]
         lines += [f"Still running, so not cleared: {_some(kept)}"] if kept else []
         return Reply(text="\n".join(lines), tasks=tuple(cleared))
 
-    def _launched(self, visit: Visit, view: View, begin: str, note: str = "") -> Reply:
+    def _launched(self, context: ToolContext, view: View, begin: str, note: str = "") -> Reply:
         lines = [begin, f"Task ID: {_name(view)}", *_about(view), note, approval(view)]
-        return _reply([view], [*lines, told(view, visit.caller, f"{self.ask_with}(task_id={view.id})")])
+        return _reply([view], [*lines, told(view, context.caller, f"{self.ask_with}(task_id={view.id})")])
 
-    async def _shown(self, visit: Visit, view: View) -> Reply:
-        shown = await visit.result(view)
-        lines = [f"Task ID: {_name(view)}", *_about(view), *_times(visit, view)]
+    async def _shown(self, context: ToolContext, view: View) -> Reply:
+        shown = await context.result(view)
+        lines = [f"Task ID: {_name(view)}", *_about(view), *_times(context, view)]
         lines.append(approval(view))
         if why := complaint(view):
             lines.append(f"Error: {why}")
@@ -243,11 +245,11 @@ def _about(view: View) -> list[str]:
     return [*lines, f"Status: {opencode(view)}{_waits(view)}"]
 
 
-def _times(visit: Visit, view: View) -> list[str]:
+def _times(context: ToolContext, view: View) -> list[str]:
     """How long it took, or what its agent is doing."""
     run, agent = view.latest, view.agent
     lines = []
-    if (time := took(view, visit.engine.now())) is not None:
+    if (time := took(view, context.engine.now())) is not None:
         lines.append(f"{'Running for' if view.is_live else 'Duration'}: {spoken(time)}")
     if agent is not None and view.is_live:
         lines.append(f"Tool calls: {agent.tool_calls}")

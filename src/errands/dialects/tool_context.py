@@ -35,7 +35,7 @@ class Missing(NotFound):
         super().__init__(f"Task not found: {self.shown}")
 
 
-class Visit:
+class ToolContext:
     """`engine` and `caller`, and what every dialect does with them."""
 
     def __init__(self, engine: Verbs, caller: Caller) -> None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 LAUNCHED = "run "  # how the name of a run begins, where others have the name of a person
 
 
-def launcher(environ: Mapping[str, str] = os.environ) -> str:
+def actor(environ: Mapping[str, str] = os.environ) -> str:
     """Name whoever an environment belongs to: the run it was made for, or the person."""
     run = environ.get("ERRANDS_RUN_ID")
     name = f"{LAUNCHED}{run}" if run else environ.get("USER") or environ.get("LOGNAME") or _account()

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from errands.engine.bell_client import Bell
+from errands.engine.bell_client import BellClient
 from errands.engine.engine import Engine
 from errands.engine.submit.prompt_spec import BUILT_IN
 from errands.engine.waiting import LOOK
@@ -329,7 +329,7 @@ class Line:
     def __init__(
         self, engine: Engine, task_ids: Sequence[str], unheld: Callable[[], None], *, ends_only: bool = False
     ) -> None:
-        self._bell = Bell(engine.home.bell)
+        self._bell = BellClient(engine.home.bell)
         self._ids = task_ids
         self._ends_only = ends_only
         self._unheld = unheld

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 LONGEST = 100  # a unix socket's path must fit into 108 bytes, fewer on some systems
 
 
-class Bell:
+class BellClient:
     """A process's line to the holder of the loops; every call survives the holder's death."""
 
     def __init__(self, path: str) -> None:

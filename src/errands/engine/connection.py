@@ -6,14 +6,14 @@ import logging
 from collections.abc import Callable
 
 from errands.engine.async_engine import AsyncEngine
-from errands.engine.daemon.lock import HolderLock
+from errands.engine.daemon.lock import DaemonLock
 from errands.engine.daemon.loops import Loops
 from errands.engine.engine import Engine
 
 _LOG = logging.getLogger("errands")
 
 
-class Connected:
+class EngineConnection:
     """An async context manager; what is live or queued when it ends goes on under the daemon."""
 
     def __init__(
@@ -29,7 +29,7 @@ class Connected:
         self._boot = boot
         self._start_daemon = start_daemon
         self._loops: Loops | None = None
-        self._lock: HolderLock | None = None
+        self._lock: DaemonLock | None = None
 
     async def __aenter__(self) -> AsyncEngine:
         engine = self._engine = self._open_engine()
@@ -37,7 +37,7 @@ class Connected:
             if not engine.bell.is_answered():
                 self._start_daemon()
         else:
-            lock = HolderLock(engine.home)
+            lock = DaemonLock(engine.home)
             if lock.take("embedded", engine.config.lanes, boot=self._boot):
                 self._lock = lock
                 try:

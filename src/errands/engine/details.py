@@ -6,7 +6,7 @@ from errands.model.action import Prompt
 from errands.model.approval import evidence_of
 from errands.model.errors import StoreUnreadable
 from errands.model.record import fields
-from errands.model.trigger import On, as_plain, standing
+from errands.model.trigger import On, as_plain, recurring
 from errands.model.view import approval_json, plain_value
 
 TYPE_CHECKING = False
@@ -43,7 +43,7 @@ def details(engine: Engine, task: Task, view: View) -> dict[str, Any]:
 
 def _standing(engine: Engine, task: Task) -> dict[str, Any]:
     """Say when a standing task runs, and what became of its latest slots."""
-    trigger = standing(task.trigger)
+    trigger = recurring(task.trigger)
     if trigger is None:
         return {}
     return {

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from errands.config import Config
-    from errands.engine.agents.sessions import Conversing
-    from errands.engine.approval.ruling import Judging, Ruling
-    from errands.engine.bell_client import Bell
-    from errands.engine.submit.submission import Launching
+    from errands.engine.agents.sessions import Sessions
+    from errands.engine.approval.ruling import Judge, Ruling
+    from errands.engine.bell_client import BellClient
+    from errands.engine.submit.submission import Submitter
     from errands.engine.tracing import Tracing
-    from errands.engine.triggers.schedules import Scheduling
-    from errands.model.approval import Approval, Consent, Entry
+    from errands.engine.triggers.schedules import Schedules
+    from errands.model.approval import Approval, AuditEntry, Consent
     from errands.model.event import Event
     from errands.model.notices.notice import Notice
     from errands.model.options.draft import Draft
@@ -48,7 +48,7 @@ class Engine:
         config: Config,
         clock: Clock,
         output: Callable[[], OutputPort],
-        bell: Bell,
+        bell: BellClient,
         consent: Consent = "none",
     ) -> None:
         self.store = store
@@ -58,8 +58,8 @@ class Engine:
         self.bell = bell
         self._output = output
         self._consent = consent
-        self._launching: Launching | None = None
-        self._judging: Judging | None = None
+        self._launching: Submitter | None = None
+        self._judging: Judge | None = None
 
     def close(self) -> None:
         self.bell.close()
@@ -111,11 +111,11 @@ class Engine:
         except ErrandsError as error:
             return error
 
-    def _judge(self) -> Judging:
+    def _judge(self) -> Judge:
         if self._judging is None:
-            from errands.engine.approval.ruling import Judging
+            from errands.engine.approval.ruling import Judge
 
-            self._judging = Judging(self.config)
+            self._judging = Judge(self.config)
         return self._judging
 
     def approve(
@@ -127,9 +127,9 @@ class Engine:
         person was shown; the answer counts for no other. With `always`, exactly this needs no question any
         more.
         """
-        from errands.engine.approval.approve import approve, meant
+        from errands.engine.approval.approve import answer_target, approve
 
-        task_id = meant(self, task_id)
+        task_id = answer_target(self, task_id)
         approve(self, self._judge(), task_id, by=by, door=door, always=always, shown=question)
         return self.light([task_id])[0]
 
@@ -137,9 +137,9 @@ class Engine:
         self, task_id: str, *, by: str, door: str, note: str = "", question: int | None = None
     ) -> View:
         """Turn a proposed task down: it never starts and is gone from lists."""
-        from errands.engine.approval.approve import meant, reject
+        from errands.engine.approval.approve import answer_target, reject
 
-        task_id = meant(self, task_id)
+        task_id = answer_target(self, task_id)
         reject(self, task_id, by=by, door=door, note=note, shown=question)
         return self.light([task_id])[0]
 
@@ -153,11 +153,11 @@ class Engine:
 
     def cancel(self, task_ids: Iterable[str], *, by: str | None = None) -> list[View]:
         """End tasks: pending ones now, running ones by a request to the holder. Repeating is harmless."""
-        from errands.engine.actor import launcher
+        from errands.engine.actor import actor
         from errands.engine.daemon.outcome import settle
 
         ids = [self.resolve(each) for each in task_ids]
-        now, who = self.clock.now(), by or launcher()
+        now, who = self.clock.now(), by or actor()
         ended: list[str] = []
         with self.store:
             for task_id in ids:
@@ -174,9 +174,9 @@ class Engine:
 
     def stop(self, task_id: str, *, by: str | None = None) -> View:
         """End a task's running run; a pending one is not stopped but cancelled."""
-        from errands.engine.actor import launcher
+        from errands.engine.actor import actor
 
-        view, who = self.get(task_id), by or launcher()
+        view, who = self.get(task_id), by or actor()
         if view.latest.state != "running":
             raise IllegalMove(f"task {view.id} is {view.state}; only a running one can be stopped")
         with self.store:
@@ -270,24 +270,24 @@ class Engine:
         return Tracing(self)
 
     @property
-    def schedules(self) -> Scheduling:
+    def schedules(self) -> Schedules:
         """What is said and asked about standing tasks: pause, unpause, fire, coming ..."""
-        from errands.engine.triggers.schedules import Scheduling
+        from errands.engine.triggers.schedules import Schedules
 
-        return Scheduling(self)
+        return Schedules(self)
 
     @property
-    def sessions(self) -> Conversing:
+    def sessions(self) -> Sessions:
         """The verbs and questions about agents: ask, resume, acknowledge, conversation ..."""
-        from errands.engine.agents.sessions import Conversing
+        from errands.engine.agents.sessions import Sessions
 
-        return Conversing(self)
+        return Sessions(self)
 
-    def _launcher(self) -> Launching:
+    def _launcher(self) -> Submitter:
         if self._launching is None:
-            from errands.engine.submit.submission import Launching
+            from errands.engine.submit.submission import Submitter
 
-            self._launching = Launching(self.store, self.config, self.home.runs, self._consent)
+            self._launching = Submitter(self.store, self.config, self.home.runs, self._consent)
         return self._launching
 
     # Questions.
@@ -342,7 +342,7 @@ class Engine:
         """List every question that was asked about a task, oldest first."""
         return self.store.approvals(self.resolve(task_id))
 
-    def audit(self, task_id: str | None = None, *, limit: int | None = None) -> list[Entry]:
+    def audit(self, task_id: str | None = None, *, limit: int | None = None) -> list[AuditEntry]:
         """List what was asked about all tasks, or about one and what it started, newest first.
 
         The answers about tasks that were removed are here, too.

@@ -68,7 +68,7 @@ def call_of(approval: Approval) -> str | None:
 
 
 @record
-class Entry:
+class AuditEntry:
     """A question in the audit: what it was about, and what became of the run; the task may be gone since."""
 
     approval: Approval
@@ -84,7 +84,7 @@ class Entry:
 
 
 @record
-class Standing:
+class StandingApproval:
     """A yes for all times, to exactly this."""
 
     digest: str

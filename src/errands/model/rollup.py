@@ -10,13 +10,13 @@ from errands.model.notices.notice import should_notify
 from errands.model.record import record
 from errands.model.schedule.cursor import MOST_FAILURES
 from errands.model.states import run_after, task_after
-from errands.model.trigger import standing
+from errands.model.trigger import recurring
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.model.ending import Ending
     from errands.model.run import Run
-    from errands.model.schedule.cursor import Hearing
+    from errands.model.schedule.cursor import ScheduleCursor
     from errands.model.states import Failure, RunState, TaskState
     from errands.model.task import Task
 
@@ -45,7 +45,7 @@ class Outcome:
 
 
 def rollup(
-    task: Task, run: Run, ending: Ending, hearing: Hearing | None = None, result: str = "something"
+    task: Task, run: Run, ending: Ending, cursor: ScheduleCursor | None = None, result: str = "something"
 ) -> Outcome:
     """Say what an ending means. The run's own result wins over a stop that came too late to matter.
 
@@ -60,19 +60,19 @@ def rollup(
     run_state = run_after(run.state, move)
     failed = run_state == "failed"
     told = result if run_state == "completed" else f"{run_state} {error} {result}"
-    failures = _failures(run, run_state, hearing)
+    failures = _failures(run, run_state, cursor)
     return Outcome(
         run_state=run_state,
         task_state=_task_state(task, run_state)
-        if hearing is None
-        else _standing_state(task, run, run_state, hearing, failures),
+        if cursor is None
+        else _standing_state(task, run, run_state, cursor, failures),
         failure=failure if failed else None,
         error=error,
         notify=should_notify(
             task.notify,
             failed=failed,
             is_empty=not told,
-            has_changed=hearing is None or told != hearing.result,
+            has_changed=cursor is None or told != cursor.result,
         ),
         retry=failed and task.state == "active" and run.cause != "resume" and 0 < failures < MOST_FAILURES,
         failures=failures,
@@ -80,18 +80,20 @@ def rollup(
     )
 
 
-def _failures(run: Run, run_state: RunState, hearing: Hearing | None) -> int:
-    if hearing is None or run_state == "completed":
+def _failures(run: Run, run_state: RunState, cursor: ScheduleCursor | None) -> int:
+    if cursor is None or run_state == "completed":
         return 0
-    return hearing.failures + int(run_state == "failed" and run.cause != "resume")
+    return cursor.failures + int(run_state == "failed" and run.cause != "resume")
 
 
-def _standing_state(task: Task, run: Run, run_state: RunState, hearing: Hearing, failures: int) -> TaskState:
+def _standing_state(
+    task: Task, run: Run, run_state: RunState, cursor: ScheduleCursor, failures: int
+) -> TaskState:
     """Leave a standing task active, unless it has failed too often in a row or run as often as it should."""
     if task.state != "active" or run.cause == "resume":
         return task.state
-    trigger = standing(task.trigger)
-    is_last = trigger is not None and trigger.max_runs is not None and hearing.runs >= trigger.max_runs
+    trigger = recurring(task.trigger)
+    is_last = trigger is not None and trigger.max_runs is not None and cursor.runs >= trigger.max_runs
     if run_state == "failed" and failures >= MOST_FAILURES:
         return task_after(task.state, "give up" if is_last else "pause")
     if is_last and run_state != "failed":

@@ -92,7 +92,7 @@ KINDS: dict[str, type[Standing]] = {"every": Every, "cron": Cron, "on": On}
 _SPANS = ("span", "jitter", "max_age", "debounce", "max_wait")
 
 
-def standing(trigger: Trigger) -> Standing | None:
+def recurring(trigger: Trigger) -> Standing | None:
     """Give the trigger of a standing task; None for a task that runs once."""
     return trigger if isinstance(trigger, (Every, Cron, On)) else None
 

@@ -73,7 +73,7 @@ class AgentView:
 
 
 @record
-class StandingView:
+class RecurringView:
     """What there is to tell of a task that runs again and again: when, since when, how often.
 
     One that waits for events has a `health`, when its source was last looked at, and when something happened.
@@ -131,7 +131,7 @@ class View:
     channels: tuple[Address, ...] = ()
     question: Approval | None = None
     agent: AgentView | None = None
-    standing: StandingView | None = None
+    standing: RecurringView | None = None
     details: Mapping[str, Any] | None = None
     history: tuple[RunView, ...] = ()
 

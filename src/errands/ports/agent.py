@@ -17,41 +17,41 @@ if TYPE_CHECKING:
     Usage = Mapping[str, int]  # input_tokens, output_tokens, requests, tool_calls, cost_microdollars
 
     class Agent(Protocol):
-        async def open(self, desk: Desk) -> str:
+        async def open(self, context: AgentContext) -> str:
             """Make a new session and give its name: `desk.session`, where the backend has none of its own."""
 
-        async def fork(self, session: str, desk: Desk) -> str:
+        async def fork(self, session: str, context: AgentContext) -> str:
             """Make a session that begins with a copy of another's history, cut to size; that stays untouched.
 
             `SessionGone` when there is none to copy.
             """
 
-        async def prompt(self, session: str, text: str, desk: Desk) -> Answer:
+        async def prompt(self, session: str, text: str, context: AgentContext) -> Answer:
             """Send a prompt and give the answer. `SessionGone` when the session is no more.
 
             When it is cancelled, whatever the prompt has set going ends before it returns.
             """
 
-        async def recover(self, session: str, text: str, desk: Desk) -> Answer:
+        async def recover(self, session: str, text: str, context: AgentContext) -> Answer:
             """Give the answer to a prompt that an earlier process of the same run sent, or was about to send.
 
             It is sent at most once. A call with side effects that may or may not have been finished is never
             repeated: the agent is told that it was interrupted, or `AgentError` says so.
             """
 
-        async def post(self, session: str, text: str, desk: Desk) -> None:
+        async def post(self, session: str, text: str, context: AgentContext) -> None:
             """Add a message without causing an answer."""
 
         async def abort(self, session: str) -> None:
             """Stop what the session is doing; nothing to stop is no error."""
 
-        async def drop(self, session: str, desk: Desk) -> None:
+        async def drop(self, session: str, context: AgentContext) -> None:
             """Forget a session; one that is gone is no error."""
 
         async def close(self) -> None:
             """Let go of processes and connections."""
 
-    class Desk(Protocol):
+    class AgentContext(Protocol):
         """What a run's process has for its agent while a prompt is answered."""
 
         spec: Spec

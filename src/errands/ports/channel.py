@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from errands.model.notices.delivery import Letter
+    from errands.model.notices.delivery import Delivery
 
     class Channel(Protocol):
         """`budget` is the most bytes that one letter should have.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         budget: int
         is_deduplicating: bool
 
-        async def deliver(self, letter: Letter) -> None:
+        async def deliver(self, delivery: Delivery) -> None:
             """Deliver it or raise."""
 
         async def close(self) -> None:

@@ -8,26 +8,26 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Protocol
 
-    from errands.model.schedule.cursor import Hearing
+    from errands.model.schedule.cursor import ScheduleCursor
     from errands.model.schedule.slot_record import Slot, SlotOutcome
     from errands.model.schedule.watch import Signal, Watch
     from errands.model.states import TaskState
     from errands.model.task import Task
 
-    class HearingStore(Protocol):
+    class ScheduleStore(Protocol):
         """The part of the store that knows of standing tasks."""
 
-        def add_standing(self, task: Task, hearing: Hearing) -> bool:
+        def add_standing(self, task: Task, cursor: ScheduleCursor) -> bool:
             """Add a standing task, which has no run yet; False when its id is taken."""
 
-        def hearing(self, task_id: str) -> Hearing | None: ...
+        def cursor(self, task_id: str) -> ScheduleCursor | None: ...
         def next_hearing(self) -> datetime | None:
             """Tell when the first trigger wants to listen again."""
 
-        def due_hearings(self, *, now: datetime, limit: int) -> list[tuple[Task, Hearing, bool]]:
+        def due_hearings(self, *, now: datetime, limit: int) -> list[tuple[Task, ScheduleCursor, bool]]:
             """Give the standing tasks whose triggers want to listen, and whether each has a live run."""
 
-        def ahead(self, now: datetime) -> list[tuple[Task, Hearing]]:
+        def ahead(self, now: datetime) -> list[tuple[Task, ScheduleCursor]]:
             """Give those that have heard more than has happened: the clock was put back."""
 
         def hear(

@@ -61,7 +61,7 @@ class End:
 
 if TYPE_CHECKING:
 
-    class Ground(Protocol):
+    class SourceContext(Protocol):
         """What a source may know and ask of the engine.
 
         `since` is when the task began to listen: what happened later counts, also if the first look at it

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Protocol
 
-    from errands.model.agent.session import Exchange, Remnant, Session, Waiting
-    from errands.model.approval import Approval, ApprovalState, Entry, Standing
+    from errands.model.agent.session import Exchange, OrphanSession, Session, Waiting
+    from errands.model.approval import Approval, ApprovalState, AuditEntry, StandingApproval
     from errands.model.ending import Ending
     from errands.model.event import Event
     from errands.model.notices.notice import Address, Notice, NoticeState
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from errands.model.task import Task
     from errands.model.verdict import Reason
     from errands.model.view import RunView, View
-    from errands.ports.schedules import HearingStore, WatchStore
+    from errands.ports.schedules import ScheduleStore, WatchStore
     from errands.ports.spans import SpanStore
 
     # Whether what a run was approved for is still what would run.
     Fit = Callable[[Task, Run], bool]
 
-    class Store(SpanStore, HearingStore, WatchStore, Protocol):
+    class Store(SpanStore, ScheduleStore, WatchStore, Protocol):
         def __enter__(self) -> Store: ...
         def __exit__(self, kind: object, error: object, trace: object) -> None: ...
         def close(self) -> None: ...
@@ -135,7 +135,7 @@ if TYPE_CHECKING:
         def approvals(self, task_id: str | None = None) -> list[Approval]:
             """List the questions about one task, oldest first, or about all that there are, newest first."""
 
-        def audit(self, task_id: str | None = None, *, limit: int | None = None) -> list[Entry]:
+        def audit(self, task_id: str | None = None, *, limit: int | None = None) -> list[AuditEntry]:
             """List what was asked, newest first: about all tasks, or about one and what its runs started.
 
             What was asked about tasks that are gone is there as well, until it is forgotten.
@@ -172,7 +172,7 @@ if TYPE_CHECKING:
         def keep_always(self, task: Task, *, by: str, now: datetime) -> None:
             """Remember that exactly what this task runs needs no question any more."""
 
-        def standing(self) -> list[Standing]:
+        def standing(self) -> list[StandingApproval]:
             """List what was approved for all times, the latest first."""
 
         def forget_always(self, digest: str) -> bool:
@@ -327,11 +327,11 @@ if TYPE_CHECKING:
         def forget_ended_sessions(self) -> None:
             """Drop the ended sessions that no task belongs to any more."""
 
-        def remnants(self, *, now: datetime) -> list[Remnant]:
+        def remnants(self, *, now: datetime) -> list[OrphanSession]:
             """Give the sessions that are to be dropped at their backends by now."""
 
-        def try_later(self, remnant: Remnant, *, at: datetime) -> None: ...
-        def forget_remnant(self, remnant: Remnant) -> None: ...
+        def try_later(self, remnant: OrphanSession, *, at: datetime) -> None: ...
+        def forget_remnant(self, remnant: OrphanSession) -> None: ...
 
         # Templates.
         def save_template(self, name: str, draft: str, *, now: datetime) -> None: ...

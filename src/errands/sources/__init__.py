@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from errands.model.trigger import On
-    from errands.ports.source import Ground, Source
+    from errands.ports.source import Source, SourceContext
 
 GROUP = "errands.sources"
 BUILT_IN = {
@@ -29,10 +29,10 @@ BUILT_IN = {
 EXTRAS = {"file": "watch"}
 
 
-def make(trigger: On, ground: Ground) -> Source:
+def make(trigger: On, context: SourceContext) -> Source:
     """Make the source of a trigger."""
     try:
-        source: Source = _find(trigger.source)(trigger, ground)
+        source: Source = _find(trigger.source)(trigger, context)
     except ModuleNotFoundError as error:
         how = advice(EXTRAS.get(trigger.source))
         raise SourceError(

@@ -18,14 +18,14 @@ from errands.ports.source import Happening, Look, Printed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.source import Ground
+    from errands.ports.source import SourceContext
 
 LONGEST_LINE = 2000  # characters in which a match is looked for
 
 
 class Command:
-    def __init__(self, trigger: On, ground: Ground) -> None:
-        self._ground = ground
+    def __init__(self, trigger: On, context: SourceContext) -> None:
+        self._context = context
         self._line = trigger.subject
         self.every = parse_duration(option(trigger, "every")).total_seconds()
         self._timeout = parse_duration(option(trigger, "timeout")).total_seconds()
@@ -39,7 +39,7 @@ class Command:
 
     async def looks(self) -> AsyncIterator[Look]:
         while True:
-            printed = await self._ground.execute(self._line, timeout=self._timeout)
+            printed = await self._context.execute(self._line, timeout=self._timeout)
             found: dict[str, Any] = {
                 "code": printed.code,
                 "digest": printed.digest,

@@ -25,7 +25,7 @@ from errands.sources.paths import Seen, pack, pattern_of, scan, unpack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.source import Ground
+    from errands.ports.source import SourceContext
 
 HEARTBEAT = 60.0  # seconds after which we look in any case
 UNDECIDED = 1.0  # seconds between two looks at what changed during a run that goes on
@@ -36,9 +36,9 @@ LAG = 0.01  # seconds by which the clock of files may be late: a tick of the ker
 
 
 class File:
-    def __init__(self, trigger: On, ground: Ground) -> None:
-        self._ground = ground
-        self._pattern = pattern_of(trigger.subject, cwd=ground.cwd, hidden=ground.home)
+    def __init__(self, trigger: On, context: SourceContext) -> None:
+        self._context = context
+        self._pattern = pattern_of(trigger.subject, cwd=context.cwd, hidden=context.home)
         self._events = option(trigger, "events").split(",")
         self._hears_itself = option(trigger, "during") == "heard"
         self._marks: dict[str, str] | None = None
@@ -94,7 +94,7 @@ class File:
     async def _rest(self) -> None:
         """Wait for a change, or, while it is open whose doing something was, for news of the task's run."""
         if self._is_undecided and not self._changed.is_set():
-            await self._ground.wait(UNDECIDED)
+            await self._context.wait(UNDECIDED)
             return
         try:
             async with asyncio.timeout(HEARTBEAT):
@@ -104,7 +104,7 @@ class File:
 
     def _compared(self, seen: dict[str, Seen]) -> tuple[Happening, ...]:
         """Say what has changed, and remember it; what may be the task's own doing is left for later."""
-        known, since = self._marks, self._ground.since.timestamp()
+        known, since = self._marks, self._context.since.timestamp()
         if known is None:
             # Nobody looked before; what changed since the task was made counts all the same.
             known = {name: each.mark for name, each in seen.items() if each.changed < since - LAG}
@@ -130,7 +130,7 @@ class File:
             if event in self._events:
                 (own if is_own else heard).append((name, event))
         self._marks = known
-        if own and self._ground.is_harmless and not self._was_doubted:
+        if own and self._context.is_harmless and not self._was_doubted:
             heard, own, self._was_doubted = heard + own, [], True
         elif heard:
             self._was_doubted = False
@@ -139,7 +139,7 @@ class File:
     def _whose(self, changes: list[tuple[str, str, float]]) -> list[bool | None]:
         if self._hears_itself or not changes:
             return [False] * len(changes)
-        return list(self._ground.are_own([datetime.fromtimestamp(at, UTC) for _, _, at in changes]))
+        return list(self._context.are_own([datetime.fromtimestamp(at, UTC) for _, _, at in changes]))
 
     def _deleted_at(self, name: str) -> float:
         """Tell when a file was deleted, by its directory, or what is left of that."""

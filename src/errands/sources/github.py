@@ -20,11 +20,11 @@ from errands.model.text.duration import parse_duration
 from errands.model.trigger import On
 from errands.ports.source import Happening, Look
 from errands.sources.http_api import Api
-from errands.sources.receiver import Delivery, Inlet
+from errands.sources.receiver import IncomingRequest, Inlet
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.source import Ground
+    from errands.ports.source import SourceContext
 
 HEARTBEAT = 60.0
 PAGE = 100
@@ -33,14 +33,14 @@ FAILED = ("failure", "timed_out", "startup_failure")
 
 
 class GitHub:
-    def __init__(self, trigger: On, ground: Ground) -> None:
-        self._ground = ground
+    def __init__(self, trigger: On, context: SourceContext) -> None:
+        self._context = context
         self._repository = trigger.subject
         self._events = option(trigger, "events").split(",")
         self._branch = option(trigger, "branch")
         self.every = parse_duration(option(trigger, "every")).total_seconds()
         hook = option(trigger, "hook")
-        self._inlet = Inlet(hook, ground.hook(hook)) if hook else None
+        self._inlet = Inlet(hook, context.hook(hook)) if hook else None
         self._api: Api | None = None
         self._seen: dict[str, Any] = {}
 
@@ -48,7 +48,7 @@ class GitHub:
         self._seen = json.loads(baseline) if baseline else {}
         if self._inlet is None:
             # It may ask gh for the token, which takes its time.
-            self._api = await asyncio.to_thread(Api, self._ground.setting("github"))
+            self._api = await asyncio.to_thread(Api, self._context.setting("github"))
         elif self._inlet.kind != "github":
             raise SourceError(
                 f"the webhook {self._inlet.name} is not of GitHub; "
@@ -112,7 +112,7 @@ class GitHub:
         return number > last if last is not None else self._is_since(created_at)
 
     def _is_since(self, moment: str) -> bool:
-        return datetime.fromisoformat(moment) >= self._ground.since.replace(microsecond=0)
+        return datetime.fromisoformat(moment) >= self._context.since.replace(microsecond=0)
 
     async def _delivered(self, inlet: Inlet) -> AsyncIterator[Look]:
         yield Look(baseline="")
@@ -121,7 +121,7 @@ class GitHub:
                 happening = None if each is None else self._of_delivery(each)
                 yield Look(baseline="", happenings=() if happening is None else (happening,))
 
-    def _of_delivery(self, delivery: Delivery) -> Happening | None:
+    def _of_delivery(self, delivery: IncomingRequest) -> Happening | None:
         """Find what we wait for in a delivery; everything else is taken and forgotten."""
         try:
             payload = json.loads(delivery.content)

@@ -43,7 +43,7 @@ class Answer(Exception):  # noqa: N818  # what is answered instead of taking a d
 
 
 @record
-class Delivery:
+class IncomingRequest:
     """What came in and has proved who sent it; `key` is the same whenever it is sent."""
 
     key: str
@@ -62,7 +62,7 @@ class Inlet:
         except BadValue as error:
             raise SourceError(str(error)) from error
         self._place = str(settings["listen"])
-        self._queue: asyncio.Queue[tuple[Delivery, asyncio.Future[bool]]] = asyncio.Queue(CONNECTIONS)
+        self._queue: asyncio.Queue[tuple[IncomingRequest, asyncio.Future[bool]]] = asyncio.Queue(CONNECTIONS)
         self._receiver: Receiver | None = None
 
     async def open(self) -> None:
@@ -76,7 +76,7 @@ class Inlet:
             self._receiver.inlets.remove(self)
             await self._receiver.leave()
 
-    async def deliveries(self, patience: float) -> AsyncIterator[Delivery | None]:
+    async def deliveries(self, patience: float) -> AsyncIterator[IncomingRequest | None]:
         """Give one delivery after the other; None when none has come for a while."""
         while True:
             try:
@@ -91,7 +91,7 @@ class Inlet:
             finally:
                 _settle(taken, False)  # whoever asked for it could not write it down
 
-    async def take(self, delivery: Delivery) -> None:
+    async def take(self, delivery: IncomingRequest) -> None:
         taken: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         try:
             async with asyncio.timeout(TAKEN_WITHIN):
@@ -226,7 +226,9 @@ async def _content(reader: asyncio.StreamReader, headers: Mapping[str, str]) -> 
         raise Answer(400, "it is not whole") from None
 
 
-def proved(kind: str, secret: str, headers: Mapping[str, str], content: bytes, *, now: float) -> Delivery:
+def proved(
+    kind: str, secret: str, headers: Mapping[str, str], content: bytes, *, now: float
+) -> IncomingRequest:
     """Check who sent something, and that it is no old copy; nothing of it was parsed before."""
     if kind == "github":
         mark = hmac.new(secret.encode(), content, hashlib.sha256).hexdigest()
@@ -234,7 +236,7 @@ def proved(kind: str, secret: str, headers: Mapping[str, str], content: bytes, *
         if not hmac.compare_digest(given, f"sha256={mark}".encode()):
             raise Answer(401, "the signature is wrong")
         # The id of a delivery is not signed, but its content is: a copy is known by that.
-        return Delivery(key=f"github {mark}", event=headers.get("x-github-event", ""), content=content)
+        return IncomingRequest(key=f"github {mark}", event=headers.get("x-github-event", ""), content=content)
     name, at = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
     if not name or len(name) > 200 or not name.isprintable() or not at.isdecimal() or len(at) > 15:
         raise Answer(401, "webhook-id and webhook-timestamp are missing")
@@ -245,7 +247,7 @@ def proved(kind: str, secret: str, headers: Mapping[str, str], content: bytes, *
         raise Answer(401, "the signature is wrong")
     if abs(now - int(at)) > WINDOW:
         raise Answer(401, "it is too old, or from the future")
-    return Delivery(key=name, event=headers.get("webhook-event", ""), content=content)
+    return IncomingRequest(key=name, event=headers.get("webhook-event", ""), content=content)
 
 
 def _settle(taken: asyncio.Future[bool], is_taken: bool) -> None:

@@ -12,7 +12,7 @@ from errands.ports.source import End, Happening, Look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.source import Ground
+    from errands.ports.source import SourceContext
 
 TICK = 30.0  # seconds between two looks, if nobody rings
 
@@ -20,8 +20,8 @@ TICK = 30.0  # seconds between two looks, if nobody rings
 class Ended:
     """It remembers the number of the last run of each task that it has seen end."""
 
-    def __init__(self, trigger: On, ground: Ground) -> None:
-        self._ground = ground
+    def __init__(self, trigger: On, context: SourceContext) -> None:
+        self._context = context
         self._task = None if trigger.subject == "*" else trigger.subject
         self._batch = trigger.options.get("batch")
         self._states = option(trigger, "state").split(",")
@@ -33,7 +33,7 @@ class Ended:
     async def looks(self) -> AsyncIterator[Look]:
         told = -TICK
         while True:
-            ends = self._ground.ends(task=self._task, batch=self._batch, after=self._seen)
+            ends = self._context.ends(task=self._task, batch=self._batch, after=self._seen)
             for each in ends:
                 self._seen[each.task_id] = max(each.run, self._seen.get(each.task_id, 0))
             happenings = tuple(_happening(each) for each in ends if each.state in self._states)
@@ -41,7 +41,7 @@ class Ended:
             if ends or time.monotonic() - told >= TICK:
                 told = time.monotonic()
                 yield Look(baseline=json.dumps(self._seen, sort_keys=True), happenings=happenings)
-            await self._ground.wait(TICK)
+            await self._context.wait(TICK)
 
     async def close(self) -> None: ...
 

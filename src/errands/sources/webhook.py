@@ -10,11 +10,11 @@ from typing import Any
 from errands.model.text.json_text import plain_text
 from errands.model.trigger import On
 from errands.ports.source import Happening, Look
-from errands.sources.receiver import Delivery, Inlet
+from errands.sources.receiver import IncomingRequest, Inlet
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.source import Ground
+    from errands.ports.source import SourceContext
 
 HEARTBEAT = 60.0  # seconds
 LONGEST_TEXT = 16_000  # characters of what is no JSON
@@ -23,8 +23,8 @@ LONGEST_TEXT = 16_000  # characters of what is no JSON
 class Webhook:
     """There is nothing to remember: what was delivered twice is known by its key."""
 
-    def __init__(self, trigger: On, ground: Ground) -> None:
-        self._inlet = Inlet(trigger.subject, ground.hook(trigger.subject))
+    def __init__(self, trigger: On, context: SourceContext) -> None:
+        self._inlet = Inlet(trigger.subject, context.hook(trigger.subject))
 
     async def open(self, baseline: str | None) -> None:
         await self._inlet.open()
@@ -40,7 +40,7 @@ class Webhook:
         await self._inlet.close()
 
 
-def _happening(name: str, delivery: Delivery) -> Happening:
+def _happening(name: str, delivery: IncomingRequest) -> Happening:
     facts: dict[str, Any] = {"delivery": delivery.key}
     if delivery.event:
         facts["event"] = delivery.event

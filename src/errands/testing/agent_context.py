@@ -30,7 +30,7 @@ def no(call: Call) -> Decision:
     return Decision(allowed=False, reason="the person said no")
 
 
-class RecordingDesk:
+class RecordingContext:
     def __init__(
         self,
         folder: Path,

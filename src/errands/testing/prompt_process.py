@@ -11,13 +11,13 @@ import json
 import sys
 from pathlib import Path
 
-from errands.testing.agent_context import RecordingDesk, spec_from
+from errands.testing.agent_context import RecordingContext, spec_from
 
 
 async def main(factory: str, settings: str, folder: str, spec: str, session: str, text: str) -> None:
     module, _, name = factory.partition(":")
     agent = getattr(importlib.import_module(module), name)(json.loads(settings))
-    answer = await agent.prompt(session, text, RecordingDesk(Path(folder), spec=spec_from(spec)))
+    answer = await agent.prompt(session, text, RecordingContext(Path(folder), spec=spec_from(spec)))
     print(answer.text, flush=True)
     await agent.close()
 

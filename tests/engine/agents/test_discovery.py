@@ -13,7 +13,7 @@ import pytest
 from errands import config
 from errands.bootstrap import open_engine, open_home
 from errands.engine.agents.discovery import KEY, Discovery, agent_of, arrange
-from errands.engine.agents.model_gate import Gate
+from errands.engine.agents.model_gate import ModelGate
 from errands.engine.agents.presence import last_presence, note_presence
 from errands.engine.engine import Engine
 from errands.model.options.draft import Draft
@@ -59,7 +59,7 @@ def look(engine: Engine) -> Discovery:
     return Discovery(engine, view.latest.id)
 
 
-def idea(name: str, reason: str, **more: str) -> str:
+def suggestion(name: str, reason: str, **more: str) -> str:
     return json.dumps({"name": name, "reason": reason, "command": f"echo {name}", **more})
 
 
@@ -141,7 +141,7 @@ def test_it_does_not_look_while_somebody_talks_with_the_model(configured: Callab
     engine = configured()
     discovery = look(engine)
     note_presence(engine.home, clock_of(engine).now() - HOUR)
-    with Gate(engine.home.path):
+    with ModelGate(engine.home.path):
         assert discovery.hindrance() == "somebody talks with the model"
     assert discovery.hindrance() == ""
 
@@ -150,7 +150,7 @@ def test_it_does_not_look_while_somebody_talks_with_the_model(configured: Callab
 def test_it_does_not_look_while_its_proposals_are_not_answered(configured: Callable[..., Engine]) -> None:
     engine = configured()
     note_presence(engine.home, clock_of(engine).now() - HOUR)
-    said = look(engine).propose("\n".join(idea(*each) for each in IDEAS))
+    said = look(engine).propose("\n".join(suggestion(*each) for each in IDEAS))
     ids = [view.id for view in engine.list(Query(states=("proposed",)))]
     why = look(engine).hindrance()
 
@@ -203,7 +203,9 @@ def test_at_most_three_ideas_become_proposals_and_none_of_them_starts(
 ) -> None:
     engine = configured()
     more = [("backup", "the last one is nine days old"), ("licences", "a new dependency came in")]
-    said = look(engine).propose("\n".join(idea(*each) for each in (*IDEAS, *more)) + '\n{"name": "broken"}')
+    said = look(engine).propose(
+        "\n".join(suggestion(*each) for each in (*IDEAS, *more)) + '\n{"name": "broken"}'
+    )
 
     assert proposals(engine) == ["watch-ci", "changelog", "prune"]
     assert said.count("no more than 3 at a time") == 2
@@ -216,11 +218,13 @@ def test_what_was_rejected_is_not_proposed_again_for_a_day_although_the_task_is_
     configured: Callable[..., Engine],
 ) -> None:
     engine = configured()
-    look(engine).propose(idea("watch-deploy", "Watch the staging deploy and report when it is done"))
+    look(engine).propose(suggestion("watch-deploy", "Watch the staging deploy and report when it is done"))
     [view] = engine.list(Query(states=("proposed",)))
     engine.reject(view.id, by="ada", door="terminal")
     engine.clear([view.id])
-    reworded = idea("deploy-watcher", "watch staging deployment, report when done", command="kubectl get x")
+    reworded = suggestion(
+        "deploy-watcher", "watch staging deployment, report when done", command="kubectl get x"
+    )
     clock_of(engine).turn(23 * HOUR)
 
     assert "something like it was rejected in the last 1d" in look(engine).propose(reworded)
@@ -236,7 +240,7 @@ def test_what_is_there_already_is_not_proposed(configured: Callable[..., Engine]
     engine = configured()
     there = engine.submit(Draft(command="git log", name="ci", description="Check CI for the main branch"))
     said = look(engine).propose(
-        "\n".join([idea("check-ci", "Checking the CI of main branch"), *[idea(*IDEAS[1])] * 2])
+        "\n".join([suggestion("check-ci", "Checking the CI of main branch"), *[suggestion(*IDEAS[1])] * 2])
     )
 
     assert f"left out check-ci: {there.id} does it already" in said
@@ -247,8 +251,8 @@ def test_what_is_there_already_is_not_proposed(configured: Callable[..., Engine]
 def test_an_answer_that_is_carried_out_twice_proposes_once(configured: Callable[..., Engine]) -> None:
     engine = configured()
     discovery = look(engine)
-    discovery.propose(idea(*IDEAS[0]))
-    discovery.propose(idea(*IDEAS[0]))
+    discovery.propose(suggestion(*IDEAS[0]))
+    discovery.propose(suggestion(*IDEAS[0]))
 
     assert proposals(engine) == ["watch-ci"]
 

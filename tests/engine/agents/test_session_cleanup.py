@@ -26,7 +26,7 @@ from tests.engine.daemons import eventually
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.agent import Desk
+    from errands.ports.agent import AgentContext
 
 
 class Backend(HTTPServer):
@@ -114,7 +114,7 @@ def test_a_server_that_is_away_keeps_nobody_from_clearing(
 class Odd(Offline):
     """A backend of somebody else, which fails in its own way."""
 
-    async def drop(self, session: str, desk: Desk) -> None:
+    async def drop(self, session: str, context: AgentContext) -> None:
         raise ZeroDivisionError
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from errands.agents.offline import Offline
 from errands.engine.agents.agent_main import answer
-from errands.engine.agents.model_gate import Gate
+from errands.engine.agents.model_gate import ModelGate
 from errands.engine.engine import Engine
 from errands.model.options.draft import Draft
 from errands.ports.agent import Answer
@@ -24,7 +24,7 @@ from tests.engine.daemons import Daemons, eventually, finished
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.agent import Desk
+    from errands.ports.agent import AgentContext
 
 THREE = "`./deed a` `./deed b 1` `./deed c`"
 
@@ -87,7 +87,7 @@ class Leaving(Offline):
         self._run_id = run_id
         self.kept: str | None = None
 
-    async def prompt(self, session: str, text: str, desk: Desk) -> Answer:
+    async def prompt(self, session: str, text: str, context: AgentContext) -> Answer:
         return Answer(text="done")
 
     async def close(self) -> None:
@@ -197,7 +197,7 @@ def test_a_new_daemon_gives_no_slot_that_another_agent_has(
     daemons.start()
     one = client.submit(Draft(prompt="`./deed a 2`", cwd=project.path, lane="local"))
     eventually(lambda: waiting(client, one.id) == "task")
-    with Gate(home.path):
+    with ModelGate(home.path):
         other = client.submit(Draft(prompt="`./deed b`", cwd=project.path, lane="local"))
         eventually(lambda: waiting(client, other.id) == "turn")
         eventually(lambda: waiting(client, one.id) == "slot")

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import errands
-from errands.engine.agents.agent_context import RunDesk
-from errands.engine.agents.model_gate import Gate
+from errands.engine.agents.agent_context import RunContext
+from errands.engine.agents.model_gate import ModelGate
 from errands.engine.engine import Engine
 from errands.model.view import View, as_json
 from errands.ports.agent import Activity, Call, Decision
@@ -61,12 +61,12 @@ async def test_a_command_that_needs_a_person_is_held_until_one_answers(
 async def test_of_several_waits_the_last_one_ends_the_absence(
     engine: TestEngine, project: Project, asking: Engine
 ) -> None:
-    desk = await held(engine, project, asking)
-    task_id = desk.run.rpartition(".")[0]
-    await desk.sit_down()
-    slow = asyncio.create_task(desk.command("c1", "touch x"))
+    context = await held(engine, project, asking)
+    task_id = context.run.rpartition(".")[0]
+    await context.sit_down()
+    slow = asyncio.create_task(context.command("c1", "touch x"))
     (child,) = await until(lambda: proposed(engine))
-    quick = asyncio.create_task(desk.command("c2", "touch y"))
+    quick = asyncio.create_task(context.command("c2", "touch y"))
     other = await until(lambda: [each for each in proposed(engine) if each.id != child.id])
     await until(lambda: waiting(engine, task_id) == "approval")
 
@@ -82,10 +82,10 @@ async def test_of_several_waits_the_last_one_ends_the_absence(
 async def test_whoever_gives_up_waiting_gets_its_slot_all_the_same(
     engine: TestEngine, project: Project
 ) -> None:
-    desk = await held(engine, project)
-    task_id = desk.run.rpartition(".")[0]
-    await desk.sit_down()
-    asking = asyncio.create_task(desk.allow(CALL))
+    context = await held(engine, project)
+    task_id = context.run.rpartition(".")[0]
+    await context.sit_down()
+    asking = asyncio.create_task(context.allow(CALL))
     await until(lambda: waiting(engine, task_id) == "approval")
     asking.cancel()
     await asyncio.wait([asking])
@@ -95,10 +95,10 @@ async def test_whoever_gives_up_waiting_gets_its_slot_all_the_same(
 async def test_whoever_waits_for_a_person_leaves_the_store_alone(
     engine: TestEngine, project: Project, asking: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desk = await held(engine, project, asking)
-    task_id = desk.run.rpartition(".")[0]
-    await desk.sit_down()
-    running = asyncio.create_task(desk.command("c1", "touch x"))
+    context = await held(engine, project, asking)
+    task_id = context.run.rpartition(".")[0]
+    await context.sit_down()
+    running = asyncio.create_task(context.command("c1", "touch x"))
     await until(lambda: waiting(engine, task_id) == "approval")
     looks: list[Query] = []
     views = asking.store.views
@@ -206,7 +206,7 @@ async def test_agents_below_agents_do_not_wait_for_each_other_for_ever(
 async def test_a_person_goes_first_on_a_shared_model(
     engine: TestEngine, project: Project, home: Home
 ) -> None:
-    with Gate(home.path):
+    with ModelGate(home.path):
         task = await engine.ask("`./deed a`", cwd=project.path, lane="local", timeout=3)
         await until(lambda: waiting(engine, task.id) == "turn")
         await asyncio.sleep(3.5)
@@ -218,12 +218,12 @@ async def test_a_person_goes_first_on_a_shared_model(
 
 @pytest.mark.spec("R2")
 async def test_other_lanes_share_no_model(engine: TestEngine, project: Project, home: Home) -> None:
-    with Gate(home.path):
+    with ModelGate(home.path):
         assert (await engine.answered("`./deed a`", cwd=project.path)).state == "completed"
 
 
 def test_many_may_hold_the_gate_and_it_opens_after_the_last(tmp_path: Path) -> None:
-    gate, other = Gate(str(tmp_path)), Gate(str(tmp_path))
+    gate, other = ModelGate(str(tmp_path)), ModelGate(str(tmp_path))
     with gate:
         with other:
             assert gate.is_held()
@@ -233,12 +233,12 @@ def test_many_may_hold_the_gate_and_it_opens_after_the_last(tmp_path: Path) -> N
 
 @pytest.mark.spec("S15", "O11")
 async def test_what_an_agent_uses_is_added_up(engine: TestEngine, project: Project) -> None:
-    desk = await held(engine, project)
+    context = await held(engine, project)
     for _ in range(2):
-        desk.note(Activity(kind="usage", usage={"input_tokens": 100, "output_tokens": 7, "requests": 1}))
-    desk.note(Activity(kind="tool", name="read_file", call_id="c9"))
-    desk.write_notes()
-    shown = as_json(await engine.get(desk.run.rpartition(".")[0]))
+        context.note(Activity(kind="usage", usage={"input_tokens": 100, "output_tokens": 7, "requests": 1}))
+    context.note(Activity(kind="tool", name="read_file", call_id="c9"))
+    context.write_notes()
+    shown = as_json(await engine.get(context.run.rpartition(".")[0]))
     assert shown["usage"] == {"input_tokens": 200, "output_tokens": 14, "requests": 2, "tool_calls": 2}
     assert shown["recent_tools"] == ["command", "read_file"]
 
@@ -247,42 +247,42 @@ async def test_what_an_agent_uses_is_added_up(engine: TestEngine, project: Proje
 async def test_what_could_not_be_written_is_not_forgotten(
     engine: TestEngine, project: Project, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desk = await held(engine, project)
+    context = await held(engine, project)
     monkeypatch.setattr(connection, "PATIENCE", 0.05)
-    desk.note(Activity(kind="usage", usage={"input_tokens": 100}))
+    context.note(Activity(kind="usage", usage={"input_tokens": 100}))
     with closing(sqlite3.connect(home.store, isolation_level=None)) as somebody:
         somebody.execute("BEGIN IMMEDIATE")
-        desk.write_notes()
+        context.write_notes()
         somebody.execute("ROLLBACK")
-    desk.write_notes()
-    shown = as_json(await engine.get(desk.run.rpartition(".")[0]))
+    context.write_notes()
+    shown = as_json(await engine.get(context.run.rpartition(".")[0]))
     assert shown["usage"]["input_tokens"] == 100
 
 
 @pytest.mark.spec("R1")
 async def test_an_agent_is_told_what_it_does(engine: TestEngine, project: Project) -> None:
     task = await engine.answered("hello", description="Greet the person.", cwd=project.path)
-    desk = RunDesk(engine.engine, task.latest.id, unheld=lambda: None)
-    assert desk.session == f"task:{task.id}"
-    assert desk.spec.system == "You are executing a background task. Greet the person."
-    assert desk.text == "hello"
+    context = RunContext(engine.engine, task.latest.id, unheld=lambda: None)
+    assert context.session == f"task:{task.id}"
+    assert context.spec.system == "You are executing a background task. Greet the person."
+    assert context.text == "hello"
 
 
 CALL = Call(id="c1", tool="write_file", arguments={"path": "x", "text": "hello"})
 
 
-async def held(engine: TestEngine, project: Project, sitting: Engine | None = None) -> RunDesk:
+async def held(engine: TestEngine, project: Project, sitting: Engine | None = None) -> RunContext:
     """A desk at which nobody else sits: its agent's run is over for this process, and lives for the store."""
     task = await engine.ask("`sleep 60`", cwd=project.path)
     await until(lambda: waiting(engine, task.id) == "task")
-    return RunDesk(sitting or engine.engine, task.latest.id, unheld=lambda: None)
+    return RunContext(sitting or engine.engine, task.latest.id, unheld=lambda: None)
 
 
 @pytest.mark.spec("A8")
 async def test_a_call_is_answered_like_every_other_question(engine: TestEngine, project: Project) -> None:
-    desk = await held(engine, project)
-    task_id = desk.run.rpartition(".")[0]
-    asking = asyncio.create_task(desk.allow(CALL))
+    context = await held(engine, project)
+    task_id = context.run.rpartition(".")[0]
+    asking = asyncio.create_task(context.allow(CALL))
     question = await until(lambda: engine.engine.store.question(task_id))
     assert question is not None
     assert 'write_file {"path": "x", "text": "hello"}' in question.reasons[0].text
@@ -298,15 +298,15 @@ async def test_a_call_is_answered_like_every_other_question(engine: TestEngine, 
 
 @pytest.mark.spec("S14", "A8")
 async def test_another_process_finds_the_answer(engine: TestEngine, project: Project) -> None:
-    desk = await held(engine, project)
-    task_id = desk.run.rpartition(".")[0]
-    asking = asyncio.create_task(desk.allow(CALL))
+    context = await held(engine, project)
+    task_id = context.run.rpartition(".")[0]
+    asking = asyncio.create_task(context.allow(CALL))
     await until(lambda: engine.engine.store.question(task_id))
     asking.cancel()
     await asyncio.wait([asking])
     engine.engine.reject(task_id, by="ada", door="cli", note="why?")
 
-    again = RunDesk(engine.engine, desk.run, unheld=lambda: None)
+    again = RunContext(engine.engine, context.run, unheld=lambda: None)
 
     assert await again.allow(CALL) == Decision(allowed=False, reason="refused by ada: why?")
     assert len(engine.engine.store.approvals(task_id)) == 1
@@ -314,24 +314,24 @@ async def test_another_process_finds_the_answer(engine: TestEngine, project: Pro
 
 @pytest.mark.spec("A8", "A10")
 async def test_an_answer_counts_for_one_call_only(engine: TestEngine, project: Project) -> None:
-    desk = await held(engine, project)
-    task_id = desk.run.rpartition(".")[0]
-    asking = asyncio.create_task(desk.allow(CALL))
+    context = await held(engine, project)
+    task_id = context.run.rpartition(".")[0]
+    asking = asyncio.create_task(context.allow(CALL))
     await until(lambda: engine.engine.store.question(task_id))
     engine.engine.approve(task_id, by="ada", door="cli")
     assert (await asyncio.wait_for(asking, WITHIN)).allowed
 
     other = Call(id="c1", tool="write_file", arguments={"path": "/etc/passwd", "text": "hello"})
-    asking = asyncio.create_task(desk.allow(other))
+    asking = asyncio.create_task(context.allow(other))
     await until(lambda: engine.engine.store.question(task_id))
     asking.cancel()
     await asyncio.wait([asking])
 
 
 async def test_a_question_is_void_when_its_run_is_over(engine: TestEngine, project: Project) -> None:
-    desk = await held(engine, project)
-    task_id = desk.run.rpartition(".")[0]
-    asking = asyncio.create_task(desk.allow(CALL))
+    context = await held(engine, project)
+    task_id = context.run.rpartition(".")[0]
+    asking = asyncio.create_task(context.allow(CALL))
     await until(lambda: engine.engine.store.question(task_id))
     await engine.cancel(task_id)
     await engine.wait(task_id, timeout=WITHIN)
@@ -344,6 +344,6 @@ async def test_a_question_is_void_when_its_run_is_over(engine: TestEngine, proje
 async def test_the_judge_lets_harmless_commands_pass_and_forbids_what_a_rule_forbids(
     engine: TestEngine, project: Project
 ) -> None:
-    desk = await held(engine, project)
+    context = await held(engine, project)
     harmless = Call(id="c2", tool="bash", arguments={"command": "ls"}, command="ls")
-    assert await desk.allow(harmless) == Decision(allowed=True)
+    assert await context.allow(harmless) == Decision(allowed=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from errands.engine.actor import launcher
+from errands.engine.actor import actor
 from errands.engine.engine import Engine
 from errands.engine.submit.environment import Environments
 from errands.model.options.draft import Draft
@@ -56,7 +56,7 @@ def test_a_restart_is_recorded_for_whoever_consented_to_it(asking: Engine) -> No
     consented = asking.restart(view.id, consent="yes", door="cli")
 
     assert (trusted.approved_by, trusted.door) == ("ada", "discord")
-    assert (consented.approved_by, consented.door) == (f"{launcher()} (--yes)", "cli")
+    assert (consented.approved_by, consented.door) == (f"{actor()} (--yes)", "cli")
     assert [(each.by, each.run) for each in asking.approvals(view.id)] == [
         ("ada", 1),
         (consented.approved_by, 3),
@@ -71,6 +71,7 @@ async def test_nobody_inside_a_run_can_consent(engine: TestEngine, asking: Engin
     script.write_text(
         f"""
 import os
+from errands.engine.actor import actor
 from errands.bootstrap import open_engine
 from errands.model.options.draft import Draft
 from errands.model.errors import NotAPerson

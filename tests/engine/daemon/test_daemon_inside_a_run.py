@@ -10,7 +10,7 @@ import pytest
 
 from errands import bootstrap
 from errands.config import Config
-from errands.engine.daemon.lock import holder
+from errands.engine.daemon.lock import daemon_facts
 from errands.engine.waiting import wait
 from errands.model.options.draft import Draft
 
@@ -20,7 +20,7 @@ def test_the_end_of_a_run_does_not_end_a_daemon_that_was_started_in_it(tmp_path:
     home = bootstrap.open_home(str(tmp_path / "home"))
     bootstrap.start_daemon(home)
     engine = bootstrap.open_engine(home, Config(), consent="yes")
-    first = holder(home)
+    first = daemon_facts(home)
     assert first is not None
     daemon = first["pid"]
     try:
@@ -35,11 +35,11 @@ def test_the_end_of_a_run_does_not_end_a_daemon_that_was_started_in_it(tmp_path:
 
         assert wait(engine, [engine.resolve("inner")], timeout=20) == []
         assert engine.get("inner").latest.exit_code == 5
-        second = holder(home)
+        second = daemon_facts(home)
         assert second is not None
         assert second["pid"] != daemon
     finally:
-        facts = holder(home)
+        facts = daemon_facts(home)
         if facts is not None:
             os.kill(facts["pid"], 15)
         engine.close()

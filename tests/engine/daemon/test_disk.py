@@ -21,7 +21,7 @@ import pytest
 import errands
 from errands import config
 from errands.bootstrap import open_engine, start_daemon
-from errands.engine.bell_client import Bell
+from errands.engine.bell_client import BellClient
 from errands.engine.engine import Engine
 from errands.engine.waiting import wait
 from errands.model.errors import DaemonError, ErrandsError, HomeError, StoreError, StoreUnwritable
@@ -251,14 +251,14 @@ def test_a_daemon_that_leaves_a_deleted_home_leaves_the_bell_of_the_next(
     home: Home, daemons: Daemons
 ) -> None:
     first = subprocess.Popen([sys.executable, "-m", "errands", "daemon", "run"], stderr=subprocess.DEVNULL)
-    with closing(Bell(home.bell)) as bell:
+    with closing(BellClient(home.bell)) as bell:
         eventually(bell.is_answered)
     shutil.rmtree(home.path)
     daemons.start()
     first.terminate()
     first.wait(WITHIN)
 
-    with closing(Bell(home.bell)) as bell:
+    with closing(BellClient(home.bell)) as bell:
         assert bell.is_answered()
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import errands
-from errands.bootstrap import ensure_held, open_engine, start_daemon
+from errands.bootstrap import ensure_daemon, open_engine, start_daemon
 from errands.engine import waiting
-from errands.engine.daemon.lock import HolderLock, holder, is_held
+from errands.engine.daemon.lock import DaemonLock, daemon_facts, is_daemon_running
 from errands.engine.engine import Engine
 from errands.model.errors import StoreUnreadable
 from errands.model.options.draft import Draft
@@ -59,13 +59,13 @@ async def test_a_program_that_embeds_the_engine_needs_no_daemon(home: Home) -> N
     async with errands.connect(home.path, yes=True) as engine:
         task = await engine.submit("echo hello; exit 3")
         ended = await engine.wait(task.id)
-        facts = holder(home)
+        facts = daemon_facts(home)
 
     assert (ended.state, ended.latest.exit_code) == ("failed", 3)
     assert facts is not None
     assert (facts["role"], facts["pid"]) == ("embedded", os.getpid())
     assert not os.path.exists(home.log)
-    assert not is_held(home)
+    assert not is_daemon_running(home)
 
 
 @pytest.mark.spec("X11")
@@ -95,7 +95,7 @@ async def test_leaving_with_live_work_hands_it_to_the_daemon(
         waiting_task = await engine.submit("true", after=[task.id])
         pid = client.get(task.id).latest.pid
 
-    facts = holder(home)
+    facts = daemon_facts(home)
     assert facts is not None
     assert facts["role"] == "daemon"
     client.send(task.id, b"\n")
@@ -112,7 +112,7 @@ async def test_leaving_is_quick_and_never_hangs(home: Home) -> None:
             async with errands.connect(home.path, yes=True) as engine:
                 task = await engine.submit("true")
                 await engine.wait(task.id)
-    assert not is_held(home)
+    assert not is_daemon_running(home)
 
 
 @pytest.mark.spec("X11", "L20")
@@ -128,12 +128,12 @@ async def test_a_client_whose_holder_dies_sees_to_it_that_there_is_another(
         first.kill()
         first.communicate()
         waiter = asyncio.create_task(engine.wait(task.id))
-        await until(lambda: is_held(home))
+        await until(lambda: is_daemon_running(home))
         await engine.send(task.id, b"\n")
         ended = await waiter
 
     assert ended.latest.exit_code == 5
-    facts = holder(home)
+    facts = daemon_facts(home)
     assert facts is not None
     assert facts["role"] == "daemon"
 
@@ -143,7 +143,7 @@ async def test_without_embedding_the_daemon_is_started(home: Home, daemons: Daem
     async with errands.connect(home.path, embedded=False, yes=True) as engine:
         task = await engine.submit("true")
         assert (await engine.wait(task.id)).state == "completed"
-    facts = holder(home)
+    facts = daemon_facts(home)
     assert facts is not None
     assert facts["role"] == "daemon"
 
@@ -158,7 +158,7 @@ async def test_a_program_that_cannot_open_the_engine_does_not_go_on_holding_the_
     with pytest.raises(StoreUnreadable, match="doctor --repair"):
         async with errands.connect(home.path, yes=True):
             pass
-    assert not is_held(home)
+    assert not is_daemon_running(home)
 
 
 @pytest.mark.spec("X11")
@@ -218,13 +218,13 @@ def test_a_lock_is_held_by_one_process_and_free_the_moment_it_dies(home: Home) -
         children = [holding_child(home) for _ in range(4)]
         winners = [pid for pid, answer in children if os.read(answer, 1) == b"y"]
         assert len(winners) == 1
-        facts = holder(home)
+        facts = daemon_facts(home)
         assert facts is not None
         assert facts["pid"] == winners[0]
         for pid, answer in children:
             end(pid)
             os.close(answer)
-        assert not is_held(home)
+        assert not is_daemon_running(home)
 
 
 def holding_child(home: Home) -> tuple[int, int]:
@@ -233,7 +233,7 @@ def holding_child(home: Home) -> tuple[int, int]:
     pid = os.fork()
     if pid == 0:
         try:
-            won = HolderLock(home).take("daemon", {})
+            won = DaemonLock(home).take("daemon", {})
             os.write(theirs, b"y" if won else b"n")
             signal.pause()
         finally:
@@ -261,8 +261,8 @@ def test_what_a_dead_daemon_left_is_taken_over(home: Home, daemons: Daemons, cli
     first = daemons.start()
     daemons.kill()
     assert os.path.exists(home.bell)
-    assert holder(home) is None
-    ensure_held(client)
+    assert daemon_facts(home) is None
+    ensure_daemon(client)
 
     assert daemons.pid != first
     assert finished(client, client.submit(Draft(command="true")).id).state == "completed"
@@ -278,7 +278,7 @@ def test_a_stopped_daemon_hinders_nobody_and_loses_nothing(
     eventually(lambda: b"ready" in client.output(running.id).content)
     os.kill(pid, signal.SIGSTOP)
     began = time.monotonic()
-    ensure_held(client)
+    ensure_daemon(client)
     queued = client.submit(Draft(command=f"echo start >> {tmp_path}/witness"))
     withdrawn = client.submit(Draft(command=f"echo never >> {tmp_path}/witness"))
     client.cancel([withdrawn.id])
@@ -304,7 +304,7 @@ def test_a_daemon_that_is_told_to_stop_leaves_at_once_and_its_tasks_go_on(
     eventually(lambda: b"ready" in client.output(task.id).content)
     os.kill(pid, signal.SIGTERM)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-    assert not is_held(home)
+    assert not is_daemon_running(home)
     assert not os.path.exists(home.bell)
 
     daemons.start()

@@ -51,7 +51,7 @@ PLACES = [
         f"{STORE}.moves.MoveRows.end", "after", id="recorded-and-not-committed", marks=pytest.mark.fault("F5")
     ),
     pytest.param(
-        "errands.engine.daemon.child_service.Sending.ring",
+        "errands.engine.daemon.child_service.SenderService.ring",
         "before",
         id="ended-and-not-told",
         marks=pytest.mark.fault("F6"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from errands.agents.offline import Offline
-from errands.engine.agents.agent_context import RunDesk
+from errands.engine.agents.agent_context import RunContext
 from errands.engine.notices.chat_notices import announce
 from errands.model.agent.session import session_name
 from errands.model.notices.delivery import FEW
@@ -19,35 +19,35 @@ from errands.testing.engines import TestEngine, embedded
 CHAT = "chat:abc234"
 
 
-def talk(engine: TestEngine, **more: str) -> RunDesk:
+def talk(engine: TestEngine, **more: str) -> RunContext:
     """Begin a conversation, and sit down at the desk of its run."""
     held = Draft(prompt="hello", agent="offline", lane="held", owner=CHAT, **more)  # type: ignore[arg-type]
     view = engine.engine.submit(held)
-    return RunDesk(engine.engine, view.latest.id, unheld=lambda: None)
+    return RunContext(engine.engine, view.latest.id, unheld=lambda: None)
 
 
-async def said(engine: TestEngine, desk: RunDesk) -> list[str]:
-    agent, session = Offline({}), desk.session
-    if desk.messages(session) is None:
-        await agent.open(desk)
-    await announce(engine.engine, agent, session, desk)
-    return list(desk.messages(session) or ())
+async def said(engine: TestEngine, context: RunContext) -> list[str]:
+    agent, session = Offline({}), context.session
+    if context.messages(session) is None:
+        await agent.open(context)
+    await announce(engine.engine, agent, session, context)
+    return list(context.messages(session) or ())
 
 
 @pytest.mark.spec("N6")
 @pytest.mark.trap(1, 3)
 async def test_what_was_posted_is_not_posted_again_after_a_crash(own_home: Path) -> None:
     async with embedded(str(own_home), **{"lanes.held": "0"}) as engine:
-        desk = talk(engine, key=CHAT)
+        context = talk(engine, key=CHAT)
         await engine.finished("true", owner=CHAT)
-        [told] = await said(engine, desk)
+        [told] = await said(engine, context)
         # As if the process had died between the two: the message is there, the notice still waits.
         with sqlite3.connect(engine.engine.home.store) as db:
             db.execute("UPDATE outbox SET state = 'waiting' WHERE target = ?", (CHAT,))
         db.close()
         assert len(engine.engine.store.unread(CHAT)) == 1
 
-        assert await said(engine, desk) == [told]
+        assert await said(engine, context) == [told]
         assert engine.engine.store.unread(CHAT) == []
         assert "[notice " in told
 
@@ -56,15 +56,15 @@ async def test_what_was_posted_is_not_posted_again_after_a_crash(own_home: Path)
 @pytest.mark.trap(1, 3)
 async def test_what_comes_after_a_crash_is_told_although_the_letter_before_it_arrived(own_home: Path) -> None:
     async with embedded(str(own_home), **{"lanes.held": "0"}) as engine:
-        desk = talk(engine, key=CHAT)
+        context = talk(engine, key=CHAT)
         first = await engine.finished("true", owner=CHAT)
-        [told] = await said(engine, desk)
+        [told] = await said(engine, context)
         with sqlite3.connect(engine.engine.home.store) as db:
             db.execute("UPDATE outbox SET state = 'waiting' WHERE target = ?", (CHAT,))
         db.close()
         later = [await engine.finished("true", owner=CHAT) for _ in range(FEW + 1)]
 
-        before, digest = await said(engine, desk)
+        before, digest = await said(engine, context)
         assert before == told
         assert first.id not in digest
         assert all(each.id in digest for each in later)
@@ -74,11 +74,11 @@ async def test_what_comes_after_a_crash_is_told_although_the_letter_before_it_ar
 @pytest.mark.spec("O12")
 async def test_secrets_are_not_told(own_home: Path) -> None:
     async with embedded(str(own_home), **{"lanes.held": "0"}) as engine:
-        desk = talk(engine, key=CHAT)
+        context = talk(engine, key=CHAT)
         secret = "hunter2-hunter2-hunter2"
         await engine.finished("true", owner=CHAT, env={"DB_PASSWORD": secret}, description=f"uses {secret}")
 
-        [told] = await said(engine, desk)
+        [told] = await said(engine, context)
         assert "hunter2" not in told
         assert "masked" in told
 
@@ -86,10 +86,10 @@ async def test_secrets_are_not_told(own_home: Path) -> None:
 @pytest.mark.spec("N6")
 async def test_only_a_conversation_is_told(own_home: Path) -> None:
     async with embedded(str(own_home), **{"lanes.held": "0"}) as engine:
-        desk = talk(engine)
+        context = talk(engine)
         await engine.finished("true", owner=CHAT)
 
-        assert await said(engine, desk) == []
+        assert await said(engine, context) == []
         assert len(engine.engine.store.unread(CHAT)) == 1
 
 
@@ -97,18 +97,20 @@ async def test_only_a_conversation_is_told(own_home: Path) -> None:
 @pytest.mark.trap(11)
 async def test_neither_its_own_calls_nor_answered_questions_are_told(own_home: Path, tmp_path: Path) -> None:
     async with embedded(str(own_home), **{"lanes.held": "0"}, yes=False) as engine:
-        desk = talk(engine, key=CHAT)
-        mine = await engine.submit("touch mine", owner=CHAT, parent=session_name(desk.run.rpartition(".")[0]))
+        context = talk(engine, key=CHAT)
+        mine = await engine.submit(
+            "touch mine", owner=CHAT, parent=session_name(context.run.rpartition(".")[0])
+        )
         answered = await engine.submit(f"touch {tmp_path}/answered", owner=CHAT)
         waiting = await engine.submit("touch waiting", owner=CHAT)
         await engine.approve(answered.id, by="ada")
         with engine.engine.store as store:
             store.add_notice(
-                desk.run, "completed", Address(channel="inbox", target=CHAT), body="{}",
+                context.run, "completed", Address(channel="inbox", target=CHAT), body="{}",
                 now=engine.engine.clock.now(),
             )  # fmt: skip
         await engine.wait(answered.id)
-        told = await said(engine, desk)
+        told = await said(engine, context)
 
         assert [
             each for each in (mine.id, answered.id, waiting.id) if f"Proposed task: {each}" in str(told)

@@ -17,8 +17,8 @@ import pytest
 from errands.engine.triggers.scheduler import Scheduler
 from errands.model.record import evolve
 from errands.model.schedule.cron import times
-from errands.model.schedule.cursor import Hearing
-from errands.model.schedule.slot_record import hear
+from errands.model.schedule.cursor import ScheduleCursor
+from errands.model.schedule.slot_record import advance
 from errands.model.trigger import Cron, Every
 from errands.testing.clock import START
 from errands.testing.samples import sample_task
@@ -151,7 +151,7 @@ def test_every_slot_around_every_change_has_one_record(
             while now < wall.end:
                 now += rng.choice((7 * MINUTE, 50 * MINUTE, 4 * HOUR))
                 now = min(now, wall.end)
-                listened = hear(schedule, "t", heard=heard, now=now, is_busy=rng.random() < 0.3)
+                listened = advance(schedule, "t", heard=heard, now=now, is_busy=rng.random() < 0.3)
                 for record in (*listened.records, *([listened.run] if listened.run else ())):
                     told += expanded(schedule, record.slot, record.until)
                 heard = listened.until
@@ -324,7 +324,7 @@ def test_a_schedule_whose_zone_is_gone_is_paused_and_told_and_keeps_no_other_bac
     world = World(tmp_path, SCHEDULES["twice a day"])
     other = sample_task("other-222222", trigger=SCHEDULES["every 10m"])
     with world.store:
-        world.store.add_standing(other, Hearing(heard=START, next_at=START + 10 * MINUTE))
+        world.store.add_standing(other, ScheduleCursor(heard=START, next_at=START + 10 * MINUTE))
         world.store.db.write(
             "UPDATE tasks SET standing = replace(standing, 'America/New_York', 'Gone/City') WHERE id = ?",
             (world.task.id,),

@@ -50,7 +50,7 @@ def hooked(server: Receiver, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     person.leaves()
 
 
-def letters(receiver: Receiver, task_id: str) -> list[Any]:
+def deliveries(receiver: Receiver, task_id: str) -> list[Any]:
     """Wait for what the receiver is told about a task."""
     deadline = time.monotonic() + 20
     while not (found := [p.value for p in receiver.posted if p.value["notices"][0]["task"] == task_id]):
@@ -71,7 +71,7 @@ def test_a_task_reports_where_it_was_told_to(hooked: Person, receiver: Receiver)
     answer = hooked.types("run", "--channel", "hook", "--", "sleep", "0.3")
     assert "hook and errands notices tell when it ends" in answer.out
     task_id = answer.out.split()[1]
-    [posted] = letters(receiver, task_id)
+    [posted] = deliveries(receiver, task_id)
     assert posted["notices"][0]["state"] == "completed"
     shown = hooked.sees(task_id)
     assert shown["channels"] == ["hook"]
@@ -132,7 +132,7 @@ def test_an_address_that_means_nothing_is_refused(hooked: Person, words: str, re
 def test_a_template_keeps_its_channels(hooked: Person, receiver: Receiver) -> None:
     hooked.types("template", "save", "hello", "--channel", "hook", "--", "true")
     started = hooked.types("template", "run", "hello", "--json").object
-    assert letters(receiver, started["id"])
+    assert deliveries(receiver, started["id"])
 
 
 @pytest.mark.spec("N5")
@@ -155,7 +155,7 @@ def test_what_was_given_up_is_listed_and_sent_again(hooked: Person, receiver: Re
     assert "nothing of it is to be sent" in hooked.types("notices", "retry", "999999", code=3).err
     assert "'no-such' is no task, and no number" in hooked.types("notices", "retry", "no-such", code=2).err
     assert hooked.types("notices", "retry", str(notice["id"])).out == "1 notice will be sent again\n"
-    assert letters(receiver, task["id"])
+    assert deliveries(receiver, task["id"])
     deadline = time.monotonic() + 20
     while "hook" in hooked.types("notices", "--undelivered").out:
         assert time.monotonic() < deadline
@@ -185,8 +185,8 @@ def test_what_waits_for_its_next_try_is_sent_when_asked(
     hooked.waits_until_told(behind)
     assert "it waits behind another one" in hooked.types("notices", "--undelivered").out
     assert hooked.types("notices", "retry", behind).out == "1 notice will be sent again\n"
-    assert letters(receiver, waiting)
-    assert letters(receiver, behind)
+    assert deliveries(receiver, waiting)
+    assert deliveries(receiver, behind)
 
 
 @pytest.mark.spec("N5")
@@ -194,7 +194,7 @@ def test_all_that_waits_for_its_next_try_is_sent_when_asked(
     hooked: Person, receiver: Receiver, waiting: str
 ) -> None:
     assert "will be sent again" in hooked.types("notices", "retry", "--all").out
-    assert letters(receiver, waiting)
+    assert deliveries(receiver, waiting)
 
 
 def test_the_help_of_notices_names_the_program_once(newcomer: Person) -> None:

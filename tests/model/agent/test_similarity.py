@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from errands.model.agent.similarity import alike
-from errands.model.agent.suggestion import Idea, ideas_in
+from errands.model.agent.similarity import is_similar
+from errands.model.agent.suggestion import Suggestion, suggestions_in
 
 
 @pytest.mark.spec("D4")
@@ -20,8 +20,8 @@ from errands.model.agent.suggestion import Idea, ideas_in
     ],
 )
 def test_slightly_other_words_are_the_same_idea(one: str, other: str) -> None:
-    assert alike(one, other)
-    assert alike(other, one)
+    assert is_similar(one, other)
+    assert is_similar(other, one)
 
 
 @pytest.mark.spec("D4")
@@ -36,15 +36,15 @@ def test_slightly_other_words_are_the_same_idea(one: str, other: str) -> None:
     ],
 )
 def test_other_ideas_are_not(one: str, other: str) -> None:
-    assert not alike(one, other)
+    assert not is_similar(one, other)
 
 
 @pytest.mark.spec("D4")
 def test_the_same_command_under_another_name_is_the_same_idea() -> None:
-    idea = Idea(name="weekly-tidy", reason="it is time", command="git  gc --prune=now")
+    suggestion = Suggestion(name="weekly-tidy", reason="it is time", command="git  gc --prune=now")
 
-    assert idea.is_like("housekeeping\nkeeps the repository small\ngit gc --prune=now")
-    assert not idea.is_like("housekeeping\nkeeps the repository small\ngit fetch")
+    assert suggestion.is_like("housekeeping\nkeeps the repository small\ngit gc --prune=now")
+    assert not suggestion.is_like("housekeeping\nkeeps the repository small\ngit fetch")
 
 
 @pytest.mark.spec("D3")
@@ -55,10 +55,10 @@ def test_ideas_are_read_from_whatever_stands_around_them() -> None:
 ```
 - {"name": "docs", "reason": "put off yesterday", "prompt": "Update docs/chat.md"},
 NOTHING else."""
-    first, second = ideas_in(answer)
+    first, second = suggestions_in(answer)
 
-    assert isinstance(first, Idea)
-    assert isinstance(second, Idea)
+    assert isinstance(first, Suggestion)
+    assert isinstance(second, Suggestion)
     assert (first.work, first.every is not None, first.max_runs) == ("gh run list", True, 10)
     assert (second.work, second.every, second.max_runs) == ("Update docs/chat.md", None, None)
 
@@ -78,11 +78,11 @@ NOTHING else."""
     ],
 )
 def test_what_is_no_idea_is_said(line: str, why: str) -> None:
-    [said] = ideas_in(line)
+    [said] = suggestions_in(line)
 
     assert isinstance(said, str)
     assert why in said
 
 
 def test_an_answer_without_ideas_has_none() -> None:
-    assert list(ideas_in("NOTHING")) == []
+    assert list(suggestions_in("NOTHING")) == []

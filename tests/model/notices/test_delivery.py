@@ -7,16 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from errands.model.errors import BadValue
-from errands.model.notices.answer_token import Ballot, read_ballot
-from errands.model.notices.delivery import FEW, letter_of, quoted, share, text, title
+from errands.model.notices.answer_token import AnswerToken, read_answer_token
+from errands.model.notices.delivery import FEW, delivery_of, quoted, share, text, title
 from errands.model.notices.notice import Address, parse_address
-from tests.channels.deliveries import digest, letter, notice, question
+from tests.channels.deliveries import delivery, digest, notice, question
 
 words = st.text(max_size=3000)
 
 
 def test_a_letter_says_how_it_ended_and_where_more_is() -> None:
-    told = letter(state="failed", error="exit code 1", summary="2 failed, 87 passed")
+    told = delivery(state="failed", error="exit code 1", summary="2 failed, 87 passed")
     assert title(told) == "pytest-222222 failed in 2.5s"
     assert text(told, 4000).split("\n") == [
         "run the tests",
@@ -28,7 +28,7 @@ def test_a_letter_says_how_it_ended_and_where_more_is() -> None:
 
 
 def test_what_is_said_already_is_not_said_again() -> None:
-    told = letter(description="pytest -q", answer="All is well.\nReally.", summary="All is well.")
+    told = delivery(description="pytest -q", answer="All is well.\nReally.", summary="All is well.")
     assert text(told, 4000).split("\n") == [
         "$ pytest -q",
         "> All is well.",
@@ -47,7 +47,7 @@ def test_a_question_says_how_to_answer_it() -> None:
 def test_a_body_that_is_no_object_is_told_as_it_is() -> None:
     from errands.model.record import evolve
 
-    told = letter_of([evolve(notice(), body="something happened")])
+    told = delivery_of([evolve(notice(), body="something happened")])
     assert title(told) == "pytest-222222 completed"
     assert text(told, 4000).startswith("something happened\n")
 
@@ -56,7 +56,7 @@ def test_a_body_that_is_no_object_is_told_as_it_is() -> None:
 @pytest.mark.trap(10)
 @given(words, words, words, st.integers(300, 5000))
 def test_a_letter_keeps_its_budget(error: str, summary: str, answer: str, budget: int) -> None:
-    for told in (letter(error=error, summary=summary), letter(answer=answer), digest("me", 3)):
+    for told in (delivery(error=error, summary=summary), delivery(answer=answer), digest("me", 3)):
         assert len(text(told, budget).encode()) <= budget
 
 
@@ -74,22 +74,22 @@ def test_a_digest_has_room_for_all_it_takes(count: int, budget: int) -> None:
     taken = share(notices, budget)
     assert 1 <= taken <= count
     assert taken == 1 or taken > FEW
-    said = text(letter_of(notices[:taken]), budget)
+    said = text(delivery_of(notices[:taken]), budget)
     assert len(said.encode()) <= budget
     assert said.count("pytest-222222") >= taken
 
 
 def test_the_key_of_a_letter_depends_on_what_it_is_and_not_on_when_it_is_sent() -> None:
-    assert letter(number=1).key == letter(number=1, summary="other words").key
-    keys = {letter(number=1).key, letter(number=2).key, letter("you", number=1).key, question("me").key}
+    assert delivery(number=1).key == delivery(number=1, summary="other words").key
+    keys = {delivery(number=1).key, delivery(number=2).key, delivery("you", number=1).key, question("me").key}
     assert len(keys) == 4
 
 
 @given(st.sampled_from(["approve", "reject"]), st.integers(0, 10**9))
 def test_a_ballot_is_read_as_it_was_written(answer: str, number: int) -> None:
-    ballot = Ballot(answer=answer, task_id="deploy-222222", question=number)  # type: ignore[arg-type]
-    assert read_ballot(str(ballot)) == ballot
-    assert len(str(Ballot(answer="approve", task_id="x" * 32 + "-222222", question=number))) <= 100
+    token = AnswerToken(answer=answer, task_id="deploy-222222", question=number)  # type: ignore[arg-type]
+    assert read_answer_token(str(token)) == token
+    assert len(str(AnswerToken(answer="approve", task_id="x" * 32 + "-222222", question=number))) <= 100
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_a_ballot_is_read_as_it_was_written(answer: str, number: int) -> None:
     ],
 )
 def test_what_is_no_ballot_is_none(text: str) -> None:
-    assert read_ballot(text) is None
+    assert read_answer_token(text) is None
 
 
 def test_an_address_is_read_and_written_the_same() -> None:

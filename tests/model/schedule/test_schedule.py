@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from errands.model.errors import BadValue
 from errands.model.record import evolve
 from errands.model.schedule.cron import check_line, times
-from errands.model.schedule.slot_record import MOST_WAITING, Slot, hear
+from errands.model.schedule.slot_record import MOST_WAITING, Slot, advance
 from errands.model.schedule.slots import heard_at, next_active, next_slot, preview, slots
 from errands.model.trigger import Cron, Every, On, as_plain, described, from_plain
 
@@ -87,7 +87,7 @@ def test_however_often_somebody_looks_no_slot_is_lost_or_told_twice(
     waiting: list[datetime] = []
     for look in looks:
         now += look
-        listened = hear(schedule, "t", heard=heard, now=now, is_busy=busy, waiting=waiting)
+        listened = advance(schedule, "t", heard=heard, now=now, is_busy=busy, waiting=waiting)
         run = [] if listened.run is None else [listened.run]
         waiting = [each for each in waiting if each not in [slot.slot for slot in run]]
         waiting += [each.slot for each in listened.records if each.outcome == "waiting"]
@@ -117,7 +117,7 @@ def within(schedule: Any, record: Slot) -> list[datetime]:
 
 
 def told(schedule: Any, now: datetime, **more: Any) -> tuple[list[Any], str | None]:
-    listened = hear(schedule, "t", heard=START, now=now, is_busy=more.pop("is_busy", False), **more)
+    listened = advance(schedule, "t", heard=START, now=now, is_busy=more.pop("is_busy", False), **more)
     records = [(each.outcome, each.count, each.reason) for each in listened.records]
     return records, None if listened.run is None else listened.run.outcome
 
@@ -163,7 +163,7 @@ def test_those_that_waited_run_in_turn_and_not_more_than_a_hundred() -> None:
     records, run = told(every, START + 10 * MINUTE, waiting=[first])
     assert (records, run) == ([("waiting", 1, "")], "late")
 
-    listened = hear(every, "t", heard=START, now=START + 2000 * MINUTE, is_busy=True)
+    listened = advance(every, "t", heard=START, now=START + 2000 * MINUTE, is_busy=True)
     counted = dict.fromkeys(("missed", "waiting", "skipped"), 0)
     for each in listened.records:
         counted[each.outcome] += each.count
@@ -174,7 +174,7 @@ def test_slots_outside_of_active_hours_are_skipped_together() -> None:
     schedule = Every(span=HOUR, anchor=START, hours="9-17")
 
     assert next_active(schedule, after=START + 4 * HOUR) == START + 21 * HOUR
-    listened = hear(schedule, "t", heard=START + 4 * HOUR, now=START + 21 * HOUR, is_busy=False)
+    listened = advance(schedule, "t", heard=START + 4 * HOUR, now=START + 21 * HOUR, is_busy=False)
     assert [(each.outcome, each.count, each.reason) for each in listened.records] == [
         ("skipped", 16, "outside of active hours")
     ]

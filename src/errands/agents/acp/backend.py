@@ -27,7 +27,7 @@ from errands.text import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.agent import Desk, Spec
+    from errands.ports.agent import AgentContext, Spec
 
 _PATIENCE = 180.0  # seconds without a sign of life, unless the settings say otherwise
 _SETTINGS = ("command", "env", "meta", "patience", "home", "backend", "lane", "model", "budget")
@@ -65,15 +65,15 @@ class Acp:
         self._entered: dict[str, tuple[ClientSideConnection, str]] = {}  # by name: the line, and the id there
         self._turns: dict[str, Turn] = {}
 
-    async def open(self, desk: Desk) -> str:
-        session = await self._new(desk.spec)
-        system = [json.dumps({"role": "post", "text": desk.spec.system})] if desk.spec.system else []
-        desk.keep(session, system, usage={})
+    async def open(self, context: AgentContext) -> str:
+        session = await self._new(context.spec)
+        system = [json.dumps({"role": "post", "text": context.spec.system})] if context.spec.system else []
+        context.keep(session, system, usage={})
         return session
 
-    async def fork(self, session: str, desk: Desk) -> str:
-        pieces = _kept(session, desk)
-        spec = desk.spec
+    async def fork(self, session: str, context: AgentContext) -> str:
+        pieces = _kept(session, context)
+        spec = context.spec
         connection = await self._child.connection(spec.cwd)
         # The agent would copy all of it: what is too long for a fork is told to a new session instead.
         if self._child.sessions.fork is not None and fits(pieces):
@@ -87,55 +87,55 @@ class Acp:
             await self._choose(connection, fork, made.config_options, spec.model)
             self._entered[fork] = (connection, fork)
             copied = [each for each in pieces if each["role"] != "moved"]
-            desk.keep(fork, [json.dumps(each) for each in (*copied, {"role": "born"})], usage={})
+            context.keep(fork, [json.dumps(each) for each in (*copied, {"role": "born"})], usage={})
             return fork
         if self._child.can.load_session:
             history = await self._load(connection, session, _whereabouts(session, pieces), spec)
             pieces = [*history, *_posts(pieces)]
         fork = await self._new(spec)
-        desk.keep(fork, [json.dumps({"role": "post", "text": _told(pieces)})], usage={})
+        context.keep(fork, [json.dumps({"role": "post", "text": _told(pieces)})], usage={})
         return fork
 
-    async def prompt(self, session: str, text: str, desk: Desk) -> Answer:
-        with self._turn(session, desk) as turn:
-            posts = [each["text"] for each in _posts(_kept(session, desk))]
-            whole = "\n\n".join([*await self._enter(session, desk), *posts, text])
-            sent = {"role": "user", "text": whole, "prompt": text, "run": desk.run}
-            desk.keep(session, [json.dumps(sent)], usage={})
-            return await self._converse(session, whole, desk, turn)
+    async def prompt(self, session: str, text: str, context: AgentContext) -> Answer:
+        with self._turn(session, context) as turn:
+            posts = [each["text"] for each in _posts(_kept(session, context))]
+            whole = "\n\n".join([*await self._enter(session, context), *posts, text])
+            sent = {"role": "user", "text": whole, "prompt": text, "run": context.run}
+            context.keep(session, [json.dumps(sent)], usage={})
+            return await self._converse(session, whole, context, turn)
 
-    async def recover(self, session: str, text: str, desk: Desk) -> Answer:
-        kept = _kept(session, desk)
-        since = _since(kept, desk.run)
+    async def recover(self, session: str, text: str, context: AgentContext) -> Answer:
+        kept = _kept(session, context)
+        since = _since(kept, context.run)
         if not since:
-            return await self.prompt(session, text, desk)
+            return await self.prompt(session, text, context)
         sent, *later = since
         if later and later[-1]["role"] == "end":
             return Answer(text=later[-1]["text"], usage=later[-1]["usage"])
-        with self._turn(session, desk) as turn:
-            connection = await self._child.connection(desk.spec.cwd)
+        with self._turn(session, context) as turn:
+            connection = await self._child.connection(context.spec.cwd)
             if self._child.can.load_session:
                 where = _whereabouts(session, kept)
-                pieces = await self._load(connection, session, where, desk.spec)
+                pieces = await self._load(connection, session, where, context.spec)
                 if not any(sent["text"].strip() in each["text"] for each in pieces if each["role"] == "user"):
-                    return await self._converse(session, sent["text"], desk, turn)
-            note = [*await self._enter(session, desk), _INTERRUPTED]
+                    return await self._converse(session, sent["text"], context, turn)
+            note = [*await self._enter(session, context), _INTERRUPTED]
             calls = [each for each in later if each["role"] == "tool" and not each["ended"]]
             if calls:
                 named = ", ".join(f"{each['name']} {json.dumps(each['arguments'])}" for each in calls)
                 note.append(_UNFINISHED.format(calls=named))
-            return await self._converse(session, "\n\n".join(note), desk, turn)
+            return await self._converse(session, "\n\n".join(note), context, turn)
 
-    async def post(self, session: str, text: str, desk: Desk) -> None:
-        _kept(session, desk)
-        desk.keep(session, [json.dumps({"role": "post", "text": text})], usage={})
+    async def post(self, session: str, text: str, context: AgentContext) -> None:
+        _kept(session, context)
+        context.keep(session, [json.dumps({"role": "post", "text": text})], usage={})
 
     async def abort(self, session: str) -> None:
         if session in self._turns:
             self._turns[session].stop(AgentError("the prompt was stopped"))
 
-    async def drop(self, session: str, desk: Desk) -> None:
-        desk.forget(session)
+    async def drop(self, session: str, context: AgentContext) -> None:
+        context.forget(session)
         entered = self._entered.pop(session, None)
         if entered is not None and self._child.sessions.close is not None:
             connection, live = entered
@@ -148,8 +148,8 @@ class Acp:
         await self._child.close()
 
     @contextmanager
-    def _turn(self, session: str, desk: Desk) -> Iterator[Turn]:
-        turn = self._turns[session] = Turn(session, desk)
+    def _turn(self, session: str, context: AgentContext) -> Iterator[Turn]:
+        turn = self._turns[session] = Turn(session, context)
         try:
             yield turn
         finally:
@@ -166,13 +166,13 @@ class Acp:
         self._entered[made.session_id] = (connection, made.session_id)
         return made.session_id
 
-    async def _enter(self, session: str, desk: Desk) -> list[str]:
+    async def _enter(self, session: str, context: AgentContext) -> list[str]:
         """Make the agent know the session; give what it has to be told of it, which is mostly nothing."""
-        spec = desk.spec
+        spec = context.spec
         connection = await self._child.connection(spec.cwd)
         if session in self._entered and self._entered[session][0] is connection:
             return []
-        pieces = _kept(session, desk)
+        pieces = _kept(session, context)
         try:
             if self._child.sessions.resume is not None:
                 await self._resume(connection, session, _whereabouts(session, pieces), spec)
@@ -186,7 +186,7 @@ class Acp:
                 raise
         live = await self._new(spec)
         self._entered[session] = (connection, live)
-        desk.keep(session, [json.dumps({"role": "moved", "to": live})], usage={})
+        context.keep(session, [json.dumps({"role": "moved", "to": live})], usage={})
         waiting = [id(each) for each in _posts(pieces)]
         told = [each for each in pieces if id(each) not in waiting]
         return [_told(told)] if any(each["role"] == "user" for each in told) else []
@@ -234,12 +234,12 @@ class Acp:
             f"this agent offers no choice of models; configure it there, and leave out {model!r}"
         )
 
-    async def _converse(self, session: str, text: str, desk: Desk, turn: Turn) -> Answer:
+    async def _converse(self, session: str, text: str, context: AgentContext, turn: Turn) -> Answer:
         """Send words and hear the agent out."""
         connection, live = self._entered[session]
-        await desk.turn()
+        await context.turn()
         response: PromptResponse | None = None
-        with self._client.hearing(live, turn, cwd=desk.spec.cwd):
+        with self._client.cursor(live, turn, cwd=context.spec.cwd):
             asking = asyncio.ensure_future(connection.prompt(session_id=live, prompt=[text_block(text)]))
             try:
                 await self._attend(asking, turn)
@@ -256,7 +256,7 @@ class Acp:
         if turn.reason is not None:  # it may have been told only at the end that it used too much
             raise _with(turn.reason, turn)
         assert response is not None
-        return self._answer(response, turn, desk)
+        return self._answer(response, turn, context)
 
     async def _attend(self, asking: asyncio.Future[PromptResponse], turn: Turn) -> None:
         """Wait for the answer, for a stop, or for the end of patience."""
@@ -283,7 +283,7 @@ class Acp:
             await asyncio.wait((asking,))
         asking.exception()  # seen: whatever it ended in, it was told to end
 
-    def _answer(self, response: PromptResponse, turn: Turn, desk: Desk) -> Answer:
+    def _answer(self, response: PromptResponse, turn: Turn, context: AgentContext) -> Answer:
         match response.stop_reason:
             case "end_turn":
                 pass
@@ -297,7 +297,7 @@ class Acp:
             raise AgentUnavailable("the agent answered with nothing; its model may not be reachable")
         answer = Answer(text=turn.answer, usage=dict(turn.usage))
         end = {"role": "end", "text": answer.text, "usage": answer.usage}
-        desk.keep(turn.session, [json.dumps(end)], usage=answer.usage)
+        context.keep(turn.session, [json.dumps(end)], usage=answer.usage)
         return answer
 
     async def _lost(self, error: Exception) -> AgentError:
@@ -313,9 +313,9 @@ def _check(spec: Spec) -> None:
         raise AgentError("an ACP agent brings its own tools; choose them there, and leave `tools` out")
 
 
-def _kept(session: str, desk: Desk) -> list[Piece]:
+def _kept(session: str, context: AgentContext) -> list[Piece]:
     """Give the conversation that is kept; of a tool call, which is kept as it goes on, the newest state."""
-    kept = desk.messages(session)
+    kept = context.messages(session)
     if kept is None:
         raise SessionGone
     pieces: dict[object, Piece] = {}

@@ -44,7 +44,7 @@ class Client:
         self._numbers = count(1)
 
     @contextmanager
-    def hearing(self, session: str, turn: Turn, *, cwd: str) -> Iterator[None]:
+    def cursor(self, session: str, turn: Turn, *, cwd: str) -> Iterator[None]:
         """Let a turn hear and be asked, inside a directory."""
         self._turns[session] = (turn, os.path.realpath(cwd))
         try:

@@ -15,20 +15,20 @@ from errands.ports.agent import Activity, Call, Decision
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.agent import Desk
+    from errands.ports.agent import AgentContext
 
 _SHOWN = 500  # characters of a tool's result that an activity shows
 _MICRODOLLARS = 1_000_000
 
 
 class Turn:
-    def __init__(self, session: str, desk: Desk) -> None:
+    def __init__(self, session: str, context: AgentContext) -> None:
         self.session = session
         self.history = Transcript()
         self.usage: dict[str, int] = {"requests": 1, "tool_calls": 0}
         self.stopped = asyncio.Event()
         self.reason: AgentError | None = None
-        self._desk = desk
+        self._context = context
         self._told = 0  # pieces that were noted and kept
         self._calls: dict[str, str] = {}  # what is kept of each call
         self._granted: list[tuple[str, ...]] = []
@@ -115,11 +115,11 @@ class Turn:
         if used is not None:
             self._use(input_tokens=used.input_tokens, output_tokens=used.output_tokens)
         self._tell(len(self.history.pieces))
-        self._desk.note(Activity(kind="usage", usage=dict(self.usage)))
+        self._context.note(Activity(kind="usage", usage=dict(self.usage)))
 
     async def _decide(self, call: Call) -> Decision:
-        await self._desk.turn()
-        return await self._desk.allow(call)
+        await self._context.turn()
+        return await self._context.allow(call)
 
     def _hear_call(self, piece: Piece) -> None:
         """Note the beginning and the end of a call, and keep all that is learnt of it meanwhile."""
@@ -128,14 +128,14 @@ class Turn:
         if known is None:
             self._answering()
             self._tell(self.history.pieces.index(piece))
-            self._desk.note(Activity(kind="tool", name=piece["name"], call_id=piece["id"]))
+            self._context.note(Activity(kind="tool", name=piece["name"], call_id=piece["id"]))
             self._use(tool_calls=self.usage["tool_calls"] + 1)
         if known == now:
             return
         self._keep(piece)
         if piece["ended"]:
             self._is_answering = False
-            self._desk.note(
+            self._context.note(
                 Activity(
                     kind="tool_end", name=piece["name"], call_id=piece["id"], failed=piece["failed"],
                     text=piece["result"][:_SHOWN],
@@ -152,16 +152,16 @@ class Turn:
         """Note and keep what was said before the piece of this number."""
         for piece in self.history.pieces[self._told : end]:
             if piece["role"] == "agent" and piece["text"].strip():
-                self._desk.note(Activity(kind="text", text=piece["text"].strip()))
+                self._context.note(Activity(kind="text", text=piece["text"].strip()))
                 self._keep(piece)
         self._told = max(self._told, end)
 
     def _keep(self, piece: Piece) -> None:
-        self._desk.keep(self.session, [json.dumps(piece, default=str)], usage={})
+        self._context.keep(self.session, [json.dumps(piece, default=str)], usage={})
 
     def _use(self, **used: int) -> None:
         self.usage |= used
-        if overrun := BudgetExceeded.among(self._desk.spec.budget, self.usage):
+        if overrun := BudgetExceeded.among(self._context.spec.budget, self.usage):
             self.stop(overrun)
 
 

@@ -19,9 +19,9 @@ from pydantic_ai.settings import ModelSettings
 
 from errands.agents.builtin.conversation import Conversation, dumped
 from errands.agents.builtin.fork_copy import copied, single
-from errands.agents.builtin.guarded_tools import Attended, allowed
+from errands.agents.builtin.guarded_tools import GuardedTools, allowed
 from errands.agents.builtin.models import has_provider, model
-from errands.agents.builtin.request_hooks import Attendant
+from errands.agents.builtin.request_hooks import RequestHooks
 from errands.agents.builtin.streaming import spoken
 from errands.agents.builtin.tools import chosen
 from errands.agents.builtin.usage import exceeded, limits, of_run
@@ -32,7 +32,7 @@ from errands.text import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.agent import Desk
+    from errands.ports.agent import AgentContext
 
 pydantic_ai.BANNER_ENABLED = False
 
@@ -61,36 +61,36 @@ class Builtin:
         self._pause = float(settings.get("pause", 1))
         self._asking: dict[str, asyncio.Task[Answer]] = {}
 
-    async def open(self, desk: Desk) -> str:
-        desk.keep(desk.session, [], usage={})
-        return desk.session
+    async def open(self, context: AgentContext) -> str:
+        context.keep(context.session, [], usage={})
+        return context.session
 
-    async def fork(self, session: str, desk: Desk) -> str:
-        messages = copied(Conversation(session, desk).messages)
-        desk.keep(desk.session, [dumped(each) for each in single(messages)], usage={})
-        return desk.session
+    async def fork(self, session: str, context: AgentContext) -> str:
+        messages = copied(Conversation(session, context).messages)
+        context.keep(context.session, [dumped(each) for each in single(messages)], usage={})
+        return context.session
 
-    async def prompt(self, session: str, text: str, desk: Desk) -> Answer:
-        conversation = Conversation(session, desk)
+    async def prompt(self, session: str, text: str, context: AgentContext) -> Answer:
+        conversation = Conversation(session, context)
         conversation.prompt(text)
-        return await self._stoppable(session, self._answer(conversation, desk))
+        return await self._stoppable(session, self._answer(conversation, context))
 
-    async def recover(self, session: str, text: str, desk: Desk) -> Answer:
-        conversation = Conversation(session, desk)
+    async def recover(self, session: str, text: str, context: AgentContext) -> Answer:
+        conversation = Conversation(session, context)
         if not conversation.is_sent():
             conversation.prompt(text)
         conversation.close([call for call in conversation.open_calls() if conversation.is_begun(call)])
-        return await self._stoppable(session, self._answer(conversation, desk))
+        return await self._stoppable(session, self._answer(conversation, context))
 
-    async def post(self, session: str, text: str, desk: Desk) -> None:
-        Conversation(session, desk).keep(ModelRequest(parts=[UserPromptPart(text)]))
+    async def post(self, session: str, text: str, context: AgentContext) -> None:
+        Conversation(session, context).keep(ModelRequest(parts=[UserPromptPart(text)]))
 
     async def abort(self, session: str) -> None:
         if asking := self._asking.get(session):
             asking.cancel()
 
-    async def drop(self, session: str, desk: Desk) -> None:
-        desk.forget(session)
+    async def drop(self, session: str, context: AgentContext) -> None:
+        context.forget(session)
 
     async def close(self) -> None:
         for asking in list(self._asking.values()):
@@ -110,15 +110,15 @@ class Builtin:
         finally:
             del self._asking[session]
 
-    async def _answer(self, conversation: Conversation, desk: Desk) -> Answer:
+    async def _answer(self, conversation: Conversation, context: AgentContext) -> Answer:
         """Go on until there is an answer, with a second model when the first one fails."""
         failed = ""
-        for choice in self._choices(desk.spec.model):
+        for choice in self._choices(context.spec.model):
             conversation.close(conversation.open_calls() if failed else [])
             try:
                 if conversation.answer() is None:
                     async with model(choice) as made:
-                        await self._go_on(conversation, desk, made)
+                        await self._go_on(conversation, context, made)
                 return Answer(text=conversation.answer() or "", usage=of_run(conversation.usage()))
             except AgentError as error:
                 error.partial = conversation.said()
@@ -135,43 +135,43 @@ class Builtin:
         escalate = self._settings.get("escalate", {})
         return [first, {"model": escalate} if isinstance(escalate, str) else escalate]
 
-    async def _go_on(self, conversation: Conversation, desk: Desk, model: Model) -> None:
+    async def _go_on(self, conversation: Conversation, context: AgentContext, model: Model) -> None:
         """Carry out calls that are open, and let the model go on from there until it has answered."""
-        tools = chosen(desk, self._settings)
+        tools = chosen(context, self._settings)
         agent: Agent[None, str] = Agent(
             model,
-            instructions=desk.spec.system,
+            instructions=context.spec.system,
             model_settings=ModelSettings(timeout=self._patience, request_timeout=self._patience),
             retries=_MISTAKES,
-            toolsets=[Attended(tools, desk, conversation)],
-            capabilities=[Attendant(desk, conversation, self._tries, self._pause)],
+            toolsets=[GuardedTools(tools, context, conversation)],
+            capabilities=[RequestHooks(context, conversation, self._tries, self._pause)],
         )
         try:
             with agent.parallel_tool_call_execution_mode("sequential"):
-                await self._run(agent, conversation, desk)
+                await self._run(agent, conversation, context)
         except UsageLimitExceeded as error:
             wanted = len(conversation.open_calls())
-            raise exceeded(desk.spec.budget, conversation.usage(), wanted=wanted) from error
+            raise exceeded(context.spec.budget, conversation.usage(), wanted=wanted) from error
         except (AgentRunError, UserError) as error:
             raise AgentError(f"the model did not get on: {error}") from error
 
-    async def _run(self, agent: Agent[None, str], conversation: Conversation, desk: Desk) -> None:
+    async def _run(self, agent: Agent[None, str], conversation: Conversation, context: AgentContext) -> None:
         """Run the loop; nobody but us tries again an answer that breaks off while it is streamed."""
         for attempt in range(1, self._tries + 1):
             waiting = conversation.open_calls()
             try:
                 await agent.run(
                     message_history=_unanswered(conversation.messages),
-                    deferred_tool_results=await allowed(waiting, desk) if waiting else None,
+                    deferred_tool_results=await allowed(waiting, context) if waiting else None,
                     usage=conversation.usage(),
-                    usage_limits=limits(desk.spec.budget),
-                    event_stream_handler=spoken(desk) if desk.spec.streams else None,
+                    usage_limits=limits(context.spec.budget),
+                    event_stream_handler=spoken(context) if context.spec.streams else None,
                 )
                 return
             except ModelAPIError:
-                if not desk.spec.streams or attempt == self._tries:
+                if not context.spec.streams or attempt == self._tries:
                     raise
-                desk.note(Activity(kind="piece", text="\n"))  # what was said of it is said again
+                context.note(Activity(kind="piece", text="\n"))  # what was said of it is said again
                 await asyncio.sleep(self._pause * 2 ** (attempt - 1))
 
 

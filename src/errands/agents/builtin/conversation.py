@@ -27,7 +27,7 @@ from errands.model.agent.errors import SessionGone
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.agent import Desk, Usage
+    from errands.ports.agent import AgentContext, Usage
 
 _RUN = "errands_run"  # on a prompt: the run that sent it
 _BEGUN = "errands_begun"  # on a message without parts: the call that was about to be carried out
@@ -42,12 +42,12 @@ NOT_BEGUN = "This call was not carried out: the run ended before it began."
 class Conversation:
     """`messages` is the history as a model can take it, but for the open calls at its end."""
 
-    def __init__(self, session: str, desk: Desk) -> None:
-        kept = desk.messages(session)
+    def __init__(self, session: str, context: AgentContext) -> None:
+        kept = context.messages(session)
         if kept is None:
             raise SessionGone
         self._session = session
-        self._desk = desk
+        self._context = context
         self._messages: list[ModelMessage] = []
         self._results: dict[str, ToolReturnPart] = {}  # of the newest response, by the ids of its calls
         self._place = 0  # where the message with those results stands, or will stand
@@ -68,13 +68,13 @@ class Conversation:
     # What is added is kept first.
 
     def keep(self, message: ModelMessage, *, usage: Usage | None = None) -> None:
-        self._desk.keep(self._session, [dumped(message)], usage=usage or {})
+        self._context.keep(self._session, [dumped(message)], usage=usage or {})
         self._add(message)
 
     def prompt(self, text: str) -> None:
         """Add the prompt of this run. Calls that another run left open are closed."""
         self.close(self.open_calls())
-        self.keep(ModelRequest(parts=[UserPromptPart(text)], metadata={_RUN: self._desk.run}))
+        self.keep(ModelRequest(parts=[UserPromptPart(text)], metadata={_RUN: self._context.run}))
 
     def begin(self, call_id: str) -> None:
         """Keep that a call is about to be carried out."""
@@ -110,7 +110,7 @@ class Conversation:
 
     def is_sent(self) -> bool:
         """Tell whether this run has sent its prompt."""
-        return self._desk.run in self._prompts
+        return self._context.run in self._prompts
 
     def is_begun(self, call: ToolCallPart) -> bool:
         return call.tool_call_id in self._begun
@@ -199,7 +199,7 @@ class Conversation:
         return {call.tool_call_id: call for call in newest.tool_calls}
 
     def _since(self) -> list[ModelMessage]:
-        return self.messages[self._prompts.get(self._desk.run, len(self._messages)) :]
+        return self.messages[self._prompts.get(self._context.run, len(self._messages)) :]
 
     def _responses(self) -> Iterator[ModelResponse]:
         return (each for each in self._since() if isinstance(each, ModelResponse))

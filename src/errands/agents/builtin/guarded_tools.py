@@ -22,7 +22,7 @@ from errands.ports.agent import Activity, Call
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.agent import Desk
+    from errands.ports.agent import AgentContext
 
 _OFTEN = 3  # times in a row that a call may be made with the same arguments
 _LONGEST_NOTE = 200
@@ -33,8 +33,8 @@ _AGAIN = (
 
 
 @dataclass
-class Attended(WrapperToolset[None]):
-    desk: Desk
+class GuardedTools(WrapperToolset[None]):
+    context: AgentContext
     conversation: Conversation
     holding: set[int] = field(default_factory=set)  # steps in which a call is held
 
@@ -49,8 +49,8 @@ class Attended(WrapperToolset[None]):
             if not ctx.tool_call_approved and (asks or ctx.run_step in self.holding):
                 self.holding.add(ctx.run_step)
                 raise ApprovalRequired
-            await self.desk.turn()
-            self.desk.note(Activity(kind="tool", name=name, call_id=call_id, text=_arguments(tool_args)))
+            await self.context.turn()
+            self.context.note(Activity(kind="tool", name=name, call_id=call_id, text=_arguments(tool_args)))
             if asks:
                 self.conversation.begin(call_id)
             result = await super().call_tool(name, tool_args, ctx, tool)
@@ -78,11 +78,11 @@ class Attended(WrapperToolset[None]):
         used = {"tool_calls": 1}
         self.conversation.keep(ModelRequest(parts=[part]), usage=used)
         why = str(content)[:_LONGEST_NOTE] if failed else ""
-        self.desk.note(Activity(kind="tool_end", name=name, call_id=call_id, text=why, failed=failed))
-        self.desk.note(Activity(kind="usage", usage=used))
+        self.context.note(Activity(kind="tool_end", name=name, call_id=call_id, text=why, failed=failed))
+        self.context.note(Activity(kind="usage", usage=used))
 
 
-async def allowed(calls: Sequence[ToolCallPart], desk: Desk) -> DeferredToolResults:
+async def allowed(calls: Sequence[ToolCallPart], context: AgentContext) -> DeferredToolResults:
     """Have calls allowed, one after the other; those that need not be are."""
     answers: dict[str, bool | ToolApproved | ToolDenied] = {}
     for call in calls:
@@ -90,22 +90,22 @@ async def allowed(calls: Sequence[ToolCallPart], desk: Desk) -> DeferredToolResu
         if call.tool_name in FREE:
             continue
         asked = Call(id=call.tool_call_id, tool=call.tool_name, arguments=call.args_as_dict())
-        if why := hopeless(asked.tool, asked.arguments, desk.spec.cwd):
-            note_failed(call, why, desk)
+        if why := hopeless(asked.tool, asked.arguments, context.spec.cwd):
+            note_failed(call, why, context)
             answers[call.tool_call_id] = ToolDenied(f"This call was not carried out: {why}")
             continue
-        decision = await desk.allow(asked)
+        decision = await context.allow(asked)
         if not decision.allowed:
             reason = decision.reason or "no reason was given"
             answers[call.tool_call_id] = ToolDenied(f"This call was not allowed: {reason}")
     return DeferredToolResults(approvals=answers)
 
 
-def note_failed(call: ToolCallPart, why: str, desk: Desk) -> None:
+def note_failed(call: ToolCallPart, why: str, context: AgentContext) -> None:
     """Note a call that was not carried out."""
     name, call_id = call.tool_name, call.tool_call_id
-    desk.note(Activity(kind="tool", name=name, call_id=call_id, text=_arguments(call.args)))
-    desk.note(Activity(kind="tool_end", name=name, call_id=call_id, text=why[:_LONGEST_NOTE], failed=True))
+    context.note(Activity(kind="tool", name=name, call_id=call_id, text=_arguments(call.args)))
+    context.note(Activity(kind="tool_end", name=name, call_id=call_id, text=why[:_LONGEST_NOTE], failed=True))
 
 
 def mistake(said: object) -> str:

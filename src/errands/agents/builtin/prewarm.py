@@ -25,7 +25,7 @@ _LATER = (
 )
 
 
-def rehearse() -> None:
+def prewarm() -> None:
     for name in _LATER:
         try:
             import_module(name)
@@ -47,4 +47,4 @@ def rehearse() -> None:
     ModelMessagesTypeAdapter.validate_json(said.all_messages_json())
 
 
-rehearse()
+prewarm()

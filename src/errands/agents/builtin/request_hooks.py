@@ -32,14 +32,14 @@ from errands.ports.agent import Activity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.agent import Desk
+    from errands.ports.agent import AgentContext
 
 _HOPELESS = (ModelRequestRejectedError, ModelQuotaExceededError, ContentFilterError, UserError)
 
 
 @dataclass
-class Attendant(AbstractCapability[None]):
-    desk: Desk
+class RequestHooks(AbstractCapability[None]):
+    context: AgentContext
     conversation: Conversation
     tries: int
     pause: float  # seconds before the second try; each further one takes twice as long
@@ -50,13 +50,13 @@ class Attendant(AbstractCapability[None]):
         if isinstance(newest := request_context.messages[-1], ModelRequest):
             for call, result in self.conversation.complete(newest):
                 if result.outcome == "retried":  # it never came to the tool, which would have noted it
-                    note_failed(call, mistake(result.content), self.desk)
+                    note_failed(call, mistake(result.content), self.context)
         return request_context
 
     async def prepare_model_request(
         self, ctx: RunContext[None], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        await self.desk.turn()
+        await self.context.turn()
         return request_context
 
     async def after_model_request(
@@ -65,10 +65,10 @@ class Attendant(AbstractCapability[None]):
         response = self.conversation.distinct(response)
         used = of_response(response)
         self.conversation.keep(response, usage=used)
-        self.desk.note(Activity(kind="usage", usage=used))
+        self.context.note(Activity(kind="usage", usage=used))
         for part in response.parts:
             if isinstance(part, TextPart) and part.content:
-                self.desk.note(Activity(kind="text", text=part.content))
+                self.context.note(Activity(kind="text", text=part.content))
         return response
 
     async def on_model_request_error(
@@ -90,4 +90,4 @@ class Attendant(AbstractCapability[None]):
     async def handle_deferred_tool_calls(
         self, ctx: RunContext[None], *, requests: DeferredToolRequests
     ) -> DeferredToolResults:
-        return await allowed(requests.approvals, self.desk)
+        return await allowed(requests.approvals, self.context)

@@ -12,17 +12,17 @@ from errands.ports.agent import Activity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.agent import Desk
+    from errands.ports.agent import AgentContext
 
 
-def spoken(desk: Desk) -> Callable[[RunContext[None], AsyncIterable[Any]], Awaitable[None]]:
+def spoken(context: AgentContext) -> Callable[[RunContext[None], AsyncIterable[Any]], Awaitable[None]]:
     """Give what listens to a model and tells the desk."""
 
     async def listen(_ctx: RunContext[None], events: AsyncIterable[Any]) -> None:
         async for event in events:
             words = _words(event)
             if words:
-                desk.note(Activity(kind="piece", text=words))
+                context.note(Activity(kind="piece", text=words))
 
     return listen
 

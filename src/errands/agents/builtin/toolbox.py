@@ -14,7 +14,7 @@ from errands.agents.builtin.project import Project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.agent import Desk
+    from errands.ports.agent import AgentContext
 
 T = TypeVar("T")
 
@@ -26,10 +26,10 @@ _TROUBLE = (OSError, ValueError, sqlite3.Error)  # ValueError: a path that can b
 _LONGEST_OUTPUT = 20_000  # characters; the beginning and the end of what is longer
 
 
-def toolbox(desk: Desk, home: str) -> FunctionToolset[None]:
+def toolbox(context: AgentContext, home: str) -> FunctionToolset[None]:
     """Give all tools of a task, those that ask and those that need not."""
-    project = Project(desk.spec.cwd)
-    memory = Memory(home, desk.spec.cwd)
+    project = Project(context.spec.cwd)
+    memory = Memory(home, context.spec.cwd)
     tools: FunctionToolset[None] = FunctionToolset(id="errands")
 
     @tools.tool
@@ -42,7 +42,7 @@ def toolbox(desk: Desk, home: str) -> FunctionToolset[None]:
             line: The command line, as one would type it.
         """
         assert ctx.tool_call_id is not None
-        ran = await desk.command(ctx.tool_call_id, line)
+        ran = await context.command(ctx.tool_call_id, line)
         output = _clipped(ran.output)
         if ran.state == "completed":
             return output or "[no output]"

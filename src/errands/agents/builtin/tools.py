@@ -15,18 +15,18 @@ from errands.text import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.agent import Desk
+    from errands.ports.agent import AgentContext
 
 _PREFIX = "mcp_"  # so that no tool of a server has the name of one of ours
 
 
-def chosen(desk: Desk, settings: Mapping[str, Any]) -> AbstractToolset[None]:
+def chosen(context: AgentContext, settings: Mapping[str, Any]) -> AbstractToolset[None]:
     """Put the tools together. Those of a server are `mcp_SERVER_TOOL`; `mcp_SERVER` chooses all of them."""
-    ours = toolbox(desk, settings["home"])
+    ours = toolbox(context, settings["home"])
     configured: Mapping[str, Any] = settings.get("mcp", {})
-    wanted = desk.spec.tools
+    wanted = context.spec.tools
     if wanted is None:
-        return CombinedToolset([ours, *_served(configured, desk.spec.cwd)])
+        return CombinedToolset([ours, *_served(configured, context.spec.cwd)])
     groups = {name: f"{_PREFIX}{name}" for name in configured}
     for name in wanted:
         if name not in ours.tools and not any(_is_in(name, group) for group in groups.values()):
@@ -44,7 +44,7 @@ def chosen(desk: Desk, settings: Mapping[str, Any]) -> AbstractToolset[None]:
         whole = [each for each in wanted if each in groups.values()]
         return tool.name in wanted or any(_is_in(tool.name, group) for group in whole)
 
-    return CombinedToolset([ours, *_served(needed, desk.spec.cwd)]).filtered(is_wanted)
+    return CombinedToolset([ours, *_served(needed, context.spec.cwd)]).filtered(is_wanted)
 
 
 def _served(settings: Mapping[str, Any], cwd: str) -> Iterable[AbstractToolset[None]]:

@@ -15,7 +15,7 @@ from errands.ports.agent import Answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.agent import Desk
+    from errands.ports.agent import AgentContext
 
 COMMON = {"backend", "budget", "home", "lane"}  # what all agents have
 SETTINGS = {"preset", "command", "arguments", "env", "model", "retries"}
@@ -36,44 +36,44 @@ class Command:
             raise BadValue(f"no preset {preset!r} for a command line agent; there are {', '.join(PRESETS)}")
         self._program = PRESETS[preset]({**settings, "command": command})
 
-    async def open(self, desk: Desk) -> str:
+    async def open(self, context: AgentContext) -> str:
         session = str(uuid.uuid4())
-        Ledger.new(desk, session, [{"kind": "open"}])
+        Ledger.new(context, session, [{"kind": "open"}])
         return session
 
-    async def fork(self, session: str, desk: Desk) -> str:
-        ledger, forked = Ledger(desk, session), str(uuid.uuid4())
+    async def fork(self, session: str, context: AgentContext) -> str:
+        ledger, forked = Ledger(context, session), str(uuid.uuid4())
         begun = self._program.fork(ledger, forked)
-        Ledger.new(desk, forked, [{"kind": "open"}, *begun])
+        Ledger.new(context, forked, [{"kind": "open"}, *begun])
         return forked
 
-    async def prompt(self, session: str, text: str, desk: Desk) -> Answer:
-        ledger = Ledger(desk, session)
-        ledger.add("prompt", run=desk.run, text=text)
-        return self._keep(ledger, await self._program.ask(ledger, text, desk), desk)
+    async def prompt(self, session: str, text: str, context: AgentContext) -> Answer:
+        ledger = Ledger(context, session)
+        ledger.add("prompt", run=context.run, text=text)
+        return self._keep(ledger, await self._program.ask(ledger, text, context), context)
 
-    async def recover(self, session: str, text: str, desk: Desk) -> Answer:
-        ledger = Ledger(desk, session)
-        if kept := ledger.of("answer", desk.run):
+    async def recover(self, session: str, text: str, context: AgentContext) -> Answer:
+        ledger = Ledger(context, session)
+        if kept := ledger.of("answer", context.run):
             return Answer(text=kept["text"], usage=kept["usage"])
-        if not ledger.of("prompt", desk.run):
-            return await self.prompt(session, text, desk)
-        return self._keep(ledger, await self._program.recover(ledger, text, desk), desk)
+        if not ledger.of("prompt", context.run):
+            return await self.prompt(session, text, context)
+        return self._keep(ledger, await self._program.recover(ledger, text, context), context)
 
-    async def post(self, session: str, text: str, desk: Desk) -> None:
-        Ledger(desk, session).add("post", text=text)
+    async def post(self, session: str, text: str, context: AgentContext) -> None:
+        Ledger(context, session).add("post", text=text)
 
     async def abort(self, session: str) -> None:
         await self._program.abort(session)
 
-    async def drop(self, session: str, desk: Desk) -> None:
+    async def drop(self, session: str, context: AgentContext) -> None:
         self._program.drop(session)
-        desk.forget(session)
+        context.forget(session)
 
     async def close(self) -> None:
         """Hold nothing: every process ends with the prompt it was started for."""
 
     @staticmethod
-    def _keep(ledger: Ledger, answer: Answer, desk: Desk) -> Answer:
-        ledger.add("answer", run=desk.run, text=answer.text, usage=dict(answer.usage))
+    def _keep(ledger: Ledger, answer: Answer, context: AgentContext) -> Answer:
+        ledger.add("answer", run=context.run, text=answer.text, usage=dict(answer.usage))
         return answer

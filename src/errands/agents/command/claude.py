@@ -21,7 +21,7 @@ from errands.ports.agent import Answer
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.agents.command.ledger import Ledger
-    from errands.ports.agent import Desk, Spec
+    from errands.ports.agent import AgentContext, Spec
 
 # Nobody is there to answer a question, and the process ends with its answer.
 USELESS = ("AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "CronCreate", "ScheduleWakeup")
@@ -42,21 +42,21 @@ class Claude:
         self._transcripts = Transcripts(self._env, settings.get("home"))
         self._processes = Processes()
 
-    async def ask(self, ledger: Ledger, text: str, desk: Desk) -> Answer:
+    async def ask(self, ledger: Ledger, text: str, context: AgentContext) -> Answer:
         """Send the prompt of a run, with what was posted since the one before."""
         words = [*self._pending(ledger), text]
-        return await self._talk(ledger, "\n\n".join(words), desk, prompt=prompt_id(desk.run))
+        return await self._talk(ledger, "\n\n".join(words), context, prompt=prompt_id(context.run))
 
-    async def recover(self, ledger: Ledger, text: str, desk: Desk) -> Answer:
+    async def recover(self, ledger: Ledger, text: str, context: AgentContext) -> Answer:
         await end_strays(ledger.session)
         entries = self._transcripts.read(ledger.session)
-        since = after(entries, prompt_id(desk.run))
+        since = after(entries, prompt_id(context.run))
         if since is None:
-            return await self.ask(ledger, text, desk)
+            return await self.ask(ledger, text, context)
         said = final_text(since)
         if said is not None:
             return Answer(text=said)
-        return await self._talk(ledger, INTERRUPTED, desk, prompt=None)
+        return await self._talk(ledger, INTERRUPTED, context, prompt=None)
 
     def fork(self, ledger: Ledger, session: str) -> list[Mapping[str, Any]]:
         """Copy the transcript for a new session; give the entries that its ledger begins with."""
@@ -87,8 +87,8 @@ class Claude:
                     posts = []
         return posts
 
-    async def _talk(self, ledger: Ledger, text: str, desk: Desk, *, prompt: str | None) -> Answer:
-        await desk.turn()
+    async def _talk(self, ledger: Ledger, text: str, context: AgentContext, *, prompt: str | None) -> Answer:
+        await context.turn()
         session = ledger.session
         if self._transcripts.find(session):
             place = ["--resume", session]
@@ -98,10 +98,10 @@ class Claude:
             raise SessionGone
         else:
             place = ["--session-id", session]
-        argv = [*self._program, *_flags(desk.spec, self._model), *place, *self._arguments]
+        argv = [*self._program, *_flags(context.spec, self._model), *place, *self._arguments]
         try:
-            async with self._processes.start(session, argv, cwd=desk.spec.cwd, env=self._env) as process:
-                turn = Turn(process, desk, spent=self._transcripts.cost(session))
+            async with self._processes.start(session, argv, cwd=context.spec.cwd, env=self._env) as process:
+                turn = Turn(process, context, spent=self._transcripts.cost(session))
                 try:
                     return await self._answer(process, turn, _message(text, prompt))
                 finally:

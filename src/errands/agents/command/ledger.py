@@ -10,28 +10,28 @@ from errands.model.agent.errors import SessionGone
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.agent import Desk
+    from errands.ports.agent import AgentContext
 
 
 class Ledger:
     """An entry has a `kind`: open, fork, post, prompt or answer; the last two have their `run`."""
 
-    def __init__(self, desk: Desk, session: str) -> None:
-        lines = desk.messages(session)
+    def __init__(self, context: AgentContext, session: str) -> None:
+        lines = context.messages(session)
         if lines is None:
             raise SessionGone
-        self._desk = desk
+        self._context = context
         self.session = session
         self.entries: list[Mapping[str, Any]] = [json.loads(line) for line in lines]
 
     @classmethod
-    def new(cls, desk: Desk, session: str, entries: Sequence[Mapping[str, Any]]) -> Ledger:
-        desk.keep(session, [json.dumps(each) for each in entries], usage={})
-        return cls(desk, session)
+    def new(cls, context: AgentContext, session: str, entries: Sequence[Mapping[str, Any]]) -> Ledger:
+        context.keep(session, [json.dumps(each) for each in entries], usage={})
+        return cls(context, session)
 
     def add(self, kind: str, **fields: Any) -> None:
         entry = {"kind": kind, **fields}
-        self._desk.keep(self.session, [json.dumps(entry)], usage=fields.get("usage", {}))
+        self._context.keep(self.session, [json.dumps(entry)], usage=fields.get("usage", {}))
         self.entries.append(entry)
 
     def of(self, kind: str, run: str) -> Mapping[str, Any] | None:

@@ -18,7 +18,7 @@ from errands.ports.agent import Activity, Answer
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.agents.command.ledger import Ledger
-    from errands.ports.agent import Desk, Spec
+    from errands.ports.agent import AgentContext, Spec
 
 TITLES = {"post": "Note", "prompt": "User", "answer": "Assistant"}
 
@@ -30,17 +30,17 @@ class Plain:
         self._env: Mapping[str, str] = settings.get("env", {})
         self._processes = Processes()
 
-    async def ask(self, ledger: Ledger, text: str, desk: Desk) -> Answer:
-        self._check(desk.spec)
-        await desk.turn()
-        prompt = _script(ledger, desk.spec.system)
+    async def ask(self, ledger: Ledger, text: str, context: AgentContext) -> Answer:
+        self._check(context.spec)
+        await context.turn()
+        prompt = _script(ledger, context.spec.system)
         argv = [
-            word.replace("{model}", desk.spec.model or self._model).replace("{prompt}", prompt)
+            word.replace("{model}", context.spec.model or self._model).replace("{prompt}", prompt)
             for word in self._command
         ]
-        start = self._processes.start(ledger.session, argv, cwd=desk.spec.cwd, env=self._env)
+        start = self._processes.start(ledger.session, argv, cwd=context.spec.cwd, env=self._env)
         async with start as process:
-            desk.note(Activity(kind="usage", usage={"requests": 1}))
+            context.note(Activity(kind="usage", usage={"requests": 1}))
             if not any("{prompt}" in word for word in self._command):
                 await process.tell(prompt)
             process.hush()
@@ -51,7 +51,7 @@ class Plain:
         if code:
             complaint = process.complaints or "it did not say why"
             raise AgentError(f"{argv[0]} ended with exit code {code}: {complaint}", partial=said)
-        desk.note(Activity(kind="text", text=said[:2000]))
+        context.note(Activity(kind="text", text=said[:2000]))
         return Answer(text=said, usage={"requests": 1})
 
     def _check(self, spec: Spec) -> None:
@@ -64,7 +64,7 @@ class Plain:
                 "`command`, or leave `model` out"
             )
 
-    async def recover(self, ledger: Ledger, text: str, desk: Desk) -> Answer:
+    async def recover(self, ledger: Ledger, text: str, context: AgentContext) -> Answer:
         raise AgentError(
             f"{self._command[0]} was interrupted; it is not known what it had done, so it was not asked again"
         )

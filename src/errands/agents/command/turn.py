@@ -13,7 +13,7 @@ from errands.ports.agent import Activity, Answer, Call
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.agent import Desk
+    from errands.ports.agent import AgentContext
 
 LIMITS = ("max_turns", "max_budget")  # how the reasons begin for which it stops because it was told to
 LONGEST_LINE = 200  # characters of what a tool is called with
@@ -21,10 +21,10 @@ LONGEST_NOTE = 2000  # characters of a text that is noted
 
 
 class Turn:
-    def __init__(self, process: Process, desk: Desk, *, spent: float) -> None:
+    def __init__(self, process: Process, context: AgentContext, *, spent: float) -> None:
         self._process = process
         self._spent = spent  # dollars, before this turn
-        self._desk = desk
+        self._context = context
         self._asking: dict[str, asyncio.Task[None]] = {}
         self._tools: dict[str, str] = {}
         self._counted: set[str] = set()
@@ -62,7 +62,7 @@ class Turn:
     def check(self) -> None:
         """Stop at once when the run has used more than it may."""
         partial = "\n".join(self._texts)
-        if overrun := BudgetExceeded.among(self._desk.spec.budget, self._used, partial=partial):
+        if overrun := BudgetExceeded.among(self._context.spec.budget, self._used, partial=partial):
             raise overrun
 
     def answer(self, code: int) -> Answer:
@@ -106,10 +106,10 @@ class Turn:
                     self._tools[call_id] = name
                     self._used["tool_calls"] += 1
                     text = str(about.get("command") or json.dumps(about, ensure_ascii=False))[:LONGEST_LINE]
-                    self._desk.note(Activity(kind="tool", name=name, call_id=call_id, text=text))
+                    self._context.note(Activity(kind="tool", name=name, call_id=call_id, text=text))
                 case {"type": "text", "text": text}:
                     self._texts.append(text)
-                    self._desk.note(Activity(kind="text", text=text[:LONGEST_NOTE]))
+                    self._context.note(Activity(kind="text", text=text[:LONGEST_NOTE]))
         if message["id"] not in self._counted:
             self._counted.add(message["id"])
             usage = message.get("usage") or {}
@@ -120,12 +120,12 @@ class Turn:
             case {"type": "tool_result", "tool_use_id": call_id} if call_id in self._tools:
                 failed = bool(part.get("is_error"))
                 name = self._tools.pop(call_id)
-                self._desk.note(Activity(kind="tool_end", name=name, call_id=call_id, failed=failed))
+                self._context.note(Activity(kind="tool_end", name=name, call_id=call_id, failed=failed))
 
     def _use(self, more: Mapping[str, int]) -> None:
         for name, number in more.items():
             self._used[name] = self._used.get(name, 0) + number
-        self._desk.note(Activity(kind="usage", usage=more))
+        self._context.note(Activity(kind="usage", usage=more))
 
     def _settle(self, result: Mapping[str, Any]) -> None:
         """Note what was used beyond what single messages told, which leave out how long they became."""
@@ -149,9 +149,9 @@ class Turn:
         arguments = request.get("input") or {}
         tool = request["tool_name"]
         command = str(arguments.get("command", "")) if tool == "Bash" else None
-        await self._desk.turn()
+        await self._context.turn()
         call = Call(id=request.get("tool_use_id") or name, tool=tool, arguments=arguments, command=command)
-        decision = await self._desk.allow(call)
+        decision = await self._context.allow(call)
         if decision.allowed:
             answer = {"behavior": "allow", "updatedInput": arguments}
         else:

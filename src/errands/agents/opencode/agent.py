@@ -18,7 +18,7 @@ from errands.ports.agent import Answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.agent import Desk, Spec
+    from errands.ports.agent import AgentContext, Spec
 
 COMMON = {"backend", "budget", "home", "lane"}  # what all agents have
 SETTINGS = {"url", "username", "password", "agent", "model", "retries", "poll", "patience", "timeout"}
@@ -52,38 +52,38 @@ class OpenCode:
         self._poll = float(settings.get("poll", POLL))
         self._patience = float(settings.get("patience", PATIENCE))
 
-    async def open(self, desk: Desk) -> str:
-        body = {"title": desk.session, "permission": _rules(desk.spec)}
-        return await self._server.create(desk.spec.cwd, body)
+    async def open(self, context: AgentContext) -> str:
+        body = {"title": context.session, "permission": _rules(context.spec)}
+        return await self._server.create(context.spec.cwd, body)
 
-    async def fork(self, session: str, desk: Desk) -> str:
+    async def fork(self, session: str, context: AgentContext) -> str:
         directory = await self._server.directory(session)
-        if directory != desk.spec.cwd:
+        if directory != context.spec.cwd:
             raise AgentError(
                 f"OpenCode keeps a fork in the directory of its parent, {directory}; "
-                f"start it there, not in {desk.spec.cwd}"
+                f"start it there, not in {context.spec.cwd}"
             )
         forked = await self._server.fork(session)
-        await self._server.change(forked, {"title": desk.session, "permission": _rules(desk.spec)})
+        await self._server.change(forked, {"title": context.session, "permission": _rules(context.spec)})
         await cut(self._server, forked)
         return forked
 
-    async def prompt(self, session: str, text: str, desk: Desk) -> Answer:
-        await desk.turn()
+    async def prompt(self, session: str, text: str, context: AgentContext) -> Answer:
+        await context.turn()
         # Whoever recovers has to look for the prompt only if it may have been sent.
-        desk.keep(session, [json.dumps({"kind": "prompt", "run": desk.run})], usage={})
-        return await self._follow(session, text, desk)
+        context.keep(session, [json.dumps({"kind": "prompt", "run": context.run})], usage={})
+        return await self._follow(session, text, context)
 
-    async def recover(self, session: str, text: str, desk: Desk) -> Answer:
-        if not any(each["run"] == desk.run for each in entries(desk, session)):
-            return await self.prompt(session, text, desk)
-        await desk.turn()
-        unsent = None if await self._arrived(session, desk) else text
-        return await self._follow(session, unsent, desk, again=True)
+    async def recover(self, session: str, text: str, context: AgentContext) -> Answer:
+        if not any(each["run"] == context.run for each in entries(context, session)):
+            return await self.prompt(session, text, context)
+        await context.turn()
+        unsent = None if await self._arrived(session, context) else text
+        return await self._follow(session, unsent, context, again=True)
 
-    async def post(self, session: str, text: str, desk: Desk) -> None:
+    async def post(self, session: str, text: str, context: AgentContext) -> None:
         try:
-            await self._server.add(session, self._message(text, desk.spec))
+            await self._server.add(session, self._message(text, context.spec))
         except WireError as error:
             raise AgentUnavailable(f"OpenCode at {self._server.url} hung up: {error}") from error
 
@@ -96,41 +96,43 @@ class OpenCode:
         except (TimeoutError, SessionGone):
             pass
 
-    async def drop(self, session: str, desk: Desk) -> None:
+    async def drop(self, session: str, context: AgentContext) -> None:
         try:
             await self._server.delete(session)
         except SessionGone:
             pass
-        desk.forget(session)
+        context.forget(session)
 
     async def close(self) -> None:
         """Hold nothing: every connection ends with what it was opened for."""
 
-    async def _arrived(self, session: str, desk: Desk) -> bool:
+    async def _arrived(self, session: str, context: AgentContext) -> bool:
         """Tell whether the prompt is in the session; one that was sent a moment ago may be on its way."""
-        turn = self._turn(session, desk)
+        turn = self._turn(session, context)
         for _ in range(round(SETTLE / 0.5)):
             if await turn.sent():
                 return True
             await asyncio.sleep(0.5)
         return await turn.sent()
 
-    async def _send(self, session: str, text: str, desk: Desk) -> None:
-        body = self._message(text, desk.spec)
-        body["parts"][0]["metadata"] = {TAG: desk.run}
+    async def _send(self, session: str, text: str, context: AgentContext) -> None:
+        body = self._message(text, context.spec)
+        body["parts"][0]["metadata"] = {TAG: context.run}
         try:
             await self._server.send(session, body)
         except WireError:
             pass  # it may have arrived: whoever follows the turn finds out, and nobody sends it again
 
-    async def _follow(self, session: str, words: str | None, desk: Desk, *, again: bool = False) -> Answer:
+    async def _follow(
+        self, session: str, words: str | None, context: AgentContext, *, again: bool = False
+    ) -> Answer:
         """Send a prompt and wait for the answer; `again`: one that was interrupted is told to go on."""
         is_over = False
         try:
-            async with self._turn(session, desk) as turn:
+            async with self._turn(session, context) as turn:
                 while True:
                     if words is not None:
-                        await self._send(session, words, desk)
+                        await self._send(session, words, context)
                     try:
                         answer = await turn.finish()
                         is_over = True
@@ -155,8 +157,8 @@ class OpenCode:
         except AgentError:
             pass  # whatever made us give up is told
 
-    def _turn(self, session: str, desk: Desk) -> Turn:
-        return Turn(self._server, session, desk, poll=self._poll, patience=self._patience)
+    def _turn(self, session: str, context: AgentContext) -> Turn:
+        return Turn(self._server, session, context, poll=self._poll, patience=self._patience)
 
     def _message(self, text: str, spec: Spec) -> dict[str, Any]:
         body: dict[str, Any] = {"parts": [{"type": "text", "text": text}]}

@@ -20,7 +20,7 @@ from errands.ports.agent import Answer, Call
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.agent import Desk
+    from errands.ports.agent import AgentContext
 
 TAG = "errands.run"  # in the metadata of a prompt: the run that sent it
 SETTLE = 15.0  # seconds in which a prompt that was accepted begins; a server that just started takes some
@@ -36,10 +36,12 @@ class Unfinished(Exception):  # noqa: N818  # as in errors.py
 
 
 class Turn:
-    def __init__(self, server: Server, session: str, desk: Desk, *, poll: float, patience: float) -> None:
+    def __init__(
+        self, server: Server, session: str, context: AgentContext, *, poll: float, patience: float
+    ) -> None:
         self._server = server
         self._session = session
-        self._desk = desk
+        self._context = context
         self._poll = poll
         self._patience = patience
         self._woken = asyncio.Event()
@@ -48,7 +50,7 @@ class Turn:
         self._undecided: set[str] = set()
         self._decided = asyncio.Event()
         self.refused: list[str] = []
-        self._account = Account(desk, session)
+        self._account = Account(context, session)
         self._moved = time.monotonic()
         self._seen = ""
         self._idle: tuple[bool, float] | None = None  # whether the turn had begun, and since when
@@ -87,7 +89,7 @@ class Turn:
 
     async def sent(self) -> bool:
         """Tell whether the prompt of this run is in the session."""
-        return bool(_prompts(await self._messages(), self._desk.run))
+        return bool(_prompts(await self._messages(), self._context.run))
 
     async def _listen(self) -> None:
         while True:
@@ -122,7 +124,7 @@ class Turn:
         # The state is asked first: if that was idle, the messages that come after it are complete.
         state = await self._server.state(self._session)
         messages = await self._messages()
-        prompts = _prompts(messages, self._desk.run)
+        prompts = _prompts(messages, self._context.run)
         answers = [
             each
             for each in messages
@@ -156,7 +158,7 @@ class Turn:
 
     async def _messages(self) -> Sequence[Message]:
         messages = await self._server.messages(self._session, limit=RECENT)
-        if len(messages) >= RECENT and not _prompts(messages, self._desk.run):
+        if len(messages) >= RECENT and not _prompts(messages, self._context.run):
             messages = await self._server.messages(self._session)
         return messages
 
@@ -212,10 +214,10 @@ class Turn:
         about = request.get("tool") or {}
         arguments = {**(request.get("metadata") or {}), **await self._arguments(about)}
         command = str(arguments["command"]) if tool == "bash" and "command" in arguments else None
-        await self._desk.turn()
+        await self._context.turn()
         call = Call(id=about.get("callID") or request["id"], tool=tool, arguments=arguments, command=command)
         try:
-            decision = await self._desk.allow(call)
+            decision = await self._context.allow(call)
         finally:
             self._undecided.discard(request["id"])
             self._decided.set()

@@ -11,7 +11,7 @@ from errands.ports.agent import Activity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.agent import Desk
+    from errands.ports.agent import AgentContext
 
 LONGEST_LINE = 200  # characters of what a tool is called with
 LONGEST_NOTE = 2000  # characters of a text that is noted
@@ -20,11 +20,11 @@ LONGEST_NOTE = 2000  # characters of a text that is noted
 class Account:
     """Remembers on the desk what was told, so that a process that goes on with the run does not repeat it."""
 
-    def __init__(self, desk: Desk, session: str) -> None:
+    def __init__(self, context: AgentContext, session: str) -> None:
         self.used = {"input_tokens": 0, "output_tokens": 0, "requests": 0, "tool_calls": 0}
-        self._desk = desk
+        self._context = context
         self._session = session
-        self._told = {each.get("told") for each in entries(desk, session) if each["run"] == desk.run}
+        self._told = {each.get("told") for each in entries(context, session) if each["run"] == context.run}
         self._added: set[str] = set()
         self._begun: set[str] = set()
         self._ended: set[str] = set()
@@ -32,7 +32,7 @@ class Account:
     @property
     def overrun(self) -> BudgetExceeded | None:
         """Say which budget is used up; nothing when none is."""
-        return BudgetExceeded.among(self._desk.spec.budget, self.used)
+        return BudgetExceeded.among(self._context.spec.budget, self.used)
 
     @property
     def is_at_work(self) -> bool:
@@ -53,11 +53,11 @@ class Account:
         for name, number in used.items():
             self.used[name] = self.used.get(name, 0) + number
         if is_news:
-            self._desk.note(Activity(kind="usage", usage=used))
+            self._context.note(Activity(kind="usage", usage=used))
             if text := text_of(message):
-                self._desk.note(Activity(kind="text", text=text[:LONGEST_NOTE]))
-            entry = {"kind": "told", "run": self._desk.run, "told": about["id"]}
-            self._desk.keep(self._session, [json.dumps(entry)], usage=used)
+                self._context.note(Activity(kind="text", text=text[:LONGEST_NOTE]))
+            entry = {"kind": "told", "run": self._context.run, "told": about["id"]}
+            self._context.keep(self._session, [json.dumps(entry)], usage=used)
 
     def take_tool(self, part: Mapping[str, Any], *, is_news: bool = True) -> None:
         call_id, name, state = part["callID"], part["tool"], part["state"]["status"]
@@ -67,17 +67,17 @@ class Account:
             if is_news:
                 about = part["state"].get("input") or {}
                 text = str(about.get("command") or json.dumps(about, ensure_ascii=False))[:LONGEST_LINE]
-                self._desk.note(Activity(kind="tool", name=name, call_id=call_id, text=text))
+                self._context.note(Activity(kind="tool", name=name, call_id=call_id, text=text))
         if state in ("completed", "error") and call_id not in self._ended:
             self._ended.add(call_id)
             if is_news:
                 failed = state == "error"
-                self._desk.note(Activity(kind="tool_end", name=name, call_id=call_id, failed=failed))
+                self._context.note(Activity(kind="tool_end", name=name, call_id=call_id, failed=failed))
 
 
-def entries(desk: Desk, session: str) -> list[dict[str, Any]]:
+def entries(context: AgentContext, session: str) -> list[dict[str, Any]]:
     """Give what was written down on the desk about a session."""
-    return [json.loads(each) for each in desk.messages(session) or ()]
+    return [json.loads(each) for each in context.messages(session) or ()]
 
 
 def text_of(message: Mapping[str, Any]) -> str:

@@ -15,8 +15,8 @@ from discord.http import Route
 
 from errands.channels.discord.split import split
 from errands.channels.secret import read_secret
-from errands.model.notices.answer_token import SIGNS, Ballot
-from errands.model.notices.delivery import NO_CONSENT, Letter, text, title
+from errands.model.notices.answer_token import SIGNS, AnswerToken
+from errands.model.notices.delivery import NO_CONSENT, Delivery, text, title
 from errands.model.notices.errors import ChannelError, NotNow, Refused, Unacknowledged
 
 USER = "user/"
@@ -36,10 +36,10 @@ class Discord:
         self._client: discord.Client | None = None
         self._places: dict[str, discord.abc.Messageable] = {}
 
-    async def deliver(self, letter: Letter) -> None:
+    async def deliver(self, delivery: Delivery) -> None:
         try:
-            place = await self._place(letter.address.target)
-            await self._send(place, letter)
+            place = await self._place(delivery.address.target)
+            await self._send(place, delivery)
         except discord.LoginFailure as error:
             raise ChannelError(f"Discord does not know the token of the bot: {error}") from error
         except discord.RateLimited as error:
@@ -75,48 +75,48 @@ class Discord:
             )
         return self._places[target]
 
-    async def _send(self, place: discord.abc.Messageable, letter: Letter) -> None:
-        pieces = split(message(letter, self.budget))
-        ballots = ballots_of(letter)
+    async def _send(self, place: discord.abc.Messageable, delivery: Delivery) -> None:
+        pieces = split(message(delivery, self.budget))
+        tokens = answer_tokens_of(delivery)
         for number, piece in enumerate(pieces):
             is_last = number == len(pieces) - 1
             sent = await place.send(
                 piece,
-                nonce=f"{letter.key[:20]}{number}",
+                nonce=f"{delivery.key[:20]}{number}",
                 allowed_mentions=discord.AllowedMentions.none(),
                 suppress_embeds=True,
-                view=buttons(ballots) if is_last and ballots else discord.utils.MISSING,
+                view=buttons(tokens) if is_last and tokens else discord.utils.MISSING,
             )
-        for sign in SIGNS if ballots else ():
+        for sign in SIGNS if tokens else ():
             await sent.add_reaction(sign)
 
 
-def message(letter: Letter, budget: int) -> str:
+def message(delivery: Delivery, budget: int) -> str:
     """Write a letter for Discord; what stands outside of a quotation opens no code fence."""
     lines = [
         each if each.startswith("> ") else each.replace("```", "'''")
-        for each in text(letter, budget).split("\n")
+        for each in text(delivery, budget).split("\n")
     ]
-    ending = "React ✅ to approve, ❌ to dismiss." if letter.question is not None else f"-# {NO_CONSENT}"
-    return "\n".join([f"**{title(letter)}**", *lines, ending])
+    ending = "React ✅ to approve, ❌ to dismiss." if delivery.question is not None else f"-# {NO_CONSENT}"
+    return "\n".join([f"**{title(delivery)}**", *lines, ending])
 
 
-def ballots_of(letter: Letter) -> tuple[Ballot, ...]:
-    if letter.question is None:
+def answer_tokens_of(delivery: Delivery) -> tuple[AnswerToken, ...]:
+    if delivery.question is None:
         return ()
-    task_id, number = letter.question
-    return tuple(Ballot(answer=answer, task_id=task_id, question=number) for answer in SIGNS.values())
+    task_id, number = delivery.question
+    return tuple(AnswerToken(answer=answer, task_id=task_id, question=number) for answer in SIGNS.values())
 
 
-def buttons(ballots: tuple[Ballot, ...]) -> discord.ui.View:
+def buttons(tokens: tuple[AnswerToken, ...]) -> discord.ui.View:
     view = discord.ui.View(timeout=None)
-    for sign, ballot in zip(SIGNS, ballots, strict=True):
+    for sign, token in zip(SIGNS, tokens, strict=True):
         view.add_item(
             discord.ui.Button(
-                label=ballot.answer.capitalize(),
+                label=token.answer.capitalize(),
                 emoji=sign,
-                style=_STYLES[ballot.answer],
-                custom_id=str(ballot),
+                style=_STYLES[token.answer],
+                custom_id=str(token),
             )
         )
     return view

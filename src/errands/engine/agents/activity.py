@@ -27,7 +27,7 @@ GATHER = 0.1  # seconds in which activities are gathered before they are written
 _LOG = logging.getLogger("errands.notes")
 
 
-class Notes:
+class ActivityLog:
     """The notes of one run; `tools` are those that an earlier process of it used."""
 
     def __init__(self, engine: Engine, run_id: str, tools: Iterable[str]) -> None:

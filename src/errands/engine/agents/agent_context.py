@@ -11,10 +11,10 @@ import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, nullcontext
 
-from errands.engine.agents.activity import Notes
-from errands.engine.agents.model_gate import LANE, LOOK, Gate
+from errands.engine.agents.activity import ActivityLog
+from errands.engine.agents.model_gate import LANE, LOOK, ModelGate
 from errands.engine.agents.speech import Speech
-from errands.engine.agents.wait_clock import Held
+from errands.engine.agents.wait_clock import WaitClock
 from errands.engine.approval import tool_approvals
 from errands.engine.async_engine import AsyncEngine, Line
 from errands.engine.engine import Engine
@@ -50,7 +50,7 @@ SHOWN = 30_000  # characters of a command's output that an agent gets to see
 _LOG = logging.getLogger("errands.desk")
 
 
-class RunDesk:
+class RunContext:
     """The desk of one run. `unheld` is called when nobody runs the loops."""
 
     def __init__(self, engine: Engine, run_id: str, *, unheld: Callable[[], None]) -> None:
@@ -77,8 +77,8 @@ class RunDesk:
             streams=is_chat,
         )
         self._speech = Speech(engine.home.run(run_id)) if is_chat else None
-        self._held = Held(engine.home.run(run_id))
-        self._gate = Gate(engine.home.path)
+        self._held = WaitClock(engine.home.run(run_id))
+        self._gate = ModelGate(engine.home.path)
         self._one_at_a_time = asyncio.Lock()
         self._away_for: list[Waiting] = []
         with self._store:
@@ -87,7 +87,7 @@ class RunDesk:
         assert exchange is not None
         self.text = exchange.text
         self.answer = exchange.answer if exchange.failure is None else None
-        self._notes = Notes(engine, run_id, exchange.tools)
+        self._notes = ActivityLog(engine, run_id, exchange.tools)
         self._was_waiting = exchange.waiting is not None
         current = self._store.session(task_id)
         is_mine = current is not None and (self._is_resume or current.run == self._number)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 
-from errands.engine.agents.agent_context import RunDesk
+from errands.engine.agents.agent_context import RunContext
 from errands.engine.agents.discovery import Discovery, is_discovery
 from errands.engine.engine import Engine
 from errands.engine.notices.chat_notices import announce
@@ -29,9 +29,9 @@ async def answer(
     engine: Engine, run_id: str, make: Callable[[str], Agent], *, unheld: Callable[[], None]
 ) -> int:
     """Answer the prompt of a run; the answer, or why there is none, is stored before the process ends."""
-    desk = RunDesk(engine, run_id, unheld=unheld)
-    if desk.answer is not None:  # it was stored, and then the process died
-        print(desk.answer, flush=True)
+    context = RunContext(engine, run_id, unheld=unheld)
+    if context.answer is not None:  # it was stored, and then the process died
+        print(context.answer, flush=True)
         return 0
     looking = Discovery(engine, run_id) if is_discovery(engine, run_id) else None
     if looking is not None:
@@ -40,13 +40,13 @@ async def answer(
                 engine.store.note_answer(run_id, "")
             print(f"not now: {why}", flush=True)
             return 0
-        desk.text = looking.prompt()
+        context.text = looking.prompt()
     try:
-        agent = make(desk.spec.agent)
+        agent = make(context.spec.agent)
     except ErrandsError as error:
         return fail(engine, run_id, error)
     speaking = asyncio.ensure_future(
-        _speak(engine, agent, desk, is_first=engine.store.run(run_id).attempt <= 1)
+        _speak(engine, agent, context, is_first=engine.store.run(run_id).attempt <= 1)
     )
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -59,15 +59,15 @@ async def answer(
         with engine.store:
             engine.store.note_answer(run_id, said.text)
     except asyncio.CancelledError:
-        await _say_goodbye(agent, desk)
+        await _say_goodbye(agent, context)
         return STOPPED
     except SessionGone as error:
-        desk.gone()
+        context.gone()
         return fail(engine, run_id, error)
     except ErrandsError as error:
         return fail(engine, run_id, error)
     finally:
-        desk.write_notes()
+        context.write_notes()
         with suppress(Exception):
             async with asyncio.timeout(_FAREWELL):
                 await agent.close()
@@ -75,31 +75,31 @@ async def answer(
     return 0
 
 
-async def _speak(engine: Engine, agent: Agent, desk: RunDesk, *, is_first: bool) -> Answer:
+async def _speak(engine: Engine, agent: Agent, context: RunContext, *, is_first: bool) -> Answer:
     """Send the prompt to the session of the task, which the first run opens; go on where it was cut off."""
-    await desk.sit_down()
-    if desk.own is not None and desk.own.gone_at is not None:
+    await context.sit_down()
+    if context.own is not None and context.own.gone_at is not None:
         raise SessionGone
-    if desk.own is None:
-        name = await (agent.open(desk) if desk.fork is None else agent.fork(desk.fork, desk))
-        if desk.fork is not None:
-            await agent.post(name, PREAMBLE, desk)
-        desk.opened(name)
+    if context.own is None:
+        name = await (agent.open(context) if context.fork is None else agent.fork(context.fork, context))
+        if context.fork is not None:
+            await agent.post(name, PREAMBLE, context)
+        context.opened(name)
     else:
-        name = desk.own.name
-        if desk.is_half_forked:
-            await agent.post(name, PREAMBLE, desk)
+        name = context.own.name
+        if context.is_half_forked:
+            await agent.post(name, PREAMBLE, context)
     if is_first:
-        await announce(engine, agent, name, desk)
-        return await agent.prompt(name, desk.text, desk)
-    return await agent.recover(name, desk.text, desk)
+        await announce(engine, agent, name, context)
+        return await agent.prompt(name, context.text, context)
+    return await agent.recover(name, context.text, context)
 
 
-async def _say_goodbye(agent: Agent, desk: RunDesk) -> None:
-    if desk.own is not None:
+async def _say_goodbye(agent: Agent, context: RunContext) -> None:
+    if context.own is not None:
         with suppress(Exception):
             async with asyncio.timeout(_FAREWELL):
-                await agent.abort(desk.own.name)
+                await agent.abort(context.own.name)
 
 
 def fail(engine: Engine, run_id: str, error: ErrandsError) -> int:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import subprocess
 
-from errands.engine.agents.model_gate import LANE, Gate
+from errands.engine.agents.model_gate import LANE, ModelGate
 from errands.engine.agents.presence import last_presence
 from errands.engine.notices.fence import fenced
 from errands.model.action import Prompt
 from errands.model.agent.session import CHAT
-from errands.model.agent.suggestion import FORMAT, Idea, ideas_in
+from errands.model.agent.suggestion import FORMAT, Suggestion, suggestions_in
 from errands.model.errors import ErrandsError, StoreError
 from errands.model.options.draft import Draft
 from errands.model.run import task_of
@@ -127,7 +127,7 @@ class Discovery:
             return f"nobody was here in the last {spoken(settings.present)}, so nobody could say yes"
         if now - present < settings.idle:
             return f"somebody is here; it looks after {spoken(settings.idle)} of silence"
-        if Gate(self._engine.home.path).is_held():
+        if ModelGate(self._engine.home.path).is_held():
             return "somebody talks with the model"
         waiting = [view.id for view in self._engine.list(Query(states=("proposed",))) if is_discovered(view)]
         if len(waiting) >= settings.most:
@@ -153,45 +153,47 @@ class Discovery:
         refused, known = self._refused(), dict(self._known())
         said: list[str] = []
         made = 0
-        for number, idea in enumerate(ideas_in(answer), 1):
-            if isinstance(idea, str):
-                said.append(f"left out, it cannot be read: {line(idea)}")
-            elif any(idea.is_like(each) for each in refused):
+        for number, suggestion in enumerate(suggestions_in(answer), 1):
+            if isinstance(suggestion, str):
+                said.append(f"left out, it cannot be read: {line(suggestion)}")
+            elif any(suggestion.is_like(each) for each in refused):
                 span = spoken(self._settings.cooldown)
-                said.append(f"left out {line(idea.name)}: something like it was rejected in the last {span}")
-            elif like := next((each for each, text in known.items() if idea.is_like(text)), None):
-                said.append(f"left out {line(idea.name)}: {like} does it already")
+                said.append(
+                    f"left out {line(suggestion.name)}: something like it was rejected in the last {span}"
+                )
+            elif like := next((each for each, text in known.items() if suggestion.is_like(text)), None):
+                said.append(f"left out {line(suggestion.name)}: {like} does it already")
             elif made >= self._settings.most:
-                said.append(f"left out {line(idea.name)}: no more than {self._settings.most} at a time")
+                said.append(f"left out {line(suggestion.name)}: no more than {self._settings.most} at a time")
             else:
                 try:
-                    view = self._submit(idea, number)
+                    view = self._submit(suggestion, number)
                 except StoreError:
                     raise
                 except ErrandsError as error:
-                    said.append(f"left out {line(idea.name)}: {line(str(error))}")
+                    said.append(f"left out {line(suggestion.name)}: {line(str(error))}")
                     continue
                 made += 1
                 known[view.id] = _told(view)
-                said.append(f"proposed {view.id}: {line(idea.reason)}")
+                said.append(f"proposed {view.id}: {line(suggestion.reason)}")
         return "\n".join(said)
 
-    def _submit(self, idea: Idea, number: int) -> View:
+    def _submit(self, suggestion: Suggestion, number: int) -> View:
         """Make a proposal; asking again for the same, after a crash, gives the first one."""
         place = self._place
         environment = {} if place is None else self._engine.store.environment(place.action.environment)
         return self._engine.submit(
             Draft(
-                command=idea.command or (),
-                prompt=idea.prompt,
-                name=idea.name,
-                description=idea.reason,
-                every=idea.every,
-                max_runs=idea.max_runs,
+                command=suggestion.command or (),
+                prompt=suggestion.prompt,
+                name=suggestion.name,
+                description=suggestion.reason,
+                every=suggestion.every,
+                max_runs=suggestion.max_runs,
                 cwd="/" if place is None else place.action.cwd,
                 environ=environment,
-                lane=LANE if idea.prompt else None,
-                agent=agent_of(self._engine.config) if idea.prompt else None,
+                lane=LANE if suggestion.prompt else None,
+                agent=agent_of(self._engine.config) if suggestion.prompt else None,
                 owner="user" if place is None else place.owner,
                 parent=None if place is None else place.parent,
                 channels=() if place is None else tuple(map(str, place.channels)),

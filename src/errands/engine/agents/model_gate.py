@@ -17,14 +17,14 @@ LANE = "local"  # the lane of the runs that share the model
 LOOK = 0.05  # seconds between two looks at a closed gate
 
 
-class Gate:
+class ModelGate:
     """`with gate:` keeps background runs from the model; many may hold it at a time."""
 
     def __init__(self, home: str) -> None:
         self._path = f"{home}/gate"
         self._files: list[int] = []
 
-    def __enter__(self) -> Gate:
+    def __enter__(self) -> ModelGate:
         file = self._open()
         fcntl.flock(file, fcntl.LOCK_SH)
         self._files.append(file)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from errands.engine.engine import Engine
-    from errands.model.agent.session import Remnant
+    from errands.model.agent.session import OrphanSession
     from errands.ports.agent import Activity, Agent, Call, Usage
     from errands.ports.home import Home
 
@@ -65,7 +65,7 @@ async def drop_all(engine: Engine, make: Callable[[str, str], Agent]) -> None:
         os.close(lock)
 
 
-async def _drop(engine: Engine, remnant: Remnant, make: Callable[[str, str], Agent]) -> None:
+async def _drop(engine: Engine, remnant: OrphanSession, make: Callable[[str, str], Agent]) -> None:
     from asyncio import timeout  # whoever only starts the process has no use for it
 
     store = engine.store
@@ -73,7 +73,7 @@ async def _drop(engine: Engine, remnant: Remnant, make: Callable[[str, str], Age
         agent = make(remnant.agent, remnant.cwd)
         try:
             async with timeout(WITHIN):
-                await agent.drop(remnant.name, _EmptyDesk(remnant))
+                await agent.drop(remnant.name, _EmptyContext(remnant))
         finally:
             await agent.close()
     except Exception as error:  # noqa: BLE001 - a stranger's code must keep no other session back
@@ -92,10 +92,10 @@ async def _drop(engine: Engine, remnant: Remnant, make: Callable[[str, str], Age
         store.forget_remnant(remnant)
 
 
-class _EmptyDesk:
+class _EmptyContext:
     """A desk that nobody asks anything at: the task is gone, and with it all that was kept here."""
 
-    def __init__(self, remnant: Remnant) -> None:
+    def __init__(self, remnant: OrphanSession) -> None:
         self.spec = Spec(agent=remnant.agent, cwd=remnant.cwd, system="")
         self.session = remnant.name
         self.run = ""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from errands.model.view import View
 
 
-class Conversing:
+class Sessions:
     """The verbs and questions about sessions; each is one transaction on the engine's store."""
 
     def __init__(self, engine: Engine) -> None:

@@ -46,7 +46,7 @@ class Said:
     failed: bool
 
 
-class Listening:
+class SpeechReader:
     """The ear: gives what was written since the last time."""
 
     def __init__(self, directory: str) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 
-class Held:
+class WaitClock:
     """`with held:` is a time that counts for no time-out; several at once count once."""
 
     def __init__(self, directory: str) -> None:
@@ -22,7 +22,7 @@ class Held:
         self._since = 0.0
         self._depth = 0
 
-    def __enter__(self) -> Held:
+    def __enter__(self) -> WaitClock:
         self._depth += 1
         if self._depth == 1:
             self._since = time.monotonic()

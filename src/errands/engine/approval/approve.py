@@ -22,14 +22,14 @@ from errands.model.errors import (
 )
 from errands.model.run import Run
 from errands.model.text.sanitise import line
-from errands.model.trigger import standing
+from errands.model.trigger import recurring
 from errands.ports.store import Query
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.engine.approval.ruling import Judging, Ruling
+    from errands.engine.approval.ruling import Judge, Ruling
     from errands.engine.engine import Engine
-    from errands.model.approval import Approval, ApprovalState, Standing
+    from errands.model.approval import Approval, ApprovalState, StandingApproval
     from errands.model.task import Task
     from errands.model.view import View
 
@@ -38,7 +38,7 @@ _enclosing: list[str] = []
 
 
 def approve(
-    engine: Engine, judging: Judging, task_id: str, *, by: str, door: str, always: bool, shown: int | None
+    engine: Engine, judging: Judge, task_id: str, *, by: str, door: str, always: bool, shown: int | None
 ) -> None:
     _check_person(by, door)
     if is_unattended(by, door) and not engine.config.approval.yes:
@@ -85,12 +85,12 @@ def approve(
 
 def _is_deaf(engine: Engine, task: Task) -> bool:
     """Tell whether a standing task begins to listen with the yes; one more must be allowed then."""
-    if standing(task.trigger) is None:
+    if recurring(task.trigger) is None:
         return False
     from errands.engine.triggers.schedules import check_room
 
-    hearing = engine.store.hearing(task.id)
-    is_deaf = hearing is not None and hearing.next_at is None
+    cursor = engine.store.cursor(task.id)
+    is_deaf = cursor is not None and cursor.next_at is None
     if is_deaf:
         check_room(engine.store, engine.config)
     return is_deaf
@@ -98,7 +98,7 @@ def _is_deaf(engine: Engine, task: Task) -> bool:
 
 def _asked_run(engine: Engine, task: Task, question: Approval) -> Run:
     """Give the run that a question is about; that of a standing task may be still to come."""
-    if standing(task.trigger) is not None and not engine.store.view(task.id).latest.number:
+    if recurring(task.trigger) is not None and not engine.store.view(task.id).latest.number:
         return Run(
             task_id=task.id,
             number=1,
@@ -124,7 +124,7 @@ def reject(engine: Engine, task_id: str, *, by: str, door: str, note: str, shown
     engine.bell.ring(ended)
 
 
-def meant(engine: Engine, task_id: str) -> str:
+def answer_target(engine: Engine, task_id: str) -> str:
     """Find the task that an answer is for: what an agent waits for may be a task of its own.
 
     An agent that waits for several is told apart by nobody but the person who answers.
@@ -160,7 +160,7 @@ def _answer_call(
     engine.bell.ring_about([question.task_id])
 
 
-def take_back(engine: Engine, name: str, *, by: str, door: str) -> Standing:
+def take_back(engine: Engine, name: str, *, by: str, door: str) -> StandingApproval:
     """Have something asked about again that was approved for all times, by the beginning of its digest."""
     _check_person(by, door)
     found = [each for each in engine.store.standing() if name and each.digest.startswith(name)]
@@ -174,7 +174,7 @@ def take_back(engine: Engine, name: str, *, by: str, door: str) -> Standing:
     return found[0]
 
 
-def ruling_on(engine: Engine, judging: Judging, task: Task) -> Ruling:
+def ruling_on(engine: Engine, judging: Judge, task: Task) -> Ruling:
     """Judge a task as it is now; what a rule forbids is refused, whoever said yes."""
     ruling = judging.rule_again(task.action, engine.store.environment(task.action.environment))
     if ruling.judgement.verdict == "deny":

@@ -6,7 +6,7 @@ Everything here happens inside the caller's transaction.
 from __future__ import annotations
 
 from errands.engine.daemon.outcome import notice_body, settle
-from errands.engine.notices.outbox import tell
+from errands.engine.notices.outbox import enqueue
 from errands.model.approval import digest, evidence_text
 from errands.model.record import evolve
 from errands.model.view import plain_value
@@ -39,7 +39,7 @@ def ask(
         },
     )  # fmt: skip
     event = "proposed" if is_first else f"proposed again {question.id}"
-    tell(store, task, f"{task.id}.{run}", event, body=body, now=now)
+    enqueue(store, task, f"{task.id}.{run}", event, body=body, now=now)
     return question
 
 

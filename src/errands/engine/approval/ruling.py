@@ -10,7 +10,7 @@ import os
 
 from errands.engine.daemon.sandbox import bubblewrap
 from errands.judge.evidence.evidence import DEFAULT_PATH, fingerprint, inner_print, resolved
-from errands.judge.evidence.machine import TEMPORARY, Here
+from errands.judge.evidence.machine import TEMPORARY, Machine
 from errands.judge.judge import judge
 from errands.judge.rules import read_rules
 from errands.judge.surroundings import is_within
@@ -49,7 +49,7 @@ class Ruling:
     sandbox: Sandbox | None
 
 
-class Judging:
+class Judge:
     def __init__(self, config: Config) -> None:
         self._config = config
         rules = config.approval
@@ -123,7 +123,7 @@ class Judging:
     ) -> tuple[Ruling, bool]:
         """Judge an action, and tell whether nothing it was asked of the surroundings can change."""
         variables = {**environ, **action.env} if action.env else environ
-        witness = _Witness(Here(action.cwd, variables, shell=self._config.runs.shell))
+        witness = _Witness(Machine(action.cwd, variables, shell=self._config.runs.shell))
         if walls != "none":
             bubblewrap()
             action = evolve(action, sandbox=Sandbox(writable=(witness.project,), network=walls != "network"))
@@ -198,7 +198,7 @@ class Judging:
 class _Witness:
     """Surroundings (`errands.judge.surroundings`) that remember what they were asked."""
 
-    def __init__(self, here: Here, other: _Witness | None = None) -> None:
+    def __init__(self, here: Machine, other: _Witness | None = None) -> None:
         self._here = here
         self.cwd, self.project, self.home, self.shell = here.cwd, here.project, here.home, here.shell
         self.programs: dict[str, None] = {} if other is None else other.programs

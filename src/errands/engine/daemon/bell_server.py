@@ -17,7 +17,7 @@ CROWDED = 1.0  # seconds in which nobody is let in, when there are no descriptor
 _LOG = logging.getLogger("errands.bell")
 
 
-class Belfry:
+class BellServer:
     """Hears rings and tells watchers; nothing that comes over a socket can hurt the holder."""
 
     def __init__(self, path: str, ring: Callable[[], None], expect: Callable[[list[str]], None]) -> None:

@@ -27,7 +27,7 @@ SELDOM = 300.0
 _LOG = logging.getLogger("errands.sending")
 
 
-class Sending:
+class SenderService:
     def __init__(self, store: Store, clock: Clock, start: Callable[[socket.socket], int]) -> None:
         self._store = store
         self._clock = clock
@@ -94,7 +94,7 @@ class Sending:
         self._look_in(pause(self._failures) if self._failures else GATHER)
 
 
-class Keeping:
+class KeptService:
     """Keeps a process running for as long as the loops run, such as the bot on Discord."""
 
     def __init__(self, start: Callable[[socket.socket], int]) -> None:

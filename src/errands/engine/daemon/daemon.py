@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from errands.config import Config
-from errands.engine.daemon.lock import HolderLock
+from errands.engine.daemon.lock import DaemonLock
 from errands.engine.daemon.loops import Loops
 from errands.model.errors import ErrandsError
 from errands.ports.home import Home
@@ -28,7 +28,7 @@ def serve(home: Home, config: Config, boot: str, make_loops: Callable[[bool], Lo
         with suppress(OSError):  # a container may forbid it
             if os.sched_getscheduler(0) == os.SCHED_OTHER:
                 os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
-    lock = HolderLock(home)
+    lock = DaemonLock(home)
     if not lock.take("daemon", config.lanes, boot=boot):
         _LOG.info("another process holds %s; nothing to do", home.path)
         return 0

@@ -201,7 +201,7 @@ class Dispatcher:
         """Leave what a run came of where its process finds it."""
         from errands.engine.triggers import event_payload
 
-        signals = event_payload.occasion(self._store, task, run)
+        signals = event_payload.event_payload(self._store, task, run)
         if not signals:
             return {}
         event_payload.leave(trigger, signals, directory)
@@ -222,12 +222,12 @@ class Dispatcher:
 
     def _enclosed(self, launch: Launch, sandbox: Sandbox) -> Launch:
         """Put every step inside the walls that were asked for."""
-        from errands.engine.daemon.sandbox import enclose
+        from errands.engine.daemon.sandbox import sandboxed
 
         steps = [
             evolve(
                 step,
-                argv=enclose(
+                argv=sandboxed(
                     step.argv,
                     sandbox,
                     cwd=launch.cwd,

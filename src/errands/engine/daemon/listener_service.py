@@ -23,7 +23,7 @@ LONG = 60.0  # seconds after which a listener has proved that it can live
 _LOG = logging.getLogger("errands.listening")
 
 
-class Listening:
+class ListenerService:
     def __init__(self, store: Store, start: Callable[[socket.socket], int]) -> None:
         self._store = store
         self._listener = Child(start, self._left)

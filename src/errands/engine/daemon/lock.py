@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 NOTE = 1024  # bytes
 
 
-class HolderLock:
+class DaemonLock:
     def __init__(self, home: Home) -> None:
         self._home = home
         self._handle: int | None = None
@@ -88,7 +88,7 @@ def _locked(handle: int) -> bool:
     return False
 
 
-def is_held(home: Home) -> bool:
+def is_daemon_running(home: Home) -> bool:
     """Tell whether a living process holds the loops."""
     try:
         handle = os.open(home.lock, os.O_RDWR | os.O_CLOEXEC)
@@ -103,11 +103,11 @@ def is_held(home: Home) -> bool:
     return False
 
 
-def holder(home: Home) -> dict[str, Any] | None:
+def daemon_facts(home: Home) -> dict[str, Any] | None:
     """Say who holds the loops: pid, version, role; None when nobody does."""
     import json
 
-    if not is_held(home):
+    if not is_daemon_running(home):
         return None
     try:
         with open(home.lock) as file:

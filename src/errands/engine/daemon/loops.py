@@ -15,11 +15,11 @@ from datetime import datetime
 
 from errands.config import Config
 from errands.engine.approval.questions import expire
-from errands.engine.daemon.bell_server import Belfry
-from errands.engine.daemon.child_service import Keeping, Sending
+from errands.engine.daemon.bell_server import BellServer
+from errands.engine.daemon.child_service import KeptService, SenderService
 from errands.engine.daemon.dispatcher import Dispatcher
 from errands.engine.daemon.janitor import Janitor
-from errands.engine.daemon.listener_service import Listening
+from errands.engine.daemon.listener_service import ListenerService
 from errands.engine.daemon.supervisor import Supervisor
 from errands.engine.triggers.scheduler import Scheduler
 from errands.model.errors import HomeError, StoreError
@@ -78,11 +78,11 @@ class Loops:
             backoff=config.schedules.backoff,
         )
         self._scheduler = Scheduler(store)
-        self._sending = Sending(store, clock, start_sender)
-        self._listening = Listening(store, start_listener)
-        self._kept = [Keeping(each) for each in kept]
+        self._sending = SenderService(store, clock, start_sender)
+        self._listening = ListenerService(store, start_listener)
+        self._kept = [KeptService(each) for each in kept]
         self._janitor = Janitor(store, home, config, clock)
-        self._belfry = Belfry(home.bell, self.look, self._expect)
+        self._bell_server = BellServer(home.bell, self.look, self._expect)
         self._background: list[asyncio.Task[None]] = []
         self._due: asyncio.TimerHandle | None = None
         self._is_worth_a_look = True
@@ -107,7 +107,7 @@ class Loops:
         os.makedirs(self._home.runs, mode=0o700, exist_ok=True)
         await self._runner.open()
         self._recover()
-        self._belfry.open()
+        self._bell_server.open()
         self._background = [
             loop.create_task(self._tick()),
             loop.create_task(self._sweep()),
@@ -132,7 +132,7 @@ class Loops:
         self._listening.close()
         for process in self._kept:
             process.close()
-        self._belfry.close()
+        self._bell_server.close()
         await self._runner.close()
         self._store.close()
 
@@ -190,7 +190,7 @@ class Loops:
         if expiry is not None and expiry <= now:
             with self._store:
                 expired = expire(self._store, now=now)
-            self._belfry.tell(expired, ended=expired)
+            self._bell_server.tell(expired, ended=expired)
             self._sending.ring()
             expiry = self._store.next_expiry()
         due = min(filter(None, (due, expiry, self._hear(now))), default=None)
@@ -210,7 +210,7 @@ class Loops:
         if due is not None and due <= now:
             with self._store:
                 changed = self._scheduler.turn(now)
-            self._belfry.tell(changed, ended=())
+            self._bell_server.tell(changed, ended=())
             due = self._store.next_hearing()
         return due
 
@@ -236,7 +236,7 @@ class Loops:
             *(task.id for task, _ in claimed),
             *(task_of(each)[0] for each in given),
         ]
-        self._belfry.tell(changed, ended=ended)
+        self._bell_server.tell(changed, ended=ended)
         if ended or asked:
             self._sending.ring()
             self._listening.ring()
@@ -276,7 +276,7 @@ class Loops:
         try:
             with self._store:
                 silent = self._supervisor.report_silence(now=now, monotonic=monotonic)
-            self._belfry.tell(silent, ended=())
+            self._bell_server.tell(silent, ended=())
             if silent:
                 self._sending.ring()
         except StoreError as error:
@@ -315,7 +315,7 @@ class Loops:
         self._is_closed = True
         for each in self._background:
             each.cancel()
-        self._belfry.close()
+        self._bell_server.close()
         if self.failure is not None and not self.failure.done():
             self.failure.set_exception(error)
 

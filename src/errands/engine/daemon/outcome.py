@@ -6,7 +6,7 @@ on down the line; owners are told.
 
 from __future__ import annotations
 
-from errands.engine.notices.outbox import tell
+from errands.engine.notices.outbox import enqueue
 from errands.model.errors import StoreUnreadable
 from errands.model.notices.notice import should_notify
 from errands.model.run import task_of
@@ -27,11 +27,13 @@ if TYPE_CHECKING:
 def settle(store: Store, run_id: str, state: str, *, now: datetime) -> list[str]:
     """Settle a run that ended without ever starting; give the ids of all tasks that ended with it."""
     announce(store, run_id, now=now)
-    ended, _ = pass_on(store, task_of(run_id)[0], state, now=now)
+    ended, _ = release_dependents(store, task_of(run_id)[0], state, now=now)
     return ended
 
 
-def pass_on(store: Store, task_id: str, state: str, *, now: datetime) -> tuple[list[str], list[str]]:
+def release_dependents(
+    store: Store, task_id: str, state: str, *, now: datetime
+) -> tuple[list[str], list[str]]:
     """Let the tasks that waited for one go, or skip them; give those that ended, and those let go."""
     ended: list[str] = []
     released: list[str] = []
@@ -64,7 +66,7 @@ def announce(store: Store, run_id: str, *, now: datetime) -> None:
             task=view.id, run=run_id, state=view.state, description=view.description, command=view.command,
             error=run.error,
         )  # fmt: skip
-        tell(store, view, run_id, view.state, body=body, now=now)
+        enqueue(store, view, run_id, view.state, body=body, now=now)
 
 
 def notice_body(

@@ -33,7 +33,7 @@ def bubblewrap() -> str:
     )
 
 
-def enclose(
+def sandboxed(
     argv: Sequence[str], sandbox: Sandbox, *, cwd: str, run_dir: str, home: str, person: str
 ) -> tuple[str, ...]:
     """Put a command inside: its own store and the secrets of `person`'s home directory are out of sight."""

@@ -12,9 +12,9 @@ from datetime import datetime, timedelta
 
 from errands.engine.agents.wait_clock import held_for
 from errands.engine.daemon.dispatcher import Dispatcher
-from errands.engine.daemon.outcome import first_words, notice_body, pass_on, settle, told_answer
-from errands.engine.notices.outbox import tell
-from errands.engine.triggers.recurrence import go_on, result_print
+from errands.engine.daemon.outcome import first_words, notice_body, release_dependents, settle, told_answer
+from errands.engine.notices.outbox import enqueue
+from errands.engine.triggers.recurrence import after_scheduled_run, result_print
 from errands.model.action import Prompt
 from errands.model.agent.session import Exchange, session_name
 from errands.model.ending import Ending
@@ -24,7 +24,7 @@ from errands.model.rollup import rollup
 from errands.model.run import Run, task_of
 from errands.model.task import Task
 from errands.model.text.summary import summarise
-from errands.model.trigger import standing
+from errands.model.trigger import recurring
 from errands.ports.home import Home, last_output
 from errands.ports.runner import Alive, Ended, NotStarted, Refused, Started
 
@@ -223,7 +223,7 @@ class Supervisor:
             command=task.action.line,
             error=f"no output for {task.limits.idle.total_seconds():g} s; it goes on",
         )  # fmt: skip
-        tell(self._store, task, run.id, "silent", body=body, now=now)
+        enqueue(self._store, task, run.id, "silent", body=body, now=now)
 
     @property
     def watched_for_silence(self) -> bool:
@@ -267,15 +267,15 @@ class Supervisor:
         said: Exchange | None = None
         if isinstance(task.action, Prompt):
             said, ending = self._said(run, _whole(run, ending, now))
-        hearing = None
-        if standing(task.trigger) is not None:
+        cursor = None
+        if recurring(task.trigger) is not None:
             task = self._store.task(task.id)  # it may have been paused or cancelled meanwhile
-            hearing = self._store.hearing(task.id)
+            cursor = self._store.cursor(task.id)
         result = "something"
-        if hearing is not None or task.notify == "on_change":
+        if cursor is not None or task.notify == "on_change":
             answer = None if said is None else said.answer or ""
             result = result_print(self._output, self._home.run(run_id), ending.bytes, answer)
-        outcome = rollup(task, run, ending, hearing, result)
+        outcome = rollup(task, run, ending, cursor, result)
         summary = self._summary(task, run_id, ending) if said is None else first_words(said.answer)
         if not self._store.end(run, outcome, ending, summary=summary, now=now):
             _LOG.warning("run %s ended, but the store does not call it running", run_id)
@@ -289,14 +289,14 @@ class Supervisor:
             # Whoever blocks until the answer is there has a moment to say that it has arrived.
             may_be_awaited = said is not None or task.parent is not None
             later = now + AWAITED if may_be_awaited and self._store.is_awaited(run_id) else None
-            tell(self._store, task, run_id, outcome.run_state, body=body, now=now, not_before=later)
-        if hearing is not None:
-            go_on(self._store, task, run, outcome, now=now, backoff=self._backoff)
+            enqueue(self._store, task, run_id, outcome.run_state, body=body, now=now, not_before=later)
+        if cursor is not None:
+            after_scheduled_run(self._store, task, run, outcome, now=now, backoff=self._backoff)
             self._look()
         released: list[str] = []
         ended = [task.id]
         if anyone_waits:
-            ended, released = pass_on(self._store, task.id, outcome.run_state, now=now)
+            ended, released = release_dependents(self._store, task.id, outcome.run_state, now=now)
         if said is not None and said.waiting is not None:
             self._store.set_waiting(run_id, None)
         if said is not None and (question := self._store.question(task.id)) is not None:

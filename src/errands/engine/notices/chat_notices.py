@@ -9,8 +9,8 @@ from __future__ import annotations
 from errands.model.agent.session import is_conversation, session_name
 from errands.model.errors import ErrandsError, NotFound
 from errands.model.notices.delivery import (
+    delivery_of,
     facts_of,
-    letter_of,
     masked_body,
     message,
     question_of,
@@ -25,9 +25,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from errands.engine.agents.agent_context import RunDesk
+    from errands.engine.agents.agent_context import RunContext
     from errands.engine.engine import Engine
-    from errands.model.notices.delivery import Letter
+    from errands.model.notices.delivery import Delivery
     from errands.model.notices.notice import Notice
     from errands.model.task import Task
     from errands.ports.agent import Agent
@@ -37,23 +37,23 @@ BUDGET = 20_000  # bytes of a letter
 MOST = 500  # notices that are told before one prompt; the others come before the next
 
 
-async def announce(engine: Engine, agent: Agent, session: str, desk: RunDesk) -> None:
+async def announce(engine: Engine, agent: Agent, session: str, context: RunContext) -> None:
     """Post what is new to the session of a chat; nothing to that of any other task."""
-    store, task = engine.store, engine.store.task(task_of(desk.run)[0])
+    store, task = engine.store, engine.store.task(task_of(context.run)[0])
     if not is_conversation(task):
         return
-    for letter in news(store, task, now=engine.clock.now()):
-        mark = f"[notice {letter.key}]"
+    for delivery in news(store, task, now=engine.clock.now()):
+        mark = f"[notice {delivery.key}]"
         with store:
             # What comes after a crash is another letter: under the mark of this one nobody would see it.
-            store.seal([each.id for each in letter.notices])
-        if not any(mark in each for each in desk.messages(session) or ()):
-            await agent.post(session, message(masked(engine, letter), mark, BUDGET), desk)
+            store.seal([each.id for each in delivery.notices])
+        if not any(mark in each for each in context.messages(session) or ()):
+            await agent.post(session, message(masked(engine, delivery), mark, BUDGET), context)
         with store:
-            store.delivered([each.id for each in letter.notices], now=engine.clock.now())
+            store.delivered([each.id for each in delivery.notices], now=engine.clock.now())
 
 
-def news(store: Store, task: Task, *, now: datetime) -> list[Letter]:
+def news(store: Store, task: Task, *, now: datetime) -> list[Delivery]:
     """Write letters of what lies in the inbox of a chat.
 
     What its agent knows, its own calls, is not told, nor is a question that was answered meanwhile.
@@ -66,21 +66,21 @@ def news(store: Store, task: Task, *, now: datetime) -> list[Letter]:
     if past:
         with store:
             store.delivered([each.id for each in past], now=now)
-    letters = []
+    deliveries = []
     while waiting:
         taken = sealed(waiting) or waiting[: share(waiting, BUDGET)]
-        letters.append(letter_of(taken))
+        deliveries.append(delivery_of(taken))
         waiting = [each for each in waiting if each not in taken]
-    return letters
+    return deliveries
 
 
-def masked(engine: Engine, letter: Letter) -> Letter:
+def masked(engine: Engine, delivery: Delivery) -> Delivery:
     """Make a letter as others may see it: without the secrets of its tasks."""
     return evolve(
-        letter,
+        delivery,
         notices=tuple(
             evolve(each, body=masked_body(facts_of(each), mask_of(engine, each.task_id)))
-            for each in letter.notices
+            for each in delivery.notices
         ),
     )
 

@@ -14,14 +14,14 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from errands.engine.notices.chat_notices import is_answered
-from errands.model.notices.delivery import facts_of, letter_of, masked_body, sealed, share
+from errands.model.notices.delivery import delivery_of, facts_of, masked_body, sealed, share
 from errands.model.notices.errors import NotNow, Refused, Unacknowledged
 from errands.model.notices.notice import LONGEST_BACKOFF, due_in
 from errands.model.record import evolve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.model.notices.delivery import Letter
+    from errands.model.notices.delivery import Delivery
     from errands.model.notices.notice import Address, Notice, NoticeState
     from errands.model.text.mask import Mask
     from errands.ports.channel import Channel
@@ -147,7 +147,7 @@ class Notifier:
             channel = self._channel(address.channel)
             notices = sealed(waiting) or self._seal(waiting[: share(waiting, channel.budget)])
             async with asyncio.timeout(self._timeout):
-                await channel.deliver(self._letter(notices))
+                await channel.deliver(self._delivery(notices))
         except NotNow as error:
             return self._not_now(notices, error)
         except (Refused, ImportError) as error:
@@ -176,12 +176,12 @@ class Notifier:
     def _seal(self, notices: list[Notice]) -> list[Notice]:
         with self._store:
             self._store.seal([each.id for each in notices])
-        return [evolve(each, letter=notices[0].id) for each in notices]
+        return [evolve(each, delivery=notices[0].id) for each in notices]
 
-    def _letter(self, notices: list[Notice]) -> Letter:
+    def _delivery(self, notices: list[Notice]) -> Delivery:
         """Make the letter as it leaves: secrets stay here."""
         is_alone = len(notices) == 1
-        return letter_of([evolve(each, body=self._body(each, is_alone=is_alone)) for each in notices])
+        return delivery_of([evolve(each, body=self._body(each, is_alone=is_alone)) for each in notices])
 
     def _body(self, notice: Notice, *, is_alone: bool) -> str:
         facts = facts_of(notice)

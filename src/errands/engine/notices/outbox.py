@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from errands.ports.store import Store
 
 
-def tell(
+def enqueue(
     store: Store,
     task: Task | View,
     run_id: str,

@@ -5,7 +5,7 @@ What nobody looks at runs without the variables that would make it load or start
 
 from __future__ import annotations
 
-from errands.engine.actor import launcher
+from errands.engine.actor import actor
 from errands.model.text.json_text import plain_text
 
 try:
@@ -41,7 +41,7 @@ class Environments:
         if raw != self._raw:
             self._raw = raw
             self._known.clear()
-            self.who = launcher(environ)
+            self.who = actor(environ)
             self.session = environ.get("ERRANDS_SESSION", "")
         known = self._known.get(project)
         if known is None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from errands.model.options.draft import Draft
 
 
-class Limiting:
+class LimitDefaults:
     """Remembers what was asked for last: most drafts ask for nothing, and the usual limits can be shared."""
 
     def __init__(self, config: Config) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from errands.engine.actor import launcher
+from errands.engine.actor import actor
 from errands.engine.approval.questions import ask
 from errands.engine.daemon.outcome import settle
 from errands.engine.submit.environment import Environments
-from errands.engine.submit.limits import Limiting
+from errands.engine.submit.limits import LimitDefaults
 from errands.model.action import Prompt, Shell
 from errands.model.approval import SAID_YES, way_in
 from errands.model.dependencies import ordered
@@ -16,7 +16,7 @@ from errands.model.errors import BadValue, ErrandsError, NotFound, StoreError
 from errands.model.record import evolve
 from errands.model.task import Task
 from errands.model.text.naming import command_slug, is_id, new_id, slug
-from errands.model.trigger import At, Cron, Every, Now, On, standing
+from errands.model.trigger import At, Cron, Every, Now, On, recurring
 from errands.model.verdict import Reason
 from errands.model.view import first_view
 from errands.text import did_you_mean
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from errands.ports.store import Store
 
 
-class Launching:
+class Submitter:
     """Everything here happens inside the caller's transaction."""
 
     def __init__(self, store: Store, config: Config, runs_dir: str, consent: Consent) -> None:
@@ -48,7 +48,7 @@ class Launching:
         self._runs_dir = runs_dir
         self._consent = consent
         self._environments = Environments()
-        self._limits = Limiting(config)
+        self._limits = LimitDefaults(config)
 
     def launch_all(self, judged: Sequence[tuple[Draft, Ruling]], *, now: datetime) -> list[View]:
         """Create the tasks of several drafts, those first that others wait for."""
@@ -97,7 +97,7 @@ class Launching:
         by: str | None = None
         at: datetime | None = now
         if way is not None:
-            by = self._approver(way, launcher(), door)
+            by = self._approver(way, actor(), door)
         elif self._still_counts(task, ruling):
             by, at, door = task.approved_by, task.approved_at, task.door
         else:
@@ -162,7 +162,7 @@ class Launching:
         is_standing = False
         while run is None and not is_standing:
             task = self._task(draft, ruling, way, always, ids, now)
-            if standing(task.trigger) is None:
+            if recurring(task.trigger) is None:
                 run = self._store.add_task(task, not_before=_due(task, now))
             else:
                 is_standing = self._stand(task, now)
@@ -183,16 +183,16 @@ class Launching:
 
     def _stand(self, task: Task, now: datetime) -> bool:
         """Add a standing task, which listens from now on if it may; False when its id is taken."""
-        from errands.engine.triggers.scheduler import first_hearing
+        from errands.engine.triggers.scheduler import first_cursor
         from errands.engine.triggers.schedules import check_room
-        from errands.model.schedule.cursor import Hearing
+        from errands.model.schedule.cursor import ScheduleCursor
 
         next_at = None
         if task.state == "active":
             check_room(self._store, self._config)
             if isinstance(task.trigger, (Every, Cron)):
-                next_at = first_hearing(task.trigger, task.id, after=now)
-        is_new = self._store.add_standing(task, Hearing(heard=now, next_at=next_at))
+                next_at = first_cursor(task.trigger, task.id, after=now)
+        is_new = self._store.add_standing(task, ScheduleCursor(heard=now, next_at=next_at))
         if is_new and isinstance(task.trigger, On):
             from errands.model.schedule.watch import Watch
 
@@ -317,7 +317,7 @@ class Launching:
     def _policy(self, trigger: Trigger) -> Policy:
         """What is told of a task that says nothing about it: of a standing one, what is new."""
         policy = self._config.notices.policy
-        return "on_change" if policy == "always" and standing(trigger) is not None else policy
+        return "on_change" if policy == "always" and recurring(trigger) is not None else policy
 
     def _resolved(self, task_id: str) -> str:
         # The empty text, which a script's unset variable gives, begins every id.

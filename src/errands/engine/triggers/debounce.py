@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from errands.model.schedule.cursor import Hearing
+    from errands.model.schedule.cursor import ScheduleCursor
     from errands.model.schedule.slot_record import SlotOutcome
     from errands.model.task import Task
     from errands.ports.store import Store
@@ -29,7 +29,7 @@ AGAIN = timedelta(seconds=30)
 JOINED = "joined a run that had not started"
 
 
-def gather(store: Store, task: Task, hearing: Hearing, now: datetime, *, is_busy: bool) -> bool:
+def gather(store: Store, task: Task, cursor: ScheduleCursor, now: datetime, *, is_busy: bool) -> bool:
     """Have a run queued for the signals that wait; tell whether something changed.
 
     Call it inside a transaction.
@@ -46,7 +46,7 @@ def gather(store: Store, task: Task, hearing: Hearing, now: datetime, *, is_busy
         _break(store, task.id, trigger, room_at)
         store.listen_at(task.id, room_at)
         return True
-    if not store.hear(task.id, since=hearing.heard, until=max(now, hearing.heard), next_at=None, runs=1):
+    if not store.hear(task.id, since=cursor.heard, until=max(now, cursor.heard), next_at=None, runs=1):
         return False
     number = store.add_run(task.id, cause="event", now=now).number
     _record(store, task.id, "ran", number, now)

@@ -26,7 +26,7 @@ _SUMMARY = 1000
 _CAUSES = ("event", "retry")
 
 
-def occasion(store: Store, task: Task, run: Run) -> list[Signal]:
+def event_payload(store: Store, task: Task, run: Run) -> list[Signal]:
     """Give the signals that a run came of; a retry came of those of the run that failed."""
     if run.cause not in _CAUSES or not isinstance(task.trigger, On):
         return []
@@ -69,7 +69,7 @@ def occasioned(engine: Engine, task: Task, run_id: str, text: str) -> str:
     """Add to the prompt of a run what it came of, if it came of events."""
     if not isinstance(task.trigger, On):
         return text
-    signals = occasion(engine.store, task, engine.store.run(run_id))
+    signals = event_payload(engine.store, task, engine.store.run(run_id))
     return told(text, task.trigger, signals, engine.home.run(run_id)) if signals else text
 
 

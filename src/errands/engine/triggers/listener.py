@@ -15,9 +15,9 @@ from contextlib import aclosing
 from errands.engine.approval.questions import ask_again
 from errands.engine.daemon.outcome import notice_body
 from errands.engine.engine import Engine
-from errands.engine.notices.outbox import tell
+from errands.engine.notices.outbox import enqueue
 from errands.engine.triggers.debounce import burst_end
-from errands.engine.triggers.source_context import WatchGround, listening_since, watched
+from errands.engine.triggers.source_context import WatchContext, listening_since, watched
 from errands.judge.evidence.evidence import refreshed
 from errands.model.approval import evidence_of
 from errands.model.errors import ErrandsError, NotFound, StoreError
@@ -49,19 +49,19 @@ _LOG = logging.getLogger("errands.listener")
 class Listener:
     """`make` gives the source of a trigger."""
 
-    def __init__(self, engine: Engine, make: Callable[[On, WatchGround], Source]) -> None:
+    def __init__(self, engine: Engine, make: Callable[[On, WatchContext], Source]) -> None:
         self._engine = engine
         self._store = engine.store
         self._make = make
         self._rung = asyncio.Event()
-        self._grounds: dict[str, WatchGround] = {}
+        self._grounds: dict[str, WatchContext] = {}
         self._attending: dict[str, asyncio.Task[None]] = {}
 
     def ring(self) -> None:
         """Say that tasks, or runs of theirs, have changed."""
         self._rung.set()
-        for ground in self._grounds.values():
-            ground.ring()
+        for context in self._grounds.values():
+            context.ring()
 
     async def run(self) -> None:
         """Attend to every watch, until there has been none for a while."""
@@ -90,9 +90,9 @@ class Listener:
 
     def _begin(self, task_id: str) -> None:
         task = self._store.task(task_id)
-        ground = WatchGround(self._engine, task, listening_since(self._engine, task))
-        self._grounds[task_id] = ground
-        self._attending[task_id] = asyncio.get_running_loop().create_task(self._attend(task, ground))
+        context = WatchContext(self._engine, task, listening_since(self._engine, task))
+        self._grounds[task_id] = context
+        self._attending[task_id] = asyncio.get_running_loop().create_task(self._attend(task, context))
 
     async def _leave(self, task_id: str) -> None:
         attending = self._attending.pop(task_id)
@@ -100,11 +100,11 @@ class Listener:
         attending.cancel()
         await asyncio.gather(attending, return_exceptions=True)
 
-    async def _attend(self, task: Task, ground: WatchGround) -> None:
+    async def _attend(self, task: Task, context: WatchContext) -> None:
         """Look at a source again and again; whatever is wrong with it is written down, and tried again."""
         while True:
             try:
-                await self._look(task, ground)
+                await self._look(task, context)
                 pause = 0.0
             except NotFound:
                 return  # it was cleared; the next round sees it
@@ -117,10 +117,10 @@ class Listener:
                 pause = self._fail(task, error)
             await asyncio.sleep(pause)
 
-    async def _look(self, task: Task, ground: WatchGround) -> None:
+    async def _look(self, task: Task, context: WatchContext) -> None:
         watch = self._store.watch(task.id)
-        ground.since = listening_since(self._engine, task)
-        source = self._make(watched(task), ground)
+        context.since = listening_since(self._engine, task)
+        source = self._make(watched(task), context)
         is_first = True
         try:
             await source.open(None if watch is None else watch.baseline)
@@ -242,7 +242,7 @@ class Listener:
             task=task.id, run=run_id, state=state, description=task.description, command=task.action.line,
             error=said,
         )  # fmt: skip
-        tell(self._store, task, run_id, event, body=body, now=self._engine.clock.now())
+        enqueue(self._store, task, run_id, event, body=body, now=self._engine.clock.now())
         self._engine.bell.ring()
 
 

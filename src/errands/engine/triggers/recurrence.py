@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.engine.daemon.outcome import notice_body
-from errands.engine.notices.outbox import tell
+from errands.engine.notices.outbox import enqueue
 from errands.engine.triggers.debounce import give_up, is_waiting
 
 TYPE_CHECKING = False
@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 WHOLE = 1 << 20  # bytes of output that are compared as they are; of more, the beginning and the end
 
 
-def go_on(store: Store, task: Task, run: Run, outcome: Outcome, *, now: datetime, backoff: timedelta) -> None:
+def after_scheduled_run(
+    store: Store, task: Task, run: Run, outcome: Outcome, *, now: datetime, backoff: timedelta
+) -> None:
     """Try again, go on waiting, or pause and tell the owner, whatever the policy of notices says."""
     if run.cause == "resume":
         return
-    hearing = store.hearing(task.id)
-    before = None if hearing is None else hearing.result
+    cursor = store.cursor(task.id)
+    before = None if cursor is None else cursor.result
     result = before if outcome.run_state == "cancelled" else outcome.result
     store.note_result(task.id, failures=outcome.failures, result=result)
     if outcome.retry:
@@ -49,7 +51,7 @@ def _tell_of_failures(store: Store, task: Task, run: Run, outcome: Outcome, now:
         command=task.action.line, error=what,
     )  # fmt: skip
     event = "paused" if outcome.task_state == "paused" else "given up"
-    tell(store, task, run.id, event, body=body, now=now)
+    enqueue(store, task, run.id, event, body=body, now=now)
 
 
 def result_print(output: OutputPort, directory: str, size: int, answer: str | None) -> str:

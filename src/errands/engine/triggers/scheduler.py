@@ -10,18 +10,18 @@ import logging
 from datetime import datetime, timedelta
 
 from errands.engine.daemon.outcome import notice_body
-from errands.engine.notices.outbox import tell
+from errands.engine.notices.outbox import enqueue
 from errands.engine.triggers.debounce import gather, give_up
 from errands.model.errors import BadValue
 from errands.model.record import evolve
-from errands.model.schedule.slot_record import RAN, hear
+from errands.model.schedule.slot_record import RAN, advance
 from errands.model.schedule.slots import heard_at, next_active, slots
 from errands.model.text.duration import spoken
 from errands.model.trigger import Cron, Every
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.model.schedule.cursor import Hearing
+    from errands.model.schedule.cursor import ScheduleCursor
     from errands.model.schedule.slot_record import Slot
     from errands.model.task import Task
     from errands.model.trigger import Schedule
@@ -54,65 +54,65 @@ class Scheduler:
 
         Call it inside a transaction.
         """
-        for task, hearing in self._store.ahead(now):
+        for task, cursor in self._store.ahead(now):
             schedule = task.trigger
             if not isinstance(schedule, (Every, Cron)):
                 continue
             try:
-                self._rewind(task, schedule, hearing, now)
+                self._rewind(task, schedule, cursor, now)
             except BadValue as error:
                 self._pause(task, error, now)
         for task_id in self._store.watched_tasks():
             if self._store.waiting_signals(task_id)[0]:
                 self._store.listen_at(task_id, now)  # it may have been put off by the clock that was wrong
 
-    def _rewind(self, task: Task, schedule: Schedule, hearing: Hearing, now: datetime) -> None:
+    def _rewind(self, task: Task, schedule: Schedule, cursor: ScheduleCursor, now: datetime) -> None:
         store = self._store
-        is_far = hearing.heard - now > FURTHEST
-        next_at = first_hearing(schedule, task.id, after=now)
+        is_far = cursor.heard - now > FURTHEST
+        next_at = first_cursor(schedule, task.id, after=now)
         for record in store.slots(task.id, after=now):
             if is_far or record.outcome not in RAN:
                 store.take_back(task.id, record, _until(schedule, record, now))
-        back = spoken(hearing.heard - now)
+        back = spoken(cursor.heard - now)
         store.add_event(task.id, "clock went back", run=None, now=now, detail=f"by {back} or more")
-        store.hear(task.id, since=hearing.heard, until=now, next_at=next_at)
+        store.hear(task.id, since=cursor.heard, until=now, next_at=next_at)
 
     def turn(self, now: datetime) -> list[str]:
         """Hear what is due; give the tasks that changed by it. Call it inside a transaction."""
         changed = []
-        for task, hearing, is_busy in self._store.due_hearings(now=now, limit=BATCH):
+        for task, cursor, is_busy in self._store.due_hearings(now=now, limit=BATCH):
             schedule = task.trigger
             if task.state not in ("active", "proposed"):
                 self._store.listen_at(task.id, None)  # it has ended since
             elif not isinstance(schedule, (Every, Cron)):
-                if gather(self._store, task, hearing, now, is_busy=is_busy or task.state == "proposed"):
+                if gather(self._store, task, cursor, now, is_busy=is_busy or task.state == "proposed"):
                     changed.append(task.id)
-            elif self._hear(task, schedule, hearing, now, is_busy=is_busy or task.state == "proposed"):
+            elif self._hear(task, schedule, cursor, now, is_busy=is_busy or task.state == "proposed"):
                 changed.append(task.id)
         return changed
 
     def _hear(
-        self, task: Task, schedule: Schedule, hearing: Hearing, now: datetime, *, is_busy: bool
+        self, task: Task, schedule: Schedule, cursor: ScheduleCursor, now: datetime, *, is_busy: bool
     ) -> bool:
         store = self._store
         is_in_turn = schedule.misfire == "all"
         try:
-            heard = hear(
+            heard = advance(
                 schedule,
                 task.id,
-                heard=hearing.heard,
+                heard=cursor.heard,
                 now=now,
                 is_busy=is_busy,
-                taken=frozenset(each.slot for each in store.slots(task.id, after=hearing.heard)),
+                taken=frozenset(each.slot for each in store.slots(task.id, after=cursor.heard)),
                 waiting=store.waiting_slots(task.id) if is_in_turn else (),
             )
         except BadValue as error:
             self._pause(task, error, now)
             return True
         starts = heard.run is not None
-        is_last = schedule.max_runs is not None and hearing.runs + int(starts) >= schedule.max_runs
+        is_last = schedule.max_runs is not None and cursor.runs + int(starts) >= schedule.max_runs
         next_at = None if is_last else heard.next_at
-        if not store.hear(task.id, since=hearing.heard, until=heard.until, next_at=next_at, runs=int(starts)):
+        if not store.hear(task.id, since=cursor.heard, until=heard.until, next_at=next_at, runs=int(starts)):
             return False
         records = list(heard.records)
         if heard.run is not None:
@@ -133,10 +133,10 @@ class Scheduler:
             task=task.id, run=f"{task.id}.1", state="paused", description=task.description,
             command=task.action.line, error=f"it is paused, its schedule cannot be heard: {error}",
         )  # fmt: skip
-        tell(self._store, task, f"{task.id}.1", f"paused {now:%Y-%m-%d %H:%M:%S}", body=body, now=now)
+        enqueue(self._store, task, f"{task.id}.1", f"paused {now:%Y-%m-%d %H:%M:%S}", body=body, now=now)
 
 
-def first_hearing(schedule: Schedule, task_id: str, *, after: datetime) -> datetime | None:
+def first_cursor(schedule: Schedule, task_id: str, *, after: datetime) -> datetime | None:
     """Tell when a schedule is first heard after a moment."""
     slot = next_active(schedule, after=after)
     return None if slot is None else heard_at(schedule, task_id, slot)
@@ -144,15 +144,15 @@ def first_hearing(schedule: Schedule, task_id: str, *, after: datetime) -> datet
 
 def close_books(store: Store, task: Task, *, now: datetime, reason: str) -> None:
     """Write down what became of the slots that were due and not heard yet, when a trigger is made deaf."""
-    hearing = store.hearing(task.id)
+    cursor = store.cursor(task.id)
     schedule = task.trigger
     give_up(store, task, now=now, reason=reason)
-    if hearing is None or hearing.next_at is None or not isinstance(schedule, (Every, Cron)):
+    if cursor is None or cursor.next_at is None or not isinstance(schedule, (Every, Cron)):
         return
     is_open = True
-    since = hearing.heard
+    since = cursor.heard
     while is_open:
-        heard = hear(schedule, task.id, heard=since, now=now, is_busy=True)
+        heard = advance(schedule, task.id, heard=since, now=now, is_busy=True)
         is_open = heard.until > since and heard.next_at == now
         store.hear(task.id, since=since, until=heard.until, next_at=None)
         store.add_slots(task.id, heard.records)

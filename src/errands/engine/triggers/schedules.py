@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from errands.engine.triggers.debounce import is_waiting
-from errands.engine.triggers.scheduler import close_books, first_hearing
+from errands.engine.triggers.scheduler import close_books, first_cursor
 from errands.model.errors import BadValue, IllegalMove
-from errands.model.schedule.cursor import Hearing
+from errands.model.schedule.cursor import ScheduleCursor
 from errands.model.schedule.slots import preview
 from errands.model.schedule.watch import Watch
-from errands.model.trigger import Cron, Every, On, standing
+from errands.model.trigger import Cron, Every, On, recurring
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ COMING = 5  # times that are shown in advance
 RECENT = 10  # records of slots that are shown
 
 
-class Scheduling:
+class Schedules:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._store = engine.store
@@ -67,7 +67,7 @@ class Scheduling:
         task_id = engine.resolve(task_id)
         with self._store:
             view, task = self._store.view(task_id), self._store.task(task_id)
-            trigger = standing(task.trigger)
+            trigger = recurring(task.trigger)
             if trigger is None:
                 if view.state != "pending" or not self._store.advance(view.latest.id):
                     raise IllegalMove(
@@ -78,8 +78,8 @@ class Scheduling:
             else:
                 self._store.add_run(task_id, cause="manual", now=now)
                 self._store.count_run(task_id)
-                hearing = self._store.hearing(task_id)
-                if hearing is not None and trigger.max_runs is not None and hearing.runs >= trigger.max_runs:
+                cursor = self._store.cursor(task_id)
+                if cursor is not None and trigger.max_runs is not None and cursor.runs >= trigger.max_runs:
                     self._store.listen_at(task_id, None)
         engine.bell.ring()
         return engine.light([task_id])[0]
@@ -106,11 +106,11 @@ class Scheduling:
     def coming(self, task_id: str, count: int = COMING) -> list[datetime]:
         """Tell when a schedule is heard next; nothing while it is deaf."""
         task = self._store.task(self._engine.resolve(task_id))
-        hearing = self._store.hearing(task.id)
-        if hearing is None or hearing.next_at is None or task.state != "active":
+        cursor = self._store.cursor(task.id)
+        if cursor is None or cursor.next_at is None or task.state != "active":
             return []
-        times = _preview(task.trigger, task.id, after=hearing.heard, count=count)
-        return [hearing.next_at, *times[1:]] if times else []
+        times = _preview(task.trigger, task.id, after=cursor.heard, count=count)
+        return [cursor.next_at, *times[1:]] if times else []
 
     def preview(self, draft: Draft, count: int = COMING) -> tuple[Trigger, list[datetime]]:
         """Say when a draft would run, without starting anything."""
@@ -128,7 +128,7 @@ class Scheduling:
 
     def _standing(self, task_id: str, what: str) -> Task:
         task = self._store.task(task_id)
-        if standing(task.trigger) is None:
+        if recurring(task.trigger) is None:
             raise BadValue(f"task {task_id} runs once, so it cannot be {what}; errands cancel ends it")
         return task
 
@@ -139,14 +139,14 @@ class Scheduling:
 
 def begin(store: Store, task: Task, *, now: datetime) -> None:
     """Let a trigger hear what comes from now on."""
-    hearing = store.hearing(task.id) or Hearing(heard=now)
+    cursor = store.cursor(task.id) or ScheduleCursor(heard=now)
     next_at = None
     if isinstance(task.trigger, (Every, Cron)):
-        next_at = first_hearing(task.trigger, task.id, after=now)
+        next_at = first_cursor(task.trigger, task.id, after=now)
     elif is_waiting(store, task):
         next_at = now
-    store.hear(task.id, since=hearing.heard, until=now, next_at=next_at)
-    store.note_result(task.id, failures=0, result=hearing.result)
+    store.hear(task.id, since=cursor.heard, until=now, next_at=next_at)
+    store.note_result(task.id, failures=0, result=cursor.result)
 
 
 def check_room(store: Store, config: Config) -> None:
@@ -173,6 +173,6 @@ def _preview(trigger: Trigger, task_id: str, *, after: datetime, count: int) -> 
 
 
 def _who(by: str | None) -> str:
-    from errands.engine.actor import launcher
+    from errands.engine.actor import actor
 
-    return by or launcher()
+    return by or actor()

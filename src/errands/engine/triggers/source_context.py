@@ -31,7 +31,7 @@ _CHUNK = 1 << 16
 _DEEPEST = 16  # tasks that led to each other
 
 
-class WatchGround:
+class WatchContext:
     def __init__(self, engine: Engine, task: Task, since: datetime) -> None:
         self._engine = engine
         self._store = engine.store
@@ -132,8 +132,8 @@ class WatchGround:
 
 
 def listening_since(engine: Engine, task: Task) -> datetime:
-    hearing = engine.store.hearing(task.id)
-    return task.created_at if hearing is None else hearing.heard
+    cursor = engine.store.cursor(task.id)
+    return task.created_at if cursor is None else cursor.heard
 
 
 def watched(task: Task) -> On:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.engine.agents.speech import Said
-from errands.frontends.chat.output import Paper
+from errands.frontends.chat.output import Output
 from errands.model.text.mask import Mask
 from errands.model.text.sanitise import Stream, line
 from errands.text import clip, width
@@ -11,10 +11,10 @@ from errands.text import clip, width
 LONGEST_CALL = 200  # characters that are shown of a tool call
 
 
-class Speaking:
+class AgentStream:
     """One answer, from its first piece to its end."""
 
-    def __init__(self, paper: Paper, mask: Mask) -> None:
+    def __init__(self, paper: Output, mask: Mask) -> None:
         self._paper = paper
         self._mask = mask
         self._block = ""  # what was said since the last call, as it came

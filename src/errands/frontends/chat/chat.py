@@ -12,8 +12,8 @@ from errands.engine.engine import Engine
 from errands.engine.run_ancestry import enclosing_run
 from errands.engine.submit.prompt_spec import known
 from errands.frontends.chat import plain
-from errands.frontends.chat.chat_session import Describe, Perform, Room
-from errands.frontends.chat.output import PlainPaper
+from errands.frontends.chat.chat_session import ChatSession, Describe, Perform
+from errands.frontends.chat.output import PlainOutput
 from errands.model.agent.session import CHAT
 from errands.model.errors import BadValue, NotFound
 from errands.model.text.naming import new_id
@@ -22,7 +22,7 @@ from errands.text import Look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.frontends.chat.output import Paper
+    from errands.frontends.chat.output import Output
     from errands.frontends.chat.screen import Screen
 
 
@@ -49,12 +49,12 @@ def run(
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     if is_terminal:
         screen = _screen(look)
-        paper: Paper = screen
+        paper: Output = screen
     else:
-        paper = PlainPaper(look)
+        paper = PlainOutput(look)
 
     async def talk() -> bool:
-        room = Room(
+        room = ChatSession(
             engine,
             name=name,
             paper=paper,
@@ -79,7 +79,7 @@ def run(
     return 1 if has_failed and not is_terminal else 0
 
 
-async def _with_background(room: Room, talking: Awaitable[None]) -> None:
+async def _with_background(room: ChatSession, talking: Awaitable[None]) -> None:
     """Talk, while messages are shown and answers are given beside it; what fails there fails all of it."""
     beside = [
         asyncio.ensure_future(room.talk()),

@@ -8,13 +8,13 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from errands.engine.actor import launcher
+from errands.engine.actor import actor
 from errands.engine.agents.presence import note_presence
 from errands.engine.engine import Engine
-from errands.frontends.chat.agent_stream import Speaking
+from errands.frontends.chat.agent_stream import AgentStream
 from errands.frontends.chat.commands import found
 from errands.frontends.chat.messages import Messages, drawn
-from errands.frontends.chat.output import Paper
+from errands.frontends.chat.output import Output
 from errands.frontends.chat.turn import attend, send
 from errands.model.approval import SAID_YES
 from errands.model.errors import BadValue, ErrandsError
@@ -37,7 +37,7 @@ YES = ("y", "yes")
 DOOR = "chat"
 
 
-class Room:
+class ChatSession:
     """`name` is the chat's: the owner and parent of all that is started here."""
 
     def __init__(
@@ -45,7 +45,7 @@ class Room:
         engine: Engine,
         *,
         name: str,
-        paper: Paper,
+        paper: Output,
         perform: Perform,
         describe: Describe,
         ensure_daemon: Callable[[], None],
@@ -57,7 +57,7 @@ class Room:
         self.name = name
         self.paper = paper
         self.ensure_daemon = ensure_daemon
-        self.who = launcher()
+        self.who = actor()
         self.is_over = False
         self.has_failed = False  # whether a message got no answer
         self.asking: str | None = None  # the task that the next line says yes or no to
@@ -261,7 +261,7 @@ class Room:
 
     async def _listen(self, view: View) -> None:
         try:
-            speaking = Speaking(self.paper, self.engine.mask(view.id))
+            speaking = AgentStream(self.paper, self.engine.mask(view.id))
             ended = await attend(self.engine, view, speaking, self.ensure_daemon)
             self.engine.mark_retrieved(ended)
             if ended.state == "cancelled":

@@ -12,7 +12,7 @@ from errands.model.text.naming import is_id
 from errands.text import did_you_mean
 
 if TYPE_CHECKING:
-    from errands.frontends.chat.chat_session import Room
+    from errands.frontends.chat.chat_session import ChatSession
 
     # Which tasks complete a word.
     Fits = Literal["", "tasks", "live", "ended", "proposed", "standing", "states"]
@@ -25,38 +25,38 @@ class Command:
     name: str
     usage: str
     summary: str
-    run: Callable[[Room, str], None]
+    run: Callable[[ChatSession, str], None]
     completes: Fits = ""
 
 
-def background(room: Room, rest: str) -> None:
+def background(room: ChatSession, rest: str) -> None:
     if not rest:
         raise BadValue("say what to run: /background make test")
     room.start(command=rest)
 
 
-def tasks(room: Room, rest: str) -> None:
+def tasks(room: ChatSession, rest: str) -> None:
     room.perform("ls", *(word for state in rest.split() for word in ("--state", state)))
 
 
-def show(room: Room, rest: str) -> None:
+def show(room: ChatSession, rest: str) -> None:
     room.perform("show", _id(rest, "/status"))
 
 
-def cancel(room: Room, rest: str) -> None:
+def cancel(room: ChatSession, rest: str) -> None:
     view = room.engine.cancel([_id(rest, "/cancel")], by=room.who)[0]
     room.say(f"{view.id} is {'being stopped' if view.is_live else view.state}")
 
 
-def approve(room: Room, rest: str) -> None:
+def approve(room: ChatSession, rest: str) -> None:
     room.answer(rest, yes=True)
 
 
-def reject(room: Room, rest: str) -> None:
+def reject(room: ChatSession, rest: str) -> None:
     room.answer(rest, yes=False)
 
 
-def resume(room: Room, rest: str) -> None:
+def resume(room: ChatSession, rest: str) -> None:
     task_id, _, prompt = rest.partition(" ")
     if not prompt.strip():
         raise BadValue("say which task and what it shall do next: /resume ID PROMPT")
@@ -65,18 +65,18 @@ def resume(room: Room, rest: str) -> None:
     room.say(f"{view.id} goes on in the background  (/status {view.id})")
 
 
-def logs(room: Room, rest: str) -> None:
+def logs(room: ChatSession, rest: str) -> None:
     task_id, _, count = rest.partition(" ")
     if count.strip() and not count.strip().isdecimal():
         raise BadValue(f"{count.strip()!r} is no number of lines: /logs ID 50")
     room.perform("logs", "--tail", count.strip() or "40", _id(task_id, "/logs"))
 
 
-def restart(room: Room, rest: str) -> None:
+def restart(room: ChatSession, rest: str) -> None:
     room.restart(_id(rest, "/restart"))
 
 
-def schedule(room: Room, rest: str) -> None:
+def schedule(room: ChatSession, rest: str) -> None:
     """List, show or start: nothing, an id, or how often and what."""
     when, command = _when(rest)
     if not rest:
@@ -89,13 +89,13 @@ def schedule(room: Room, rest: str) -> None:
         room.start(command=command, every=parse_duration(when))
 
 
-def help_(room: Room, rest: str) -> None:
+def help_(room: ChatSession, rest: str) -> None:
     wide = max(len(each.usage) for each in COMMANDS)
     room.say(*(f"  {each.usage.ljust(wide)}  {each.summary}" for each in COMMANDS))
     room.say("  Anything else is for the agent. Ctrl-C interrupts its answer, Ctrl-D leaves.")
 
 
-def quit_(room: Room, rest: str) -> None:
+def quit_(room: ChatSession, rest: str) -> None:
     room.is_over = True
 
 
@@ -142,7 +142,7 @@ COMMANDS = (
 BY_NAME = {each.name: each for each in COMMANDS}
 
 
-def found(room: Room, line: str) -> tuple[Command, str] | None:
+def found(room: ChatSession, line: str) -> tuple[Command, str] | None:
     """Find the command that a line means; None when it is a message to the agent."""
     word, _, rest = line.strip().partition(" ")
     if word.startswith("/"):
@@ -154,7 +154,7 @@ def found(room: Room, line: str) -> tuple[Command, str] | None:
     return None
 
 
-def _is_answer(room: Room, rest: str) -> bool:
+def _is_answer(room: ChatSession, rest: str) -> bool:
     """Tell `approve ID` from a sentence that begins with the word; alone it answers the one open question."""
     if not rest:
         return bool(room.questions)
@@ -188,7 +188,7 @@ def _when(rest: str) -> tuple[str, str]:
     return when.strip(), command.strip()
 
 
-def fitting(room: Room, line: str) -> Iterator[tuple[str, str]]:
+def fitting(room: ChatSession, line: str) -> Iterator[tuple[str, str]]:
     """Give what completes the last word of a line, each with a few words about it."""
     from errands.model.states import ENDED, OPEN, STANDING
     from errands.model.text.sanitise import line as one_line

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from errands.engine.async_engine import Line
 from errands.engine.engine import Engine
 from errands.engine.notices.chat_notices import is_answered, is_own, masked
-from errands.frontends.chat.output import Paper
-from errands.frontends.chat.read_markers import Marks
-from errands.model.notices.delivery import Letter, letter_of, question_of, share, text, title
+from errands.frontends.chat.output import Output
+from errands.frontends.chat.read_markers import ReadMarkers
+from errands.model.notices.delivery import Delivery, delivery_of, question_of, share, text, title
 from errands.model.notices.notice import Notice
 from errands.text import Look, framed
 
@@ -25,13 +25,13 @@ WIDEST = 120
 class Messages:
     """`ask` shows a question to the person, unless they have seen it."""
 
-    def __init__(self, engine: Engine, name: str, paper: Paper, ask: Callable[[str, int], None]) -> None:
+    def __init__(self, engine: Engine, name: str, paper: Output, ask: Callable[[str, int], None]) -> None:
         self._engine = engine
         self._name = name
         self._paper = paper
         self._ask = ask
         self.settled: set[str] = set()  # what the person said no to, here: they need not be told
-        self._marks = Marks(f"{engine.home.path}/chat/shown")
+        self._marks = ReadMarkers(f"{engine.home.path}/chat/shown")
         self._shown = self._marks.of(name)  # up to here ends were shown before
         waiting = engine.store.unread(name)
         self._seen = waiting[0].id - 1 if waiting else engine.store.last_notice()
@@ -68,8 +68,8 @@ class Messages:
     def _tell(self, notices: Sequence[Notice]) -> None:
         while notices:
             count = share(notices, BUDGET)
-            letter = masked(self._engine, letter_of(notices[:count]))
-            self._paper.lines(*drawn(letter.name, [title(letter), *_body(letter)], self._paper.look))
+            delivery = masked(self._engine, delivery_of(notices[:count]))
+            self._paper.lines(*drawn(delivery.name, [title(delivery), *_body(delivery)], self._paper.look))
             self._marks.set(self._name, notices[count - 1].id)
             notices = notices[count:]
 
@@ -80,5 +80,5 @@ def drawn(name: str, lines: Sequence[str], look: Look) -> list[str]:
     return [look.paint(head, "cyan"), *within, look.paint(foot, "cyan")]
 
 
-def _body(letter: Letter) -> list[str]:
-    return text(letter, BUDGET).replace("errands show ", "/status ").split("\n")
+def _body(delivery: Delivery) -> list[str]:
+    return text(delivery, BUDGET).replace("errands show ", "/status ").split("\n")

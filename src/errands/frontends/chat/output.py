@@ -8,7 +8,7 @@ from typing import Protocol
 from errands.text import Look
 
 
-class Paper(Protocol):
+class Output(Protocol):
     @property
     def look(self) -> Look: ...
 
@@ -19,7 +19,7 @@ class Paper(Protocol):
         """Show the line that is being said, up to here; it is written when it is whole."""
 
 
-class PlainPaper:
+class PlainOutput:
     """Standard output, for whoever has no terminal."""
 
     def __init__(self, look: Look) -> None:

@@ -7,10 +7,10 @@ import os
 import signal
 import threading
 
-from errands.frontends.chat.chat_session import Room
+from errands.frontends.chat.chat_session import ChatSession
 
 
-async def talk(room: Room, source: int = 0) -> None:
+async def talk(room: ChatSession, source: int = 0) -> None:
     """Read lines to their end; each is answered before the next one, unless a person must say yes first.
 
     What needs a yes can be answered by a line that follows; if none does, it waits in the background.

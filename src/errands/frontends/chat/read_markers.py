@@ -8,7 +8,7 @@ from contextlib import suppress
 MOST = 100  # chats; whoever comes back to an older one is shown again what its agent was not told
 
 
-class Marks:
+class ReadMarkers:
     """A mark that is lost, or that two chats write at once, costs a message that is shown twice."""
 
     def __init__(self, path: str) -> None:

@@ -22,7 +22,7 @@ from prompt_toolkit.input.typeahead import clear_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.patch_stdout import StdoutProxy
 
-from errands.frontends.chat.chat_session import Room
+from errands.frontends.chat.chat_session import ChatSession
 from errands.frontends.chat.commands import fitting
 from errands.model.text.sanitise import visible
 from errands.text import Look
@@ -67,7 +67,7 @@ class Screen:
         if self._proxy is not None:
             self._proxy.close()
 
-    async def talk(self, room: Room, history: str) -> None:
+    async def talk(self, room: ChatSession, history: str) -> None:
         """Read lines until the person leaves."""
         os.close(os.open(history, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
         self._session = PromptSession(
@@ -96,7 +96,7 @@ class Screen:
             self._session = None
             room.leave()
 
-    def _message(self, room: Room) -> StyleAndTextTuples:
+    def _message(self, room: ChatSession) -> StyleAndTextTuples:
         above = [("", f"{self._unfinished}\n")] if self._unfinished else []
         return [*above, ("bold", QUESTION if room.asking else PROMPT)]
 
@@ -109,7 +109,7 @@ def _throw_away(source: Input) -> None:
 
 
 class _Names(Completer):
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: ChatSession) -> None:
         self._room = room
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
@@ -119,7 +119,7 @@ class _Names(Completer):
             yield Completion(name, start_position=-len(last), display_meta=about)
 
 
-def _keys(room: Room) -> KeyBindings:
+def _keys(room: ChatSession) -> KeyBindings:
     keys = KeyBindings()
 
     @keys.add("c-c")

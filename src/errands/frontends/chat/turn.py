@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 
-from errands.engine.agents.model_gate import Gate
-from errands.engine.agents.speech import Listening
+from errands.engine.agents.model_gate import ModelGate
+from errands.engine.agents.speech import SpeechReader
 from errands.engine.async_engine import Line
 from errands.engine.engine import Engine
-from errands.frontends.chat.agent_stream import Speaking
+from errands.frontends.chat.agent_stream import AgentStream
 from errands.model.agent.errors import SessionGone
 from errands.model.options.draft import Draft
 from errands.model.record import evolve
@@ -38,11 +38,11 @@ def send(engine: Engine, draft: Draft) -> View:
     return engine.sessions.ask(evolve(draft, lane=LANE, notify="never"))
 
 
-async def attend(engine: Engine, view: View, speaking: Speaking, unheld: Callable[[], None]) -> View:
+async def attend(engine: Engine, view: View, speaking: AgentStream, unheld: Callable[[], None]) -> View:
     """Stay with the latest run of a conversation until it has ended, and put on paper what is said."""
     run_id = view.latest.id
-    ear = Listening(engine.home.run(run_id))
-    gate = Gate(engine.home.path)
+    ear = SpeechReader(engine.home.run(run_id))
+    gate = ModelGate(engine.home.path)
     with ExitStack() as held:
         is_held = False
         async with Line(engine, [view.id], unheld) as line:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from errands.model.view import View
 
 
-def absence(context: Context, views: Sequence[View]) -> str | None:
+def no_daemon_note(context: Context, views: Sequence[View]) -> str | None:
     """Say what nobody sees to as long as no daemon runs, if anything."""
     runs = any(view.latest.state == "running" for view in views)
     if not (runs or any(_is_stuck(view) for view in views)) or context.engine.bell.is_answered():

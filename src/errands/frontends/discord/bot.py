@@ -19,7 +19,7 @@ from yarl import URL
 from errands.engine.engine import Engine
 from errands.frontends.discord.commands import add_commands
 from errands.model.errors import ErrandsError
-from errands.model.notices.answer_token import SIGNS, Ballot, read_ballot
+from errands.model.notices.answer_token import SIGNS, AnswerToken, read_answer_token
 from errands.ports.store import Query
 
 DOOR = "discord"
@@ -70,55 +70,55 @@ class Bot(discord.Client):
         if answer is None or self.user is None or payload.user_id == self.user.id:
             return
         message = await self.get_partial_messageable(payload.channel_id).fetch_message(payload.message_id)
-        ballot = self._ballot(message, answer)
-        if ballot is None:
+        token = self._ballot(message, answer)
+        if token is None:
             return
         if not self.is_allowed(payload.user_id):
-            _LOG.warning("user %d may not answer about %s", payload.user_id, ballot.task_id)
+            _LOG.warning("user %d may not answer about %s", payload.user_id, token.task_id)
             return
         user = payload.member or await self.fetch_user(payload.user_id)
-        await self._note(message, ballot, self.settle(ballot, user))
+        await self._note(message, token, self.settle(token, user))
 
     async def on_interaction(self, interaction: discord.Interaction) -> None:
         """Hear a button; commands go to the tree."""
         if interaction.type is not discord.InteractionType.component or interaction.message is None:
             return
         pressed: Mapping[str, Any] = dict(interaction.data or {})
-        ballot = read_ballot(str(pressed.get("custom_id", "")))
-        if ballot is None or ballot != self._ballot(interaction.message, ballot.answer):
+        token = read_answer_token(str(pressed.get("custom_id", "")))
+        if token is None or token != self._ballot(interaction.message, token.answer):
             return
         if not self.is_allowed(interaction.user.id):
             await interaction.response.send_message(NOT_YOU, ephemeral=True)
             return
-        words = self.settle(ballot, interaction.user)
+        words = self.settle(token, interaction.user)
         await interaction.response.edit_message(content=_with(interaction.message, words), view=None)
 
-    def settle(self, ballot: Ballot, user: discord.abc.User) -> str:
+    def settle(self, token: AnswerToken, user: discord.abc.User) -> str:
         """Carry out an answer; say what came of it."""
         by = person(user)
         try:
-            if ballot.answer == "approve":
-                self.engine.approve(ballot.task_id, by=by, door=DOOR, question=ballot.question)
+            if token.answer == "approve":
+                self.engine.approve(token.task_id, by=by, door=DOOR, question=token.question)
                 self.ensure_daemon()
                 return f"✅ approved by {user.name}"
-            self.engine.reject(ballot.task_id, by=by, door=DOOR, question=ballot.question)
+            self.engine.reject(token.task_id, by=by, door=DOOR, question=token.question)
             return f"❌ dismissed by {user.name}"
         except ErrandsError as error:
             return f"⚠️ {error}"
 
-    async def _note(self, message: discord.Message, ballot: Ballot, words: str) -> None:
+    async def _note(self, message: discord.Message, token: AnswerToken, words: str) -> None:
         """Write beneath a question how it was answered; it cannot be answered again."""
         await message.edit(content=_with(message, words), view=None)
 
-    def _ballot(self, message: discord.Message, answer: str) -> Ballot | None:
+    def _ballot(self, message: discord.Message, answer: str) -> AnswerToken | None:
         """Read what a message asks, if we wrote it."""
         if self.user is None or message.author.id != self.user.id:
             return None
         for row in message.components:
             for part in getattr(row, "children", ()):
-                ballot = read_ballot(getattr(part, "custom_id", None) or "")
-                if ballot is not None and ballot.answer == answer:
-                    return ballot
+                token = read_answer_token(getattr(part, "custom_id", None) or "")
+                if token is not None and token.answer == answer:
+                    return token
         return None
 
     async def _catch_up(self) -> None:
@@ -145,12 +145,12 @@ class Bot(discord.Client):
 
     async def _answers_at(self, message: discord.Message, asked: Iterable[tuple[str, int]]) -> None:
         for reaction in message.reactions:
-            ballot = self._ballot(message, SIGNS.get(str(reaction.emoji), ""))
-            if ballot is None or (ballot.task_id, ballot.question) not in asked:
+            token = self._ballot(message, SIGNS.get(str(reaction.emoji), ""))
+            if token is None or (token.task_id, token.question) not in asked:
                 continue
             async for user in reaction.users():
                 if self.is_allowed(user.id):
-                    await self._note(message, ballot, self.settle(ballot, user))
+                    await self._note(message, token, self.settle(token, user))
                     return
 
 

@@ -16,7 +16,7 @@ KEPT = 7 * 24 * 3600  # seconds
 LARGEST = 8 * 1024 * 1024  # bytes of a file that we would read
 
 
-class Ledger:
+class CallStore:
     def __init__(self, directory: Callable[[], str]) -> None:
         self._directory = directory
         self._is_swept = False

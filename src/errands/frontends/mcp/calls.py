@@ -6,9 +6,9 @@ import logging
 import os
 
 from errands.frontends.mcp.call import Call, may_see
-from errands.frontends.mcp.call_store import Ledger
+from errands.frontends.mcp.call_store import CallStore
 from errands.frontends.mcp.door import Door
-from errands.frontends.mcp.idempotent_engine import CallVerbs
+from errands.frontends.mcp.idempotent_engine import IdempotentEngine
 from errands.model.errors import ErrandsError
 from errands.ports.dialect import Caller
 
@@ -19,7 +19,7 @@ MOST = 100  # calls at the same time: whoever has more in flight is not waiting 
 class Calls:
     def __init__(self, door: Door) -> None:
         self.door = door
-        self._ledger = Ledger(lambda: os.path.join(door.engine.engine.home.path, "mcp", "calls"))
+        self._ledger = CallStore(lambda: os.path.join(door.engine.engine.home.path, "mcp", "calls"))
         self._kept: dict[str, Call] = {}
         self._count = 0
 
@@ -33,7 +33,7 @@ class Calls:
         self._count -= 1
 
     def begin(self, call: Call) -> None:
-        verbs = CallVerbs(self.door.engine, call, launched=lambda: self._launched(call))
+        verbs = IdempotentEngine(self.door.engine, call, launched=lambda: self._launched(call))
         call.begin(self.door.dialect, verbs)
 
     def keep(self, call: Call) -> bool:
@@ -78,7 +78,7 @@ class Calls:
             self.begin(call)
 
     def _launched(self, call: Call) -> None:
-        self.door.ensure_held()
+        self.door.ensure_daemon()
         if call.is_kept:
             self._write(call)
 

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from errands.engine.actor import launcher
+from errands.engine.actor import actor
 from errands.engine.async_engine import AsyncEngine
 from errands.engine.engine import Engine
 from errands.engine.run_ancestry import enclosing_run
@@ -37,7 +37,7 @@ class Door:
         dialect: Dialect,
         *,
         open_engine: Callable[[], Engine],
-        ensure_held: Callable[[Engine], None],
+        ensure_daemon: Callable[[Engine], None],
         everything: bool = False,
         environ: Mapping[str, str] = os.environ,
         cwd: str | None = None,
@@ -46,7 +46,7 @@ class Door:
         self.everything = everything
         self.cwd = cwd or os.getcwd()
         self._open_engine = open_engine
-        self._ensure_held = ensure_held
+        self._ensure_held = ensure_daemon
         self._engine: AsyncEngine | None = None
         self._session = checked_session(environ.get("ERRANDS_SESSION") or "")
         self._wake = environ.get("ERRANDS_WAKE") or "none"
@@ -65,7 +65,7 @@ class Door:
         if self._engine is not None:
             self._engine.engine.close()
 
-    def ensure_held(self) -> None:
+    def ensure_daemon(self) -> None:
         """See to it that somebody carries out what was asked for."""
         self._ensure_held(self.engine.engine)
 
@@ -118,7 +118,7 @@ class Door:
     def cancel(self, caller: Caller, task_ids: Sequence[str]) -> None:
         """End tasks in the name of whoever calls, and see to it that somebody carries that out."""
         self.engine.engine.cancel(task_ids, by=caller.who)
-        self.ensure_held()
+        self.ensure_daemon()
 
     def may_answer(self, client: Client) -> bool:
         """Tell whether there is a person who can be asked: never from inside of a run."""
@@ -130,7 +130,7 @@ class Door:
 
     def person(self, caller: Caller) -> str:
         """Name whoever answers a question that this client shows."""
-        return f"{launcher(self._environ)} ({caller.client})"
+        return f"{actor(self._environ)} ({caller.client})"
 
 
 def checked_session(name: str) -> str:

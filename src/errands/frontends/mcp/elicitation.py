@@ -84,7 +84,7 @@ def answer(door: Door, call: Call, client: Client, question: Approval, said: Eli
     try:
         if agreed is True:
             engine.approve(question.task_id, by=by, door=NAME, question=question.id)
-            door.ensure_held()
+            door.ensure_daemon()
         else:
             note = f"declined in {client.name}"
             view = engine.reject(question.task_id, by=by, door=NAME, note=note, question=question.id)

@@ -22,7 +22,7 @@ _SIGN_OF_LIFE = 5.0  # seconds after which a client is told that nothing new is 
 _STEP = 0.001  # percent: what is told must always be more than before
 
 
-class CallVerbs:
+class IdempotentEngine:
     def __init__(self, engine: AsyncEngine, call: Call, *, launched: Callable[[], None]) -> None:
         self._engine = engine
         self._call = call

@@ -20,7 +20,7 @@ from errands.frontends.mcp.client import TASKS, Context
 from errands.frontends.mcp.door import Door
 from errands.frontends.mcp.prompts import Prompts
 from errands.frontends.mcp.resources import Resources
-from errands.frontends.mcp.subscriptions import Watching
+from errands.frontends.mcp.subscriptions import Subscriptions
 from errands.frontends.mcp.tasks import TaskParams, Tasks, UpdateParams
 from errands.frontends.mcp.tools import Tools
 from errands.model.errors import BadValue, ErrandsError, NotFound
@@ -36,7 +36,7 @@ def make_server(door: Door) -> Server[Any]:
     """Put the server together; it serves both eras of the protocol, over whatever carries messages to it."""
     calls = Calls(door)
     tools, tasks, resources, prompts = Tools(calls), Tasks(calls), Resources(door), Prompts(door)
-    watching = Watching(door, tasks)
+    watching = Subscriptions(door, tasks)
 
     @asynccontextmanager
     async def lifespan(_: Server[Any]) -> AsyncIterator[dict[str, Any]]:

@@ -59,9 +59,9 @@ async def carry(server: Server[Any], wire_in: int, wire_out: int, largest: int) 
                     return
 
     serving = server.run(heard, said, server.create_initialization_options())
-    hearing, running, saying = tasks = [asyncio.create_task(each) for each in (hear(), serving, say())]
+    cursor, running, saying = tasks = [asyncio.create_task(each) for each in (hear(), serving, say())]
     try:
-        await asyncio.wait((hearing, running), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((cursor, running), return_when=asyncio.FIRST_COMPLETED)
         await asyncio.wait((running, saying), timeout=_GOODBYE)
     finally:
         texts.put((b"", None))

@@ -56,7 +56,7 @@ class TaskNotification(Notification[TaskParams, Literal["notifications/tasks"]])
     params: TaskParams
 
 
-class Watching:
+class Subscriptions:
     def __init__(self, door: Door, tasks: Tasks) -> None:
         self._door = door
         self._tasks = tasks

@@ -12,7 +12,7 @@ from errands.engine.async_engine import AsyncEngine
 from errands.model.view import View
 
 
-class Once:
+class IdempotentEngine:
     """`key` names the call."""
 
     def __init__(self, engine: AsyncEngine, key: str) -> None:

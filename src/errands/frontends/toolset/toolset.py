@@ -18,9 +18,9 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
 from errands import dialects
-from errands.engine.actor import launcher
+from errands.engine.actor import actor
 from errands.engine.async_engine import AsyncEngine
-from errands.frontends.toolset.idempotent_engine import Once
+from errands.frontends.toolset.idempotent_engine import IdempotentEngine
 from errands.model.errors import AlreadyResolved, Drifted, ErrandsError, IllegalMove
 from errands.model.text.json_text import plain_text
 from errands.model.view import View
@@ -64,7 +64,7 @@ class BackgroundToolset(AbstractToolset[Any]):
         self._dialect = dialects.named(dialect)
         self._session = session
         self._cwd = cwd or os.getcwd()
-        self._approver = approver or launcher()
+        self._approver = approver or actor()
         self._defers = defers
         self._requires_approval = requires_approval
         self._everything = everything
@@ -130,7 +130,7 @@ class BackgroundToolset(AbstractToolset[Any]):
         )
 
     async def _call(self, ctx: RunContext[Any], name: str, arguments: dict[str, Any], key: str) -> Reply:
-        verbs = cast("Verbs", Once(self.engine, key))
+        verbs = cast("Verbs", IdempotentEngine(self.engine, key))
         return await self._dialect.call(verbs, self._caller(ctx), name, arguments)
 
     async def _approve(self, ctx: RunContext[Any], key: str) -> bool:

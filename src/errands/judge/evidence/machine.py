@@ -37,7 +37,7 @@ _SYSTEM = (
 TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/private/var/tmp")
 
 
-class Here:
+class Machine:
     """Surroundings (`errands.judge.surroundings`) as they are on this machine now."""
 
     def __init__(
@@ -52,8 +52,8 @@ class Here:
         self._programs: dict[tuple[str, str], Program] = {}
         self._repositories: dict[str, Repositories] = {}
 
-    def at(self, directory: str) -> Here:
-        there = object.__new__(Here)
+    def at(self, directory: str) -> Machine:
+        there = object.__new__(Machine)
         there.__dict__.update(self.__dict__, cwd=directory)
         return there
 

@@ -43,7 +43,7 @@ class Session:
 
 
 @record
-class Remnant:
+class OrphanSession:
     """A session that lives on at its backend, although its task is gone."""
 
     seq: int

@@ -23,7 +23,7 @@ def words_of(text: str) -> frozenset[str]:
     return frozenset(_stem(word) for word in letters.split() if word not in _STOP)
 
 
-def alike(one: str, other: str) -> bool:
+def is_similar(one: str, other: str) -> bool:
     """Tell whether two texts say the same, as far as their words tell."""
     first, second = words_of(one), words_of(other)
     if not first or not second:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 
-from errands.model.agent.similarity import alike
+from errands.model.agent.similarity import is_similar
 from errands.model.errors import BadValue
 from errands.model.record import record
 from errands.model.text.duration import parse_duration
@@ -29,7 +29,7 @@ With "prompt" in place of "command" an agent does it. "every": "30m" has it done
 
 
 @record
-class Idea:
+class Suggestion:
     name: str
     reason: str
     command: str | None = None
@@ -47,12 +47,12 @@ class Idea:
         description, _, work = rest.partition("\n")
         if " ".join(self.work.split()) == " ".join(work.split()):
             return True
-        return alike(f"{self.name} {self.reason}", f"{name} {description}") or (
-            self.command is None and alike(self.work, work)
+        return is_similar(f"{self.name} {self.reason}", f"{name} {description}") or (
+            self.command is None and is_similar(self.work, work)
         )
 
 
-def ideas_in(answer: str) -> Iterator[Idea | str]:
+def suggestions_in(answer: str) -> Iterator[Suggestion | str]:
     """Read the ideas of an answer; of a line that was meant to be one and is none, say what is wrong."""
     for line in answer.splitlines():
         text = line.strip().strip("`").lstrip("-*0123456789. ").rstrip(",")
@@ -65,7 +65,7 @@ def ideas_in(answer: str) -> Iterator[Idea | str]:
             yield f"{text[:80]}: {error}"
 
 
-def _idea(found: Any) -> Idea:
+def _idea(found: Any) -> Suggestion:
     for key in _TEXTS:
         if key in found and not isinstance(found[key], str):
             raise BadValue(f"{key} is no text")
@@ -78,7 +78,7 @@ def _idea(found: Any) -> Idea:
     every = parse_duration(found["every"]) if found.get("every") else None
     if times is not None and (not isinstance(times, int) or isinstance(times, bool) or every is None):
         raise BadValue("max_runs is a number, and goes with every")
-    return Idea(
+    return Suggestion(
         name=(found.get("name") or "idea")[:60],
         reason=(found.get("reason") or found.get("name") or "no reason given")[:300],
         command=work[0],

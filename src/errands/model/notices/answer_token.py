@@ -20,7 +20,7 @@ SIGNS: dict[str, Answer] = {"✅": "approve", "❌": "reject"}
 
 
 @record
-class Ballot:
+class AnswerToken:
     answer: Answer
     task_id: str
     question: int
@@ -29,10 +29,10 @@ class Ballot:
         return f"{PREFIX}:{self.answer}:{self.task_id}:{self.question}"
 
 
-def read_ballot(text: str) -> Ballot | None:
+def read_answer_token(text: str) -> AnswerToken | None:
     """Read what `str` wrote; None if it is something else."""
     match text.split(":"):
         case [prefix, "approve" | "reject" as answer, task_id, number] if prefix == PREFIX:
             if is_task_id(task_id) and number.isdecimal() and number.isascii():
-                return Ballot(answer=answer, task_id=task_id, question=int(number))
+                return AnswerToken(answer=answer, task_id=task_id, question=int(number))
     return None

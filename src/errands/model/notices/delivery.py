@@ -34,7 +34,7 @@ _SIGNS = {"completed": "✓", "failed": "✗", "cancelled": "⊘", "skipped": "�
 
 
 @record
-class Letter:
+class Delivery:
     """`key` is the same whenever this letter is sent, so that a receiver can drop what it has got already."""
 
     key: str
@@ -61,10 +61,10 @@ class Letter:
         return None if self.is_digest else question_of(self.notices[0])
 
 
-def letter_of(notices: Sequence[Notice]) -> Letter:
+def delivery_of(notices: Sequence[Notice]) -> Delivery:
     first = notices[0]
-    words = f"{first.letter or first.id} {first.run_id} {first.event} {first.address}"
-    return Letter(
+    words = f"{first.delivery or first.id} {first.run_id} {first.event} {first.address}"
+    return Delivery(
         key=hashlib.sha256(words.encode()).hexdigest()[:24], address=first.address, notices=tuple(notices)
     )
 
@@ -84,8 +84,8 @@ def share(notices: Sequence[Notice], budget: int) -> int:
 
 def sealed(waiting: Sequence[Notice]) -> list[Notice]:
     """Give the letter at the head of a queue, if it was sealed before."""
-    letter = waiting[0].letter
-    return [] if letter is None else [each for each in waiting if each.letter == letter]
+    delivery = waiting[0].delivery
+    return [] if delivery is None else [each for each in waiting if each.delivery == delivery]
 
 
 def facts_of(notice: Notice) -> dict[str, Any]:
@@ -114,27 +114,27 @@ def question_of(notice: Notice) -> tuple[str, int] | None:
     return (str(facts["task"]), number) if isinstance(number, int) else None
 
 
-def title(letter: Letter) -> str:
+def title(delivery: Delivery) -> str:
     """Say in a few words what a letter is about."""
-    if letter.is_digest:
+    if delivery.is_digest:
         states: dict[str, int] = {}
-        for notice in letter.notices:
+        for notice in delivery.notices:
             state = str(facts_of(notice)["state"])
             states[state] = states.get(state, 0) + 1
-        return f"{len(letter.notices)} reports: " + ", ".join(f"{n} {line(s)}" for s, n in states.items())
-    facts = facts_of(letter.notices[0])
-    if letter.question is not None:
+        return f"{len(delivery.notices)} reports: " + ", ".join(f"{n} {line(s)}" for s, n in states.items())
+    facts = facts_of(delivery.notices[0])
+    if delivery.question is not None:
         return f"Proposed task: {line(str(facts['task']))}"
     return headline(facts)
 
 
-def text(letter: Letter, budget: int) -> str:
+def text(delivery: Delivery, budget: int) -> str:
     """Write a letter, its title aside, within so many bytes."""
-    if letter.is_digest:
-        room = max(SHORTEST, (budget - HEAD) // len(letter.notices)) - 1
-        lines = [clipped(_digest_line(each), room) for each in letter.notices]
+    if delivery.is_digest:
+        room = max(SHORTEST, (budget - HEAD) // len(delivery.notices)) - 1
+        lines = [clipped(_digest_line(each), room) for each in delivery.notices]
         return "\n".join([*lines, "More: errands show ID"])
-    facts = facts_of(letter.notices[0])
+    facts = facts_of(delivery.notices[0])
     said = [f"{name}{line(str(facts[key]))}" for name, key in _FACTS if _is_worth(facts, key)]
     ending = _where(facts)
     budget -= len(ending.encode()) + 1
@@ -145,10 +145,10 @@ def text(letter: Letter, budget: int) -> str:
     return "\n".join([clipped("\n".join(said), budget), ending] if said else [ending])
 
 
-def message(letter: Letter, mark: str, budget: int) -> str:
+def message(delivery: Delivery, mark: str, budget: int) -> str:
     """Write a letter for an agent: who says it, what it quotes, and what it does not mean."""
-    said = fence(text(letter, budget), boundary=letter.key, label="report")
-    return f"{mark} {title(letter)}\n{said}\n{NO_CONSENT}"
+    said = fence(text(delivery, budget), boundary=delivery.key, label="report")
+    return f"{mark} {title(delivery)}\n{said}\n{NO_CONSENT}"
 
 
 # What a letter says of a task beside how it ended; the words before each are ours.

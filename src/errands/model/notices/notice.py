@@ -50,7 +50,7 @@ class Notice:
     attempts: int = 0
     state: NoticeState = "waiting"
     error: str | None = None
-    letter: int | None = None
+    delivery: int | None = None
 
     @property
     def task_id(self) -> str:

@@ -138,9 +138,9 @@ def check(draft: Draft) -> None:
         raise BadValue(f"the start time {draft.at} has no time zone; give it one, such as datetime.now(UTC)")
     for label in (*STANDING, *WATCHING):
         if getattr(draft, label) is not None:
-            from errands.model.schedule.recurring import check_standing
+            from errands.model.schedule.recurring import check_recurring
 
-            check_standing(draft)
+            check_recurring(draft)
             break
 
 

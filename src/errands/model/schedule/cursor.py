@@ -12,7 +12,7 @@ MOST_FAILURES = 2  # in a row; then the task is paused
 
 
 @record
-class Hearing:
+class ScheduleCursor:
     """`heard` is the last moment up to which every slot has its record, `next_at` when to listen again.
 
     `runs` counts towards the maximum: retries do not. `result` is a print of what was told last.

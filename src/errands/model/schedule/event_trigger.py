@@ -120,7 +120,7 @@ KINDS: dict[str, Kind] = {
 }
 
 
-def check_watching(draft: Draft) -> None:
+def check_watch(draft: Draft) -> None:
     """Refuse an event that is none, with a sentence that says what to change."""
     if draft.on is None:
         stray = [name for name in _ABOUT_EVENTS if getattr(draft, name) is not None]
@@ -141,7 +141,7 @@ def check_watching(draft: Draft) -> None:
         raise BadValue("a sandbox has no room for the command that is watched; leave one of them out")
 
 
-def watching(draft: Draft) -> On:
+def watch_of(draft: Draft) -> On:
     """Make the trigger of a draft that waits for events."""
     assert draft.on is not None
     source, subject = parse_on(draft.on)

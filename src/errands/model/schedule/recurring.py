@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from errands.model.errors import BadValue
-from errands.model.schedule.event_trigger import check_watching, watching
+from errands.model.schedule.event_trigger import check_watch, watch_of
 from errands.model.trigger import MISFIRES, NOTHING, Cron, Every
 
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ SHORTEST = timedelta(seconds=1)
 _OF_SCHEDULES = ("zone", "hours", "jitter", "misfire", "max_age")
 
 
-def check_standing(draft: Draft) -> None:
+def check_recurring(draft: Draft) -> None:
     """Refuse a schedule that is none, with a sentence that says what to change."""
     given = [name for name in ("at", "every", "cron", "on") if getattr(draft, name) is not None]
     if len(given) > 1:
@@ -28,7 +28,7 @@ def check_standing(draft: Draft) -> None:
         stray = [name for name in _OF_SCHEDULES if getattr(draft, name) is not None]
         if stray:
             raise BadValue(f"{stray[0]} is about a schedule; give every or cron too, or leave it out")
-    check_watching(draft)
+    check_watch(draft)
     if draft.max_runs is not None and given in ([], ["at"]):
         raise BadValue("max_runs is about a task that runs again and again; give every, cron or on too")
     if draft.max_runs is not None and draft.max_runs < 1:
@@ -49,7 +49,7 @@ def check_standing(draft: Draft) -> None:
 def trigger_of(draft: Draft, *, now: datetime, zone: str) -> Standing:
     """Make the trigger of a standing task; `zone` is that of whoever says none."""
     if draft.on is not None:
-        return watching(draft)
+        return watch_of(draft)
     from errands.model.schedule.hours import parse_hours
     from errands.model.schedule.slots import next_active
     from errands.model.schedule.zone import zone_named

@@ -52,7 +52,7 @@ class Slot:
 
 
 @record
-class Heard:
+class Advance:
     """What to write: records, the slot that runs now, how far was heard, and when to listen again."""
 
     records: tuple[Slot, ...]
@@ -61,7 +61,7 @@ class Heard:
     next_at: datetime | None
 
 
-def hear(
+def advance(
     schedule: Schedule,
     task_id: str,
     *,
@@ -70,7 +70,7 @@ def hear(
     is_busy: bool,
     taken: Collection[datetime] = (),
     waiting: Sequence[datetime] = (),
-) -> Heard:
+) -> Advance:
     """Decide about every slot that is due and was not heard yet.
 
     `taken` are slots that ran before the clock was put back, `waiting` those whose turn has not come.
@@ -82,7 +82,7 @@ def hear(
     fresh = [each for each in due if each not in taken]
     decided, run = _decided(schedule, fresh, now, is_busy, is_all, waiting)
     following = next_active(schedule, after=until)
-    return Heard(
+    return Advance(
         records=tuple(_spans(due, decided, now)),
         run=None if run is None else _record([run], (_ran(schedule, run, now), ""), now),
         until=until,

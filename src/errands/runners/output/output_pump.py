@@ -27,7 +27,7 @@ _WINDOW = b"\x18\0\x50\0\0\0\0\0"  # 24 lines of 80 columns, as struct winsize
 _buffer = bytearray(_SMALL)
 
 
-class Outlet:
+class OutputPump:
     """Read whatever the run's commands print, never waiting for any of them."""
 
     def __init__(self, system: System, poll: select.poll, log: Log, progress: Progress) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 TIMES = 10  # the interpreter specialises code that ran eight times
 
 
-def rehearse(system: System, directory: str, *, boot: str) -> None:
+def prewarm(system: System, directory: str, *, boot: str) -> None:
     """Carry out runs in a directory of their own, up to the start of a command that cannot start."""
     ours, theirs = _socket.socketpair()
     shim = Shim(system, theirs.detach(), boot=boot)

@@ -9,11 +9,11 @@ import os
 import time
 
 from errands.runners.output.capped_log import Log
-from errands.runners.output.output_pump import Outlet
+from errands.runners.output.output_pump import OutputPump
 from errands.runners.output.progress import Progress
 from errands.runners.shim.limits import Limits
 from errands.runners.shim.program import explain_directory, explain_start, resolve
-from errands.runners.shim.stdin_socket import Feed
+from errands.runners.shim.stdin_socket import StdinSocket
 from errands.runners.shim.sweep import MARK
 from errands.runners.shim.wire import line
 from errands.runners.system import tree
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from errands.runners.shim.recorder import Recorder
     from errands.runners.shim.shim import FileActions, Shim
-    from errands.runners.shim.wait_clock import Held
+    from errands.runners.shim.wait_clock import WaitClock
     from errands.runners.shim.wire import Word
 
 LEFTOVER_GRACE = 0.2
@@ -50,7 +50,7 @@ class Run:
         self._env: dict[str, str] = {**shim.base, **order["env"]}
         self._grace: float = order["grace"]
         self._ends_at = _NEVER
-        self._held: Held | None = None
+        self._held: WaitClock | None = None
         self._waited = 0.0
         self._quiet_since = 0.0
         self._idle_for = _NEVER
@@ -66,7 +66,7 @@ class Run:
         self._hooks: list[str] = []
         self._cpu = 0.0
         self._rss = 0
-        self._feed: Feed | None = None
+        self._feed: StdinSocket | None = None
         self._stdin = -1
         self._end = -1
 
@@ -102,7 +102,7 @@ class Run:
             if not self._order["may_be_traceless"]:
                 self._log.begin()
             self._progress = Progress(self.directory)
-            self._outlet = Outlet(self._system, self._shim.poll, self._log, self._progress)
+            self._outlet = OutputPump(self._system, self._shim.poll, self._log, self._progress)
             self._limits = Limits(self._system, **self._order["limits"])
             self._take_steps()
             return self._finish()
@@ -113,9 +113,12 @@ class Run:
 
     def _prepare_to_wait(self) -> None:
         """Get ready for an agent, which may wait for others, and may be started again when it dies."""
-        from errands.runners.shim.wait_clock import Held, keep_log  # no shim of a command has a use for it
+        from errands.runners.shim.wait_clock import (  # no shim of a command has a use for it
+            WaitClock,
+            keep_log,
+        )
 
-        self._held = Held(self.directory)
+        self._held = WaitClock(self.directory)
         keep_log(self.directory, attempt=self._order["attempt"])
 
     def _take_steps(self) -> None:
@@ -243,7 +246,7 @@ class Run:
             self._end = -1
 
     def _open_feed(self, kind: str) -> None:
-        self._feed = Feed(self.directory, self._shim.poll, is_terminal=kind == "pty")
+        self._feed = StdinSocket(self.directory, self._shim.poll, is_terminal=kind == "pty")
         if kind == "pipe":
             self._stdin, into = os.pipe()
             self._feed.connect(into)

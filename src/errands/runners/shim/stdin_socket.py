@@ -16,7 +16,7 @@ _LAST_WORD = 0.2  # seconds
 _END_OF_INPUT = b"\x04"
 
 
-class Feed:
+class StdinSocket:
     """Pass input on to the task as fast as the task takes it."""
 
     def __init__(self, directory: str, poll: select.poll, *, is_terminal: bool) -> None:
@@ -26,7 +26,7 @@ class Feed:
         self._into = -1
         self._watched = -1
         self._peer: _socket.socket | None = None
-        self._letter = b""
+        self._delivery = b""
         self._waiting = b""
         self._last = b"\n"
         self._ended = False
@@ -68,7 +68,7 @@ class Feed:
 
     def close(self) -> None:
         """Take no more input; a sender that waits is told so."""
-        if self._peer is not None and self._letter and not self._waiting:
+        if self._peer is not None and self._delivery and not self._waiting:
             # What was sent may have ended the task before the sender could say that this was all.
             self._peer.settimeout(_LAST_WORD)
             self._receive(self._peer)
@@ -90,7 +90,7 @@ class Feed:
             return
         self._peer = _socket.socket(fileno=number)
         self._peer.setblocking(False)
-        self._letter = b""
+        self._delivery = b""
         self._watch(number, select.POLLIN)
 
     def _receive(self, peer: _socket.socket) -> None:
@@ -100,9 +100,9 @@ class Feed:
             return
         except OSError:
             return self._answer(b"")
-        if not self._letter:
-            self._letter, piece = piece[:1], piece[1:]
-            if self._letter not in (b"d", b"e"):
+        if not self._delivery:
+            self._delivery, piece = piece[:1], piece[1:]
+            if self._delivery not in (b"d", b"e"):
                 self._answer(b"xnot understood")
             elif self._ended:
                 self._answer(b"xthe run's input was ended")
@@ -111,7 +111,7 @@ class Feed:
         elif piece:
             self._take(piece)
         else:
-            if self._letter == b"e":
+            if self._delivery == b"e":
                 self._end()
             self._answer(b"k")
 

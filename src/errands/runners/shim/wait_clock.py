@@ -12,7 +12,7 @@ import os
 _NEVER = 0.0
 
 
-class Held:
+class WaitClock:
     """The shim's view of it; a file that says nonsense says nothing."""
 
     PERIOD = 0.5  # seconds between two looks at a run that waits

@@ -21,7 +21,7 @@ if __name__ == "__main__":
         sys.modules[_name] = type(sys)(_name)
         sys.modules[_name].__path__ = [_path]
 
-from errands.runners.shim.prewarm import rehearse
+from errands.runners.shim.prewarm import prewarm
 from errands.runners.shim.shim import Shim
 from errands.runners.shim.sweep import sweep
 from errands.runners.shim.wire import FORK, Frames, frame
@@ -63,7 +63,7 @@ class Zygote:
         self._system.prepare_subreaper()
         self._system.become_subreaper()
         self._boot = self._system.boot_id()
-        rehearse(self._system, f"{runs}/.rehearsal-{os.getpid()}", boot=self._boot)
+        prewarm(self._system, f"{runs}/.rehearsal-{os.getpid()}", boot=self._boot)
         self._shims: set[int] = set()
         self._frames = Frames()
         self._wake, self._wakes = os.pipe()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from errands.model.approval import Approval, ApprovalState, Entry, Standing
+    from errands.model.approval import Approval, ApprovalState, AuditEntry, StandingApproval
     from errands.model.run import Run
     from errands.model.task import Task
     from errands.model.verdict import Reason
@@ -101,7 +101,7 @@ class ApprovalRows(Table):
             return self._approvals("WHERE tasks.id = ? ORDER BY approvals.id", task_id)
         return self._approvals("ORDER BY approvals.id DESC")
 
-    def audit(self, task_id: str | None = None, *, limit: int | None = None) -> list[Entry]:
+    def audit(self, task_id: str | None = None, *, limit: int | None = None) -> list[AuditEntry]:
         """List what was asked, newest first: about all tasks, or about one and what its runs have started."""
         chosen = "" if task_id is None else "WHERE {} IN (SELECT id FROM family)"
         rows = self.db.read(
@@ -243,12 +243,12 @@ class ApprovalRows(Table):
             (task.digest, utf8(task.action.line), utf8(task.action.cwd), utf8(by), micros(now)),
         )
 
-    def standing(self) -> list[Standing]:
-        from errands.model.approval import Standing
+    def standing(self) -> list[StandingApproval]:
+        from errands.model.approval import StandingApproval
 
         rows = self.db.read("SELECT digest, command, cwd, by, at FROM always ORDER BY at DESC")
         return [
-            Standing(digest=digest, command=command, cwd=cwd, by=by, at=moment(at))
+            StandingApproval(digest=digest, command=command, cwd=cwd, by=by, at=moment(at))
             for digest, command, cwd, by, at in rows
         ]
 
@@ -263,11 +263,11 @@ class ApprovalRows(Table):
         rows = self.db.read(f"SELECT {_APPROVAL} {where}", values)
         return [self._approval(row) for row in rows]
 
-    def _entry(self, row: tuple[Any, ...]) -> Entry:
-        from errands.model.approval import Entry
+    def _entry(self, row: tuple[Any, ...]) -> AuditEntry:
+        from errands.model.approval import AuditEntry
 
         name, command, cwd, verdict, outcome, exit_code, error, summary, is_gone = row[12:]
-        return Entry(
+        return AuditEntry(
             approval=self._approval(row[:12]),
             name=name,
             command=command,

@@ -194,7 +194,7 @@ class NoticeRows(Table):
                 attempts=attempts,
                 state=state,
                 error=error,
-                letter=letter,
+                delivery=delivery,
             )
             for (
                 id_,
@@ -207,7 +207,7 @@ class NoticeRows(Table):
                 attempts,
                 state,
                 error,
-                letter,
+                delivery,
             ) in self.db.read(f"SELECT {_OUTBOX} FROM outbox {where}", values)
         ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.model.errors import StoreUnreadable
-from errands.model.schedule.cursor import Hearing
+from errands.model.schedule.cursor import ScheduleCursor
 from errands.model.schedule.slot_record import Slot
 from errands.model.states import TASK_MOVES, task_after
 from errands.stores.sqlite.rows import TASK_COLUMNS, maybe_micros, maybe_moment, micros, moment, task_from
@@ -26,12 +26,12 @@ _SEQ = "(SELECT seq FROM tasks WHERE id = ?)"
 _SLOT = "slot, until, count, outcome, at, reason, run"
 
 
-class HearingRows(Table):
-    def hearing(self, task_id: str) -> Hearing | None:
+class ScheduleRows(Table):
+    def cursor(self, task_id: str) -> ScheduleCursor | None:
         rows = self.db.read(f"SELECT {_HEARING} FROM hearings WHERE task = {_SEQ}", (task_id,))
-        return _hearing(rows[0]) if rows else None
+        return _cursor(rows[0]) if rows else None
 
-    def due_hearings(self, *, now: datetime, limit: int) -> list[tuple[Task, Hearing, bool]]:
+    def due_hearings(self, *, now: datetime, limit: int) -> list[tuple[Task, ScheduleCursor, bool]]:
         rows = self.db.read(
             f"""
             SELECT {_TASK}, {_HEARING},
@@ -50,10 +50,10 @@ class HearingRows(Table):
                 # One damaged record must not keep the others from being heard; `doctor` names it.
                 self.db.write(f"UPDATE hearings SET next_at = NULL WHERE task = {_SEQ}", (row[0],))
                 continue
-            found.append((task, _hearing(row[_WIDTH:-1]), bool(row[-1])))
+            found.append((task, _cursor(row[_WIDTH:-1]), bool(row[-1])))
         return found
 
-    def ahead(self, now: datetime) -> list[tuple[Task, Hearing]]:
+    def ahead(self, now: datetime) -> list[tuple[Task, ScheduleCursor]]:
         rows = self.db.read(
             f"""
             SELECT {_TASK}, {_HEARING} FROM hearings JOIN tasks ON tasks.seq = hearings.task
@@ -61,7 +61,7 @@ class HearingRows(Table):
             """,
             (micros(now),),
         )
-        return [(task_from(row[:_WIDTH]), _hearing(row[_WIDTH:])) for row in rows]
+        return [(task_from(row[:_WIDTH]), _cursor(row[_WIDTH:])) for row in rows]
 
     def hear(
         self, task_id: str, *, since: datetime, until: datetime, next_at: datetime | None, runs: int = 0
@@ -187,9 +187,9 @@ class HearingRows(Table):
         self.db.write("DELETE FROM slots WHERE until < ? AND outcome <> 'waiting'", (micros(before),))
 
 
-def _hearing(row: tuple[Any, ...]) -> Hearing:
+def _cursor(row: tuple[Any, ...]) -> ScheduleCursor:
     heard, next_at, runs, failures, result = row
-    return Hearing(
+    return ScheduleCursor(
         heard=moment(heard), next_at=maybe_moment(next_at), runs=runs, failures=failures, result=result
     )
 

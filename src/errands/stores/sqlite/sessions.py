@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.model.action import Prompt
-from errands.model.agent.session import USAGE, Exchange, Remnant, Session
+from errands.model.agent.session import USAGE, Exchange, OrphanSession, Session
 from errands.model.record import evolve
 from errands.model.view import AgentView
 from errands.stores.sqlite.rows import action_from, maybe_moment, micros, moment
@@ -192,23 +192,23 @@ class SessionRows(Table):
             (task, run),
         )
 
-    def remnants(self, *, now: datetime) -> list[Remnant]:
+    def remnants(self, *, now: datetime) -> list[OrphanSession]:
         """Give the sessions that are to be dropped at their backends by now."""
         rows = self.db.read(
             "SELECT seq, agent, name, cwd, tries FROM remnants WHERE next_at <= ? ORDER BY seq",
             (micros(now),),
         )
         return [
-            Remnant(seq=seq, agent=agent, name=name, cwd=cwd, tries=tries)
+            OrphanSession(seq=seq, agent=agent, name=name, cwd=cwd, tries=tries)
             for seq, agent, name, cwd, tries in rows
         ]
 
-    def try_later(self, remnant: Remnant, *, at: datetime) -> None:
+    def try_later(self, remnant: OrphanSession, *, at: datetime) -> None:
         self.db.write(
             "UPDATE remnants SET tries = tries + 1, next_at = ? WHERE seq = ?", (micros(at), remnant.seq)
         )
 
-    def forget_remnant(self, remnant: Remnant) -> None:
+    def forget_remnant(self, remnant: OrphanSession) -> None:
         self.db.write("DELETE FROM remnants WHERE seq = ?", (remnant.seq,))
 
     def end_session(self, name: str, *, now: datetime) -> None:

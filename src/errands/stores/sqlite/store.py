@@ -22,7 +22,7 @@ from errands.stores.sqlite.sessions import SessionRows
 from errands.stores.sqlite.spans import SpanRows
 from errands.stores.sqlite.table import Table, known, listed, marks
 from errands.stores.sqlite.templates import TemplateRows
-from errands.stores.sqlite.transitions import MoveRows
+from errands.stores.sqlite.transitions import TransitionRows
 from errands.stores.sqlite.views import ViewRows
 
 TYPE_CHECKING = False
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from errands.model.run import Cause
-    from errands.model.schedule.cursor import Hearing
+    from errands.model.schedule.cursor import ScheduleCursor
     from errands.model.task import Task
     from errands.stores.sqlite.approvals import ApprovalRows
     from errands.stores.sqlite.retention import RetentionRows
-    from errands.stores.sqlite.schedules import HearingRows
+    from errands.stores.sqlite.schedules import ScheduleRows
     from errands.stores.sqlite.watches import WatchRows
 
-    class LaterRows(ApprovalRows, HearingRows, RetentionRows, WatchRows): ...
+    class LaterRows(ApprovalRows, ScheduleRows, RetentionRows, WatchRows): ...
 
 else:
     LATER = {
@@ -61,7 +61,7 @@ else:
             raise AttributeError(name)
 
 
-class SqliteStore(MoveRows, LaterRows, ViewRows, NoticeRows, SessionRows, SpanRows, TemplateRows):
+class SqliteStore(TransitionRows, LaterRows, ViewRows, NoticeRows, SessionRows, SpanRows, TemplateRows):
     """What comes and goes; moves, approvals, views, notices, sessions ... stand in files beside this one."""
 
     def __enter__(self) -> SqliteStore:
@@ -97,13 +97,13 @@ class SqliteStore(MoveRows, LaterRows, ViewRows, NoticeRows, SessionRows, SpanRo
             task_id=task.id, number=1, cause="submit", state="pending", attempt=0, created_at=task.created_at
         )
 
-    def add_standing(self, task: Task, hearing: Hearing) -> bool:
+    def add_standing(self, task: Task, cursor: ScheduleCursor) -> bool:
         seq = self._add(task, has_run=False)
         if seq is None:
             return False
         self.db.write(
             "INSERT INTO hearings (task, heard, next_at) VALUES (?, ?, ?)",
-            (seq, micros(hearing.heard), maybe_micros(hearing.next_at)),
+            (seq, micros(cursor.heard), maybe_micros(cursor.next_at)),
         )
         return True
 

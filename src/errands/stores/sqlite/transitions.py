@@ -35,7 +35,7 @@ _RUN = ", ".join("runs." + name.strip() for name in RUN_COLUMNS.split(","))
 _WIDTH = TASK_COLUMNS.count(",") + 1
 
 
-class MoveRows(Table):
+class TransitionRows(Table):
     def __init__(self, connection: Connection, runs_dir: str) -> None:
         super().__init__(connection, runs_dir)
         # Where the runs stand that were claimed here: run and task, by the run's id.

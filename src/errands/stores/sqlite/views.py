@@ -7,7 +7,7 @@ from errands.model.event import Event
 from errands.model.record import maker
 from errands.model.states import OPEN
 from errands.model.task import PRIORITIES
-from errands.model.view import RunView, StandingView, View, shown_state, unrun
+from errands.model.view import RecurringView, RunView, View, shown_state, unrun
 from errands.stores.sqlite.rows import (
     TASK_COLUMNS,
     channels_from,
@@ -328,14 +328,14 @@ class ViewRows(Table):
         )  # fmt: skip
 
 
-def _standing_view(state: str, *columns: Any) -> StandingView:
+def _standing_view(state: str, *columns: Any) -> RecurringView:
     from errands.model.trigger import described
     from errands.stores.sqlite.rows import standing_from
 
     text, next_at, runs, failures, last_at, watch, signal_at = columns
     health, _, checked_at = (watch or "").partition(" ")
     trigger = standing_from(text)
-    return StandingView(
+    return RecurringView(
         trigger=trigger,
         rule=described(trigger),
         next_at=maybe_moment(next_at) if state == "active" else None,

@@ -24,7 +24,7 @@ import pytest
 from errands.model.agent.errors import AgentError, SessionGone
 from errands.model.record import evolve
 from errands.ports.agent import Call, Decision
-from errands.testing.agent_context import SPEC, RecordingDesk, no, spec_text
+from errands.testing.agent_context import SPEC, RecordingContext, no, spec_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,53 +66,53 @@ class AgentContract(ABC):
         finally:
             await made.close()
 
-    def desk(self, folder: Path, **options: Any) -> RecordingDesk:
+    def context(self, folder: Path, **options: Any) -> RecordingContext:
         (folder / "project").mkdir(exist_ok=True)
-        return RecordingDesk(
+        return RecordingContext(
             folder / "desk",
             spec=evolve(SPEC, cwd=str(folder / "project"), **options.pop("spec", {})),
             **options,
         )
 
     async def test_a_prompt_is_answered(self, tmp_path: Path) -> None:
-        desk = self.desk(tmp_path)
+        context = self.context(tmp_path)
         async with self.agent() as agent:
-            session = await agent.open(desk)
-            answer = await agent.prompt(session, self.running("echo twelve monkeys"), desk)
+            session = await agent.open(context)
+            answer = await agent.prompt(session, self.running("echo twelve monkeys"), context)
         assert "twelve monkeys" in answer.text
 
     @pytest.mark.spec("S2")
     async def test_a_second_prompt_sees_the_first_one(self, tmp_path: Path) -> None:
-        desk = self.desk(tmp_path)
+        context = self.context(tmp_path)
         async with self.agent() as agent:
-            session = await agent.open(desk)
-            await agent.prompt(session, self.running("echo marmalade"), desk)
-            answer = await agent.prompt(session, self.recall, _next(desk))
+            session = await agent.open(context)
+            await agent.prompt(session, self.running("echo marmalade"), context)
+            answer = await agent.prompt(session, self.recall, _next(context))
         assert "marmalade" in answer.text
 
     @pytest.mark.spec("S2")
     async def test_another_process_sees_the_earlier_conversation(self, tmp_path: Path) -> None:
-        desk = self.desk(tmp_path)
+        context = self.context(tmp_path)
         async with self.agent() as agent:
-            session = await agent.open(desk)
-            await agent.prompt(session, self.running("echo marmalade"), desk)
+            session = await agent.open(context)
+            await agent.prompt(session, self.running("echo marmalade"), context)
         async with self.agent() as agent:
-            answer = await agent.prompt(session, self.recall, _next(desk))
+            answer = await agent.prompt(session, self.recall, _next(context))
         assert "marmalade" in answer.text
 
     @pytest.mark.spec("S8")
     async def test_a_fork_sees_the_history_and_leaves_it_untouched(self, tmp_path: Path) -> None:
-        desk = self.desk(tmp_path)
-        child = self.desk(tmp_path, session="task:forked-222222", run="forked-222222.1")
+        context = self.context(tmp_path)
+        child = self.context(tmp_path, session="task:forked-222222", run="forked-222222.1")
         async with self.agent() as agent:
-            session = await agent.open(desk)
-            await agent.prompt(session, self.running("echo marmalade"), desk)
+            session = await agent.open(context)
+            await agent.prompt(session, self.running("echo marmalade"), context)
             forked = await agent.fork(session, child)
             assert forked != session
             inherited = await agent.prompt(forked, self.running("echo honey"), child)
             assert "honey" in inherited.text
             in_the_fork = await agent.prompt(forked, self.recall, _next(child))
-            in_the_parent = await agent.prompt(session, self.recall, _next(desk))
+            in_the_parent = await agent.prompt(session, self.recall, _next(context))
         assert "marmalade" in in_the_fork.text
         assert "honey" in in_the_fork.text
         assert "marmalade" in in_the_parent.text
@@ -120,41 +120,43 @@ class AgentContract(ABC):
 
     @pytest.mark.spec("S8")
     async def test_a_session_that_is_gone_cannot_be_forked(self, tmp_path: Path) -> None:
-        desk = self.desk(tmp_path)
+        context = self.context(tmp_path)
         async with self.agent() as agent:
-            session = await agent.open(desk)
-            await agent.prompt(session, self.running("echo marmalade"), desk)
-            await agent.drop(session, desk)
+            session = await agent.open(context)
+            await agent.prompt(session, self.running("echo marmalade"), context)
+            await agent.drop(session, context)
             with pytest.raises(SessionGone):
-                await agent.fork(session, self.desk(tmp_path, session="task:forked-222222"))
+                await agent.fork(session, self.context(tmp_path, session="task:forked-222222"))
 
     @pytest.mark.spec("S11")
     async def test_a_post_causes_no_answer_and_is_seen_by_the_next_prompt(self, tmp_path: Path) -> None:
-        desk = self.desk(tmp_path)
+        context = self.context(tmp_path)
         async with self.agent() as agent:
-            session = await agent.open(desk)
-            await agent.prompt(session, self.running("echo marmalade"), desk)
+            session = await agent.open(context)
+            await agent.prompt(session, self.running("echo marmalade"), context)
             before = self.requests()
-            await agent.post(session, "the password is swordfish", desk)
+            await agent.post(session, "the password is swordfish", context)
             assert self.requests() == before
-            answer = await agent.prompt(session, self.recall, _next(desk))
+            answer = await agent.prompt(session, self.recall, _next(context))
         assert "swordfish" in answer.text
 
     @pytest.mark.spec("S11")
     async def test_a_post_can_be_the_first_message(self, tmp_path: Path) -> None:
-        desk = self.desk(tmp_path)
+        context = self.context(tmp_path)
         async with self.agent() as agent:
-            session = await agent.open(desk)
-            await agent.post(session, "the password is swordfish", desk)
-            answer = await agent.prompt(session, self.recall, desk)
+            session = await agent.open(context)
+            await agent.post(session, "the password is swordfish", context)
+            answer = await agent.prompt(session, self.recall, context)
         assert "swordfish" in answer.text
 
     @pytest.mark.trap(64)
     async def test_a_cancelled_prompt_ends_soon(self, tmp_path: Path) -> None:
-        desk = self.desk(tmp_path)
+        context = self.context(tmp_path)
         async with self.agent() as agent:
-            session = await agent.open(desk)
-            asking = asyncio.create_task(agent.prompt(session, self.running("touch begun; sleep 60"), desk))
+            session = await agent.open(context)
+            asking = asyncio.create_task(
+                agent.prompt(session, self.running("touch begun; sleep 60"), context)
+            )
             await until((tmp_path / "project" / "begun").exists, asking)
             began = time.monotonic()
             await agent.abort(session)
@@ -164,51 +166,51 @@ class AgentContract(ABC):
             assert time.monotonic() - began < self.soon
 
     async def test_nothing_to_abort_is_no_error(self, tmp_path: Path) -> None:
-        desk = self.desk(tmp_path)
+        context = self.context(tmp_path)
         async with self.agent() as agent:
-            await agent.abort(await agent.open(desk))
+            await agent.abort(await agent.open(context))
 
     @pytest.mark.spec("S5")
     async def test_a_dropped_session_answers_no_more(self, tmp_path: Path) -> None:
-        desk = self.desk(tmp_path)
+        context = self.context(tmp_path)
         async with self.agent() as agent:
-            session = await agent.open(desk)
-            await agent.prompt(session, self.running("echo marmalade"), desk)
-            await agent.drop(session, desk)
-            await agent.drop(session, desk)
+            session = await agent.open(context)
+            await agent.prompt(session, self.running("echo marmalade"), context)
+            await agent.drop(session, context)
+            await agent.drop(session, context)
             with pytest.raises(SessionGone, match="Session expired or was deleted"):
-                await agent.prompt(session, self.running("echo honey"), _next(desk))
+                await agent.prompt(session, self.running("echo honey"), _next(context))
 
     @pytest.mark.spec("S14")
     async def test_a_prompt_that_was_never_sent_is_sent_by_recovery(self, tmp_path: Path) -> None:
-        desk = self.desk(tmp_path)
+        context = self.context(tmp_path)
         async with self.agent() as agent:
-            session = await agent.open(desk)
+            session = await agent.open(context)
         async with self.agent() as agent:
-            answer = await agent.recover(session, self.running("echo x >>witness; echo done"), desk)
+            answer = await agent.recover(session, self.running("echo x >>witness; echo done"), context)
         assert "done" in answer.text
         assert (tmp_path / "project" / "witness").read_text() == "x\n"
 
     @pytest.mark.spec("S14")
     async def test_a_prompt_that_was_answered_is_not_sent_again_by_recovery(self, tmp_path: Path) -> None:
-        desk = self.desk(tmp_path)
+        context = self.context(tmp_path)
         text = self.running("echo x >>witness; echo done")
         async with self.agent() as agent:
-            session = await agent.open(desk)
-            first = await agent.prompt(session, text, desk)
+            session = await agent.open(context)
+            first = await agent.prompt(session, text, context)
         async with self.agent() as agent:
-            answer = await agent.recover(session, text, self.desk(tmp_path))
+            answer = await agent.recover(session, text, self.context(tmp_path))
         assert answer.text == first.text
         assert (tmp_path / "project" / "witness").read_text() == "x\n"
 
     @pytest.mark.spec("S14")
     async def test_after_a_kill_in_the_middle_of_a_call_it_is_not_repeated(self, tmp_path: Path) -> None:
         """A call that had begun may end with its result, with word of the interruption, or with an error."""
-        desk = self.desk(tmp_path)
+        context = self.context(tmp_path)
         text = self.running("echo x >>witness; sleep 1; echo done")
         async with self.agent() as agent:
-            session = await agent.open(desk)
-        child = self.process(desk, session, text)
+            session = await agent.open(context)
+        child = self.process(context, session, text)
         witness = tmp_path / "project" / "witness"
         try:
             # The shell makes the file before it writes.
@@ -218,7 +220,7 @@ class AgentContract(ABC):
             child.wait()
         async with self.agent() as agent:
             try:
-                said = (await agent.recover(session, text, desk)).text
+                said = (await agent.recover(session, text, context)).text
             except AgentError as error:
                 said = str(error)
         assert "done" in said or "interrupted" in said
@@ -226,61 +228,61 @@ class AgentContract(ABC):
 
     @pytest.mark.spec("A8")
     async def test_a_refused_call_is_not_carried_out_and_the_agent_is_told(self, tmp_path: Path) -> None:
-        desk = self.desk(tmp_path, decide=no)
+        context = self.context(tmp_path, decide=no)
         async with self.agent() as agent:
-            session = await agent.open(desk)
-            answer = await agent.prompt(session, self.running("echo x >>witness"), desk)
-        assert len(desk.asked) == 1
-        assert "echo x >>witness" in (desk.asked[0].command or "")
+            session = await agent.open(context)
+            answer = await agent.prompt(session, self.running("echo x >>witness"), context)
+        assert len(context.asked) == 1
+        assert "echo x >>witness" in (context.asked[0].command or "")
         assert not (tmp_path / "project" / "witness").exists()
         assert "the person said no" in answer.text
 
     @pytest.mark.spec("A8")
     async def test_a_held_call_goes_on_when_it_is_allowed(self, tmp_path: Path) -> None:
-        desk = _Patient(self.desk(tmp_path))
+        context = _Patient(self.context(tmp_path))
         async with self.agent() as agent:
-            session = await agent.open(desk)
+            session = await agent.open(context)
             asking = asyncio.create_task(
-                agent.prompt(session, self.running("echo x >>witness; echo done"), desk)
+                agent.prompt(session, self.running("echo x >>witness; echo done"), context)
             )
-            await until(lambda: desk.asked, asking)
+            await until(lambda: context.asked, asking)
             assert not (tmp_path / "project" / "witness").exists()
-            desk.answer.set_result(Decision(allowed=True))
+            context.answer.set_result(Decision(allowed=True))
             answer = await asyncio.wait_for(asking, WITHIN)
         assert "done" in answer.text
         assert (tmp_path / "project" / "witness").read_text() == "x\n"
 
     @pytest.mark.spec("O11")
     async def test_what_the_agent_does_is_noted(self, tmp_path: Path) -> None:
-        desk = self.desk(tmp_path)
+        context = self.context(tmp_path)
         async with self.agent() as agent:
-            session = await agent.open(desk)
-            answer = await agent.prompt(session, self.running("echo marmalade"), desk)
-        kinds = [each.kind for each in desk.notes]
-        assert len(desk.tools()) == 1
+            session = await agent.open(context)
+            answer = await agent.prompt(session, self.running("echo marmalade"), context)
+        kinds = [each.kind for each in context.notes]
+        assert len(context.tools()) == 1
         assert kinds.index("tool") < kinds.index("tool_end")
-        begun, ended = [each for each in desk.notes if each.kind in ("tool", "tool_end")]
+        begun, ended = [each for each in context.notes if each.kind in ("tool", "tool_end")]
         assert begun.call_id == ended.call_id != ""
         assert not ended.failed
         if self.counts_tokens:
             assert answer.usage["input_tokens"] > 0
             assert answer.usage["output_tokens"] > 0
-            assert desk.used("input_tokens") == answer.usage["input_tokens"]
+            assert context.used("input_tokens") == answer.usage["input_tokens"]
 
     @pytest.mark.spec("R2")
     async def test_it_waits_for_its_turn_before_a_call(self, tmp_path: Path) -> None:
-        desk = self.desk(tmp_path)
-        desk.open_gate.clear()
+        context = self.context(tmp_path)
+        context.open_gate.clear()
         async with self.agent() as agent:
-            session = await agent.open(desk)
-            asking = asyncio.create_task(agent.prompt(session, self.running("echo x >>witness"), desk))
-            await until(lambda: desk.turns, asking)
+            session = await agent.open(context)
+            asking = asyncio.create_task(agent.prompt(session, self.running("echo x >>witness"), context))
+            await until(lambda: context.turns, asking)
             assert not (tmp_path / "project" / "witness").exists()
-            desk.open_gate.set()
+            context.open_gate.set()
             await asyncio.wait_for(asking, WITHIN)
         assert (tmp_path / "project" / "witness").read_text() == "x\n"
 
-    def process(self, desk: RecordingDesk, session: str, text: str) -> subprocess.Popen[bytes]:
+    def process(self, context: RecordingContext, session: str, text: str) -> subprocess.Popen[bytes]:
         """Start a process that sends a prompt; it leads a process group of its own."""
         return subprocess.Popen(
             [
@@ -289,8 +291,8 @@ class AgentContract(ABC):
                 "errands.testing.prompt_process",
                 self.factory,
                 json.dumps(dict(self.settings())),
-                str(desk.folder),
-                spec_text(desk.spec),
+                str(context.folder),
+                spec_text(context.spec),
                 session,
                 text,
             ],
@@ -299,11 +301,11 @@ class AgentContract(ABC):
         )
 
 
-class _Patient(RecordingDesk):
+class _Patient(RecordingContext):
     """A desk at which a person takes their time."""
 
-    def __init__(self, desk: RecordingDesk) -> None:
-        super().__init__(desk.folder, spec=desk.spec, session=desk.session, run=desk.run)
+    def __init__(self, context: RecordingContext) -> None:
+        super().__init__(context.folder, spec=context.spec, session=context.session, run=context.run)
         self.answer: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
 
     async def allow(self, call: Call) -> Decision:
@@ -311,11 +313,15 @@ class _Patient(RecordingDesk):
         return await self.answer
 
 
-def _next(desk: RecordingDesk) -> RecordingDesk:
+def _next(context: RecordingContext) -> RecordingContext:
     """The desk of the next run of the same task."""
-    task, _, number = desk.run.rpartition(".")
-    return RecordingDesk(
-        desk.folder, spec=desk.spec, session=desk.session, run=f"{task}.{int(number) + 1}", decide=desk.decide
+    task, _, number = context.run.rpartition(".")
+    return RecordingContext(
+        context.folder,
+        spec=context.spec,
+        session=context.session,
+        run=f"{task}.{int(number) + 1}",
+        decide=context.decide,
     )
 
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from errands.model.notices.delivery import Letter, letter_of
+from errands.model.notices.delivery import Delivery, delivery_of
 from errands.model.notices.notice import Address, Notice
 from errands.model.text.json_text import plain_text
 from errands.testing.clock import START
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
             """Make the receiver unreachable."""
 
 
-def sample_letter(target: str, count: int = 1, **facts: Any) -> Letter:
+def sample_letter(target: str, count: int = 1, **facts: Any) -> Delivery:
     notices = [
         Notice(
             id=number,
@@ -40,7 +40,7 @@ def sample_letter(target: str, count: int = 1, **facts: Any) -> Letter:
         )
         for number in range(1, count + 1)
     ]
-    return letter_of(notices)
+    return delivery_of(notices)
 
 
 class ChannelContract:

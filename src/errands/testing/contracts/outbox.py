@@ -82,7 +82,7 @@ class OutboxContract:
         with store:
             store.seal([first.id, second.id])
         add(store, 3)
-        assert [each.letter for each in waiting(store)] == [first.id, first.id, None]
+        assert [each.delivery for each in waiting(store)] == [first.id, first.id, None]
 
     def test_what_was_delivered_is_no_longer_waiting(self, store: Store) -> None:
         for number in (1, 2):
@@ -121,7 +121,7 @@ class OutboxContract:
         ]
         with store:
             assert store.send_again([second]) == [first, second]
-        assert [(each.id, each.attempts, each.letter) for each in waiting(store)] == [
+        assert [(each.id, each.attempts, each.delivery) for each in waiting(store)] == [
             (first, 0, first),
             (second, 0, first),
         ]

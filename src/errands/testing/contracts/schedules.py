@@ -8,7 +8,7 @@ import pytest
 
 from errands.model.errors import NotFound
 from errands.model.record import evolve
-from errands.model.schedule.cursor import Hearing
+from errands.model.schedule.cursor import ScheduleCursor
 from errands.model.schedule.slot_record import Slot
 from errands.model.schedule.watch import Watch
 from errands.model.trigger import Cron, Every, On
@@ -31,11 +31,11 @@ EVERY = Every(span=MINUTE, anchor=START)
 def stand(store: Store, trigger: Standing = EVERY, **changes: Any) -> Task:
     task = sample_task(trigger=trigger, **changes)
     with store:
-        assert store.add_standing(task, Hearing(heard=START, next_at=START + MINUTE))
+        assert store.add_standing(task, ScheduleCursor(heard=START, next_at=START + MINUTE))
     return task
 
 
-class HearingContract:
+class ScheduleContract:
     @pytest.mark.parametrize(
         "trigger",
         [
@@ -62,7 +62,7 @@ class HearingContract:
         view = store.view(task.id)
         assert (view.state, view.runs, view.is_live, store.ended(task.id)) == ("active", 0, False, False)
         with store:
-            assert not store.add_standing(task, Hearing(heard=START))
+            assert not store.add_standing(task, ScheduleCursor(heard=START))
 
     def test_the_first_that_wants_to_listen_is_known_and_those_that_are_due(self, store: Store) -> None:
         stand(store)
@@ -83,7 +83,7 @@ class HearingContract:
         with store:
             assert store.hear(task.id, since=START, until=later, next_at=later, runs=1)
             assert not store.hear(task.id, since=START, until=later, next_at=later, runs=1)
-        assert store.hearing(task.id) == Hearing(heard=later, next_at=later, runs=1)
+        assert store.cursor(task.id) == ScheduleCursor(heard=later, next_at=later, runs=1)
 
     def test_those_ahead_of_the_clock_are_found(self, store: Store) -> None:
         task = stand(store)
@@ -95,9 +95,9 @@ class HearingContract:
         with store:
             store.note_result(task.id, failures=1, result="abc")
             store.count_run(task.id)
-        hearing = store.hearing(task.id)
-        assert hearing is not None
-        assert (hearing.failures, hearing.result, hearing.runs) == (1, "abc", 1)
+        cursor = store.cursor(task.id)
+        assert cursor is not None
+        assert (cursor.failures, cursor.result, cursor.runs) == (1, "abc", 1)
 
     def test_a_task_itself_moves_only_as_the_table_says(self, store: Store) -> None:
         task = stand(store)
@@ -206,7 +206,7 @@ class HearingContract:
             store.remove([task.id], now=START)
         with pytest.raises(NotFound):
             store.view(task.id)
-        assert store.hearing(task.id) is None
+        assert store.cursor(task.id) is None
 
 
 class WatchContract:

@@ -65,9 +65,9 @@ def ask(context: Context, view: View) -> View | None:
 
     The task was stored before, so what they see is what would run.
     """
-    from errands.engine.actor import launcher
+    from errands.engine.actor import actor
 
-    by, number, yes = launcher(context.environ), view.question.id if view.question else None, False
+    by, number, yes = actor(context.environ), view.question.id if view.question else None, False
     try:
         yes = answered(_prompt(context, context.engine.get(view.id)))
     except KeyboardInterrupt:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from errands.frontends.cli.context import Context
 
 
-class Cover:
+class TextMask:
     """Masks what is shown of many tasks; a shell has often put the value of a variable into a command."""
 
     def __init__(self, context: Context) -> None:

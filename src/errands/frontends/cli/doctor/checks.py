@@ -12,8 +12,8 @@ import time
 from datetime import timedelta
 
 from errands import __version__, config
-from errands.engine.bell_client import Bell
-from errands.engine.daemon.lock import holder
+from errands.engine.bell_client import BellClient
+from errands.engine.daemon.lock import daemon_facts
 from errands.frontends.cli.display.format import ago, now
 from errands.model.errors import ErrandsError
 from errands.model.record import record
@@ -157,7 +157,7 @@ def _store(context: Context) -> Iterator[Finding]:
 
 
 def _daemon(context: Context) -> Iterator[Finding]:
-    facts = holder(context.home)
+    facts = daemon_facts(context.home)
     if facts is None:
         live = _live(context)
         if live:
@@ -201,7 +201,7 @@ def _live(context: Context) -> int:
 
 def _answers(context: Context) -> bool:
     """Ask the holder for a sign of life."""
-    bell = Bell(context.home.bell)
+    bell = BellClient(context.home.bell)
     try:
         if not bell.ping():
             return False

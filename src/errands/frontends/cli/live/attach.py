@@ -10,8 +10,8 @@ import sys
 
 from errands.frontends.cli.display.format import ending_line, now, waits_for
 from errands.frontends.cli.live.follow import follow, wait_for
-from errands.frontends.cli.live.keyboard import INTERRUPT, SUSPEND, Presses
-from errands.frontends.cli.live.output_filter import Bare, Lens
+from errands.frontends.cli.live.keyboard import INTERRUPT, SUSPEND, KeyPresses
+from errands.frontends.cli.live.output_filter import Bare, OutputFilter
 from errands.model.view import exit_code
 
 TYPE_CHECKING = False
@@ -45,9 +45,9 @@ def attend(context: Context, arguments: Arguments, view: View, *, is_new: bool) 
             from errands.frontends.cli.verbs.wait import report
 
             return report(context, wait_for(context, [view.id]), as_objects=True, quiet=False)
-        lens = Bare() if arguments.raw else Lens(context, view)
+        lens = Bare() if arguments.raw else OutputFilter(context, view)
         if person:
-            with Presses() as presses:
+            with KeyPresses() as presses:
                 code = _stay(context, view, lens, presses)
         else:
             follow(context, view.latest.id, lens)
@@ -69,7 +69,7 @@ def _feed(context: Context, arguments: Arguments, view: View) -> None:
         context.note("standard input is not passed on to the task; with --stdin it would be")
 
 
-def _stay(context: Context, view: View, lens: Lens, presses: Presses) -> int:
+def _stay(context: Context, view: View, lens: OutputFilter, presses: KeyPresses) -> int:
     """Follow a task, obeying the keys; give the exit code for leaving early, or 0 at its end."""
     offset, cancelling = 0, False
     while True:

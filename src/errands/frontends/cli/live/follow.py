@@ -9,7 +9,7 @@ import gc
 import select
 import time
 
-from errands.engine.bell_client import Bell
+from errands.engine.bell_client import BellClient
 from errands.engine.waiting import LOOK, wait
 from errands.frontends.cli.display.format import how_to_answer, now
 from errands.model.run import task_of
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from errands.engine.engine import Engine
     from errands.frontends.cli.context import Context
-    from errands.frontends.cli.live.keyboard import Presses
-    from errands.frontends.cli.live.output_filter import Lens
+    from errands.frontends.cli.live.keyboard import KeyPresses
+    from errands.frontends.cli.live.output_filter import OutputFilter
     from errands.model.view import RunView, View
 
 # Output rings no bell, so a log is looked at again after at least and at most so long.
@@ -37,10 +37,10 @@ class Watch:
         gc.enable()  # whoever waits is no short command
         self._context = context
         self._ids = task_ids
-        self._line = Bell(context.engine.home.bell)
+        self._line = BellClient(context.engine.home.bell)
         self._watching = self._line.watch(task_ids)
 
-    def news(self, timeout: float, presses: Presses | None = None) -> None:
+    def news(self, timeout: float, presses: KeyPresses | None = None) -> None:
         """Wait for a change, a key or for the time to pass."""
         if not self._watching:
             # Nobody runs the loops, and whoever waits wants the task to end.
@@ -128,7 +128,7 @@ def wait_for_run(context: Context, view: View) -> RunView:
 
 
 def follow(
-    context: Context, run_id: str, lens: Lens, *, offset: int = 0, presses: Presses | None = None
+    context: Context, run_id: str, lens: OutputFilter, *, offset: int = 0, presses: KeyPresses | None = None
 ) -> int:
     """Show a run's output as it comes, up to its end or to a key; give the offset after what was shown."""
     task_id, number = task_of(run_id)
@@ -154,7 +154,7 @@ def follow(
         watch.close()
 
 
-def show_from(context: Context, run_id: str, lens: Lens, offset: int) -> int:
+def show_from(context: Context, run_id: str, lens: OutputFilter, offset: int) -> int:
     """Show what there is of a run's output from an offset; give the offset after it."""
     while True:
         piece = context.engine.output(run_id, offset=offset, limit=CHUNK)

@@ -15,10 +15,10 @@ INTERRUPT, SUSPEND = signal.SIGINT, signal.SIGTSTP
 ENOUGH = 3
 
 
-class Presses:
+class KeyPresses:
     """The keys pressed while inside `with`; `fileno` becomes readable with each."""
 
-    def __enter__(self) -> Presses:
+    def __enter__(self) -> KeyPresses:
         self._reader, self._writer = os.pipe()
         os.set_blocking(self._reader, False)
         os.set_blocking(self._writer, False)

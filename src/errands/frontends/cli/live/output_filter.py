@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from errands.model.view import View
 
 
-class Lens:
+class OutputFilter:
     """Shows output on standard output, piece by piece."""
 
     def __init__(self, context: Context, view: View) -> None:
@@ -49,7 +49,7 @@ class Lens:
             self._open_line = not text.endswith("\n")
 
 
-class Bare(Lens):
+class Bare(OutputFilter):
     """No lens: the bytes as they are."""
 
     def __init__(self) -> None:

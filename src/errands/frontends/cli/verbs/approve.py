@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def approve(context: Context, arguments: Arguments) -> int:
-    from errands.engine.actor import launcher
+    from errands.engine.actor import actor
     from errands.frontends.cli.approval.confirm import question
     from errands.frontends.cli.approval.proposals import facts_of
 
@@ -23,7 +23,7 @@ def approve(context: Context, arguments: Arguments) -> int:
     before = context.engine.get(_waiting(context, arguments.id))
     view = context.engine.approve(
         before.id,
-        by=launcher(context.environ),
+        by=actor(context.environ),
         door=door_of(person=person),
         always=arguments.always,
         question=before.question.id if before.question else None,
@@ -38,13 +38,13 @@ def approve(context: Context, arguments: Arguments) -> int:
 
 
 def reject(context: Context, arguments: Arguments) -> int:
-    from errands.engine.actor import launcher
+    from errands.engine.actor import actor
 
     if arguments.always:
         return _take_back(context, arguments)
     view = context.engine.reject(
         _waiting(context, arguments.id),
-        by=launcher(context.environ),
+        by=actor(context.environ),
         door=door_of(person=is_person()),
         note=arguments.note or "",
     )
@@ -58,11 +58,11 @@ def reject(context: Context, arguments: Arguments) -> int:
 
 
 def _take_back(context: Context, arguments: Arguments) -> int:
-    from errands.engine.actor import launcher
+    from errands.engine.actor import actor
     from errands.engine.approval.approve import take_back
     from errands.frontends.cli.approval.confirm import visible
 
-    by, door = launcher(context.environ), door_of(person=is_person())
+    by, door = actor(context.environ), door_of(person=is_person())
     gone = take_back(context.engine, arguments.id, by=by, door=door)
     context.say(f"asked about again from now on: {visible(gone.command)}")
     return 0
@@ -70,11 +70,11 @@ def _take_back(context: Context, arguments: Arguments) -> int:
 
 def _waiting(context: Context, beginning: str) -> str:
     """Complete an id among the tasks that wait for an answer; any other may be an agent's that waits."""
-    from errands.engine.approval.approve import meant
+    from errands.engine.approval.approve import answer_target
 
     ids = [view.id for view in answerable(context.engine)]
     fitting = [each for each in ids if beginning and each.startswith(beginning)]
-    return fitting[0] if len(fitting) == 1 else meant(context.engine, beginning)
+    return fitting[0] if len(fitting) == 1 else answer_target(context.engine, beginning)
 
 
 ID = Operand(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from errands.frontends.cli.context import Context
     from errands.frontends.cli.parser import Arguments
-    from errands.model.approval import Entry
+    from errands.model.approval import AuditEntry
     from errands.text import Colour
 
 USUAL = 50
@@ -101,7 +101,7 @@ def _standing(context: Context, *, as_objects: bool) -> int:
     return 0
 
 
-def _rows(found: list[Entry]) -> Iterator[tuple[str | Cell, ...]]:
+def _rows(found: list[AuditEntry]) -> Iterator[tuple[str | Cell, ...]]:
     for each in found:
         asked = each.approval
         yield (
@@ -115,12 +115,12 @@ def _rows(found: list[Entry]) -> Iterator[tuple[str | Cell, ...]]:
         )
 
 
-def _command(each: Entry) -> str:
+def _command(each: AuditEntry) -> str:
     """Give what was asked about: a command, or the call that an agent wanted to make."""
     return call_of(each.approval) or each.command
 
 
-def _then(each: Entry) -> str:
+def _then(each: AuditEntry) -> str:
     """Say what became of the run that was asked about."""
     if each.approval.state != "granted":
         return ""
@@ -130,7 +130,7 @@ def _then(each: Entry) -> str:
     return " · ".join(line(word) for word in (each.outcome, why, each.summary) if word)
 
 
-def _facts(each: Entry) -> Iterator[tuple[str, str]]:
+def _facts(each: AuditEntry) -> Iterator[tuple[str, str]]:
     asked = each.approval
     gone = ", which is cleared" if each.is_gone else ""
     yield "asked", f"{local(asked.asked_at)} about run {asked.run} of {asked.task_id}{gone}"

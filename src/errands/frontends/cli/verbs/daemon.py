@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from errands.engine.daemon.lock import holder, is_held
+from errands.engine.daemon.lock import daemon_facts, is_daemon_running
 from errands.frontends.cli.parser import JSON, Verb
 from errands.model.errors import DaemonError
 
@@ -22,17 +22,17 @@ STOPPED_WITHIN = 15.0
 
 def start(context: Context, arguments: Arguments) -> int:
     home = context.home
-    if is_held(home):
-        context.say(f"the daemon runs already{_as_pid(holder(home))}")
+    if is_daemon_running(home):
+        context.say(f"the daemon runs already{_as_pid(daemon_facts(home))}")
         return 0
     context.bootstrap.start_daemon(home)
-    context.say(f"the daemon runs{_as_pid(holder(home))}")
+    context.say(f"the daemon runs{_as_pid(daemon_facts(home))}")
     return 0
 
 
 def stop(context: Context, arguments: Arguments) -> int:
     home = context.home
-    facts = holder(home)
+    facts = daemon_facts(home)
     if facts is None:
         context.say("no daemon runs")
         return 0
@@ -60,7 +60,7 @@ def _ended(context: Context, pid: int) -> bool:
     except ProcessLookupError:
         return True
     try:
-        facts = holder(context.home)
+        facts = daemon_facts(context.home)
         if facts is None or facts.get("pid") != pid:
             return True
         if pinned is None:
@@ -82,16 +82,16 @@ def _gone(context: Context, pinned: int | None) -> bool:
 
         return bool(select.select([pinned], [], [], STOPPED_WITHIN)[0])
     deadline = time.monotonic() + STOPPED_WITHIN
-    while is_held(context.home) and time.monotonic() < deadline:
+    while is_daemon_running(context.home) and time.monotonic() < deadline:
         time.sleep(0.01)
-    return not is_held(context.home)
+    return not is_daemon_running(context.home)
 
 
 def status(context: Context, arguments: Arguments) -> int:
     from errands import __version__
 
     home = context.home
-    facts = holder(home)
+    facts = daemon_facts(home)
     if arguments.json:
         found: dict[str, Any] = {
             "running": facts is not None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from errands.engine.daemon.lock import holder
+from errands.engine.daemon.lock import daemon_facts
 from errands.frontends.cli.parser import Option, Verb
 from errands.model.errors import ErrandsError
 
@@ -97,7 +97,7 @@ class Stage:
     def kill_daemon(self) -> None:
         import signal
 
-        facts = holder(self._context.bootstrap.open_home(self.home))
+        facts = daemon_facts(self._context.bootstrap.open_home(self.home))
         if facts is None:
             raise ErrandsError("the demo found no daemon to kill")
         self._context.say(self._context.look.paint(f"$ kill -9 {facts['pid']}", "cyan"))

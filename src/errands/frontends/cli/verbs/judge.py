@@ -52,11 +52,11 @@ def _court(context: Context) -> Callable[[Command, str, Mapping[str, str]], Judg
     """Make what judges a command in a directory; the store is neither needed nor touched."""
     import os
 
-    from errands.engine.approval.ruling import Judging
+    from errands.engine.approval.ruling import Judge
     from errands.model.options.draft import Draft
     from errands.model.verdict import Judgement, Reason
 
-    judging = Judging(context.config)
+    judging = Judge(context.config)
 
     def judged(command: Command, cwd: str, env: Mapping[str, str]) -> Judgement:
         place = os.path.normpath(os.path.join(context.cwd, os.path.expanduser(cwd)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errands.frontends.cli.display.format import now, waits_for
 from errands.frontends.cli.live.follow import follow, show_from
-from errands.frontends.cli.live.output_filter import Bare, Lens
+from errands.frontends.cli.live.output_filter import Bare, OutputFilter
 from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb, whole
 from errands.model.errors import NotFound
 from errands.model.text.sanitise import line
@@ -27,7 +27,7 @@ def logs(context: Context, arguments: Arguments) -> int:
         raise NotFound(f"{view.id} has not run yet: {_unrun(view)}  (errands show {view.id})")
     if arguments.json:
         return _as_json(context, view, run, arguments)
-    lens = Bare() if arguments.raw else Lens(context, view)
+    lens = Bare() if arguments.raw else OutputFilter(context, view)
     try:
         offset = arguments.offset or 0
         if arguments.tail is not None:

@@ -12,8 +12,8 @@ from errands.frontends.cli.display.format import (
     state_word,
     took_text,
 )
-from errands.frontends.cli.display.masking import Cover
-from errands.frontends.cli.no_daemon import absence
+from errands.frontends.cli.display.masking import TextMask
+from errands.frontends.cli.no_daemon import no_daemon_note
 from errands.frontends.cli.parser import JSON, Option, Usage, Verb, whole_from_one
 from errands.frontends.cli.targets import answerable
 from errands.model.states import ENDED, OPEN, STANDING
@@ -73,7 +73,7 @@ def _lines(context: Context, arguments: Arguments) -> list[str]:
     proposed = [view.id for view in views if needs_yes(view)]
     if proposed:
         lines.append(context.look.paint(how_to_answer(proposed), "magenta"))
-    if warning := absence(context, views):
+    if warning := no_daemon_note(context, views):
         lines.append(context.look.paint(warning, "yellow"))
     if more:
         lines.append(context.look.paint("there are older ones: errands ls --all", "dim"))
@@ -97,7 +97,7 @@ def _selection(context: Context, arguments: Arguments) -> tuple[list[View], bool
 
 
 def _rows(context: Context, views: Sequence[View]) -> list[tuple[str | Cell, ...]]:
-    at, look, cover = now(), context.look, Cover(context)
+    at, look, cover = now(), context.look, TextMask(context)
     return [
         (
             Cell(text=f"{view.id} {view.marks}" if view.marks else view.id, colour="bold"),

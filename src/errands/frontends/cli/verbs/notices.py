@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from errands.frontends.cli.display.format import ago, how_to_answer, now
-from errands.frontends.cli.display.masking import Cover
+from errands.frontends.cli.display.masking import TextMask
 from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
 from errands.frontends.cli.targets import answerable
 from errands.model.errors import NotFound
@@ -48,7 +48,7 @@ def notices(context: Context, arguments: Arguments) -> int:
             context.tell_json(facts)
         return 0
     # Without titles: a notice is a sentence, only aligned with its neighbours.
-    cover = Cover(context)
+    cover = TextMask(context)
     _, *lines = table(COLUMNS, [_row(context, cover, notice) for notice in found], context.look)
     reasons = _reasons(found)
     for notice, text in zip(found, lines, strict=True):
@@ -165,7 +165,7 @@ def _body(notice: Notice) -> Any:
         return notice.body
 
 
-def _row(context: Context, cover: Cover, notice: Notice) -> tuple[str | Cell, ...]:
+def _row(context: Context, cover: TextMask, notice: Notice) -> tuple[str | Cell, ...]:
     body, told = _body(notice), ago(notice.created_at, at=now())
     if not isinstance(body, dict) or "task" not in body:
         return Cell(text=notice.run_id, colour="bold"), line(notice.event), "", told, line(str(body))

@@ -54,11 +54,11 @@ def fire(context: Context, arguments: Arguments) -> int:
 def _stayed(context: Context, view: View, *, is_shown: bool) -> int:
     """Show what a run of a standing task prints until it ends; give its exit code."""
     from errands.frontends.cli.live.follow import follow, wait_for_run
-    from errands.frontends.cli.live.output_filter import Lens
+    from errands.frontends.cli.live.output_filter import OutputFilter
     from errands.model.view import run_exit_code
 
     if is_shown:
-        lens = Lens(context, view)
+        lens = OutputFilter(context, view)
         try:
             follow(context, view.latest.id, lens)
         finally:

@@ -21,7 +21,7 @@ from errands.frontends.cli.display.format import (
     waits_for,
 )
 from errands.frontends.cli.live.output_filter import clean
-from errands.frontends.cli.no_daemon import absence
+from errands.frontends.cli.no_daemon import no_daemon_note
 from errands.frontends.cli.parser import JSON, Operand, Option, Verb, whole
 from errands.frontends.cli.schedule_options import watch_facts
 from errands.model.span import span_id
@@ -59,7 +59,7 @@ def show(context: Context, arguments: Arguments) -> int:
     state = state_cell(state_word(view), look)
     marks = f" {view.marks}" if view.marks else ""
     context.say(f"{look.paint(view.id, 'bold')}{marks}  {look.paint(state.text, state.colour)}")
-    if warning := absence(context, [view]):
+    if warning := no_daemon_note(context, [view]):
         context.say(look.paint(warning, "yellow"))
     pairs = _facts(context, view, at)
     if view.question is not None or view.state == "proposed":
