@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 else:
     LATER = {
         "approvals": "ApprovalRows",
-        "schedules": "HearingRows",
+        "schedules": "ScheduleRows",
         "retention": "RetentionRows",
         "watches": "WatchRows",
     }
