@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PREFIX = "ERRANDS_"
 LATER = {
     "keys": ("KEYS", "LANE", "VARIABLES", "Key", "entries", "written"),
-    "reading": ("BadConfig", "Problem"),
+    "loader": ("BadConfig", "Problem"),
 }
 
 __all__ = ["LANES", "SECTIONS", "SHELL", "Config", "check_file", "home", "inspect", "load", "strangers"]
