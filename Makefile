@@ -5,8 +5,6 @@ SHELL := /bin/bash
 BIN := .venv/bin
 VENV := .venv/installed
 PROGRAMS := tools/node_modules/installed
-# Where the requirements are written beside the project, its copy must be exact.
-SAME_REQUIREMENTS := [ ! -e ../shared/spec.md ] || cmp ../shared/spec.md docs/requirements.md
 # Tests wait for processes more than they compute: three at once keep two cores busy.
 AT_ONCE ?= 3
 # Without compiled files every start of the command line would compile the package anew.
@@ -30,7 +28,6 @@ check: $(VENV) ## Check style, types, layers and documents
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python -m errands.frontends.cli.reference --check
-	@$(SAME_REQUIREMENTS)
 
 bench: $(VENV) ## Measure speed, memory and scale against peers
 	@tools/apt task-spooler
@@ -46,7 +43,6 @@ conformance: $(VENV) $(PROGRAMS) ## Run the official conformance suite of MCP ag
 	@$(BIN)/python -m pytest -q tests/real/test_conformance.py
 
 spec: $(VENV) ## Tell which requirements have no test
-	@$(SAME_REQUIREMENTS)
 	@$(BIN)/python -m tests.requirements
 
 docs: $(VENV) ## Write the generated documents anew

@@ -148,7 +148,7 @@ STANDING = Every(span=timedelta(hours=1), anchor=START)
 
 @pytest.mark.spec("L11", "T2")
 @pytest.mark.parametrize(
-    ("changes", "hearing", "code", "cause", "expected"),
+    ("changes", "cursor", "code", "cause", "expected"),
     [
         ({}, {"runs": 1}, 0, "schedule", ("active", False, 0)),
         ({}, {"runs": 1}, 1, "schedule", ("active", True, 1)),

@@ -27,8 +27,8 @@ STORE = "errands.stores.sqlite"
 
 # Where a daemon can die on the way of a run, from the queue to the notice of its end.
 PLACES = [
-    pytest.param(f"{STORE}.moves.MoveRows.claim", "before", id="before-it-is-claimed"),
-    pytest.param(f"{STORE}.moves.MoveRows.claim", "after", id="claimed-and-not-committed"),
+    pytest.param(f"{STORE}.transitions.TransitionRows.claim", "before", id="before-it-is-claimed"),
+    pytest.param(f"{STORE}.transitions.TransitionRows.claim", "after", id="claimed-and-not-committed"),
     pytest.param(
         "errands.engine.daemon.supervisor.Supervisor.start",
         "before",
@@ -45,10 +45,16 @@ PLACES = [
         marks=pytest.mark.fault("F3"),
     ),
     pytest.param(
-        f"{STORE}.moves.MoveRows.end", "before", id="exited-and-not-recorded", marks=pytest.mark.fault("F5")
+        f"{STORE}.transitions.TransitionRows.end",
+        "before",
+        id="exited-and-not-recorded",
+        marks=pytest.mark.fault("F5"),
     ),
     pytest.param(
-        f"{STORE}.moves.MoveRows.end", "after", id="recorded-and-not-committed", marks=pytest.mark.fault("F5")
+        f"{STORE}.transitions.TransitionRows.end",
+        "after",
+        id="recorded-and-not-committed",
+        marks=pytest.mark.fault("F5"),
     ),
     pytest.param(
         "errands.engine.daemon.child_service.SenderService.ring",
