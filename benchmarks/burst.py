@@ -1,7 +1,7 @@
 """A burst: one round of one contender, in a process of its own.
 
-The process adopts what its contender orphans, so that the processor time of all who had a part in it can be
-added up: client, servers, supervisors and the commands themselves. Starting and stopping them is not counted.
+The process adopts what its contender orphans, so that the processor time of everything involved can be added
+up: client, servers, supervisors and the commands themselves. Starting and stopping them is not counted.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import time
 from dataclasses import asdict, dataclass
 
 from benchmarks import processes
+from benchmarks.cases import CASES
 from benchmarks.contenders import contender
 
 _WARM_UP = 20
@@ -32,30 +33,34 @@ class Burst:
         return self.count / self.seconds
 
 
-def burst(name: str, count: int) -> Burst:
-    """Let a contender run one burst in a fresh process and a fresh directory."""
-    words = (sys.executable, "-m", "benchmarks.burst", name, str(count), tempfile.mkdtemp())
-    os.sync()  # nobody shall pay for what another one left to be written
+def burst(name: str, case: str, count: int, *, python: str = sys.executable) -> Burst:
+    """Let a contender run the commands of a case in a fresh process and a fresh directory."""
+    words = (python, "-m", "benchmarks.burst", name, case, str(count), tempfile.mkdtemp())
+    os.sync()  # each contender pays only for its own writes
     done = subprocess.run(words, stdout=subprocess.PIPE, check=True)
     return Burst(**json.loads(done.stdout))
 
 
-def main(name: str, count: int, directory: str) -> None:
+def main(name: str, case: str, count: int, directory: str) -> None:
     processes.adopt_orphans()
+    commands = CASES[case].commands(_WARM_UP + count)
     one = contender(name, directory)
     about = one.open()
     try:
-        one.burst(_WARM_UP)
+        one.burst(commands[:_WARM_UP])
         processes.reap()
         before, began = _cpu(), time.perf_counter()
-        codes = one.burst(count)
+        codes = one.burst(commands[_WARM_UP:])
         seconds = time.perf_counter() - began
         processes.reap()
         cpu = _cpu() - before
+        last = one.last_output()
     finally:
         one.close()
     if codes != [0] * count:
-        raise SystemExit(f"{name}: {count} times true gave {codes}")
+        raise SystemExit(f"{name}: {count} x {commands[-1]} gave {codes}")
+    if last != CASES[case].output(_WARM_UP + count - 1):
+        raise SystemExit(f"{name}: the log of {commands[-1]} has {last!r}")
     print(json.dumps(asdict(Burst(about=about, count=count, seconds=seconds, cpu=cpu))))
 
 
@@ -64,4 +69,4 @@ def _cpu() -> float:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), sys.argv[3])
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4])

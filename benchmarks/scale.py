@@ -8,7 +8,8 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
     rounds: int = 5
-    tasks: int = 1000
+    bursts: int = 9
+    tasks: int = 400
     latency_samples: int = 200
     sleeps: int = 100
     idle_seconds: float = 12.0
@@ -23,7 +24,8 @@ class Scale:
 FULL = Scale()
 QUICK = Scale(
     rounds=2,
-    tasks=200,
+    bursts=2,
+    tasks=100,
     latency_samples=15,
     sleeps=20,
     idle_seconds=3.0,

@@ -1,7 +1,7 @@
 """The yard: where everything a run makes lies until its end, out of reach of the user's own settings.
 
-Nothing is removed before that: ext4 is slow to give out inodes where many have just been freed, so whoever
-comes after a removal would pay for it.
+Nothing is removed before that: ext4 is slow to hand out inodes where many have just been freed, so the
+contender that comes after a removal would pay for it. A user has a configuration file, so there is one here.
 """
 
 from __future__ import annotations
@@ -10,11 +10,24 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+
+_CONFIG = """\
+[runs]
+timeout = "2h"
+output_cap = "10MB"
+
+[lanes]
+build = 2
+
+[approval]
+allow = ["npm test", "cargo build"]
+"""
 
 
 @contextmanager
 def yard() -> Iterator[None]:
-    """Put temporary files into one directory, and forget the settings of whoever started this."""
+    """Put temporary files into one directory, with a configuration file in place of the user's settings."""
     for name in list(os.environ):
         # Without compiled files every start of the command line would compile the package anew.
         if name.startswith("ERRANDS_") or name == "PYTHONDONTWRITEBYTECODE":
@@ -22,5 +35,8 @@ def yard() -> Iterator[None]:
     with tempfile.TemporaryDirectory(prefix="errands-bench-", ignore_cleanup_errors=True) as directory:
         tempfile.tempdir = directory
         os.environ["XDG_CONFIG_HOME"] = directory
+        config = Path(directory, "errands", "config.toml")
+        config.parent.mkdir()
+        config.write_text(_CONFIG, encoding="utf-8")
         yield
         tempfile.tempdir = None

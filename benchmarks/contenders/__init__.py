@@ -1,15 +1,18 @@
-"""Contenders: those who run a burst of commands as fast as they can, each in the way its users would.
+"""Contenders: programs that run a burst of commands as fast as they can, each in the way its users would.
 
-All have the same number of slots, give every command a session and a log file of its own, and are done when
-whoever submitted the commands knows every exit code.
+All of them have the same number of slots, give every command a session and a log file of its own, and have
+finished when the submitter knows every exit code.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
-SLOTS = 5  # as many as the lane `shell` has by itself
-# In which module each is found; only one is imported by a process, so that none pays for another.
+from benchmarks.cases import Words
+
+SLOTS = 5  # the default width of the lane `shell`
+# The module of each contender; a process imports only one of them, so that none pays for another.
 NAMES = {
     "errands": "ours",
     "errands full": "ours",
@@ -23,10 +26,13 @@ NAMES = {
 
 class Contender(Protocol):
     def open(self) -> str:
-        """Get ready; say what exactly is measured."""
+        """Get ready; return what exactly is measured."""
 
-    def burst(self, count: int) -> list[int]:
-        """Run /bin/true so many times; give the exit codes."""
+    def burst(self, commands: Sequence[Words]) -> list[int]:
+        """Run the commands; return their exit codes."""
+
+    def last_output(self) -> str:
+        """Return what the last command submitted has printed, as its log has it."""
 
     def close(self) -> None: ...
 

@@ -1,10 +1,14 @@
-"""The bare loop: posix_spawn and wait, nothing else. Nobody is faster, and nobody remembers less."""
+"""The bare loop: posix_spawn and wait, nothing else. No contender can be faster, and none remembers less."""
 
 from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 
+from benchmarks.cases import Words
 from benchmarks.contenders import SLOTS
 
 
@@ -12,40 +16,50 @@ class Bare:
     def __init__(self, directory: str) -> None:
         self._directory = directory
         self._started = 0
-        self._true = shutil.which("true") or "/bin/true"
 
     def open(self) -> str:
         return "posix_spawn with setsid and a log file, exit codes in memory only"
 
-    def burst(self, count: int) -> list[int]:
+    def burst(self, commands: Sequence[Words]) -> list[int]:
         codes: list[int] = []
-        left, running = count, 0
+        left, running = list(reversed(commands)), 0
         while left or running:
             if left and running < SLOTS:
-                self._spawn()
-                left, running = left - 1, running + 1
+                self._spawn(left.pop())
+                running += 1
                 continue
             codes.append(os.waitstatus_to_exitcode(os.wait()[1]))
             running -= 1
         return codes
 
+    def last_output(self) -> str:
+        return Path(self._log).read_text(encoding="utf-8")
+
     def close(self) -> None:
         """Nothing is left to close."""
 
-    def _spawn(self) -> None:
+    @property
+    def _log(self) -> str:
+        return f"{self._directory}/{self._started}.log"
+
+    def _spawn(self, words: Words) -> None:
         self._started += 1
-        log = f"{self._directory}/{self._started}.log"
         os.posix_spawn(
-            self._true,
-            ["true"],
+            _program(words[0]),
+            words,
             os.environ,
             setsid=True,
             file_actions=[
                 (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
-                (os.POSIX_SPAWN_OPEN, 1, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
+                (os.POSIX_SPAWN_OPEN, 1, self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
                 (os.POSIX_SPAWN_DUP2, 1, 2),
             ],
         )
+
+
+@cache
+def _program(name: str) -> str:
+    return shutil.which(name) or name
 
 
 def make(name: str, directory: str) -> Bare:

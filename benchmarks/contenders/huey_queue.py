@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import subprocess
 from typing import Any
@@ -11,16 +10,19 @@ from huey import SqliteHuey
 
 _FSYNC: dict[str, dict[str, bool]] = {"": {}, "True": {"fsync": True}, "False": {"fsync": False}}
 _directory = os.environ["BENCHMARK_HUEY_DIRECTORY"]
-_numbers = itertools.count()
 
 queue: Any = SqliteHuey(filename=f"{_directory}/huey.db", **_FSYNC[os.environ["BENCHMARK_HUEY_FSYNC"]])
 
 
-def _run_true() -> int:
-    with open(f"{_directory}/{next(_numbers)}.log", "ab") as log:
+def log_file(number: int) -> str:
+    return f"{_directory}/{number}.log"
+
+
+def _run(number: int, words: list[str]) -> int:
+    with open(log_file(number), "ab") as log:
         return subprocess.run(
-            ("true",), stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, check=False
+            words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, check=False
         ).returncode
 
 
-run_true: Any = queue.task()(_run_true)
+run: Any = queue.task()(_run)

@@ -6,9 +6,12 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
+from benchmarks.cases import Words
 from benchmarks.contenders import SLOTS
 
 _LOOK = 0.005  # seconds between two looks whether all results are there
@@ -22,7 +25,7 @@ class Hueys:
         os.environ["BENCHMARK_HUEY_DIRECTORY"] = directory
         os.environ["BENCHMARK_HUEY_FSYNC"] = fsync
         self._consumer: subprocess.Popen[bytes]
-        self._known = 0
+        self._submitted = 0
 
     def open(self) -> str:
         from benchmarks.contenders import huey_queue
@@ -34,16 +37,22 @@ class Hueys:
         (mode,) = self._queue.queue.storage.conn.execute("PRAGMA synchronous").fetchone()
         return f"huey {version('huey')}, SQLite synchronous={_SYNCHRONOUS[mode]}"
 
-    def burst(self, count: int) -> list[int]:
-        results = [self._queue.run_true() for _ in range(count)]
-        self._known += count
-        while self._queue.queue.storage.result_store_size() < self._known:
+    def burst(self, commands: Sequence[Words]) -> list[int]:
+        results = [self._submit(words) for words in commands]
+        while self._queue.queue.storage.result_store_size() < self._submitted:
             time.sleep(_LOOK)
         return [result.get(preserve=True) for result in results]
+
+    def last_output(self) -> str:
+        return Path(self._queue.log_file(self._submitted)).read_text(encoding="utf-8")
 
     def close(self) -> None:
         self._consumer.terminate()
         self._consumer.wait()
+
+    def _submit(self, words: Words) -> Any:
+        self._submitted += 1
+        return self._queue.run(self._submitted, list(words))
 
 
 def make(name: str, directory: str) -> Hueys:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Sequence
 
 import errands
+from benchmarks.cases import Words
 from benchmarks.contenders import SLOTS
 from errands import bootstrap
 from errands.engine.async_engine import AsyncEngine
@@ -22,16 +24,20 @@ class Errands:
         self._loop = asyncio.Runner()
         self._connected: EngineConnection
         self._engine: AsyncEngine
+        self._last = ""
 
     def open(self) -> str:
         os.environ["ERRANDS_LANES_SHELL"] = str(SLOTS)
         os.environ["ERRANDS_STORE_DURABILITY"] = self._durability
-        self._connected = errands.connect(self._home, embedded=False)
+        self._connected = errands.connect(self._home, embedded=False, yes=True)
         self._engine = self._loop.run(self._connected.__aenter__())
         return f"errands {errands.__version__}, durability {self._durability}"
 
-    def burst(self, count: int) -> list[int]:
-        return self._loop.run(self._burst(count))
+    def burst(self, commands: Sequence[Words]) -> list[int]:
+        return self._loop.run(self._burst(commands))
+
+    def last_output(self) -> str:
+        return self._loop.run(self._engine.output(self._last)).content.decode()
 
     def close(self) -> None:
         self._loop.run(self._connected.__aexit__(None, None, None))
@@ -41,9 +47,10 @@ class Errands:
         os.kill(int(facts["pid"]), signal.SIGTERM)
         os.waitpid(int(facts["pid"]), 0)
 
-    async def _burst(self, count: int) -> list[int]:
-        views = await self._engine.submit_all([Draft(command=("true",)) for _ in range(count)])
+    async def _burst(self, commands: Sequence[Words]) -> list[int]:
+        views = await self._engine.submit_all([Draft(command=words) for words in commands])
         ids = [view.id for view in views]
+        self._last = ids[-1]
         views = await self._engine.wait_all(ids)
         return [-1 if view.latest.exit_code is None else view.latest.exit_code for view in views]
 

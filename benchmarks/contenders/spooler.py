@@ -1,4 +1,4 @@
-"""task-spooler: submitted by its client, because that is its only door."""
+"""task-spooler: submitted by its client, because there is no other way."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import os
 import shutil
 import subprocess
 import time
+from collections.abc import Sequence
+from pathlib import Path
 
+from benchmarks.cases import Words
 from benchmarks.contenders import SLOTS
 
 MISSING = "task-spooler is not installed (Debian, Ubuntu: apt-get install task-spooler)"
@@ -31,14 +34,17 @@ class Spooler:
         self.ask("-S", str(SLOTS))
         return self.ask("-V").partition(" - ")[0]
 
-    def burst(self, count: int) -> list[int]:
+    def burst(self, commands: Sequence[Words]) -> list[int]:
         first = self._submitted
-        for _ in range(count):
-            self._submit()
+        for words in commands:
+            self._submit(words)
         self.ask("-w")
         while len(codes := self._codes()) < self._submitted:
             time.sleep(0.002)
         return codes[first:]
+
+    def last_output(self) -> str:
+        return Path(self.ask("-o", str(self._submitted - 1)).strip()).read_text(encoding="utf-8")
 
     def close(self) -> None:
         self.ask("-K")
@@ -49,10 +55,10 @@ class Spooler:
         )
         return found.stdout
 
-    def _submit(self) -> None:
+    def _submit(self, words: Words) -> None:
         self._submitted += 1
         nothing = (os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)
-        pid = os.posix_spawn(self._tsp, ["tsp", "true"], self.environ, file_actions=[nothing])
+        pid = os.posix_spawn(self._tsp, ["tsp", *words], self.environ, file_actions=[nothing])
         os.waitpid(pid, 0)
 
     def _codes(self) -> list[int]:

@@ -1,9 +1,12 @@
-"""Throughput: a thousand times `true` to a known exit code, and the processor time each of them took."""
+"""Throughput: many commands to a known exit code and a log, and the processor time each of them took."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from benchmarks.burst import Burst, burst
-from benchmarks.contenders import NAMES, SLOTS
+from benchmarks.cases import CASES
+from benchmarks.contenders import SLOTS
 from benchmarks.figure import Bar, Figure
 from benchmarks.scale import Scale
 from benchmarks.spread import Spread
@@ -11,64 +14,86 @@ from benchmarks.table import Table
 from benchmarks.units import milliseconds, rate, times
 
 _OURS, _FULL = "errands", "errands full"
-_SPEED = (
-    (_OURS, "posix_spawn loop", Bar(limit=0.6, aim=0.8)),
-    (_OURS, "task-spooler", Bar(limit=1.5, aim=2.5)),
-    (_OURS, "huey", Bar(limit=0.9, aim=1.2)),
-    (_OURS, "huey fsync=False", Bar(limit=0.9, aim=1.2)),
-    (_FULL, "huey fsync=True", Bar(limit=1.1, aim=1.5)),
-    (_FULL, "posix_spawn loop", None),
+_LOOP, _SPOOLER, _HUEY = "posix_spawn loop", "task-spooler", "huey"
+_FAST_HUEY, _SAFE_HUEY = "huey fsync=False", "huey fsync=True"
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    ours: str
+    peer: str
+    speed: Bar | None = None
+    cpu: Bar | None = None
+
+
+_JUDGED = (
+    _Pair(_OURS, _LOOP, Bar(limit=0.5, aim=0.65), Bar(limit=2, at_most=True, is_goal=True)),
+    _Pair(_OURS, _SPOOLER, Bar(limit=1.25, aim=1.6), Bar(limit=0.7, at_most=True, is_goal=True)),
+    _Pair(_OURS, _HUEY, Bar(limit=0.9, aim=1.2)),
 )
-_CPU = (
-    (_OURS, "posix_spawn loop", Bar(limit=2, at_most=True, is_goal=True)),
-    (_OURS, "task-spooler", Bar(limit=0.7, at_most=True, is_goal=True)),
-    (_OURS, "huey", None),
-    (_OURS, "huey fsync=False", None),
-    (_FULL, "huey fsync=True", None),
-)
+_PAIRS = {
+    "line": (
+        *_JUDGED,
+        _Pair(_OURS, _FAST_HUEY),
+        _Pair(_FULL, _SAFE_HUEY),
+        _Pair(_FULL, _LOOP),
+    ),
+    "shell": _JUDGED,
+    "true": tuple(_Pair(pair.ours, pair.peer) for pair in _JUDGED),
+}
 
 
 def measure(scale: Scale) -> list[Table]:
-    rounds: dict[str, list[Burst]] = {name: [] for name in NAMES}
-    order = list(NAMES)
-    for _ in range(scale.rounds):
-        for name in order:
-            rounds[name].append(burst(name, scale.tasks))
-        order.append(order.pop(0))  # nobody is always the first, or behind the same one
-    speeds = {name: Spread([each.rate for each in bursts]) for name, bursts in rounds.items()}
-    costs = {name: Spread([each.cpu / each.count for each in bursts]) for name, bursts in rounds.items()}
+    bursts: dict[tuple[str, str], list[Burst]] = {
+        (case, name): []
+        for case, pairs in _PAIRS.items()
+        for pair in pairs
+        for name in (pair.ours, pair.peer)
+    }
+    order = list(bursts)
+    for _ in range(scale.bursts):
+        for case, name in order:
+            bursts[case, name].append(burst(name, case, scale.tasks))
+        order.append(order.pop(0))  # no contender is always the first, or always behind the same one
+    return [table for case in _PAIRS for table in _tables(case, bursts, scale)]
+
+
+def _tables(case: str, bursts: dict[tuple[str, str], list[Burst]], scale: Scale) -> list[Table]:
+    rounds = {name: each for (which, name), each in bursts.items() if which == case}
+    speeds = {name: Spread([each.rate for each in found]) for name, found in rounds.items()}
+    costs = {name: Spread([each.cpu / each.count for each in found]) for name, found in rounds.items()}
     return [
         Table(
-            title=f"{scale.tasks:,} x true to a durable exit code, Python API to a separate daemon",
+            title=f"{scale.tasks:,} x {CASES[case].title}, Python API to a separate daemon",
             figures=tuple(
                 Figure(
-                    what=f"{ours} beside {peer}",
-                    value=speeds[ours].text(rate),
-                    beside=speeds[peer].text(rate),
-                    ratio=(ratios := speeds[ours].over(speeds[peer])).middle,
+                    what=f"{pair.ours} beside {pair.peer}",
+                    value=speeds[pair.ours].text(rate),
+                    beside=speeds[pair.peer].text(rate),
+                    ratio=(ratios := speeds[pair.ours].over(speeds[pair.peer])).middle,
                     ratio_text=ratios.text(times),
-                    bar=bar,
+                    bar=pair.speed,
                 )
-                for ours, peer, bar in _SPEED
+                for pair in _PAIRS[case]
             ),
             notes=(
-                f"Median of {scale.rounds} interleaved rounds (least to most); {SLOTS} slots each; "
+                f"Median of {scale.bursts} interleaved rounds (least to most); {SLOTS} slots each; "
                 "a ratio is the median of the ratios of each round.",
-                *(f"{name}: {bursts[0].about}." for name, bursts in rounds.items()),
+                *(f"{name}: {found[0].about}." for name, found in rounds.items()),
             ),
         ),
         Table(
-            title="Processor time per task, of all processes that had a part in it",
+            title=f"Processor time per task of all processes involved: {CASES[case].title}",
             figures=tuple(
                 Figure(
-                    what=f"{ours} beside {peer}",
-                    value=costs[ours].text(milliseconds),
-                    beside=costs[peer].text(milliseconds),
-                    ratio=(ratios := costs[ours].over(costs[peer])).middle,
+                    what=f"{pair.ours} beside {pair.peer}",
+                    value=costs[pair.ours].text(milliseconds),
+                    beside=costs[pair.peer].text(milliseconds),
+                    ratio=(ratios := costs[pair.ours].over(costs[pair.peer])).middle,
                     ratio_text=ratios.text(times),
-                    bar=bar,
+                    bar=pair.cpu,
                 )
-                for ours, peer, bar in _CPU
+                for pair in _PAIRS[case]
             ),
         ),
     ]
