@@ -15,12 +15,12 @@ from itertools import islice
 from random import Random
 
 from errands.judge.judge import judge
-from errands.judge.surroundings import Place
 from errands.model.verdict import Judgement
 from tests.fuzz.mutants import Mutant, Mutants
+from tests.judge.fake_workspace import FakeWorkspace
 
 MUTANTS, STRINGS, SEED = 100_000, 20_000, 1
-HERE = Place()
+HERE = FakeWorkspace()
 NEIGHBOUR = ("git", "status")
 _WORDS = r"""
 ls cat rm git status push echo grep -n -rf --output=x README.md .env ~ / . .. ' " \ $ ` ( ) { } [ ] < > | & ;

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from errands.judge.judge import judge
-from errands.judge.surroundings import Place
 from tests.fuzz.lines import CORPUS, PASSED, UNSEEN, Line, read
+from tests.judge.fake_workspace import FakeWorkspace
 
 pytestmark = [pytest.mark.spec("A1", "A2", "A3")]
 
@@ -28,7 +28,7 @@ def named(place_or_family: object) -> str:
 
 
 def is_auto(line: Line) -> bool:
-    return judge((line.command,), Place()).verdict == "auto"
+    return judge((line.command,), FakeWorkspace()).verdict == "auto"
 
 
 @pytest.mark.parametrize(("place", "family"), families(harmless=False), ids=named)
@@ -43,7 +43,7 @@ def test_no_line_that_must_be_asked_about_passes(place: Path, family: str) -> No
 def test_every_question_has_a_reason(place: Path, family: str) -> None:
     for line in read(place):
         if line.family == family and not line.is_harmless:
-            reasons = judge((line.command,), Place()).reasons
+            reasons = judge((line.command,), FakeWorkspace()).reasons
 
             assert reasons, line.command
             assert all(reason.text.strip() for reason in reasons), line.command

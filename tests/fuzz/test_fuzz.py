@@ -11,13 +11,13 @@ from random import Random
 import pytest
 
 from errands.judge.judge import judge
-from errands.judge.surroundings import Place
 from errands.model.verdict import Judgement
 from tests.fuzz import fuzz
 from tests.fuzz.lines import CORPUS, UNSEEN, read
 from tests.fuzz.mutants import Mutants
 from tests.fuzz.operators import constructs, joins, signs, spelling, spoils, wrapping
 from tests.fuzz.words import respell, simple
+from tests.judge.fake_workspace import FakeWorkspace
 
 SEED = 20
 
@@ -51,7 +51,7 @@ def test_a_judge_that_knows_no_shell_lets_mutants_pass(monkeypatch: pytest.Monke
     """Or else the mutants would prove nothing."""
 
     def split_at_blanks(
-        commands: Sequence[Command], place: Place, *, hooks: Sequence[Command] = ()
+        commands: Sequence[Command], place: FakeWorkspace, *, hooks: Sequence[Command] = ()
     ) -> Judgement:
         lines = [each if isinstance(each, str) else " ".join(each) for each in (*commands, *hooks)]
         return judge([tuple(line.split()) for line in lines], place)

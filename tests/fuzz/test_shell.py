@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from errands.judge.judge import judge
-from errands.judge.surroundings import Place
 from tests.fuzz.edits import HARMFUL, HARMLESS, edited_lines
+from tests.judge.fake_workspace import FakeWorkspace
 
 NOTE = '#!/bin/sh\nprintf "%s\\n" "${0##*/}" >>"$NOTES"\n'
 
@@ -49,7 +49,9 @@ class Sandbox:
 def test_a_line_that_passes_starts_nothing_harmful_and_writes_nothing(tmp_path: Path) -> None:
     sandbox = Sandbox(tmp_path)
     before = sandbox.files()
-    passed = [line for line in islice(edited_lines(7), 4_000) if judge((line,), Place()).verdict == "auto"]
+    passed = [
+        line for line in islice(edited_lines(7), 4_000) if judge((line,), FakeWorkspace()).verdict == "auto"
+    ]
 
     assert len(passed) >= 200, "the judge lets too few pass to say anything"
     for line in passed:

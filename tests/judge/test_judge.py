@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from errands.judge.judge import judge
 from errands.judge.rules import read_rules
-from errands.judge.surroundings import Place, Program
-from errands.model.record import evolve
+from errands.judge.workspace import FoundProgram
+from tests.judge.fake_workspace import FakeWorkspace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,14 +17,14 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.spec("A1", "A2", "A3")]
 
-CLEAN = Place()
+CLEAN = FakeWorkspace()
 
 
-def verdict(*commands: Command, place: Place = CLEAN) -> str:
+def verdict(*commands: Command, place: FakeWorkspace = CLEAN) -> str:
     return judge(commands, place).verdict
 
 
-def texts(*commands: Command, place: Place = CLEAN) -> str:
+def texts(*commands: Command, place: FakeWorkspace = CLEAN) -> str:
     return "\n".join(reason.text for reason in judge(commands, place).reasons)
 
 
@@ -109,7 +111,7 @@ def test_half_a_character_is_asked_about(half: int) -> None:
 
 
 def test_a_directory_that_may_or_may_not_have_been_entered_counts_both_ways() -> None:
-    place = evolve(CLEAN, links={"/project/src/x": "/home/person/.ssh/id_rsa"})
+    place = replace(CLEAN, links={"/project/src/x": "/home/person/.ssh/id_rsa"})
 
     assert verdict("cd src; cat x", place=place) == "ask"
     assert verdict("cd src && cat x", place=place) == "ask"
@@ -118,7 +120,7 @@ def test_a_directory_that_may_or_may_not_have_been_entered_counts_both_ways() ->
 
 
 def test_a_link_out_of_the_project_is_not_entered() -> None:
-    place = evolve(CLEAN, links={"/project/out": "/etc"})
+    place = replace(CLEAN, links={"/project/out": "/etc"})
 
     assert "leaves the project" in texts("cd out && ls", place=place)
 
@@ -149,7 +151,7 @@ def test_what_is_added_to_the_environment_is_judged() -> None:
 
 
 def test_a_poisoned_repository_is_asked_about() -> None:
-    place = evolve(CLEAN, dangers={"/project": ("core.fsmonitor runs a program",)})
+    place = replace(CLEAN, dangers={"/project": ("core.fsmonitor runs a program",)})
 
     assert verdict("git status", place=place) == "ask"
     assert verdict("nice git status", place=place) == "ask"
@@ -157,8 +159,8 @@ def test_a_poisoned_repository_is_asked_about() -> None:
 
 
 def test_a_program_that_is_not_trusted_is_asked_about() -> None:
-    place = evolve(
-        CLEAN, programs={"git": Program(path="/project/bin/git", doubt="it stands in the project")}
+    place = replace(
+        CLEAN, programs={"git": FoundProgram(path="/project/bin/git", doubt="it stands in the project")}
     )
 
     assert "not to be trusted" in texts("git status", place=place)
@@ -166,8 +168,8 @@ def test_a_program_that_is_not_trusted_is_asked_about() -> None:
 
 
 def test_tests_may_run_with_the_projects_own_interpreter() -> None:
-    own = Program(path="/project/.venv/bin/x", doubt="it stands in the project", own=True)
-    place = evolve(CLEAN, programs={"pytest": own, "python": own, "ls": own})
+    own = FoundProgram(path="/project/.venv/bin/x", doubt="it stands in the project", own=True)
+    place = replace(CLEAN, programs={"pytest": own, "python": own, "ls": own})
 
     assert verdict("pytest -q", place=place) == "auto"
     assert verdict("python -m pytest", place=place) == "auto"
@@ -175,8 +177,8 @@ def test_tests_may_run_with_the_projects_own_interpreter() -> None:
 
 
 def test_what_a_shell_does_itself_needs_no_program() -> None:
-    evil = Program(path="/project/bin/echo", doubt="it stands in the project")
-    place = evolve(CLEAN, programs={"echo": evil})
+    evil = FoundProgram(path="/project/bin/echo", doubt="it stands in the project")
+    place = replace(CLEAN, programs={"echo": evil})
 
     assert verdict("echo x", place=place) == "auto"
     assert verdict(("echo", "x"), place=place) == "ask"
@@ -185,12 +187,12 @@ def test_what_a_shell_does_itself_needs_no_program() -> None:
 
 @pytest.mark.parametrize("shell", ["/usr/bin/fish", "/bin/ksh", ""])
 def test_a_line_for_an_unknown_shell_is_asked_about(shell: str) -> None:
-    assert verdict("ls", place=evolve(CLEAN, shell=shell)) == "ask"
-    assert verdict(("ls",), place=evolve(CLEAN, shell=shell)) == "auto"
+    assert verdict("ls", place=replace(CLEAN, shell=shell)) == "ask"
+    assert verdict(("ls",), place=replace(CLEAN, shell=shell)) == "auto"
 
 
 def test_tests_and_git_outside_of_the_project_are_asked_about() -> None:
-    place = evolve(CLEAN, cwd="/elsewhere")
+    place = replace(CLEAN, cwd="/elsewhere")
 
     assert verdict("pytest", place=place) == "ask"
     assert verdict("python -m pytest", place=place) == "ask"
@@ -266,7 +268,9 @@ def test_reasons_are_said_once() -> None:
 # Rules
 
 
-def ruled(line: Command, *, allow: str = "", ask: str = "", deny: str = "", place: Place = CLEAN) -> str:
+def ruled(
+    line: Command, *, allow: str = "", ask: str = "", deny: str = "", place: FakeWorkspace = CLEAN
+) -> str:
     rules = read_rules(allow=[allow] if allow else [], ask=[ask] if ask else [], deny=[deny] if deny else [])
     return judge([line], place, rules=rules).verdict
 
@@ -324,7 +328,7 @@ def test_what_cannot_be_followed_stays_a_question() -> None:
 
 
 def test_a_rule_does_not_make_a_poisoned_repository_harmless() -> None:
-    place = evolve(CLEAN, dangers={"/project": ("core.sshCommand runs a program",)})
+    place = replace(CLEAN, dangers={"/project": ("core.sshCommand runs a program",)})
 
     assert ruled("git push", allow="git push *", place=place) == "ask"
     assert ruled("git push", allow="git push *") == "auto"

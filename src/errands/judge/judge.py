@@ -10,14 +10,14 @@ import posixpath
 import re
 
 from errands.judge.programs import reasons_for, reasons_for_reading
-from errands.judge.programs.words import Glob
+from errands.judge.programs.globs import Glob
 from errands.judge.rules import NO_RULES
 from errands.judge.shell.characters import oddity
 from errands.judge.shell.grammar import LONGEST, WIDEST_GAP, Redirection, Step, Word, parse
 from errands.judge.shell.scripts import is_interpreter, scripts
 from errands.judge.shell.variables import is_harmless
 from errands.judge.shell.wrappers import SHELLS, follow, is_wrapper
-from errands.judge.surroundings import is_within
+from errands.judge.workspace import is_within
 from errands.model.action import written
 from errands.model.verdict import Judgement, Reason
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from errands.judge.rules import Rules
-    from errands.judge.surroundings import Surroundings
+    from errands.judge.workspace import Workspace
     from errands.model.action import Command
     from errands.model.verdict import Undo, Verdict
 
@@ -44,14 +44,14 @@ _TESTERS = re.compile(r"py\.?test|uv|(?:python|pypy)[0-9.]*")
 
 def judge(
     commands: Sequence[Command],
-    surroundings: Surroundings,
+    workspace: Workspace,
     *,
     rules: Rules = NO_RULES,
     env: Mapping[str, str] | None = None,
     hooks: Iterable[Command] = (),
 ) -> Judgement:
     """Judge all that a task would run: its commands in order, its hooks, what it adds to the environment."""
-    case = _Case(surroundings, rules)
+    case = _Case(workspace, rules)
     for name, value in (env or {}).items():
         case.judge_variable(name, value)
     for command in (*(commands or ("",)), *hooks):
@@ -62,8 +62,8 @@ def judge(
 class _Case:
     """What has been found so far about one task."""
 
-    def __init__(self, surroundings: Surroundings, rules: Rules) -> None:
-        self._start = surroundings
+    def __init__(self, workspace: Workspace, rules: Rules) -> None:
+        self._start = workspace
         self._rules = rules
         self._reasons: dict[Reason, None] = {}
         self._programs: dict[str, str] = {}
@@ -103,7 +103,7 @@ class _Case:
 
     # Lines
 
-    def _judge_line(self, source: str, place: Surroundings, *, shell: str, depth: int = 0) -> None:
+    def _judge_line(self, source: str, workspace: Workspace, *, shell: str, depth: int = 0) -> None:
         if shell not in SHELLS:
             self._ask(f"is a line for {shell or 'a shell'}, which is not followed", "shell")
         if shell == "zsh" and _EXTENDED.search(source):
@@ -115,10 +115,10 @@ class _Case:
             self._ask(f"the line {doubt}", "shell")
         if line.doubts:
             for step in line.steps:
-                self._name_harm(step.words, place)
+                self._name_harm(step.words, workspace)
             return
-        places = [place]
-        others: list[Surroundings] = []
+        places = [workspace]
+        others: list[Workspace] = []
         for at, step in enumerate(line.steps):
             if step.before in (";", "||", "\n"):
                 places, others = _distinct(places + others), []
@@ -134,60 +134,60 @@ class _Case:
             if len(places) + len(others) > _MOST_PLACES:
                 self._ask("changes the directory too often to be followed", "directory")
                 for rest in line.steps[at + 1 :]:
-                    self._name_harm(rest.words, place)
+                    self._name_harm(rest.words, workspace)
                 return
 
-    def _moved(self, step: Step, place: Surroundings, *, shell: str, piped: bool) -> Surroundings:
+    def _moved(self, step: Step, workspace: Workspace, *, shell: str, piped: bool) -> Workspace:
         """Follow a `cd` to where it leads."""
-        self._judge_around(step, place, shell=shell)
+        self._judge_around(step, workspace, shell=shell)
         words = step.words[1:]
         if len(words) != 1 or piped or words[0].pattern or words[0].text.startswith("-") or not words[0].text:
             self._ask("changes the directory in a way that is not followed", "directory")
-            return place
-        target = posixpath.normpath(posixpath.join(place.cwd, _expanded(words[0], place)))
-        project = place.real(place.project)
-        if not is_within(target, place.project) or not is_within(
-            place.real(_expanded(words[0], place)), project
+            return workspace
+        target = posixpath.normpath(posixpath.join(workspace.cwd, _expanded(words[0], workspace)))
+        project = workspace.real(workspace.project)
+        if not is_within(target, workspace.project) or not is_within(
+            workspace.real(_expanded(words[0], workspace)), project
         ):
             self._ask(f"leaves the project: cd {words[0].text}", "directory")
-        return place.at(target)
+        return workspace.at(target)
 
     # Steps
 
     def _judge_step(
         self,
         step: Step,
-        place: Surroundings,
+        workspace: Workspace,
         *,
         shell: str,
         source: Step | None = None,
         depth: int = 0,
     ) -> None:
-        self._judge_around(step, place, shell=shell)
-        self._keep_input(step, place)
+        self._judge_around(step, workspace, shell=shell)
+        self._keep_input(step, workspace)
         words = step.words
         if shell and _is_word(words[:1], "!") and source is None:
             words = words[1:]
         if any(each.operator == "<" for each in step.redirections):
             source = None  # then it reads that file, and nothing of what is piped into it
         if words:
-            self._judge_words(words, place, shell=shell, source=source, depth=depth)
+            self._judge_words(words, workspace, shell=shell, source=source, depth=depth)
         elif step.assignments:
             self._ask("sets a variable for what follows", "variable")
         else:
             self._ask("names no program", "shell")
 
-    def _judge_around(self, step: Step, place: Surroundings, *, shell: str) -> None:
+    def _judge_around(self, step: Step, workspace: Workspace, *, shell: str) -> None:
         for name, value in step.assignments:
             if value.pattern or not value.literal:
                 self._ask(f"sets the variable {name} in a way that is not followed", "variable")
             self.judge_variable(name, value.text)
         for redirection in step.redirections:
-            self._judge_redirection(redirection, place, shell=shell)
+            self._judge_redirection(redirection, workspace, shell=shell)
 
-    def _judge_redirection(self, redirection: Redirection, place: Surroundings, *, shell: str) -> None:
+    def _judge_redirection(self, redirection: Redirection, workspace: Workspace, *, shell: str) -> None:
         sign, target, descriptor = redirection.operator, redirection.target, redirection.descriptor
-        text = _expanded(target, place)
+        text = _expanded(target, workspace)
         if target.pattern:
             self._ask(f"redirects to a pattern: {target.text}", "redirection")
         elif sign in (">&", "<&"):
@@ -197,47 +197,47 @@ class _Case:
             if descriptor not in ("", "0") or (text.startswith("/dev/") and text != "/dev/null"):
                 self._ask(f"opens {text} in a way that is not followed", "redirection")
             elif text != "/dev/null":
-                self._reasons.update(dict.fromkeys(reasons_for_reading(text, place)))
+                self._reasons.update(dict.fromkeys(reasons_for_reading(text, workspace)))
         elif text != "/dev/null" or descriptor not in ("", "1", "2"):
             self._ask(f"writes to {text}", "redirection")
         elif sign.startswith("&") and shell not in ("bash", "zsh"):
             self._ask(f"uses {sign}, which {shell} may read differently", "redirection")
 
     def _judge_words(
-        self, words: tuple[Word, ...], place: Surroundings, *, shell: str, source: Step | None, depth: int
+        self, words: tuple[Word, ...], workspace: Workspace, *, shell: str, source: Step | None, depth: int
     ) -> None:
         name = words[0]
         if not name.plain or name.pattern or name.home or not name.literal:
             self._ask(f"writes the name of the program in a way that hides it: {name.text}", "program")
-            self._name_harm(words, place)
+            self._name_harm(words, workspace)
             return
         if depth > _DEEPEST:
             self._ask("runs a command within a command too often to be followed", "program")
-            self._name_harm(words, place)
+            self._name_harm(words, workspace)
             return
         self._obey(words)
         followed = follow(words, source)
         if followed is None:
-            self._judge_program(words, place, shell=shell)
+            self._judge_program(words, workspace, shell=shell)
             return
-        self._trust(name.text, place, shell=shell)
+        self._trust(name.text, workspace, shell=shell)
         if followed.doubt:
             self._ask(followed.doubt, "script" if followed.doubt.startswith("runs a script") else "program")
-            self._name_harm(words, place)
+            self._name_harm(words, workspace)
         for step in () if followed.doubt else followed.steps:
-            self._judge_step(step, place, shell="", depth=depth + 1)
+            self._judge_step(step, workspace, shell="", depth=depth + 1)
         for line in () if followed.doubt else followed.lines:
-            self._judge_line(line, place, shell=name.text, depth=depth + 1)
+            self._judge_line(line, workspace, shell=name.text, depth=depth + 1)
         if followed.itself:
-            self._judge_program(followed.itself, place, shell=shell)
+            self._judge_program(followed.itself, workspace, shell=shell)
 
-    def _judge_program(self, words: tuple[Word, ...], place: Surroundings, *, shell: str) -> None:
-        texts = _texts(words, place)
+    def _judge_program(self, words: tuple[Word, ...], workspace: Workspace, *, shell: str) -> None:
+        texts = _texts(words, workspace)
         name = texts[0]
-        self._trust(name, place, shell=shell)
-        self._keep_scripts(texts, place)
-        moved = place.cwd != self._start.cwd
-        outside = not is_within(place.real(place.cwd), place.real(place.project))
+        self._trust(name, workspace, shell=shell)
+        self._keep_scripts(texts, workspace)
+        moved = workspace.cwd != self._start.cwd
+        outside = not is_within(workspace.real(workspace.cwd), workspace.real(workspace.project))
         if name == "git" and (moved or outside):
             self._ask("runs git in another directory, whose repository may run programs", "git")
         elif outside and _TESTERS.fullmatch(name):
@@ -245,19 +245,19 @@ class _Case:
         allowed = self._rules.allowing(words)
         if allowed and ("/" not in name or not moved):
             if name == "git":
-                for danger in place.git_dangers(place.cwd):
+                for danger in workspace.git_dangers(workspace.cwd):
                     self._ask(danger, "git")
             return
-        reasons = reasons_for(texts, place)
+        reasons = reasons_for(texts, workspace)
         self._reasons.update(dict.fromkeys(reasons))
         for word in () if reasons else words[1:]:
             if word.pattern and not _is_anchored(word.text):
                 self._ask(f"has a pattern that may become an option: {word.text}", "glob")
 
-    def _trust(self, name: str, place: Surroundings, *, shell: str) -> None:
+    def _trust(self, name: str, workspace: Workspace, *, shell: str) -> None:
         if "/" in name or (shell and name in _BUILTINS):
             return
-        program = place.program(name)
+        program = workspace.program(name)
         if program.path:
             self._programs[name] = program.path
         if program.doubt and not (program.own and _TESTERS.fullmatch(name)):
@@ -271,59 +271,59 @@ class _Case:
         elif asked := self._rules.asking(words):
             self._ask(f"a rule asks about it: {asked.text}", "rule")
 
-    def _keep_scripts(self, texts: tuple[str, ...], place: Surroundings) -> None:
-        self._scripts.update(dict.fromkeys(scripts(texts, place.cwd)))
+    def _keep_scripts(self, texts: tuple[str, ...], workspace: Workspace) -> None:
+        self._scripts.update(dict.fromkeys(scripts(texts, workspace.cwd)))
 
-    def _keep_input(self, step: Step, place: Surroundings) -> None:
+    def _keep_input(self, step: Step, workspace: Workspace) -> None:
         """Take the file that a shell, an interpreter or a wrapper of one reads for what it runs."""
         name = step.words[0].text if step.words else ""
         if name in SHELLS or is_interpreter(name) or is_wrapper(name):
             for each in step.redirections:
                 if each.operator == "<" and not each.target.text.startswith("/dev/"):
-                    path = posixpath.join(place.cwd, _expanded(each.target, place))
+                    path = posixpath.join(workspace.cwd, _expanded(each.target, workspace))
                     self._scripts[posixpath.normpath(path)] = None
 
     # What cannot be followed
 
-    def _name_harm(self, words: tuple[Word, ...], place: Surroundings) -> None:
+    def _name_harm(self, words: tuple[Word, ...], workspace: Workspace) -> None:
         """Find out what a command might be, for the rules that forbid and to say what cannot be undone."""
         if not words or not words[0].literal or not self._looks:
             return
         self._looks -= 1
         self._obey(words)
-        texts = _texts(words, place)
-        self._keep_scripts(texts, place)
+        texts = _texts(words, workspace)
+        self._keep_scripts(texts, workspace)
         followed = follow(words)
         if followed is None or followed.itself:
-            lasting = (reason for reason in reasons_for(texts, place) if reason.undo == "no")
+            lasting = (reason for reason in reasons_for(texts, workspace) if reason.undo == "no")
             self._reasons.update(dict.fromkeys(lasting))
         if followed:
             for step in followed.steps:
-                self._name_harm(step.words, place)
+                self._name_harm(step.words, workspace)
             for line in followed.lines:
                 self._looks = max(0, self._looks - len(line) // 50)
                 for step in parse(line).steps:
-                    self._name_harm(step.words, place)
+                    self._name_harm(step.words, workspace)
 
 
-def _distinct(places: list[Surroundings]) -> list[Surroundings]:
-    return list({place.cwd: place for place in places}.values())
+def _distinct(places: list[Workspace]) -> list[Workspace]:
+    return list({workspace.cwd: workspace for workspace in places}.values())
 
 
 def _is_word(words: tuple[Word, ...], text: str) -> bool:
     return bool(words) and words[0].text == text and words[0].plain
 
 
-def _expanded(word: Word, place: Surroundings) -> str:
-    return place.home + word.text[1:] if word.home else word.text
+def _expanded(word: Word, workspace: Workspace) -> str:
+    return workspace.home + word.text[1:] if word.home else word.text
 
 
-def _texts(words: tuple[Word, ...], place: Surroundings) -> tuple[str, ...]:
+def _texts(words: tuple[Word, ...], workspace: Workspace) -> tuple[str, ...]:
     """Give the words as the program gets them; a pattern stays one, unless all it may become is the same."""
     return tuple(
-        Glob(_expanded(word, place))
+        Glob(_expanded(word, workspace))
         if word.pattern and not _NAMING.match(word.text)
-        else _expanded(word, place)
+        else _expanded(word, workspace)
         for word in words
     )
 

@@ -1,4 +1,4 @@
-"""The surroundings are read from real repositories; every poison works before it is found."""
+"""The workspace are read from real repositories; every poison works before it is found."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from errands.judge.evidence.machine import Machine
+from errands.judge.evidence.local_workspace import LocalWorkspace
 from errands.judge.evidence.repositories import Repositories
-from errands.judge.surroundings import Program
+from errands.judge.workspace import FoundProgram
 
 pytestmark = [pytest.mark.spec("A2", "A3")]
 
@@ -70,7 +70,7 @@ class Repository:
         return self.mark.exists()
 
     def dangers(self, where: str = ".") -> tuple[str, ...]:
-        return Machine(str(self.path / where), {"HOME": str(self.path.parent)}).git_dangers(
+        return LocalWorkspace(str(self.path / where), {"HOME": str(self.path.parent)}).git_dangers(
             str(self.path / where)
         )
 
@@ -107,7 +107,7 @@ def test_what_people_set_is_clean(repository: Repository) -> None:
 
 
 def test_outside_of_any_repository_there_is_nothing_to_fear(tmp_path: Path) -> None:
-    assert Machine(str(tmp_path), {}).git_dangers(str(tmp_path)) == ()
+    assert LocalWorkspace(str(tmp_path), {}).git_dangers(str(tmp_path)) == ()
 
 
 def test_a_file_system_monitor_is_found(repository: Repository) -> None:
@@ -248,13 +248,13 @@ def test_a_repository_that_is_no_directory_named_git_is_found(repository: Reposi
 
 def test_another_work_tree_is_judged_by_its_repository(repository: Repository, tmp_path: Path) -> None:
     repository.git("worktree", "add", "-q", str(tmp_path / "other"), "-b", "other")
-    other = Machine(str(tmp_path / "other"), {})
+    other = LocalWorkspace(str(tmp_path / "other"), {})
     assert other.git_dangers(other.cwd) == ()
 
     repository.git("config", "core.fsmonitor", str(repository.evil))
 
     assert repository.runs_it("status", cwd=tmp_path / "other")
-    assert Machine(str(tmp_path / "other"), {}).git_dangers(other.cwd)
+    assert LocalWorkspace(str(tmp_path / "other"), {}).git_dangers(other.cwd)
 
 
 def test_the_configuration_of_one_work_tree_is_read(repository: Repository, tmp_path: Path) -> None:
@@ -263,7 +263,7 @@ def test_the_configuration_of_one_work_tree_is_read(repository: Repository, tmp_
     repository.git("config", "--worktree", "core.fsmonitor", str(repository.evil), cwd=tmp_path / "other")
 
     assert repository.runs_it("status", cwd=tmp_path / "other")
-    assert Machine(str(tmp_path / "other"), {}).git_dangers(str(tmp_path / "other"))
+    assert LocalWorkspace(str(tmp_path / "other"), {}).git_dangers(str(tmp_path / "other"))
 
 
 def with_submodule(repository: Repository, tmp_path: Path) -> Path:
@@ -312,17 +312,17 @@ def test_a_home_that_is_not_the_persons_is_not_trusted_either(repository: Reposi
 
 def test_settings_in_a_strange_place_are_not_trusted_either(repository: Repository) -> None:
     settings = repository.write("../settings/git/config", f"[core]\nfsmonitor = {repository.evil}\n")
-    here = Machine(str(repository.path), {"XDG_CONFIG_HOME": str(settings.parent.parent)})
+    here = LocalWorkspace(str(repository.path), {"XDG_CONFIG_HOME": str(settings.parent.parent)})
 
     assert here.git_dangers(here.cwd)
 
 
 def test_no_file_has_such_a_name(tmp_path: Path) -> None:
-    here = Machine(str(tmp_path), {})
+    here = LocalWorkspace(str(tmp_path), {})
 
     assert here.real("a\0b") == f"{tmp_path}/a\0b"
     assert here.real(chr(0xD800)) == f"{tmp_path}/{chr(0xD800)}"
-    assert here.program("a\0b") == Program()
+    assert here.program("a\0b") == FoundProgram()
 
 
 @pytest.mark.parametrize(
@@ -347,13 +347,13 @@ def test_a_pipe_in_place_of_a_file_does_not_make_the_reader_wait(repository: Rep
 def test_a_mark_that_leads_nowhere_is_a_danger(tmp_path: Path) -> None:
     (tmp_path / ".git").write_text("gitdir: nowhere\n")
 
-    assert Machine(str(tmp_path), {}).git_dangers(str(tmp_path))
+    assert LocalWorkspace(str(tmp_path), {}).git_dangers(str(tmp_path))
 
 
 def test_the_project_is_the_whole_repository(repository: Repository) -> None:
     repository.write("packages/one/package.json", "{}")
 
-    assert Machine(str(repository.path / "packages/one"), {}).project == str(repository.path)
+    assert LocalWorkspace(str(repository.path / "packages/one"), {}).project == str(repository.path)
 
 
 @pytest.mark.spec("A10")

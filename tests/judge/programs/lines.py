@@ -5,13 +5,13 @@ from __future__ import annotations
 import shlex
 
 from errands.judge.programs import reasons_for
-from errands.judge.surroundings import Place
 from errands.model.verdict import Reason
+from tests.judge.fake_workspace import FakeWorkspace
 
-PLACE = Place(cwd="/home/person/project", project="/home/person/project", home="/home/person")
+PLACE = FakeWorkspace(cwd="/home/person/project", project="/home/person/project", home="/home/person")
 
 
-def reasons(line: str, place: Place = PLACE) -> tuple[Reason, ...]:
+def reasons(line: str, place: FakeWorkspace = PLACE) -> tuple[Reason, ...]:
     """Judge one simple command, written with quotes."""
     return reasons_for(tuple(shlex.split(line)), place)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from errands.judge.surroundings import Place
+from tests.judge.fake_workspace import FakeWorkspace
 from tests.judge.programs.lines import PLACE, reasons
 
 pytestmark = pytest.mark.spec("A1", "A2")
@@ -43,7 +43,7 @@ def test_every_family_has_lines_of_both_kinds() -> None:
 
 @pytest.mark.parametrize("line", ["git status", "git log -p", "git diff", "git show HEAD", "git grep foo"])
 def test_git_is_harmless_only_where_the_repository_runs_no_program(line: str) -> None:
-    dangerous = Place(
+    dangerous = FakeWorkspace(
         cwd=PLACE.cwd, project=PLACE.project, home=PLACE.home, dangers={PLACE.cwd: ("core.fsmonitor is ./x",)}
     )
 
@@ -59,7 +59,7 @@ def test_tests_run_only_inside_the_project(line: str) -> None:
 
 
 def test_a_test_behind_a_link_that_leads_out_of_the_project_is_asked_about() -> None:
-    linked = Place(
+    linked = FakeWorkspace(
         cwd=PLACE.cwd,
         project=PLACE.project,
         home=PLACE.home,

@@ -15,8 +15,8 @@ from errands.judge import programs
 from errands.judge.programs import FAMILIES, entry_for, reasons_for
 from errands.judge.programs.entry import Program, table
 from errands.judge.programs.git import SUBCOMMANDS
+from errands.judge.programs.globs import Glob
 from errands.judge.programs.usage import read
-from errands.judge.programs.words import Glob
 from tests.judge.programs.lines import PLACE, reasons
 
 pytestmark = pytest.mark.spec("A2", "A3")

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from errands.judge.programs import reasons_for, reasons_for_reading
-from errands.judge.programs.globs import may_match, may_match_plain
-from errands.judge.programs.words import Glob
-from errands.judge.surroundings import Place
+from errands.judge.programs.globs import Glob, may_match, may_match_plain
+from tests.judge.fake_workspace import FakeWorkspace
 from tests.judge.programs.lines import PLACE, listed, reasons
 
 pytestmark = pytest.mark.spec("A2")
@@ -148,7 +147,7 @@ def test_dots_and_slashes_change_nothing(path: str) -> None:
 
 
 def test_a_link_is_followed() -> None:
-    linked = Place(
+    linked = FakeWorkspace(
         cwd="/project", project="/project", links={"/project/notes.txt": "/home/person/.ssh/id_rsa"}
     )
 

@@ -10,10 +10,10 @@ import os
 
 from errands.engine.daemon.sandbox import bubblewrap
 from errands.judge.evidence.evidence import DEFAULT_PATH, fingerprint, inner_print, resolved
-from errands.judge.evidence.machine import TEMPORARY, Machine
+from errands.judge.evidence.local_workspace import TEMPORARY, LocalWorkspace
 from errands.judge.judge import judge
 from errands.judge.rules import read_rules
-from errands.judge.surroundings import is_within
+from errands.judge.workspace import is_within
 from errands.model.action import Prompt, Shell
 from errands.model.approval import Evidence, digest, evidence_text, read_evidence
 from errands.model.errors import Denied
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from errands.config import Config
     from errands.judge.evidence.repositories import Repositories
-    from errands.judge.surroundings import Program
+    from errands.judge.workspace import FoundProgram
     from errands.model.action import Action
     from errands.model.options.draft import Draft
     from errands.model.sandbox import Walls
@@ -121,9 +121,9 @@ class Judge:
     def _judged(
         self, action: Shell, environ: Mapping[str, str], walls: Walls = "none"
     ) -> tuple[Ruling, bool]:
-        """Judge an action, and tell whether nothing it was asked of the surroundings can change."""
+        """Judge an action, and tell whether nothing it was asked of the workspace can change."""
         variables = {**environ, **action.env} if action.env else environ
-        witness = _Witness(Machine(action.cwd, variables, shell=self._config.runs.shell))
+        witness = _Witness(LocalWorkspace(action.cwd, variables, shell=self._config.runs.shell))
         if walls != "none":
             bubblewrap()
             action = evolve(action, sandbox=Sandbox(writable=(witness.project,), network=walls != "network"))
@@ -196,9 +196,9 @@ class Judge:
 
 
 class _Witness:
-    """Surroundings (`errands.judge.surroundings`) that remember what they were asked."""
+    """Workspace (`errands.judge.workspace`) that remember what they were asked."""
 
-    def __init__(self, here: Machine, other: _Witness | None = None) -> None:
+    def __init__(self, here: LocalWorkspace, other: _Witness | None = None) -> None:
         self._here = here
         self.cwd, self.project, self.home, self.shell = here.cwd, here.project, here.home, here.shell
         self.programs: dict[str, None] = {} if other is None else other.programs
@@ -218,7 +218,7 @@ class _Witness:
             self.links[written] = found
         return found
 
-    def program(self, name: str) -> Program:
+    def program(self, name: str) -> FoundProgram:
         self.programs[name] = None
         return self._here.program(name)
 

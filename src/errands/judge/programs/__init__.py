@@ -1,24 +1,21 @@
-"""The programs the judge knows: which uses of them are harmless, and what the others would do.
+"""The programs that the judge knows: which uses of them are harmless, and what the others would do.
 
-The tables stand in small files, one per family. `reasons_for` judges one simple command, given as the words
-the program gets; no reason means that it is harmless. Shell syntax is none of its business.
+There is one module of tables per family of programs. `reasons_for` judges one simple command, given as the
+words that the program gets; no reason means harmless. Shell syntax is handled elsewhere.
 """
 
 from __future__ import annotations
 
-from errands.judge.programs.entry import Program
-from errands.judge.programs.harm import told
-from errands.judge.programs.places import objection_to_place
-from errands.judge.programs.usage import reasons_by_entry
-from errands.judge.programs.versions import VERSIONS
-from errands.model.verdict import Reason
+from errands.judge.programs.entry import Program, ask
+from errands.judge.programs.usage import objection, reasons_by_entry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.judge.programs.entry import Entry
-    from errands.judge.surroundings import Surroundings
+    from errands.judge.programs.entry import Entry, Reasons
+    from errands.judge.workspace import Workspace
+    from errands.model.verdict import Reason
 
-# Which file knows a program. A family is loaded when one of its programs is met: most lines meet one or two.
+# The module that knows each program, imported when the program is met: most lines need one or two.
 FAMILIES = {
     name: family
     for family, names in {
@@ -56,9 +53,31 @@ FAMILIES = {
     for name in names.split()
 }
 
+# Programs of which only these single words are accepted. Missing are those that load code or fetch something
+# even to print their version: cargo, go, yarn, pnpm, composer, tox, flake8, pylint, terraform.
+VERSIONS = {
+    name: frozenset(words.split())
+    for names, words in {
+        "node deno bun": "--version -v",
+        "npm npx": "--version -v",
+        "ruby gem php perl lua luajit julia ghc swift elixir Rscript R": "--version -v",
+        "java javac": "--version -version",
+        "gcc g++ cc c++ clang clang++ gfortran ld as gdb cmake ninja make gmake meson": "--version",
+        "bash zsh dash fish ksh": "--version",
+        "ruff black mypy isort nox coverage pipenv hatch pre-commit": "--version",
+        "docker podman helm gh aws gcloud psql mysql sqlite3 redis-cli": "--version",
+        "curl wget ssh rsync tmux screen vim nvim nano emacs less more watch": "--version -V",
+        "rm cp mv ln mkdir rmdir touch chmod chown tee dd truncate shred split csplit": "--help --version",
+        "timeout nice nohup stdbuf setsid": "--version",
+        "gpg openssl zip bc dc ffmpeg convert pandoc": "--version",
+        "apt apt-get dpkg rpm flatpak": "--version",
+    }.items()
+    for name in names.split()
+}
+
 
 def entry_for(name: str) -> Entry | None:
-    """Find what the tables say about a program, given by its bare name."""
+    """Return what the tables say about a program, given by its bare name."""
     if name.startswith("python3.") and name[8:].isdigit():
         name = "python3"
     family = FAMILIES.get(name)
@@ -68,43 +87,36 @@ def entry_for(name: str) -> Entry | None:
     return found
 
 
-def reasons_for(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
-    """Say why a person must be asked about this command; () if it is harmless."""
+def reasons_for(words: tuple[str, ...], workspace: Workspace) -> Reasons:
+    """Return why a person must be asked about this command; () if it is harmless."""
     name = words[0]
     if "/" in name:
-        runs = Reason(text=f"runs the file {name}", kind="script")
+        runs = ask(f"runs the file {name}", "script")
         harm = _harm((name.rpartition("/")[2], *words[1:]))
-        return (harm, runs) if harm else (runs,)
+        return (harm, *runs) if harm else runs
     if len(words) == 2 and words[1] in VERSIONS.get(name, ()):
         return ()
     entry = entry_for(name)
     if entry is None:
-        unknown = Reason(text=f"`{name}` is not on the list of harmless programs", kind="program")
-        return (_harm(words) or unknown,)
+        harm = _harm(words)
+        return (harm,) if harm else ask(f"`{name}` is not on the list of harmless programs", "program")
     if isinstance(entry, Program):
-        reasons = reasons_by_entry(name, words[1:], entry, surroundings)
+        reasons = reasons_by_entry(name, words[1:], entry, workspace)
     else:
-        reasons = entry(words, surroundings)
+        reasons = entry(words, workspace)
     # A known harm says more than the option or subcommand that is missing from a table.
     if reasons and (harm := _harm(words)):
         return (harm, *(reason for reason in reasons if reason.kind != "program"))
     return reasons
 
 
-def reasons_for_reading(path: str, surroundings: Surroundings) -> tuple[Reason, ...]:
-    """Say why a person must be asked before this file is read; () if anybody may read it."""
-    said = objection_to_place(path, "READ", surroundings)
-    return () if said is None else (Reason(text=said, kind="secret"),)
+def reasons_for_reading(path: str, workspace: Workspace) -> Reasons:
+    """Return why a person must be asked before this file is read; () if it may be read freely."""
+    reason = objection("READ", path, workspace)
+    return (reason,) if reason else ()
 
 
 def _harm(words: tuple[str, ...]) -> Reason | None:
-    # Needed only when there is something to ask.
-    from errands.judge.programs.harms import HARMS
+    from errands.judge.programs.harms import harm_of  # needed only when there is something to ask
 
-    name = words[0]
-    for length, key in ((2, " ".join(words[:2])), (1, name)):
-        if len(words) >= length and key in HARMS:
-            reason = told(words, HARMS[key], skip=length)
-            if reason is not None:
-                return reason
-    return None
+    return harm_of(words)

@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-from errands.judge.programs.entry import Program
+from errands.judge.programs.entry import Program, ask
 from errands.judge.programs.usage import reasons_by_entry
-from errands.model.verdict import Reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.judge.programs.entry import Check, Entry
-    from errands.judge.programs.usage import Usage
-    from errands.judge.surroundings import Surroundings
+    from errands.judge.programs.entry import Check, Entry, Reasons, Usage
+    from errands.judge.workspace import Workspace
 
 
 def _only_with(*names: str, otherwise: str) -> Check:
-    def check(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
+    def check(usage: Usage, workspace: Workspace) -> Reasons:
         if usage.has(*names):
             return ()
-        return (Reason(text=f"`{usage.name}` {otherwise}", kind="write"),)
+        return ask(f"`{usage.name}` {otherwise}", "write")
 
     return check
 
 
-def _lists(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
+def _lists(usage: Usage, workspace: Workspace) -> Reasons:
     if not usage.has("-t", "--list"):
-        return (Reason(text="`tar` does more than list an archive", kind="write"),)
+        return ask("`tar` does more than list an archive", "write")
     archives = usage.values("-f", "--file")
     if len(archives) != 1:
-        return (Reason(text="`tar` without the name of an archive uses a device", kind="option"),)
+        return ask("`tar` without the name of an archive uses a device", "option")
     if ":" in archives[0] and not usage.has("--force-local"):
-        return (Reason(text=f"`tar` fetches {archives[0]} from another host", kind="network"),)
+        return ask(f"`tar` fetches {archives[0]} from another host", "network")
     return ()
 
 
@@ -55,25 +53,25 @@ _TAR = Program(
 )
 
 
-def _tar(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
+def _tar(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     rest = words[1:]
     # The first word may be a bundle without a dash, its values following in order; ours has at most one.
     if rest and not rest[0].startswith("-"):
         bundle = rest[0]
         if bundle.count("f") != 1 or not set(bundle) <= set("tvfzjJR"):
-            return (Reason(text=f"`tar {bundle}` does more than list an archive", kind="write"),)
+            return ask(f"`tar {bundle}` does more than list an archive", "write")
         rest = ("-" + bundle.replace("f", "") + "f", *rest[1:])
-    return reasons_by_entry("tar", rest, _TAR, surroundings)
+    return reasons_by_entry("tar", rest, _TAR, workspace)
 
 
-def _keeps_files(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
+def _keeps_files(usage: Usage, workspace: Workspace) -> Reasons:
     """Accept what writes to standard output, lists or tests; of several modes the last one wins."""
     if usage.has("-c", "--stdout", "--to-stdout"):
         return ()
     unpacks = usage.has("-d", "--decompress", "--uncompress")
     if usage.has("-l", "--list", "-t", "--test") and not unpacks:
         return ()
-    return (Reason(text=f"`{usage.name}` replaces files by packed or unpacked ones", kind="write"),)
+    return ask(f"`{usage.name}` replaces files by packed or unpacked ones", "write")
 
 
 _UNPACK = Program(

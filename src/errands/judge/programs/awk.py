@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 
-from errands.judge.programs.entry import Program
-from errands.model.verdict import Reason
+from errands.judge.programs.entry import Program, ask, ask_each
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.judge.programs.usage import Usage
-    from errands.judge.surroundings import Surroundings
+    from errands.judge.programs.entry import Reasons, Usage
+    from errands.judge.workspace import Workspace
 
 _FUNCTIONS = frozenset(
     """
@@ -138,18 +137,16 @@ def _check_word(word: str, glued: str) -> None:
         raise _Doubt(f"the function `{word}`")
 
 
-def _check(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
+def _check(usage: Usage, workspace: Workspace) -> Reasons:
     if not usage.operands:
-        return (Reason(text=f"`{usage.name}` without a program", kind="option"),)
+        return ask(f"`{usage.name}` without a program", "option")
     problems = [harmless_program(usage.operands[0])]
     for value in usage.values("-v"):
         name, equals, _ = value.partition("=")
         if not equals or not name.isidentifier() or name in _REFUSED:
             problems.append(f"the assignment `{value}`")
-    return tuple(
-        Reason(text=f"cannot see that this awk program is harmless: {said}", kind="script")
-        for said in problems
-        if said is not None
+    return ask_each(
+        (f"cannot see that this awk program is harmless: {said}" for said in problems if said), "script"
     )
 
 

@@ -1,24 +1,25 @@
 """`find`: places to start from, then an expression of tests and actions.
 
-Actions that run programs or write are not here. What `-exec` runs is followed by whoever calls the judge and
-cut out before.
+Actions that run programs or write are refused. The judge follows what `-exec` runs and cuts it out first.
 """
 
 from __future__ import annotations
 
 import re
 
-from errands.judge.programs.places import is_whole
-from errands.judge.programs.values import objection
-from errands.judge.programs.words import Glob, shown
-from errands.model.verdict import Reason
+from errands.judge.programs.entry import ask
+from errands.judge.programs.globs import Glob
+from errands.judge.programs.harms import shortened
+from errands.judge.programs.places import objection_to_listing
+from errands.judge.programs.usage import objection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.judge.programs.entry import Entry
-    from errands.judge.surroundings import Surroundings
+    from errands.judge.programs.entry import Entry, Reasons
+    from errands.judge.workspace import Workspace
+    from errands.model.verdict import Reason, Undo
 
-# How links are followed and how hard to optimise; only before the first place.
+# How to follow links and how hard to optimise; only before the first place.
 _FIRST = frozenset("-H -L -P -O0 -O1 -O2 -O3".split())
 
 _PLAIN = frozenset(
@@ -43,24 +44,24 @@ _WITH_VALUE = {
     for name in names.split()
 }
 
-_REFUSED = {
-    "-delete": ("deletes every file it finds; cannot be undone", "no", "delete"),
-    "-exec": ("runs a program for every file it finds", "unknown", "program"),
-    "-execdir": ("runs a program for every file it finds", "unknown", "program"),
-    "-ok": ("runs a program for every file it finds, and waits for an answer", "unknown", "program"),
-    "-okdir": ("runs a program for every file it finds, and waits for an answer", "unknown", "program"),
-    "-fprint": ("writes a file", "no", "write"),
-    "-fprint0": ("writes a file", "no", "write"),
-    "-fprintf": ("writes a file", "no", "write"),
-    "-fls": ("writes a file", "no", "write"),
-    "-files0-from": ("reads the names of places from a file", "unknown", "option"),
+_REFUSED: dict[str, tuple[str, str, Undo]] = {
+    "-delete": ("deletes every file it finds; cannot be undone", "delete", "no"),
+    "-exec": ("runs a program for every file it finds", "program", "unknown"),
+    "-execdir": ("runs a program for every file it finds", "program", "unknown"),
+    "-ok": ("runs a program for every file it finds, and waits for an answer", "program", "unknown"),
+    "-okdir": ("runs a program for every file it finds, and waits for an answer", "program", "unknown"),
+    "-fprint": ("writes a file", "write", "no"),
+    "-fprint0": ("writes a file", "write", "no"),
+    "-fprintf": ("writes a file", "write", "no"),
+    "-fls": ("writes a file", "write", "no"),
+    "-files0-from": ("reads the names of places from a file", "option", "unknown"),
 }
 
-# `-newerXY`: X and Y say which date of which file; with Y = t the value is a date.
+# `-newerXY`: X and Y name the dates to compare; with Y = t the value is a date.
 _NEWER = re.compile(r"-newer[aBcm][aBcmt]")
 
 
-def reasons_for_find(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
+def reasons_for_find(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     """Judge a whole `find` command."""
     rest = list(words[1:])
     while rest and rest[0] in _FIRST:
@@ -68,48 +69,40 @@ def reasons_for_find(words: tuple[str, ...], surroundings: Surroundings) -> tupl
     places = []
     while rest and not rest[0].startswith("-") and rest[0] not in ("!", "(", ")", ","):
         places.append(rest.pop(0))
-    reasons = [*_about_places(places or ["."], surroundings)]
+    reasons: list[Reason] = []
+    for place in places or ["."]:
+        if secret := objection("LOOK", place, workspace):
+            reasons.append(secret)
+        elif whole := objection_to_listing(place, workspace):
+            reasons += ask(whole, "secret")
     while rest:
         word = rest.pop(0)
         kind = "TEXT" if _NEWER.fullmatch(word) and word.endswith("t") else _WITH_VALUE.get(word)
         if kind is None and _NEWER.fullmatch(word):
             kind = "LOOK"
         if isinstance(word, Glob):
-            reasons.append(Reason(text=f"`{word}` may become any part of what `find` does", kind="shell"))
+            reasons += ask(f"`{word}` may become any part of what `find` does", "shell")
         elif word in _PLAIN:
             continue
         elif kind is not None:
-            reasons += _about_value(word, kind, rest.pop(0) if rest else None, surroundings)
+            reasons += _about_value(word, kind, rest.pop(0) if rest else None, workspace)
         elif word in _REFUSED:
-            said, undo, group = _REFUSED[word]
-            reasons.append(Reason(text=f"`find {shown(places)}`: `{word}` {said}", undo=undo, kind=group))  # type: ignore[arg-type]
+            said, group, undo = _REFUSED[word]
+            reasons += ask(f"`find {shortened(places)}`: `{word}` {said}", group, undo)
             if group == "program":
                 break
         else:
-            reasons.append(
-                Reason(text=f"`find`: `{word}` is not on the list of its harmless parts", kind="option")
-            )
+            reasons += ask(f"`find`: `{word}` is not on the list of its harmless parts", "option")
     return tuple(reasons)
 
 
-def _about_places(places: list[str], surroundings: Surroundings) -> list[Reason]:
-    reasons = []
-    for place in places:
-        found = objection("LOOK", place, surroundings)
-        if found is not None:
-            reasons.append(Reason(text=found[0], kind="secret"))
-        elif is_whole(place, surroundings):
-            reasons.append(Reason(text=f"lists everything in {place}", kind="secret"))
-    return reasons
-
-
-def _about_value(name: str, kind: str, value: str | None, surroundings: Surroundings) -> list[Reason]:
+def _about_value(name: str, kind: str, value: str | None, workspace: Workspace) -> Reasons:
     if value is None:
-        return [Reason(text=f"`find`: `{name}` lacks its value", kind="option")]
+        return ask(f"`find`: `{name}` lacks its value", "option")
     if isinstance(value, Glob):
-        return [Reason(text=f"`find`: the value of `{name}` is a wildcard: {value}", kind="shell")]
-    found = objection(kind, value, surroundings)
-    return [] if found is None else [Reason(text=f"`find` ({name}): {found[0]}", kind=found[1])]
+        return ask(f"`find`: the value of `{name}` is a wildcard: {value}", "shell")
+    found = objection(kind, value, workspace)
+    return () if found is None else ask(f"`find` ({name}): {found.text}", found.kind)
 
 
 PROGRAMS: dict[str, Entry] = {"find": reasons_for_find, "gfind": reasons_for_find}

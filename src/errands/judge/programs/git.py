@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from errands.judge.programs.entry import Program
-from errands.judge.programs.git_checks import (
-    compares,
-    lists,
-    reads_reflog,
-    reads_setting,
-    searches,
-    shows,
-)
+import re
+
+from errands.judge.programs.entry import Program, ask, ask_each, unlisted
 from errands.judge.programs.git_options import COLOUR, COMMITS, DIFF, LOG, REFERENCES, REFUSED
+from errands.judge.programs.globs import Glob, is_wild
+from errands.judge.programs.places import may_name_secret, objection_to_place, objection_to_recursion
 from errands.judge.programs.usage import reasons_by_entry
-from errands.model.verdict import Reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.judge.programs.entry import Entry
-    from errands.judge.surroundings import Surroundings
+    from typing import Any
+
+    from errands.judge.programs.entry import Check, Entry, Reasons, Usage
+    from errands.judge.workspace import Workspace
 
 _GLOBAL = frozenset(
     """
@@ -40,7 +37,7 @@ _GLOBAL_REFUSED = {
 }
 
 
-def reasons_for_git(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
+def reasons_for_git(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     """Judge a whole `git` command."""
     rest = words[1:]
     while rest and rest[0] in _GLOBAL:
@@ -58,8 +55,8 @@ def reasons_for_git(words: tuple[str, ...], surroundings: Surroundings) -> tuple
     if rest[0].startswith("-"):
         name = rest[0].partition("=")[0]
         name = name if name.startswith("--") else name[:2]
-        said = _GLOBAL_REFUSED.get(name, "is not on the list of its harmless options")
-        return (Reason(text=f"`git`: `{name}` {said}", kind="option"),)
+        said = _GLOBAL_REFUSED.get(name)
+        return ask(f"`git`: `{name}` {said}", "option") if said else unlisted("git", name)
     name, rest = rest[0], rest[1:]
     entry = SUBCOMMANDS.get(name)
     if isinstance(entry, dict):
@@ -67,58 +64,146 @@ def reasons_for_git(words: tuple[str, ...], surroundings: Surroundings) -> tuple
         name, entry = f"{name} {second}".strip(), entry.get(second)
         rest = rest[1:]
     if entry is None:
-        return (Reason(text=f"`git {name}` is not on the list of harmless subcommands", kind="program"),)
-    reasons = reasons_by_entry(f"git {name}", rest, entry, surroundings)
+        return ask(f"`git {name}` is not on the list of harmless subcommands", "program")
+    reasons = reasons_by_entry(f"git {name}", rest, entry, workspace)
     if reasons:
         return reasons
-    return tuple(
-        Reason(text=f"this repository makes git run programs: {danger}", kind="program")
-        for danger in surroundings.git_dangers(surroundings.cwd)
+    return ask_each(
+        (
+            f"this repository makes git run programs: {danger}"
+            for danger in workspace.git_dangers(workspace.cwd)
+        ),
+        "program",
     )
 
 
+# What the tables cannot express: which files a subcommand shows, when an operand changes something.
+
+# Settings that hold no secret and name no program.
+_SETTINGS = re.compile(
+    r"(user\.(name|email)|init\.defaultbranch|pull\.(rebase|ff)|push\.(default|autosetupremote)|merge\.ff|"
+    r"core\.(autocrlf|bare|eol|filemode|ignorecase|logallrefupdates|precomposeunicode|quotepath|"
+    r"repositoryformatversion|safecrlf|symlinks|whitespace|excludesfile|attributesfile|worktree|abbrev)|"
+    r"branch\.[^\s]+\.(remote|merge|rebase|description)|remote\.[^\s]+\.(url|fetch|pushurl)|remote\.pushdefault|"
+    r"color\.[a-z.]+|rebase\.auto[a-z]+|fetch\.prune|commit\.gpgsign|diff\.(renames|algorithm)|submodule\.recurse)",
+    re.IGNORECASE,
+)
+
+
+def _shows(use: str, *, skip: int = 0) -> Check:
+    """Check the files and `revision:file` among the operands, as far as their content is shown."""
+
+    def check(usage: Usage, workspace: Workspace) -> Reasons:
+        # `-L 1,5:file` follows lines of a file.
+        traced = [value.rpartition(":")[2] for value in usage.values("-L") if ":" in value]
+        found = (_objection_to_operand(word, use, workspace) for word in (*usage.operands[skip:], *traced))
+        return ask_each(found, "secret")
+
+    return check
+
+
+def _objection_to_operand(word: str, use: str, workspace: Workspace) -> str | None:
+    # `:!x` and `:^x` leave files out; `:(magic)x` and `revision:x` name them.
+    if word.startswith((":!", ":^", ":(exclude)")):
+        return None
+    path = re.sub(r"^:\([a-z,]*\)|^:/", "", word)
+    if path == word and ":" in word:
+        # A date in the revision may hold a colon, and so may the name of a file.
+        last = word.rpartition(":")[2]
+        path = word.partition(":")[2]
+        if last != path and (said := objection_to_place(last, use, workspace)):
+            return said
+    # git expands wildcards by itself, and lets them match a dot at the beginning.
+    if is_wild(path):
+        if may_name_secret(path):
+            return f"reads {word}, which may match a file with secrets"
+        return objection_to_place(Glob(path), "SEARCH", workspace)
+    return objection_to_place(path, use, workspace)
+
+
+def _compares(usage: Usage, workspace: Workspace) -> Reasons:
+    """Check what `git diff` compares."""
+    # Outside of the repository git compares whole directories.
+    outside = [word for word in usage.operands if word.startswith(("/", "~")) or word.split("/")[0] == ".."]
+    found = (objection_to_recursion(word, workspace) for word in outside)
+    reasons = ask_each(found, "secret")
+    return reasons or _shows("READ")(usage, workspace)
+
+
+def _searches(usage: Usage, workspace: Workspace) -> Reasons:
+    """Check the files that `git grep` searches; its first operand is a pattern."""
+    return _shows("SEARCH", skip=0 if usage.has("-e", "-f") else 1)(usage, workspace)
+
+
+def _lists(*names: str) -> Check:
+    """Accept operands only where they are patterns of a list; elsewhere they create something."""
+
+    def check(usage: Usage, workspace: Workspace) -> Reasons:
+        if not usage.operands or usage.has(*names):
+            return ()
+        return ask(f"`{usage.name}` creates or changes {usage.operands[0]}", "write")
+
+    return check
+
+
+def _reads_reflog(usage: Usage, workspace: Workspace) -> Reasons:
+    """Accept `git reflog` as long as it shows the reflog."""
+    if usage.operands[:1] and usage.operands[0] in ("expire", "delete", "drop", "write"):
+        return ask(f"`git reflog {usage.operands[0]}` changes the reflog", "delete", "no")
+    return _shows("READ")(usage, workspace)
+
+
+def _reads_setting(usage: Usage, workspace: Workspace) -> Reasons:
+    """Accept `git config` for one setting that holds no secret."""
+    if usage.operands and _SETTINGS.fullmatch(usage.operands[0]):
+        return ()
+    return ask("shows configuration of git, where secrets may be kept", "secret")
+
+
+# The subcommands
+
+
+def _git(options: str = "", operands: str = "", **more: Any) -> Program:
+    return Program(options=options, operands=operands, helps=False, **more)
+
+
 _LISTING = "--list --contains --no-contains --merged --no-merged --points-at".split()
-_LOG = Program(options=LOG, operands="TEXT...", refused=REFUSED, helps=False, check=shows("READ"))
-_DIFF = Program(
-    options=DIFF + " --cached --staged --merge-base --no-index -1 -2 -3 -0 --base --ours --theirs",
-    operands="TEXT...",
+_LOG = _git(LOG, "TEXT...", refused=REFUSED, check=_shows("READ"))
+_DIFF = _git(
+    DIFF + " --cached --staged --merge-base --no-index -1 -2 -3 -0 --base --ours --theirs",
+    "TEXT...",
     refused=REFUSED,
-    helps=False,
-    check=compares,
+    check=_compares,
 )
-_PLUMBING = Program(
-    options=DIFF
-    + " -r --root --cached --no-commit-id --pretty[=FORMAT] --format==FORMAT -v --always --merge-base "
+_PLUMBING = _git(
+    DIFF + " -r --root --cached --no-commit-id --pretty[=FORMAT] --format==FORMAT -v --always --merge-base "
     "-q -0 -1 -2 -3 --base --ours --theirs",
-    operands="TEXT...",
+    "TEXT...",
     refused=REFUSED,
-    helps=False,
-    check=shows("READ"),
+    check=_shows("READ"),
 )
-_BLAME = Program(
-    options="""
+_BLAME = _git(
+    """
     -b -c -e -f -l -n -p -s -t -w -L=TEXT -M[=NUMBER] -C[=NUMBER] --root --show-stats --date=TEXT --since=TEXT
     --porcelain --line-porcelain --incremental --score-debug --show-name --show-number --show-email --long
     --no-progress --color-lines --color-by-age --first-parent --minimal --abbrev[=NUMBER] --ignore-rev=TEXT
     --diff-algorithm==TEXT --encoding==TEXT
     """,
-    operands="TEXT...",
+    "TEXT...",
     refused={"--contents --ignore-revs-file -S": "reads another file"},
-    helps=False,
-    check=shows("READ"),
+    check=_shows("READ"),
 )
 
 SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
-    "status": Program(
-        options="""
+    "status": _git(
+        """
         -s --short -b --branch --show-stash --no-show-stash --porcelain[=v1|v2|1|2] --long -v --verbose
         -u[=no|normal|all] --untracked-files[=no|normal|all] --ignore-submodules[=none|untracked|dirty|all]
         --ignored[=traditional|no|matching] -z --null --column[=TEXT] --no-column --ahead-behind
         --no-ahead-behind --renames --no-renames --find-renames[=TEXT]
         -M[=TEXT]
         """,
-        operands="LOOK...",
-        helps=False,
+        "LOOK...",
     ),
     "log": _LOG,
     "whatchanged": _LOG,
@@ -127,18 +212,17 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
     "diff-tree": _PLUMBING,
     "diff-index": _PLUMBING,
     "diff-files": _PLUMBING,
-    "range-diff": Program(
-        options=DIFF + " --creation-factor==NUMBER --no-dual-color --dual-color --left-only --right-only",
-        operands="TEXT...",
+    "range-diff": _git(
+        DIFF + " --creation-factor==NUMBER --no-dual-color --dual-color --left-only --right-only",
+        "TEXT...",
         refused=REFUSED,
-        helps=False,
-        check=shows("READ"),
+        check=_shows("READ"),
     ),
-    "branch": Program(
-        options=REFERENCES
+    "branch": _git(
+        REFERENCES
         + " -a --all -r --remotes -v --verbose -q --quiet --list -l --show-current --abbrev[=NUMBER] "
         "--no-abbrev",
-        operands="TEXT...",
+        "TEXT...",
         refused={
             "-d -D --delete": "deletes branches",
             "-m -M --move -c -C --copy": "renames or copies branches",
@@ -146,20 +230,18 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
             "-u --set-upstream-to --unset-upstream -t --track": "changes what a branch follows",
             "--edit-description": "starts an editor",
         },
-        helps=False,
-        check=lists(*_LISTING),
+        check=_lists(*_LISTING),
     ),
-    "tag": Program(
-        options=REFERENCES + " -l --list -n[=NUMBER]",
-        operands="TEXT...",
+    "tag": _git(
+        REFERENCES + " -l --list -n[=NUMBER]",
+        "TEXT...",
         refused={"-d --delete": "deletes tags", "-v --verify": "runs the configured signature program"},
-        helps=False,
-        check=lists("-l", *_LISTING),
+        check=_lists("-l", *_LISTING),
     ),
     "blame": _BLAME,
     "annotate": _BLAME,
-    "grep": Program(
-        options=f"""
+    "grep": _git(
+        f"""
         -NUMBER --cached --untracked --exclude-standard --no-exclude-standard -a --text -i --ignore-case -I
         -r --recursive --no-recursive -w --word-regexp -v --invert-match -h -H --full-name -E
         --extended-regexp -G --basic-regexp -P --perl-regexp -F --fixed-strings -n --line-number --column -l
@@ -169,7 +251,7 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
         --max-count=NUMBER --max-depth=NUMBER --threads=NUMBER -e=TEXT --and --or --not --all-match -q
         --quiet
         """,
-        operands="TEXT...",
+        "TEXT...",
         refused=REFUSED
         | {
             "-O --open-files-in-pager": "opens what it finds in a program",
@@ -177,28 +259,25 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
             "--no-index": "searches outside the repository",
             "--recurse-submodules": "follows other repositories",
         },
-        helps=False,
-        check=searches,
+        check=_searches,
     ),
-    "ls-files": Program(
-        options="""
+    "ls-files": _git(
+        """
         -c --cached -d --deleted -m --modified -o --others -i --ignored -s --stage -u --unmerged -k --killed
         -t -v -f -z --directory --no-empty-directory --eol --full-name --error-unmatch --exclude-standard
         -x=TEXT --exclude=TEXT --exclude-per-directory==TEXT --abbrev[=NUMBER] --deduplicate --debug
         --sparse --format==FORMAT --resolve-undo --with-tree==TEXT
         """,
-        operands="TEXT...",
+        "TEXT...",
         refused={"-X --exclude-from": "reads patterns from a file"},
-        helps=False,
     ),
-    "ls-tree": Program(
-        options="-d -r -t -l --long -z --name-only --name-status --object-only --full-name --full-tree "
+    "ls-tree": _git(
+        "-d -r -t -l --long -z --name-only --name-status --object-only --full-name --full-tree "
         "--abbrev[=NUMBER] --format==FORMAT",
-        operands="TEXT...",
-        helps=False,
+        "TEXT...",
     ),
-    "rev-parse": Program(
-        options="""
+    "rev-parse": _git(
+        """
         --abbrev-ref[=strict|loose] --short[=NUMBER] --show-toplevel --show-prefix --show-cdup --git-dir
         --absolute-git-dir --git-common-dir --is-inside-work-tree --is-inside-git-dir --is-bare-repository
         --is-shallow-repository --verify -q --quiet --symbolic --symbolic-full-name --all --branches[=TEXT]
@@ -207,124 +286,93 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
         --revs-only --no-revs --flags --no-flags --default=TEXT --sq --not --since==DATE --after==DATE
         --until==DATE --before==DATE --local-env-vars --shared-index-path
         """,
-        operands="TEXT...",
-        helps=False,
+        "TEXT...",
     ),
-    "describe": Program(
-        options="""
+    "describe": _git(
+        """
         --all --tags --contains --abbrev==NUMBER --candidates==NUMBER --exact-match --debug --long
         --match=TEXT --exclude=TEXT --always --first-parent --dirty[=TEXT] --broken[=TEXT]
         """,
-        operands="TEXT...",
-        helps=False,
+        "TEXT...",
     ),
-    "shortlog": Program(
-        options=COMMITS + " -s --summary -n --numbered -e --email -c --committer -w[=TEXT] --group==TEXT",
-        operands="TEXT...",
+    "shortlog": _git(
+        COMMITS + " -s --summary -n --numbered -e --email -c --committer -w[=TEXT] --group==TEXT",
+        "TEXT...",
         refused=REFUSED,
-        helps=False,
     ),
-    "reflog": Program(options=LOG, operands="TEXT...", refused=REFUSED, helps=False, check=reads_reflog),
+    "reflog": _git(LOG, "TEXT...", refused=REFUSED, check=_reads_reflog),
     "stash": {
         "list": _LOG,
-        "show": Program(
-            options=DIFF + " --include-untracked --only-untracked --no-include-untracked",
-            operands="TEXT",
-            refused=REFUSED,
-            helps=False,
+        "show": _git(
+            DIFF + " --include-untracked --only-untracked --no-include-untracked", "TEXT", refused=REFUSED
         ),
     },
-    "remote": {
-        "": Program(helps=False),
-        "-v": Program(helps=False),
-        "--verbose": Program(helps=False),
-        "get-url": Program(options="--push --all", operands="TEXT", helps=False),
-    },
-    "config": Program(
-        options="""
+    "remote": {"": _git(), "-v": _git(), "--verbose": _git(), "get-url": _git("--push --all", "TEXT")},
+    "config": _git(
+        """
         --get --get-all --global --local --system --worktree --show-origin --show-scope --name-only --bool
         --int --bool-or-int --path --type==bool|int|path|bool-or-int -z --null --default=TEXT
         """,
-        operands="TEXT",
+        "TEXT",
         refused={
             "-l --list": "shows all configuration, where secrets may be kept",
             "-e --edit": "starts an editor",
             "--add --unset --unset-all --replace-all": "changes configuration",
             "--rename-section --remove-section": "changes configuration",
         },
-        helps=False,
-        check=reads_setting,
+        check=_reads_setting,
     ),
-    "cat-file": Program(
-        options="-t -s -e -p",
-        operands="TEXT TEXT",
+    "cat-file": _git(
+        "-t -s -e -p",
+        "TEXT TEXT",
         refused=REFUSED | {"--filters": "runs the configured filters"},
-        helps=False,
-        check=shows("READ"),
+        check=_shows("READ"),
     ),
-    "rev-list": Program(
-        options=COMMITS
+    "rev-list": _git(
+        COMMITS
         + " --objects --objects-edge --disk-usage[=human] --quiet --abbrev[=NUMBER] --use-bitmap-index "
         "--object-names --no-object-names --unsorted-input --bisect-all --bisect-vars",
-        operands="TEXT...",
+        "TEXT...",
         refused=REFUSED,
-        helps=False,
     ),
-    "merge-base": Program(
-        options="-a --all --octopus --independent --is-ancestor --fork-point", operands="TEXT...", helps=False
+    "merge-base": _git("-a --all --octopus --independent --is-ancestor --fork-point", "TEXT..."),
+    "name-rev": _git(
+        "--tags --refs==TEXT --exclude==TEXT --all --name-only --no-undefined --always", "TEXT..."
     ),
-    "name-rev": Program(
-        options="--tags --refs==TEXT --exclude==TEXT --all --name-only --no-undefined --always",
-        operands="TEXT...",
-        helps=False,
+    "for-each-ref": _git(
+        REFERENCES + " --count==NUMBER -s --shell -p --perl --python --tcl --exclude==TEXT", "TEXT..."
     ),
-    "for-each-ref": Program(
-        options=REFERENCES + " --count==NUMBER -s --shell -p --perl --python --tcl --exclude==TEXT",
-        operands="TEXT...",
-        helps=False,
-    ),
-    "show-ref": Program(
-        options="""
+    "show-ref": _git(
+        """
         --heads --branches --tags --head -d --dereference -s --hash[=NUMBER] --verify --abbrev[=NUMBER] -q
         --quiet --exists
         """,
-        operands="TEXT...",
-        helps=False,
+        "TEXT...",
     ),
-    "show-branch": Program(
-        options=f"-a --all -r --remotes --current --topo-order --date-order --sparse --more==NUMBER --list "
+    "show-branch": _git(
+        f"-a --all -r --remotes --current --topo-order --date-order --sparse --more==NUMBER --list "
         f"--merge-base --independent --no-name --sha1-name --topics {COLOUR}",
-        operands="TEXT...",
-        helps=False,
+        "TEXT...",
     ),
-    "count-objects": Program(options="-v --verbose -H --human-readable", helps=False),
-    "check-ignore": Program(
-        options="-q --quiet -v --verbose -n --non-matching -z --no-index --stdin",
-        operands="TEXT...",
-        helps=False,
+    "count-objects": _git("-v --verbose -H --human-readable"),
+    "check-ignore": _git("-q --quiet -v --verbose -n --non-matching -z --no-index --stdin", "TEXT..."),
+    "check-attr": _git("-a --all --cached -z --source==TEXT", "TEXT..."),
+    "check-ref-format": _git(
+        "--normalize --branch --allow-onelevel --no-allow-onelevel --refspec-pattern", "TEXT"
     ),
-    "check-attr": Program(options="-a --all --cached -z --source==TEXT", operands="TEXT...", helps=False),
-    "check-ref-format": Program(
-        options="--normalize --branch --allow-onelevel --no-allow-onelevel --refspec-pattern",
-        operands="TEXT",
-        helps=False,
-    ),
-    "check-mailmap": Program(operands="TEXT...", helps=False),
-    "cherry": Program(options="-v --abbrev[=NUMBER] --verbose", operands="TEXT TEXT TEXT", helps=False),
-    "worktree": {"list": Program(options="-v --verbose --porcelain -z", helps=False)},
-    "notes": {"list": Program(operands="TEXT", helps=False), "show": Program(operands="TEXT", helps=False)},
-    "bisect": {"log": Program(helps=False)},
-    "sparse-checkout": {"list": Program(helps=False)},
-    "symbolic-ref": Program(options="-q --quiet --short", operands="TEXT", helps=False),
-    "var": Program(
-        operands="GIT_AUTHOR_IDENT|GIT_COMMITTER_IDENT|GIT_EDITOR|GIT_PAGER|GIT_DEFAULT_BRANCH", helps=False
-    ),
-    "fsck": Program(
-        options="--full --strict --no-dangling --dangling --unreachable --no-progress --connectivity-only "
+    "check-mailmap": _git("", "TEXT..."),
+    "cherry": _git("-v --abbrev[=NUMBER] --verbose", "TEXT TEXT TEXT"),
+    "worktree": {"list": _git("-v --verbose --porcelain -z")},
+    "notes": {"list": _git("", "TEXT"), "show": _git("", "TEXT")},
+    "bisect": {"log": _git()},
+    "sparse-checkout": {"list": _git()},
+    "symbolic-ref": _git("-q --quiet --short", "TEXT"),
+    "var": _git("", "GIT_AUTHOR_IDENT|GIT_COMMITTER_IDENT|GIT_EDITOR|GIT_PAGER|GIT_DEFAULT_BRANCH"),
+    "fsck": _git(
+        "--full --strict --no-dangling --dangling --unreachable --no-progress --connectivity-only "
         "--name-objects --root --tags --cache --no-reflogs -v --verbose",
-        operands="TEXT...",
+        "TEXT...",
         refused={"--lost-found": "writes files into the repository"},
-        helps=False,
     ),
 }
 

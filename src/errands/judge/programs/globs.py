@@ -1,18 +1,38 @@
-"""Globs: whether two patterns could match the same name."""
+"""Globs: words that the shell still expands, and whether two patterns could match the same name."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
+WILDCARDS = "*?["
 _ANY, _ONE = "*", "?"
+
+
+class Glob(str):
+    """A word with an unquoted wildcard, as written.
+
+    It becomes any number of words, all of which begin with its `prefix`. A plain `str` is literal.
+    """
+
+    __slots__ = ()
+
+    @property
+    def prefix(self) -> str:
+        """The text before the first wildcard."""
+        ends = [place for place in map(self.find, WILDCARDS) if place >= 0]
+        return self[: min(ends)] if ends else str(self)
+
+
+def is_wild(text: str) -> bool:
+    return "*" in text or "?" in text or "[" in text
 
 
 @lru_cache(maxsize=4096)
 def may_match(name: str, pattern: str) -> bool:
-    """Tell whether some name matches both; either may be plain, or a glob with `*`, `?` and sets.
+    """Return whether some name matches both; either may be plain, or a glob with `*`, `?` and sets.
 
-    A wildcard at the beginning of `name`, which the shell expands, matches no leading dot. A set (`[a-z]`) is
-    taken for any character: the answer may be yes where it could be no, never the other way round.
+    A wildcard at the start of `name`, which the shell expands, never matches a leading dot. A set (`[a-z]`)
+    counts as any character, so the answer may be a wrong yes but never a wrong no.
     """
     if name[:1] in ("*", "?", "[") and pattern[:1] == ".":
         return False
@@ -21,7 +41,7 @@ def may_match(name: str, pattern: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def may_match_plain(name: str, pattern: str) -> bool:
-    """Tell whether a plain name matches a glob; marks in the name stand for themselves."""
+    """Return whether a plain name matches a glob; wildcards in the name are literal."""
     return _meet("".join(" " if mark in "*?" else mark for mark in name), _tokens(pattern))
 
 
@@ -40,7 +60,7 @@ def _tokens(text: str) -> str:
 
 
 def _meet(one: str, other: str) -> bool:
-    # Row by row: which beginnings of `other` can match the beginning of `one` read so far.
+    # Row by row: which prefixes of `other` can match the part of `one` read so far.
     row = [True]
     for mark in other:
         row.append(row[-1] and mark == _ANY)
@@ -48,7 +68,7 @@ def _meet(one: str, other: str) -> bool:
         above, row = row, [row[0] and mark == _ANY]
         for place, wanted in enumerate(other, start=1):
             if mark == _ANY or wanted == _ANY:
-                # A star stands for nothing, or takes one more character of the other side.
+                # A star matches nothing, or one more character of the other side.
                 met = above[place] or row[place - 1] or above[place - 1]
             else:
                 met = above[place - 1] and (mark in (wanted, _ONE) or wanted == _ONE)

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import re
 
-from errands.judge.programs.entry import Program
-from errands.judge.programs.places import is_whole
+from errands.judge.programs.entry import Program, ask, ask_each
+from errands.judge.programs.places import objection_to_listing
 from errands.judge.programs.usage import reasons_by_entry
-from errands.model.verdict import Reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.judge.programs.entry import Entry
-    from errands.judge.programs.usage import Usage
-    from errands.judge.surroundings import Surroundings
+    from errands.judge.programs.entry import Entry, Reasons, Usage
+    from errands.judge.workspace import Workspace
 
 
-def _not_the_whole_disk(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
-    for place in usage.operands or ["."]:
-        if is_whole(place, surroundings):
-            return (Reason(text=f"lists everything in {place}", kind="secret"),)
-    return ()
+def _not_the_whole_disk(usage: Usage, workspace: Workspace) -> Reasons:
+    return ask_each((objection_to_listing(place, workspace) for place in usage.operands or ["."]), "secret")[
+        :1
+    ]
 
 
 _LS = Program(
@@ -66,13 +63,11 @@ _TREE = Program(
 _TREE_BUNDLE = re.compile(r"-(?!-)(?![a-zA-Z]*L\d+$).*[LPIoHT].+")
 
 
-def _tree(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
+def _tree(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     for word in words[1:]:
         if _TREE_BUNDLE.fullmatch(word):
-            return (
-                Reason(text=f"`tree`: the values of `{word}` may be any of the next words", kind="option"),
-            )
-    return reasons_by_entry("tree", words[1:], _TREE, surroundings)
+            return ask(f"`tree`: the values of `{word}` may be any of the next words", "option")
+    return reasons_by_entry("tree", words[1:], _TREE, workspace)
 
 
 PROGRAMS: dict[str, Entry] = {
@@ -123,8 +118,7 @@ PROGRAMS: dict[str, Entry] = {
     "dirname": Program(options="-z --zero", operands="TEXT...", permutes=False),
     "pathchk": Program(options="-p -P --portability", operands="TEXT..."),
     "namei": Program(
-        options="-x --mountpoints -m --modes -o --owners -l --long -n -v --vertical",
-        operands="LOOK...",
+        options="-x --mountpoints -m --modes -o --owners -l --long -n -v --vertical", operands="LOOK..."
     ),
     "lsattr": Program(options="-R -V -a -d -l -p -v", operands="LOOK...", helps=False),
     "getfacl": Program(

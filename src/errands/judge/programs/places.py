@@ -9,13 +9,12 @@ from __future__ import annotations
 import posixpath
 import re
 
-from errands.judge.programs.globs import may_match, may_match_plain
-from errands.judge.programs.words import Glob
-from errands.judge.surroundings import is_within
+from errands.judge.programs.globs import Glob, is_wild, may_match, may_match_plain
+from errands.judge.workspace import is_within
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.judge.surroundings import Surroundings
+    from errands.judge.workspace import Workspace
 
 # Directories and files that hold secrets wherever they stand; a slash parts names that follow each other.
 _ANYWHERE = """
@@ -116,10 +115,6 @@ _KERNEL = """
 """.split()
 
 
-def _is_wild(text: str) -> bool:
-    return "*" in text or "?" in text or "[" in text
-
-
 _places = tuple(tuple(place.split("/")) for place in _ANYWHERE)
 _public = frozenset(_PUBLIC)
 _system = tuple(tuple(place.split("/")[1:]) for place in _SYSTEM)
@@ -127,13 +122,13 @@ _kernel = tuple(tuple(place.split("/")[1:]) for place in _KERNEL)
 
 # The same names sorted by the kind of look that finds them, the quick ones first.
 _all = (*_NAMES, *_TELLING)
-_exact = frozenset(name for name in _all if not _is_wild(name))
-_endings = tuple(name[1:] for name in _all if name[0] == "*" and not _is_wild(name[1:]))
-_beginnings = tuple(name[:-1] for name in _all if name[-1] == "*" and not _is_wild(name[:-1]))
-_rest = tuple(name for name in _all if _is_wild(name[1:-1]) or (name[0] == "*" == name[-1]))
+_exact = frozenset(name for name in _all if not is_wild(name))
+_endings = tuple(name[1:] for name in _all if name[0] == "*" and not is_wild(name[1:]))
+_beginnings = tuple(name[:-1] for name in _all if name[-1] == "*" and not is_wild(name[:-1]))
+_rest = tuple(name for name in _all if is_wild(name[1:-1]) or (name[0] == "*" == name[-1]))
 # What a wildcard is compared with: one in the middle of a name, and one at its beginning.
-_anchored = tuple(name for name in _all if name[0] != "*" or not _is_wild(name[1:]))
-_fixed = tuple(name for name in _NAMES if not _is_wild(name[1:]))
+_anchored = tuple(name for name in _all if name[0] != "*" or not is_wild(name[1:]))
+_fixed = tuple(name for name in _NAMES if not is_wild(name[1:]))
 _VAULTS = frozenset({"secrets", ".secrets", "credentials", ".credentials", ".env.d", "private_keys"})
 _HOME = re.compile(r"/(home|Users)/[^/]+/")
 _BACKUP = re.compile(r"(~|\.(bak|backup|orig|old|save|copy|tmp|sw[nop]|\d+))+$")
@@ -142,32 +137,32 @@ for _place in _places:
     _by_first.setdefault(_place[0], []).append(_place)
 
 
-def objection_to_place(word: str, use: str, surroundings: Surroundings) -> str | None:
+def objection_to_place(word: str, use: str, workspace: Workspace) -> str | None:
     """Say why this path is not read (READ), searched (SEARCH) or looked at (LOOK) without asking."""
     if word == "-" or not word:
         return None
-    path = _absolute(word, surroundings)
+    path = _absolute(word, workspace)
     if path is None:
         return f"`{word}` leads into somebody's home directory"
     wild = isinstance(word, Glob)
-    said = _said(path, word, use, wild=wild) or _said_of_home(path, word, use, surroundings)
+    said = _said(path, word, use, wild=wild) or _said_of_home(path, word, use, workspace)
     if said is None:
         # The directory before a wildcard is the part that can be followed.
-        written = _joined(word, surroundings)
-        real = surroundings.real(posixpath.dirname(Glob(written).prefix) if wild else written)
+        written = _joined(word, workspace)
+        real = workspace.real(posixpath.dirname(Glob(written).prefix) if wild else written)
         if real != path:
-            said = _said(real, word, use, wild=False) or _said_of_home(real, word, use, surroundings)
+            said = _said(real, word, use, wild=False) or _said_of_home(real, word, use, workspace)
     return said
 
 
-def objection_to_recursion(word: str, surroundings: Surroundings) -> str | None:
+def objection_to_recursion(word: str, workspace: Workspace) -> str | None:
     """Say why everything beneath this directory is not read without asking."""
-    path = _absolute(word, surroundings)
+    path = _absolute(word, workspace)
     if path is None:
         return f"`{word}` leads into somebody's home directory"
-    written = _joined(word, surroundings)
-    for each in {path, surroundings.real(Glob(written).prefix if isinstance(word, Glob) else written)}:
-        if _holds_secrets(each, surroundings.home):
+    written = _joined(word, workspace)
+    for each in {path, workspace.real(Glob(written).prefix if isinstance(word, Glob) else written)}:
+        if _holds_secrets(each, workspace.home):
             return f"searches everything in {each}, where secrets are kept"
     return None
 
@@ -175,46 +170,48 @@ def objection_to_recursion(word: str, surroundings: Surroundings) -> str | None:
 def may_name_secret(pattern: str) -> bool:
     """Tell whether a pattern whose wildcards also match a leading dot could match a known secret file."""
     name = pattern.rpartition("/")[2].lower()
-    if not _is_wild(name):
+    if not is_wild(name):
         return _is_secret(name)
     return name.strip("*") != "" and any(
-        may_match(name, each) if _is_wild(each) else may_match_plain(each, name) for each in _fixed
+        may_match(name, each) if is_wild(each) else may_match_plain(each, name) for each in _fixed
     )
 
 
-def is_inside(word: str, surroundings: Surroundings) -> bool:
+def is_inside(word: str, workspace: Workspace) -> bool:
     """Tell whether a path, wherever its links lead, stays inside the project."""
-    path = _absolute(word, surroundings)
+    path = _absolute(word, workspace)
     if path is None:
         return False
-    written = _joined(word, surroundings)
-    real = surroundings.real(posixpath.dirname(Glob(written).prefix) if isinstance(word, Glob) else written)
-    project = surroundings.project
-    return is_within(path, project) and is_within(real, surroundings.real(project))
+    written = _joined(word, workspace)
+    real = workspace.real(posixpath.dirname(Glob(written).prefix) if isinstance(word, Glob) else written)
+    project = workspace.project
+    return is_within(path, project) and is_within(real, workspace.real(project))
 
 
-def is_whole(word: str, surroundings: Surroundings) -> bool:
-    """Tell whether a directory is the root, a home directory, or holds one."""
-    path = _absolute(word, surroundings)
-    return path is None or any(
-        is_within(surroundings.home, each) or each in ("/home", "/Users", "/root")
-        for each in (path, surroundings.real(_joined(word, surroundings)))
-    )
+def objection_to_listing(word: str, workspace: Workspace) -> str | None:
+    """Return why not every name in this directory is listed without asking: it is or contains a home."""
+    path = _absolute(word, workspace)
+    if path is not None and not any(
+        is_within(workspace.home, each) or each in ("/home", "/Users", "/root")
+        for each in (path, workspace.real(_joined(word, workspace)))
+    ):
+        return None
+    return f"lists everything in {word}"
 
 
-def _absolute(word: str, surroundings: Surroundings) -> str | None:
+def _absolute(word: str, workspace: Workspace) -> str | None:
     if word.startswith("~") and "/" not in word and word != "~":
         return None
     # POSIX leaves two slashes at the beginning alone; Linux and macOS take them for one.
-    return "/" + posixpath.normpath(_joined(word, surroundings)).lstrip("/")
+    return "/" + posixpath.normpath(_joined(word, workspace)).lstrip("/")
 
 
-def _joined(word: str, surroundings: Surroundings) -> str:
+def _joined(word: str, workspace: Workspace) -> str:
     """Make a path absolute, with every `..` still in it: it may follow a link."""
     if word.startswith("~"):
         user, _, rest = word[1:].partition("/")
-        return f"{f'/home/{user}' if user else surroundings.home}/{rest}"
-    return posixpath.join(surroundings.cwd, word)
+        return f"{f'/home/{user}' if user else workspace.home}/{rest}"
+    return posixpath.join(workspace.cwd, word)
 
 
 def _said(path: str, word: str, use: str, *, wild: bool) -> str | None:
@@ -229,7 +226,7 @@ def _said(path: str, word: str, use: str, *, wild: bool) -> str | None:
     if any(_begins(parts, place, wild=wild) for place in _system):
         return f"reads {word}, where the system keeps secrets"
     for start, part in enumerate(parts):
-        places = _places if wild and _is_wild(part) else _by_first.get(part, ())
+        places = _places if wild and is_wild(part) else _by_first.get(part, ())
         if any(_begins(parts[start:], place, wild=wild) for place in places):
             return f"reads {word}, where secrets are kept"
     if use == "LOOK":
@@ -237,10 +234,10 @@ def _said(path: str, word: str, use: str, *, wild: bool) -> str | None:
     name = parts[-1]
     if len(parts) > 1 and parts[-2] in _VAULTS and not name.endswith(_SOURCES):
         return f"reads {word}, which may hold secrets"
-    if not (wild and _is_wild(name)):
+    if not (wild and is_wild(name)):
         return f"reads {word}, which may hold secrets" if _is_secret(name) else None
     # A search over `src/*` sees what a search through `src` sees.
-    names = _fixed if _is_wild(name[0]) else _anchored
+    names = _fixed if is_wild(name[0]) else _anchored
     if not (use == "SEARCH" and name == "*") and any(may_match(name, each) for each in names):
         return f"reads {word}, which may match a file with secrets"
     return None
@@ -269,11 +266,11 @@ def _begins(parts: tuple[str, ...], place: tuple[str, ...], *, wild: bool) -> bo
     )
 
 
-def _said_of_home(path: str, word: str, use: str, surroundings: Surroundings) -> str | None:
+def _said_of_home(path: str, word: str, use: str, workspace: Workspace) -> str | None:
     """Object to what is hidden in a home directory, where programs keep what only they should know."""
-    if use == "LOOK" or is_within(path, surroundings.project):
+    if use == "LOOK" or is_within(path, workspace.project):
         return None
-    homes = (surroundings.home, surroundings.real(surroundings.home), "/root")
+    homes = (workspace.home, workspace.real(workspace.home), "/root")
     inside = next((path[len(home) :] for home in homes if path.startswith(home + "/")), None)
     if inside is None:
         found = _HOME.match(path)
@@ -296,9 +293,9 @@ def _said_of_kernel(parts: tuple[str, ...], word: str, *, wild: bool) -> str | N
 def _alike(part: str, pattern: str, *, wild: bool) -> bool:
     if part == pattern:
         return True
-    if wild and _is_wild(part):
+    if wild and is_wild(part):
         return may_match(part, pattern)
-    return _is_wild(pattern) and may_match_plain(part, pattern)
+    return is_wild(pattern) and may_match_plain(part, pattern)
 
 
 def _holds_secrets(path: str, home: str) -> bool:

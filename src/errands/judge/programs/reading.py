@@ -4,36 +4,37 @@ from __future__ import annotations
 
 import re
 
-from errands.judge.programs.entry import Program
+from errands.judge.programs.entry import Program, ask, ask_each, unlisted
 from errands.judge.programs.places import objection_to_recursion
 from errands.judge.programs.usage import reasons_by_entry
-from errands.model.verdict import Reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.judge.programs.entry import Entry
-    from errands.judge.programs.usage import Usage
-    from errands.judge.surroundings import Surroundings
+    from errands.judge.programs.entry import Entry, Reasons, Usage
+    from errands.judge.workspace import Workspace
 
 
-def _no_lists_of_options(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
+def _no_lists_of_options(usage: Usage, workspace: Workspace) -> Reasons:
     """Refuse `@file`, from which the programs of binutils read options."""
     values = [value for _, value in usage.options if value is not None]
-    return tuple(
-        Reason(text=f"`{usage.name}` reads options from the file {word[1:]}", kind="option")
-        for word in (*usage.operands, *values)
-        if word.startswith("@")
+    return ask_each(
+        (
+            f"`{usage.name}` reads options from the file {word[1:]}"
+            for word in (*usage.operands, *values)
+            if word.startswith("@")
+        ),
+        "option",
     )
 
 
-def _not_everything(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
+def _not_everything(usage: Usage, workspace: Workspace) -> Reasons:
     if not usage.has("-r", "--recursive"):
         return ()
     if usage.has("-N", "--new-file", "-P", "--unidirectional-new-file") and not usage.has("-q", "--brief"):
-        return (Reason(text="shows every line of every file that only one side has", kind="secret"),)
+        return ask("shows every line of every file that only one side has", "secret")
     places = [*usage.operands, *usage.values("--from-file", "--to-file")]
-    found = (objection_to_recursion(place, surroundings) for place in places)
-    return tuple(Reason(text=said, kind="secret") for said in found if said is not None)
+    found = (objection_to_recursion(place, workspace) for place in places)
+    return ask_each(found, "secret")
 
 
 _ENCODE = Program(
@@ -63,17 +64,15 @@ _XXD = Program(
 _XXD_WORD = re.compile(r"-([cglos]?[+-]?(0x)?[0-9a-fA-F]*[0-9]|ps|plain|postscript)")
 
 
-def _xxd(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
+def _xxd(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     rest = []
     for word in words[1:]:
         if word.startswith("-") and len(word) > 2:
             if not _XXD_WORD.fullmatch(word):
-                return (
-                    Reason(text=f"`xxd`: `{word}` is not on the list of its harmless options", kind="option"),
-                )
+                return unlisted("xxd", word)
             word = "-p" if word[1] == "p" else word
         rest.append(word)
-    return reasons_by_entry("xxd", tuple(rest), _XXD, surroundings)
+    return reasons_by_entry("xxd", tuple(rest), _XXD, workspace)
 
 
 PROGRAMS: dict[str, Entry] = {
@@ -248,7 +247,7 @@ PROGRAMS: dict[str, Entry] = {
         options="-k --apropos -f --whatis -w --where --path -a --all -s=TEXT -S=TEXT -i -I",
         operands="TEXT...",
         refused={"-P --pager -H --html": "names a program to run", "-l --local-file": "renders a file"},
-        check=lambda usage, surroundings: _only_names(usage),
+        check=lambda usage, workspace: _only_names(usage),
     ),
     "whatis": Program(options="-d -r --regex -w --wildcard -l --long -s=TEXT", operands="TEXT..."),
     "apropos": Program(
@@ -257,9 +256,7 @@ PROGRAMS: dict[str, Entry] = {
 }
 
 
-def _only_names(usage: Usage) -> tuple[Reason, ...]:
-    return tuple(
-        Reason(text=f"`man` would render the file {word}", kind="option")
-        for word in usage.operands
-        if "/" in word
+def _only_names(usage: Usage) -> Reasons:
+    return ask_each(
+        (f"`man` would render the file {word}" for word in usage.operands if "/" in word), "option"
     )

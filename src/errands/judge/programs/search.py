@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from errands.judge.programs.entry import Program
-from errands.judge.programs.places import is_whole, may_name_secret, objection_to_recursion
-from errands.model.verdict import Reason
+from errands.judge.programs.entry import Program, ask, ask_each
+from errands.judge.programs.places import may_name_secret, objection_to_listing, objection_to_recursion
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from errands.judge.programs.usage import Usage
-    from errands.judge.surroundings import Surroundings
+    from errands.judge.programs.entry import Reasons, Usage
+    from errands.judge.workspace import Workspace
+
 
 _PATTERNS = "-e --regexp -f --file"
 
@@ -21,58 +21,57 @@ _MATCH_ALL = frozenset(["", *". .* ^ $ .+ ^.* ^.*$ ..* ^. .$ ^.+$ \\S \\w".split
 _NO_LINES = "-l --files-with-matches -L --files-without-match -c --count --count-matches -q --quiet".split()
 
 
-def _grep(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
+def _grep(usage: Usage, workspace: Workspace) -> Reasons:
     if not (
         usage.has("-r", "--recursive", "-R", "--dereference-recursive")
         or "recurse" in usage.values("-d", "--directories")
     ):
         return ()
     secret = _secret_choice(usage.values("--include"))
-    return secret or _copies_all(usage) or _everything_below(_files(usage, _PATTERNS), surroundings)
+    return secret or _copies_all(usage) or _everything_below(_files(usage, _PATTERNS), workspace)
 
 
-def _rg(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
+def _rg(usage: Usage, workspace: Workspace) -> Reasons:
     if usage.has("--files", "--type-list"):
-        return _names_below(usage.operands, surroundings)
+        return _names_below(usage.operands, workspace)
     secret = _secret_choice(usage.values("-g", "--glob", "--iglob"))
     hidden = _copies_all(usage) if usage.has("-.", "--hidden", "-u", "--unrestricted") else ()
-    return secret or hidden or _everything_below(_files(usage, _PATTERNS), surroundings)
+    return secret or hidden or _everything_below(_files(usage, _PATTERNS), workspace)
 
 
-def _secret_choice(patterns: Sequence[str]) -> tuple[Reason, ...]:
-    return tuple(
-        Reason(text=f"searches files with secrets: {pattern}", kind="secret")
-        for pattern in patterns
-        if not pattern.startswith("!") and may_name_secret(pattern)
+def _secret_choice(patterns: Sequence[str]) -> Reasons:
+    return ask_each(
+        (
+            f"searches files with secrets: {pattern}"
+            for pattern in patterns
+            if not pattern.startswith("!") and may_name_secret(pattern)
+        ),
+        "secret",
     )
 
 
-def _copies_all(usage: Usage) -> tuple[Reason, ...]:
+def _copies_all(usage: Usage) -> Reasons:
     patterns = usage.values("-e", "--regexp") or usage.operands[:1]
     if usage.has(*_NO_LINES) or not _MATCH_ALL & {*patterns}:
         return ()
-    return (Reason(text="shows every line of every file, hidden ones too", kind="secret"),)
+    return ask("shows every line of every file, hidden ones too", "secret")
 
 
-def _fd(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
-    return _names_below(usage.operands[1:], surroundings)
+def _fd(usage: Usage, workspace: Workspace) -> Reasons:
+    return _names_below(usage.operands[1:], workspace)
 
 
 def _files(usage: Usage, patterns: str) -> Sequence[str]:
     return usage.operands if usage.has(*patterns.split()) else usage.operands[1:]
 
 
-def _everything_below(places: Sequence[str], surroundings: Surroundings) -> tuple[Reason, ...]:
-    found = (objection_to_recursion(place, surroundings) for place in places or ["."])
-    return tuple(Reason(text=said, kind="secret") for said in found if said is not None)
+def _everything_below(places: Sequence[str], workspace: Workspace) -> Reasons:
+    found = (objection_to_recursion(place, workspace) for place in places or ["."])
+    return ask_each(found, "secret")
 
 
-def _names_below(places: Sequence[str], surroundings: Surroundings) -> tuple[Reason, ...]:
-    return tuple(
-        Reason(text=f"lists everything in {place}", kind="secret")
-        for place in places or ["."]
-        if is_whole(place, surroundings)
-    )
+def _names_below(places: Sequence[str], workspace: Workspace) -> Reasons:
+    return ask_each((objection_to_listing(place, workspace) for place in places or ["."]), "secret")
 
 
 _GREP = Program(

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 
-from errands.judge.programs.entry import Program
-from errands.model.verdict import Reason
+from errands.judge.programs.entry import Program, ask, ask_each
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.judge.programs.usage import Usage
-    from errands.judge.surroundings import Surroundings
+    from errands.judge.programs.entry import Reasons, Usage
+    from errands.judge.workspace import Workspace
 
 _ALONE = frozenset("pPdDgGhHxnNzF=")
 _NUMBERED = frozenset("qQlL")
@@ -172,16 +171,14 @@ def _has_open_set(pattern: str) -> bool:
     return re.sub(r"\[\^?\]?[^]]*\]", "", plain).count("[") > 0
 
 
-def _check(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
+def _check(usage: Usage, workspace: Workspace) -> Reasons:
     scripts = usage.values("-e", "--expression") or usage.operands[:1]
     if not scripts:
-        return (Reason(text="`sed` without a script", kind="option"),)
+        return ask("`sed` without a script", "option")
     # sed joins several scripts by new lines; a script that goes on in the next one is refused.
     found = (harmless_script(script) for script in scripts)
-    return tuple(
-        Reason(text=f"cannot see that this sed script is harmless: {said}", kind="script")
-        for said in found
-        if said is not None
+    return ask_each(
+        (f"cannot see that this sed script is harmless: {said}" for said in found if said), "script"
     )
 
 

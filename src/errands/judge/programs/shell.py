@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 
-from errands.judge.programs.entry import Program
-from errands.judge.programs.words import Glob
-from errands.model.verdict import Reason
+from errands.judge.programs.entry import Program, ask, unlisted
+from errands.judge.programs.globs import Glob
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.judge.programs.entry import Entry
-    from errands.judge.surroundings import Surroundings
+    from errands.judge.programs.entry import Entry, Reasons
+    from errands.judge.workspace import Workspace
 
 # Shown without asking; everything else in the environment may be a secret.
 _VARIABLES = frozenset(
@@ -28,49 +27,48 @@ _ASSIGNS = re.compile(r"%[^A-Za-z%]*[hlLjztq]*n")
 _DURATION = re.compile(r"(\d+(\.\d*)?|\.\d+)[smhd]?")
 
 
-def _nothing(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
+def _nothing(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     return ()
 
 
-def _printf(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
+def _printf(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     rest = words[1:]
     if rest[:1] == ("--",):
         rest = rest[1:]
     elif rest and rest[0].startswith("-") and len(rest[0]) > 1:
-        said = (
-            "assigns a variable" if rest[0].startswith("-v") else "is not on the list of its harmless options"
-        )
-        return (Reason(text=f"`printf`: `{rest[0]}` {said}", kind="option"),)
+        if rest[0].startswith("-v"):
+            return ask(f"`printf`: `{rest[0]}` assigns a variable", "option")
+        return unlisted("printf", rest[0])
     if rest and (isinstance(rest[0], Glob) or _ASSIGNS.search(rest[0].replace("%%", ""))):
-        return (Reason(text="`printf`: `%n` assigns a variable", kind="option"),)
+        return ask("`printf`: `%n` assigns a variable", "option")
     return ()
 
 
-def _test(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
+def _test(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     if words[0] == "[" and words[-1] != "]":
-        return (Reason(text="`[` without `]`", kind="option"),)
+        return ask("`[` without `]`", "option")
     if "-v" in words or "-R" in words:
-        return (Reason(text=f"`{words[0]}`: `-v` may evaluate what it is given", kind="option"),)
+        return ask(f"`{words[0]}`: `-v` may evaluate what it is given", "option")
     return ()
 
 
-def _sleep(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
+def _sleep(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     if all(_DURATION.fullmatch(word) for word in words[1:]):
         return ()
-    return (Reason(text=f"`sleep`: not a time: {' '.join(words[1:])}", kind="option"),)
+    return ask(f"`sleep`: not a time: {' '.join(words[1:])}", "option")
 
 
-def _printenv(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
+def _printenv(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     names = words[1:]
     if names and all(name in _VARIABLES or _LOCALE.fullmatch(name) for name in names):
         return ()
-    return (Reason(text="shows the environment, where secrets may be kept", kind="secret"),)
+    return ask("shows the environment, where secrets may be kept", "secret")
 
 
-def _command(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
+def _command(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     if len(words) > 1 and words[1] in ("-v", "-V", "-pv", "-pV"):
         return ()
-    return (Reason(text="`command` runs a program", kind="program"),)
+    return ask("`command` runs a program", "program")
 
 
 PROGRAMS: dict[str, Entry] = {

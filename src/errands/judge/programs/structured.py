@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 
-from errands.judge.programs.entry import Program
-from errands.judge.programs.usage import reasons_by_entry
-from errands.judge.programs.values import objection
-from errands.judge.programs.words import Glob
-from errands.model.verdict import Reason
+from errands.judge.programs.entry import Program, ask
+from errands.judge.programs.globs import Glob
+from errands.judge.programs.usage import objection, reasons_by_entry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.judge.programs.entry import Entry
-    from errands.judge.programs.usage import Usage
-    from errands.judge.surroundings import Surroundings
+    from errands.judge.programs.entry import Entry, Reasons, Usage
+    from errands.judge.workspace import Workspace
+    from errands.model.verdict import Reason
 
 # What shows the environment, loads modules or runs programs. After a dot it is the name of a field.
 _REACHES_OUT = re.compile(
@@ -25,19 +23,19 @@ _REACHES_OUT = re.compile(
 _YQ_FILTER = re.compile(r"[\w.\[\]\"| :*-]*")
 
 
-def _filter(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
+def _filter(usage: Usage, workspace: Workspace) -> Reasons:
     # `yq eval FILTER FILE` is `yq FILTER FILE`.
     first = 1 if usage.name == "yq" and usage.operands[:1] in (["e"], ["eval"]) else 0
     for word in usage.operands[first : first + 1]:
         found = _REACHES_OUT.search(word)
         if found is not None:
             said = f"`{usage.name}`: `{found[0]}` reaches beyond the input"
-            return (Reason(text=said, kind="secret" if "env" in found[0].lower() else "script"),)
+            return ask(said, "secret" if "env" in found[0].lower() else "script")
         if usage.name == "yq" and not _YQ_FILTER.fullmatch(word):
-            return (Reason(text=f"cannot see that this filter is harmless: {word}", kind="script"),)
+            return ask(f"cannot see that this filter is harmless: {word}", "script")
         # One of them takes a filter that is the name of a file for that file.
-        if usage.name == "yq" and (secret := objection("READ", word, surroundings)):
-            return (Reason(text=secret[0], kind="secret"),)
+        if usage.name == "yq" and (secret := objection("READ", word, workspace)):
+            return ask(secret.text, "secret")
     return ()
 
 
@@ -72,7 +70,7 @@ _YQ = Program(
 _NAMED = {"--arg": "TEXT", "--argjson": "TEXT", "--slurpfile": "READ", "--rawfile": "READ"}
 
 
-def reasons_for_jq(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
+def reasons_for_jq(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     """Judge a whole `jq` command."""
     reasons: list[Reason] = []
     rest: list[str] = []
@@ -81,11 +79,10 @@ def reasons_for_jq(words: tuple[str, ...], surroundings: Surroundings) -> tuple[
         word = words[place]
         if word in _NAMED and place + 2 < len(words):
             name, value = words[place + 1 : place + 3]
-            found = objection(_NAMED[word], value, surroundings)
             if isinstance(name, Glob) or isinstance(value, Glob):
-                reasons.append(Reason(text=f"`jq`: the value of `{word}` is a wildcard", kind="shell"))
-            elif found is not None:
-                reasons.append(Reason(text=found[0], kind=found[1]))
+                reasons += ask(f"`jq`: the value of `{word}` is a wildcard", "shell")
+            elif found := objection(_NAMED[word], value, workspace):
+                reasons.append(found)
             place += 3
         elif word in ("--args", "--jsonargs"):
             place += 1
@@ -95,7 +92,7 @@ def reasons_for_jq(words: tuple[str, ...], surroundings: Surroundings) -> tuple[
         else:
             rest.append(word)
             place += 1
-    return (*reasons, *reasons_by_entry("jq", tuple(rest), _JQ, surroundings))
+    return (*reasons, *reasons_by_entry("jq", tuple(rest), _JQ, workspace))
 
 
 PROGRAMS: dict[str, Entry] = {"jq": reasons_for_jq, "yq": _YQ}

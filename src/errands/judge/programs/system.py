@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 
-from errands.judge.programs.entry import Program
-from errands.model.verdict import Reason
+from errands.judge.programs.entry import Program, ask, ask_each, unlisted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.judge.programs.entry import Entry
-    from errands.judge.programs.usage import Usage
-    from errands.judge.surroundings import Surroundings
+    from errands.judge.programs.entry import Entry, Reasons, Usage
+    from errands.judge.workspace import Workspace
 
 # Fields of `ps -o`; one that would show the environment is not among them.
 _FIELDS = frozenset(
@@ -32,7 +30,7 @@ _PS_BSD = frozenset("aAxTrufjlsvXLmHcwhnSgWk")
 _PS_LONG = frozenset("--forest --no-headers --no-heading --headers --deselect --cumulative --version".split())
 
 
-def _ps(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
+def _ps(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     rest = list(words[1:])
     everybody = False
     values = False
@@ -44,7 +42,7 @@ def _ps(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...
             word = f"{word}={rest.pop(0) if rest else ''}"
         if word.startswith(("--sort=", "--cols=", "--columns=", "--width=")):
             if not re.fullmatch(r"[\w%+,-]+", word.partition("=")[2]):
-                return _ps_refuses(word)
+                return unlisted("ps", word)
         elif word.startswith(("--pid=", "--ppid=", "--user=", "--tty=", "--group=")):
             values = True
         elif word.startswith("-") and not word.startswith("--") and len(word) > 1:
@@ -54,42 +52,34 @@ def _ps(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...
                 flags = ""
             value = word[1 + len(flags) :]
             if not set(flags) <= _PS_FLAGS:
-                return _ps_refuses(word)
+                return unlisted("ps", word)
             everybody = everybody or "e" in flags
             if value:
                 given = value[1:] or (rest.pop(0) if rest else "")
                 if value[0] in "oO":
                     if not _are_fields(given):
-                        return _ps_refuses(given)
+                        return unlisted("ps", given)
                 elif not re.fullmatch(r"[\w,.:+/-]+", given) or given.startswith("-"):
-                    return _ps_refuses(word)
+                    return unlisted("ps", word)
                 elif value[0] != "C" and "e" in given:
                     # A user or terminal that does not exist is read once more, as flags without a dash.
-                    return _ps_refuses(f"{word} {given}")
+                    return unlisted("ps", f"{word} {given}")
                 else:
                     values = True
         elif re.fullmatch(r"\d+", word):
             values = True
         elif word in ("o", "k"):
             if not rest or not _are_fields(rest.pop(0)):
-                return _ps_refuses(word)
+                return unlisted("ps", word)
         elif not set(word) <= _PS_BSD:
             if "e" in word:
                 said = "`ps e` shows the environments of processes, where secrets may be kept"
-                return (Reason(text=said, kind="secret"),)
-            return _ps_refuses(word)
+                return ask(said, "secret")
+            return unlisted("ps", word)
     if everybody and values:
         # ps reads a line that it does not understand once more, as if no dash were there.
-        return (
-            Reason(
-                text="`ps -e` with a selection may be read as `ps e`, which shows environments", kind="secret"
-            ),
-        )
+        return ask("`ps -e` with a selection may be read as `ps e`, which shows environments", "secret")
     return ()
-
-
-def _ps_refuses(word: str) -> tuple[Reason, ...]:
-    return (Reason(text=f"`ps`: `{word}` is not on the list of its harmless options", kind="option"),)
 
 
 def _are_fields(text: str) -> bool:
@@ -97,41 +87,41 @@ def _are_fields(text: str) -> bool:
     return all(name in _FIELDS for name in names)
 
 
-def _date(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
-    return tuple(
-        Reason(text=f"sets the clock to {word}", kind="write")
-        for word in usage.operands
-        if not word.startswith("+")
+def _who(usage: Usage, workspace: Workspace) -> Reasons:
+    if usage.operands in ([], ["am", "i"], ["am", "I"]):
+        return ()
+    return ask(f"`who` reads {' '.join(usage.operands)}", "option")
+
+
+def _date(usage: Usage, workspace: Workspace) -> Reasons:
+    return ask_each(
+        (f"sets the clock to {word}" for word in usage.operands if not word.startswith("+")), "write"
     )
 
 
-def _top(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
+def _top(usage: Usage, workspace: Workspace) -> Reasons:
     if usage.has("-b") and usage.values("-n"):
         return ()
-    return (Reason(text="`top` goes on without an end", kind="option"),)
+    return ask("`top` goes on without an end", "option")
 
 
-def _numeric(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
+def _numeric(usage: Usage, workspace: Workspace) -> Reasons:
     if usage.has("-n", "--numeric"):
         return ()
-    return (Reason(text=f"`{usage.name}` without `-n` looks names up in the network", kind="network"),)
+    return ask(f"`{usage.name}` without `-n` looks names up in the network", "network")
 
 
-def _lsof(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
+def _lsof(usage: Usage, workspace: Workspace) -> Reasons:
     for word in usage.operands:
         if word.startswith("+"):
-            return (
-                Reason(text=f"`lsof`: `{word}` is not on the list of its harmless options", kind="option"),
-            )
-    return _numeric(usage, surroundings)
+            return unlisted("lsof", word)
+    return _numeric(usage, workspace)
 
 
-def _counted(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
+def _counted(usage: Usage, workspace: Workspace) -> Reasons:
     if len(usage.operands) != 1:
         return ()
-    return (
-        Reason(text=f"`{usage.name}` with an interval and no count goes on without an end", kind="option"),
-    )
+    return ask(f"`{usage.name}` with an interval and no count goes on without an end", "option")
 
 
 _IP_OBJECTS = frozenset(
@@ -147,19 +137,19 @@ _IP_FLAGS = frozenset(
 )
 
 
-def _ip(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
+def _ip(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     rest = list(words[1:])
     while rest and rest[0] in _IP_FLAGS:
         rest.pop(0)
     if not rest:
         return ()
     if rest[0] not in _IP_OBJECTS:
-        return (Reason(text=f"`ip {rest[0]}` is not on the list of its harmless uses", kind="program"),)
+        return ask(f"`ip {rest[0]}` is not on the list of its harmless uses", "program")
     if len(rest) == 1 or rest[1] in ("show", "list", "ls", "lst"):
         return ()
     if rest[0] in ("r", "route") and rest[1] == "get" and len(rest) == 3:
         return ()
-    return (Reason(text=f"`ip {' '.join(rest[:2])}` may change the network", kind="write"),)
+    return ask(f"`ip {' '.join(rest[:2])}` may change the network", "write")
 
 
 PROGRAMS: dict[str, Entry] = {
@@ -186,9 +176,7 @@ PROGRAMS: dict[str, Entry] = {
         --short -t --time -T -w --mesg --message --writable -u --users
         """,
         operands="TEXT TEXT",
-        check=lambda usage, surroundings: (
-            () if usage.operands in ([], ["am", "i"], ["am", "I"]) else (_reads_accounts(usage),)
-        ),
+        check=_who,
     ),
     "w": Program(
         options="-h --no-header -u --no-current -s --short -f --from -o --old-style -i --ip-addr -V"
@@ -343,7 +331,3 @@ PROGRAMS: dict[str, Entry] = {
     ),
     "sw_vers": Program(helps=False),
 }
-
-
-def _reads_accounts(usage: Usage) -> Reason:
-    return Reason(text=f"`who` reads {' '.join(usage.operands)}", kind="option")

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import re
 
-from errands.judge.programs.entry import Program
+from errands.judge.programs.entry import Program, ask, ask_each, unlisted
+from errands.judge.programs.globs import Glob
 from errands.judge.programs.places import is_inside
 from errands.judge.programs.usage import reasons_by_entry
-from errands.judge.programs.words import Glob
-from errands.model.verdict import Reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.judge.programs.entry import Entry
-    from errands.judge.programs.usage import Usage
-    from errands.judge.surroundings import Surroundings
+    from errands.judge.programs.entry import Entry, Reasons, Usage
+    from errands.judge.workspace import Workspace
 
 # A category with a dot would be imported.
 _WARNING = re.compile(r"(default|error|ignore|always|module|once|all)(:[^:]*(:\w*(:[^:]*){0,2})?)?")
@@ -28,71 +26,74 @@ _TEST_FILE = re.compile(r"test_.*|[^*?\[]*_test\.py|tests?\.py|\*_test\.py")
 _TEST_PART = re.compile(r"tests?|test_\w+|\w+_tests?|Test\w*|\w+Tests?", re.IGNORECASE)
 
 
-def _pytest(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
-    reasons = [*_about_project(usage, surroundings), *_about_warnings(usage)]
+def _pytest(usage: Usage, workspace: Workspace) -> Reasons:
+    reasons = [*_about_project(usage, workspace), *_about_warnings(usage)]
     for plugin in usage.values("-p"):
         if not plugin.startswith("no:"):
-            reasons.append(Reason(text=f"`pytest` loads the plug-in {plugin}", kind="script"))
+            reasons += ask(f"`pytest` loads the plug-in {plugin}", "script")
     for word in usage.operands:
         if word.startswith("@"):
-            reasons.append(Reason(text=f"`pytest` reads options from the file {word[1:]}", kind="option"))
+            reasons += ask(f"`pytest` reads options from the file {word[1:]}", "option")
         elif word.startswith("-"):
             # Before it reads its options, pytest looks for plug-ins among all words.
-            reasons.append(Reason(text=f"`pytest` may take {word} for an option", kind="option"))
+            reasons += ask(f"`pytest` may take {word} for an option", "option")
         else:
-            reasons += _about_tests(word, surroundings)
+            reasons += _about_tests(word, workspace)
     return tuple(reasons)
 
 
-def _unittest(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
-    reasons = [*_about_project(usage, surroundings)]
+def _unittest(usage: Usage, workspace: Workspace) -> Reasons:
+    reasons = [*_about_project(usage, workspace)]
     names = usage.operands
     for pattern in usage.values("-p", "--pattern"):
         if "test" not in pattern.lower():
-            reasons.append(Reason(text=f"imports every file that matches {pattern}", kind="script"))
+            reasons += ask(f"imports every file that matches {pattern}", "script")
     if names[:1] == ["discover"]:
         for word in names[1:]:
-            reasons += _about_place(word, surroundings)
+            reasons += _about_place(word, workspace)
         # The operands of `discover` are a directory, a pattern and another directory.
         if len(names) > 2 and "test" not in names[2].lower():
-            reasons.append(Reason(text=f"imports every file that matches {names[2]}", kind="script"))
+            reasons += ask(f"imports every file that matches {names[2]}", "script")
         return tuple(reasons)
     for word in names:
         if "/" in word or word.endswith(".py"):
-            reasons += _about_tests(word, surroundings)
+            reasons += _about_tests(word, workspace)
         elif not (_TEST_NAME.fullmatch(word) and any(_TEST_PART.fullmatch(part) for part in word.split("."))):
-            reasons.append(Reason(text=f"imports {word}, which may not be a test", kind="script"))
+            reasons += ask(f"imports {word}, which may not be a test", "script")
     return tuple(reasons)
 
 
-def _about_project(usage: Usage, surroundings: Surroundings) -> tuple[Reason, ...]:
-    return () if is_inside(".", surroundings) else (_outside(surroundings.cwd),)
+def _about_project(usage: Usage, workspace: Workspace) -> Reasons:
+    return () if is_inside(".", workspace) else _outside(workspace.cwd)
 
 
-def _about_tests(word: str, surroundings: Surroundings) -> tuple[Reason, ...]:
+def _about_tests(word: str, workspace: Workspace) -> Reasons:
     """Accept a directory, or a file whose name says that it holds tests: any file is run when it is named."""
     place = word.partition("::")[0]
     name = place.rstrip("/").rpartition("/")[2]
     wild = isinstance(word, Glob) and not word.endswith("/")
     if (wild or name.endswith(".py") or "::" in word) and not _TEST_FILE.fullmatch(name):
-        return (Reason(text=f"runs a script: {place}", kind="script"),)
-    return _about_place(place, surroundings)
+        return ask(f"runs a script: {place}", "script")
+    return _about_place(place, workspace)
 
 
-def _about_place(word: str, surroundings: Surroundings) -> tuple[Reason, ...]:
-    return () if is_inside(word, surroundings) else (_outside(word),)
+def _about_place(word: str, workspace: Workspace) -> Reasons:
+    return () if is_inside(word, workspace) else _outside(word)
 
 
-def _about_warnings(usage: Usage) -> tuple[Reason, ...]:
-    return tuple(
-        Reason(text=f"`{usage.name}`: the warning filter {value} may import something", kind="option")
-        for value in usage.values("-W", "--pythonwarnings")
-        if not _WARNING.fullmatch(value)
+def _about_warnings(usage: Usage) -> Reasons:
+    return ask_each(
+        (
+            f"`{usage.name}`: the warning filter {value} may import something"
+            for value in usage.values("-W", "--pythonwarnings")
+            if not _WARNING.fullmatch(value)
+        ),
+        "option",
     )
 
 
-def _outside(word: str) -> Reason:
-    return Reason(text=f"runs tests outside the project: {word}", kind="script")
+def _outside(word: str) -> Reasons:
+    return ask(f"runs tests outside the project: {word}", "script")
 
 
 PYTEST = Program(
@@ -161,7 +162,7 @@ _UV = frozenset(
 _PYTHON_NAME = re.compile(r"python(3(\.\d{1,2})?)?")
 
 
-def _python(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
+def _python(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     """Judge a whole `python` command: its version, or a module that runs tests."""
     name, rest = words[0], words[1:]
     if rest in (("--version",), ("-V",), ("-VV",), ("--help",), ("-h",)):
@@ -176,34 +177,28 @@ def _python(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason,
         else:
             break
     if not rest:
-        return (Reason(text=f"`{name}` runs code from its input", kind="script"),)
+        return ask(f"`{name}` runs code from its input", "script")
     if rest[0] == "-m" and len(rest) > 1 and rest[1] in _MODULES:
-        return reasons_by_entry(rest[1], rest[2:], _MODULES[rest[1]], surroundings)
+        return reasons_by_entry(rest[1], rest[2:], _MODULES[rest[1]], workspace)
     if rest[0] == "-m" and len(rest) > 1:
-        return (Reason(text=f"runs the module {rest[1]}", kind="script"),)
+        return ask(f"runs the module {rest[1]}", "script")
     if rest[0].startswith("-c"):
-        return (Reason(text=f"`{name}` runs code from the command line", kind="script"),)
+        return ask(f"`{name}` runs code from the command line", "script")
     if rest[0].startswith("-"):
-        return (
-            Reason(text=f"`{name}`: `{rest[0]}` is not on the list of its harmless options", kind="option"),
-        )
-    return (Reason(text=f"runs a script: {rest[0]}", kind="script"),)
+        return unlisted(name, rest[0])
+    return ask(f"runs a script: {rest[0]}", "script")
 
 
-def _pytest_itself(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
-    return reasons_by_entry("pytest", words[1:], PYTEST, surroundings)
+def _pytest_itself(words: tuple[str, ...], workspace: Workspace) -> Reasons:
+    return reasons_by_entry("pytest", words[1:], PYTEST, workspace)
 
 
-def _uv(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
+def _uv(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     rest = words[1:]
     if rest in (("--version",), ("-V",), ("version",), ("--help",), ("self", "version")):
         return ()
     if rest[:1] != ("run",):
-        return (
-            Reason(
-                text=f"`uv {' '.join(rest[:1])}` is not on the list of harmless subcommands", kind="program"
-            ),
-        )
+        return ask(f"`uv {' '.join(rest[:1])}` is not on the list of harmless subcommands", "program")
     rest = rest[1:]
     while rest and rest[0] in _UV:
         rest = rest[1:]
@@ -212,10 +207,10 @@ def _uv(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...
     if rest[:1] in (("-m",), ("--module",)):
         rest = ("python", "-m", *rest[1:])
     if rest and rest[0] in ("pytest", "py.test"):
-        return _pytest_itself(rest, surroundings)
+        return _pytest_itself(rest, workspace)
     if rest and _PYTHON_NAME.fullmatch(rest[0]):
-        return _python(rest, surroundings)
-    return (Reason(text=f"`uv run` runs {rest[0] if rest else 'something'}", kind="script"),)
+        return _python(rest, workspace)
+    return ask(f"`uv run` runs {rest[0] if rest else 'something'}", "script")
 
 
 PROGRAMS: dict[str, Entry] = {

@@ -7,14 +7,13 @@ daemon or a network (docker, kubectl, gh; `npm ls` writes a log and looks for a 
 
 from __future__ import annotations
 
-from errands.judge.programs.entry import Program
+from errands.judge.programs.entry import Program, ask
 from errands.judge.programs.usage import reasons_by_entry
-from errands.model.verdict import Reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.judge.programs.entry import Entry
-    from errands.judge.surroundings import Surroundings
+    from errands.judge.programs.entry import Entry, Reasons
+    from errands.judge.workspace import Workspace
 
 _PIP = {
     "list": Program(
@@ -33,12 +32,12 @@ _PIP = {
 }
 
 
-def _pip(words: tuple[str, ...], surroundings: Surroundings) -> tuple[Reason, ...]:
+def _pip(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     name = " ".join(words[:2])
     entry = _PIP.get(words[1]) if len(words) > 1 else None
     if entry is None:
-        return (Reason(text=f"`{name}` is not on the list of harmless subcommands", kind="program"),)
-    return reasons_by_entry(name, words[2:], entry, surroundings)
+        return ask(f"`{name}` is not on the list of harmless subcommands", "program")
+    return reasons_by_entry(name, words[2:], entry, workspace)
 
 
 _DPKG = Program(
@@ -46,9 +45,7 @@ _DPKG = Program(
     -l --list -L --listfiles -s --status -S --search -p --print-avail --get-selections --print-architecture
     """,
     operands="TEXT...",
-    check=lambda usage, surroundings: (
-        () if usage.options else (Reason(text="`dpkg` without a question", kind="option"),)
-    ),
+    check=lambda usage, workspace: () if usage.options else ask("`dpkg` without a question", "option"),
 )
 
 PROGRAMS: dict[str, Entry] = {

@@ -1,123 +1,149 @@
-"""A usage: the words of one command, read as the program itself reads them.
+"""A command's words, read by an entry the way the program itself reads them.
 
-The rules are those of GNU `getopt_long`: bundles of short flags, glued values, options after operands, `--`.
-One rule is ours: an abbreviated long option is not recognised.
+The rules are those of GNU `getopt_long`: bundled flags, attached values, options after operands, `--`. One
+rule is ours: an abbreviated long option is not recognised. The kinds of values and operands are:
+
+NUMBER COUNT SIZE     `5`, `-5`, `+5`, `1.5`; also `5k`; also `k` alone
+TEXT PATTERN DATE     anything: it is only compared, printed or computed with
+FORMAT                a format of git; one that checks signatures runs a program
+a|b|c                 one of these words (or NUMBER|a: a number or a word)
+READ                  a file whose content is shown
+SEARCH                a file or directory whose content is searched
+LOOK                  a file or directory of which only names, sizes and dates are shown
+INSIDE                a file or directory inside the project
 """
 
 from __future__ import annotations
 
-from errands.judge.programs.entry import NUMERIC, PLUS, table
-from errands.judge.programs.values import FREE, objection
-from errands.judge.programs.words import Glob
+import re
+
+from errands.judge.programs.entry import NUMERIC, PLUS, Usage, ask, table, unlisted
+from errands.judge.programs.globs import Glob
+from errands.judge.programs.places import is_inside, objection_to_place
 from errands.model.verdict import Reason
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.judge.programs.entry import Option, Program, Table
-    from errands.judge.surroundings import Surroundings
+    from errands.judge.programs.entry import Option, Program, Reasons, Table
+    from errands.judge.workspace import Workspace
+
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
+_COUNT = re.compile(r"[+-]?(0x[0-9a-fA-F]+|\d+(\.\d*)?[A-Za-z]{0,3})")
+_SIZE = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)?[A-Za-z]{0,3}")
+_SIGNATURE = re.compile(r"%[-+ ]?G|%\(signature")
+# Formats built into git; any other name comes from the configuration.
+_FORMATS = frozenset("oneline short medium full fuller reference email mboxrd raw".split())
+_FREE = frozenset({"TEXT", "PATTERN", "DATE"})
 
 
-class Usage:
-    """Options and operands of one command, and the reasons found on the way."""
-
-    __slots__ = ("name", "operands", "options", "reasons", "separated")
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.options: list[tuple[str, str | None]] = []
-        self.operands: list[str] = []
-        self.reasons: list[Reason] = []
-        # How many operands stand before `--`; None without one.
-        self.separated: int | None = None
-
-    def has(self, *names: str) -> bool:
-        """Say whether one of these options is there."""
-        return any(name in names for name, _ in self.options)
-
-    def values(self, *names: str) -> list[str]:
-        """Give the values of these options, in order."""
-        return [value for name, value in self.options if name in names and value is not None]
-
-    def object(self, text: str, kind: str = "option") -> None:
-        """Add a reason."""
-        self.reasons.append(Reason(text=text, kind=kind))
+def objection(kind: str, value: str, workspace: Workspace) -> Reason | None:
+    """Return what speaks against a value of this kind."""
+    if kind in _FREE:
+        return None
+    if kind in ("READ", "SEARCH", "LOOK"):
+        said = objection_to_place(value, kind, workspace)
+        return None if said is None else Reason(text=said, kind="secret")
+    if kind == "FORMAT":
+        return _objection_to_format(value)
+    if kind == "INSIDE":
+        inside = is_inside(value, workspace)
+        return None if inside else Reason(text=f"{value} is outside the project", kind="script")
+    if kind == "NUMBER":
+        fits, wrong = _NUMBER.fullmatch(value), "not a number"
+    elif kind in ("SIZE", "COUNT"):
+        fits, wrong = (_SIZE if kind == "SIZE" else _COUNT).fullmatch(value), "not a number or size"
+    else:
+        choices = kind.split("|")
+        if value in choices:
+            return None
+        fits, wrong = ("NUMBER" in choices and _NUMBER.fullmatch(value)) or None, "unknown value"
+    return None if fits else Reason(text=f"{wrong}: {value}", kind="option")
 
 
-def reasons_by_entry(
-    name: str, words: tuple[str, ...], program: Program, surroundings: Surroundings
-) -> tuple[Reason, ...]:
-    """Judge the words after a program's name (or subcommand) by its entry."""
-    usage = read(name, words, program, surroundings)
+def _objection_to_format(value: str) -> Reason | None:
+    if _SIGNATURE.search(value):
+        return Reason(text="the format checks signatures, which runs a program", kind="program")
+    if "%" in value or value.startswith(("format:", "tformat:")) or value in _FORMATS or not value:
+        return None
+    return Reason(text=f"the format {value} comes from the configuration", kind="option")
+
+
+def reasons_by_entry(name: str, words: tuple[str, ...], program: Program, workspace: Workspace) -> Reasons:
+    """Judge the words after the name of a program or subcommand by its entry."""
+    usage = read(name, words, program, workspace)
     if program.check is not None and not usage.reasons:
-        usage.reasons.extend(program.check(usage, surroundings))
+        return program.check(usage, workspace)
     return tuple(usage.reasons)
 
 
-def read(name: str, words: tuple[str, ...], program: Program, surroundings: Surroundings) -> Usage:
-    """Part words into options and operands; whatever the entry does not know becomes a reason."""
-    usage = Usage(name)
-    reader = _Reader(usage, table(program), surroundings)
-    place = 0
-    while place < len(words):
-        word = words[place]
-        place += 1
-        if isinstance(word, Glob):
-            reader.glob(word)
-        elif word == "--":
-            usage.separated = len(usage.operands)
-            reader.operands(words[place:])
-            break
-        elif word.startswith("--"):
-            place += reader.long(word, words[place] if place < len(words) else None)
-        elif word.startswith("-") and word != "-":
-            place += reader.short(word, words[place] if place < len(words) else None)
-        elif word.startswith("+") and word[1:].isdigit() and PLUS in reader.table.options:
-            usage.options.append((PLUS, word[1:]))
-        else:
-            usage.operands.append(word)
-            if not program.permutes:
-                reader.operands(words[place:])
-                break
-    reader.check_operands()
-    return usage
+def read(name: str, words: tuple[str, ...], program: Program, workspace: Workspace) -> Usage:
+    """Split words into options and operands; whatever the entry does not know becomes a reason."""
+    reader = _Reader(Usage(name), table(program), workspace)
+    reader.read(words, permutes=program.permutes)
+    return reader.usage
 
 
 class _Reader:
-    def __init__(self, usage: Usage, table: Table, surroundings: Surroundings) -> None:
-        self.usage, self.table, self.surroundings = usage, table, surroundings
+    def __init__(self, usage: Usage, table: Table, workspace: Workspace) -> None:
+        self.usage, self.table, self.workspace = usage, table, workspace
 
-    def glob(self, word: Glob) -> None:
-        # `--include=*.py` stays that option, whatever it becomes.
+    def read(self, words: tuple[str, ...], *, permutes: bool) -> None:
+        usage, place = self.usage, 0
+        while place < len(words):
+            word = words[place]
+            place += 1
+            if isinstance(word, Glob):
+                self._glob(word)
+            elif word == "--":
+                usage.operands.extend(words[place:])
+                break
+            elif word.startswith("--"):
+                place += self._long(word, words[place] if place < len(words) else None)
+            elif word.startswith("-") and word != "-":
+                place += self._short(word, words[place] if place < len(words) else None)
+            elif word.startswith("+") and word[1:].isdigit() and PLUS in self.table.options:
+                usage.options.append((PLUS, word[1:]))
+            else:
+                usage.operands.append(word)
+                if not permutes:
+                    usage.operands.extend(words[place:])
+                    break
+        self._check_operands()
+
+    def _object(self, text: str) -> None:
+        self.usage.reasons.extend(ask(text, "option"))
+
+    def _glob(self, word: Glob) -> None:
+        # `--include=*.py` stays that option, whatever it expands to.
         name, equals, value = word.partition("=")
         option = self.table.options.get(name)
-        if equals and word.prefix.startswith(name + "=") and option and option.kind in FREE:
+        if equals and word.prefix.startswith(name + "=") and option and option.kind in _FREE:
             self.usage.options.append((name, value))
             return
         if not word.prefix or word.prefix.startswith("-"):
-            self.usage.object(f"`{word}` may become an option of `{self.usage.name}`")
+            self._object(f"`{word}` may become an option of `{self.usage.name}`")
         self.usage.operands.append(word)
 
-    def operands(self, words: tuple[str, ...]) -> None:
-        self.usage.operands.extend(words)
-
-    def long(self, word: str, after: str | None) -> int:
+    def _long(self, word: str, after: str | None) -> int:
+        """Read a long option; return how many of the following words it took."""
         name, equals, value = word.partition("=")
         option = self.table.options.get(name)
         if option is None:
             self._refuse(name)
         elif option.need == "none" and equals:
-            self.usage.object(f"`{self.usage.name}`: `{name}` takes no value")
+            self._object(f"`{self.usage.name}`: `{name}` takes no value")
         elif equals:
             self._take(name, option, value)
         elif option.need == "value":
             return self._take_next(name, option, after)
-        elif option.need == "glued":
-            self.usage.object(f"`{self.usage.name}`: `{name}` needs its value after `=`")
+        elif option.need == "attached":
+            self._object(f"`{self.usage.name}`: `{name}` needs its value after `=`")
         else:
             self.usage.options.append((name, None))
         return 0
 
-    def short(self, word: str, after: str | None) -> int:
+    def _short(self, word: str, after: str | None) -> int:
+        """Read a bundle of short options; return how many of the following words it took."""
         if word[1:].isdigit() and NUMERIC in self.table.options:
             self.usage.options.append((NUMERIC, word[1:]))
             return 0
@@ -134,29 +160,32 @@ class _Reader:
                 return 0
             elif option.need == "value":
                 return self._take_next(name, option, after)
-            elif option.need == "glued":
-                self.usage.object(f"`{self.usage.name}`: `{name}` needs its value glued to it")
+            elif option.need == "attached":
+                self._object(f"`{self.usage.name}`: `{name}` needs its value attached")
             else:
                 self.usage.options.append((name, None))
         return 0
 
-    def check_operands(self) -> None:
+    def _check_operands(self) -> None:
         usage, kinds = self.usage, self.table.operands
         if self.table.instead and usage.has(*self.table.instead):
             kinds = kinds[1:]
         for place, word in enumerate(usage.operands):
             if place >= len(kinds) and not (self.table.repeats and kinds):
-                usage.object(f"`{usage.name}` takes no such operand: {word}")
-                return
+                return self._object(f"`{usage.name}` takes no such operand: {word}")
             kind = kinds[min(place, len(kinds) - 1)]
-            # A wildcard becomes several words, so it must stand where the repeated kind stands.
+            # A wildcard becomes several words, so only the repeated kind may be one.
             if isinstance(word, Glob) and not (self.table.repeats and place >= len(kinds) - 1):
-                usage.object(f"`{word}` may become several operands of `{usage.name}`")
+                self._object(f"`{word}` may become several operands of `{usage.name}`")
             self._check(kind, word, "")
+        return None
 
     def _refuse(self, name: str) -> None:
-        why = self.table.refused.get(name, "is not on the list of its harmless options")
-        self.usage.object(f"`{self.usage.name}`: `{name}` {why}")
+        why = self.table.refused.get(name)
+        if why is None:
+            self.usage.reasons.extend(unlisted(self.usage.name, name))
+        else:
+            self._object(f"`{self.usage.name}`: `{name}` {why}")
 
     def _take(self, name: str, option: Option, value: str) -> None:
         self.usage.options.append((name, value))
@@ -164,21 +193,22 @@ class _Reader:
 
     def _take_next(self, name: str, option: Option, after: str | None) -> int:
         if after is None:
-            self.usage.object(f"`{self.usage.name}`: `{name}` lacks its value")
+            self._object(f"`{self.usage.name}`: `{name}` lacks its value")
             return 0
         if isinstance(after, Glob):
-            self.usage.object(f"`{self.usage.name}`: the value of `{name}` is a wildcard: {after}")
+            self._object(f"`{self.usage.name}`: the value of `{name}` is a wildcard: {after}")
         # Programs differ about a value that looks like an option; where a pattern is expected they agree.
         elif after.startswith("-") and len(after) > 1 and not _may_begin_with_dash(option.kind, after):
-            self.usage.object(f"`{self.usage.name}`: the value of `{name}` looks like an option: {after}")
+            self._object(f"`{self.usage.name}`: the value of `{name}` looks like an option: {after}")
         self._take(name, option, after)
         return 1
 
     def _check(self, kind: str, value: str, where: str) -> None:
-        found = objection(kind, value, self.surroundings)
-        if found is not None:
-            said, group = found
-            self.usage.object(f"`{self.usage.name}`{where}: {said}" if group == "option" else said, group)
+        reason = objection(kind, value, self.workspace)
+        if reason is not None and reason.kind == "option":
+            self._object(f"`{self.usage.name}`{where}: {reason.text}")
+        elif reason is not None:
+            self.usage.reasons.append(reason)
 
 
 def _may_begin_with_dash(kind: str, value: str) -> bool:

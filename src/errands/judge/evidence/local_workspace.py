@@ -1,4 +1,4 @@
-"""The surroundings of a command, read from this machine: programs on the path, repositories, links.
+"""The workspace of a command, read from this machine: programs on the path, repositories, links.
 
 Made for one judgement and thrown away: what it has read it reads only once. What cannot be read is a danger.
 """
@@ -11,7 +11,7 @@ import stat
 
 from errands.judge.evidence.evidence import DEFAULT_PATH
 from errands.judge.evidence.repositories import Repositories, upwards
-from errands.judge.surroundings import Program, is_within
+from errands.judge.workspace import FoundProgram, is_within
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ _SYSTEM = (
 TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/private/var/tmp")
 
 
-class Machine:
-    """Surroundings (`errands.judge.surroundings`) as they are on this machine now."""
+class LocalWorkspace:
+    """Workspace (`errands.judge.workspace`) as they are on this machine now."""
 
     def __init__(
         self, cwd: str, environment: Mapping[str, str], *, project: str = "", shell: str = "/bin/bash"
@@ -49,11 +49,11 @@ class Machine:
         self.shell = shell
         self._settings = environment.get("XDG_CONFIG_HOME") or f"{self.home}/.config"
         self._path = environment.get("PATH", DEFAULT_PATH)
-        self._programs: dict[tuple[str, str], Program] = {}
+        self._programs: dict[tuple[str, str], FoundProgram] = {}
         self._repositories: dict[str, Repositories] = {}
 
-    def at(self, directory: str) -> Machine:
-        there = object.__new__(Machine)
+    def at(self, directory: str) -> LocalWorkspace:
+        there = object.__new__(LocalWorkspace)
         there.__dict__.update(self.__dict__, cwd=directory)
         return there
 
@@ -64,7 +64,7 @@ class Machine:
         except ValueError:  # no file can have such a name
             return os.path.normpath(path)
 
-    def program(self, name: str) -> Program:
+    def program(self, name: str) -> FoundProgram:
         known = self._programs.get((name, self.cwd))
         if known is None:
             known = self._programs[name, self.cwd] = self._find(name)
@@ -89,17 +89,19 @@ class Machine:
                 yield f"{directory}/.gitconfig"
                 yield f"{directory}/git/config"
 
-    def _find(self, name: str) -> Program:
+    def _find(self, name: str) -> FoundProgram:
         for entry in self._path.split(":"):
             path = os.path.join(self.cwd, entry, name)
             if os.path.isfile(path) and os.access(path, os.X_OK):
                 if not entry.startswith("/"):
-                    return Program(path=path, doubt="the search path has a directory that is not absolute")
+                    return FoundProgram(
+                        path=path, doubt="the search path has a directory that is not absolute"
+                    )
                 if doubt := _others_doubt(path):
-                    return Program(path=path, doubt=doubt)
+                    return FoundProgram(path=path, doubt=doubt)
                 doubt = self._doubt(path)
-                return Program(path=path, doubt=doubt, own=bool(doubt) and _is_in_environment(path))
-        return Program()
+                return FoundProgram(path=path, doubt=doubt, own=bool(doubt) and _is_in_environment(path))
+        return FoundProgram()
 
     def _doubt(self, path: str) -> str:
         """Say why a program stands where anything may have been put."""

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from errands.judge.evidence.machine import Machine
-from errands.judge.surroundings import Program
+from errands.judge.evidence.local_workspace import LocalWorkspace
+from errands.judge.workspace import FoundProgram
 
 pytestmark = [pytest.mark.spec("A2", "A3")]
 
@@ -21,19 +21,19 @@ def executable(path: Path) -> Path:
 
 
 def test_a_program_of_the_system_is_trusted(tmp_path: Path) -> None:
-    found = Machine(str(tmp_path), {"PATH": "/usr/bin:/bin"}).program("ls")
+    found = LocalWorkspace(str(tmp_path), {"PATH": "/usr/bin:/bin"}).program("ls")
 
     assert found.doubt == ""
     assert found.path.endswith("/ls")
 
 
 def test_a_name_that_nothing_has_is_no_doubt(tmp_path: Path) -> None:
-    assert Machine(str(tmp_path), {"PATH": "/usr/bin"}).program("no-such-program") == Program()
+    assert LocalWorkspace(str(tmp_path), {"PATH": "/usr/bin"}).program("no-such-program") == FoundProgram()
 
 
 def test_a_program_in_the_project_is_not_trusted(tmp_path: Path) -> None:
     executable(tmp_path / "bin/git")
-    here = Machine(str(tmp_path), {"PATH": f"{tmp_path}/bin:/usr/bin"}, project=str(tmp_path))
+    here = LocalWorkspace(str(tmp_path), {"PATH": f"{tmp_path}/bin:/usr/bin"}, project=str(tmp_path))
 
     assert "stands in the project" in here.program("git").doubt
     assert not here.program("git").own
@@ -43,7 +43,7 @@ def test_a_link_out_of_the_system_is_followed(tmp_path: Path) -> None:
     target = executable(tmp_path / "project/git")
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/git").symlink_to(target)
-    here = Machine(str(tmp_path), {"PATH": f"{tmp_path}/bin"}, project=str(tmp_path / "project"))
+    here = LocalWorkspace(str(tmp_path), {"PATH": f"{tmp_path}/bin"}, project=str(tmp_path / "project"))
 
     assert here.program("git").doubt
 
@@ -52,7 +52,7 @@ def test_a_link_out_of_the_system_is_followed(tmp_path: Path) -> None:
 def test_a_virtual_environment_is_the_persons_own(tmp_path: Path, project: str) -> None:
     program = executable(tmp_path / "project/.venv/bin/pytest")
     (tmp_path / "project/.venv/pyvenv.cfg").write_text("")
-    here = Machine(str(tmp_path), {"PATH": str(program.parent)}, project=str(tmp_path / project))
+    here = LocalWorkspace(str(tmp_path), {"PATH": str(program.parent)}, project=str(tmp_path / project))
 
     assert here.program("pytest").doubt
     assert here.program("pytest").own
@@ -64,7 +64,7 @@ def test_a_virtual_environment_that_everybody_writes_to_is_nobodys_own(tmp_path:
     (tmp_path / ".venv/pyvenv.cfg").write_text("")
 
     for path in (str(program.parent), ".venv/bin"):
-        found = Machine(str(tmp_path), {"PATH": path}, project=str(tmp_path)).program("pytest")
+        found = LocalWorkspace(str(tmp_path), {"PATH": path}, project=str(tmp_path)).program("pytest")
         assert found.doubt
         assert not found.own
 
@@ -72,7 +72,7 @@ def test_a_virtual_environment_that_everybody_writes_to_is_nobodys_own(tmp_path:
 @pytest.mark.parametrize("entry", ["", ".", "bin"])
 def test_a_relative_search_path_is_not_trusted(tmp_path: Path, entry: str) -> None:
     executable(tmp_path / entry / "git")
-    here = Machine(str(tmp_path), {"PATH": f"{entry}:/usr/bin"}, project="/nowhere")
+    here = LocalWorkspace(str(tmp_path), {"PATH": f"{entry}:/usr/bin"}, project="/nowhere")
 
     assert "not absolute" in here.program("git").doubt
 
@@ -81,7 +81,7 @@ def test_a_directory_that_everybody_writes_to_is_not_trusted(tmp_path: Path) -> 
     program = executable(tmp_path / "bin/git")
     program.parent.chmod(0o777)
     assert stat.S_IMODE(program.parent.stat().st_mode) == 0o777
-    here = Machine(str(tmp_path), {"PATH": str(program.parent)}, project="/nowhere")
+    here = LocalWorkspace(str(tmp_path), {"PATH": str(program.parent)}, project="/nowhere")
 
     assert here.program("git").doubt
 
@@ -91,12 +91,12 @@ def test_without_a_repository_the_project_is_the_nearest_marked_directory(tmp_pa
     (tmp_path / "one/pyproject.toml").write_text("")
     (tmp_path / "one/two/package.json").write_text("{}")
 
-    assert Machine(str(tmp_path / "one/two/three"), {}).project == str(tmp_path / "one/two")
+    assert LocalWorkspace(str(tmp_path / "one/two/three"), {}).project == str(tmp_path / "one/two")
 
 
 def test_a_home_is_no_project_of_what_stands_in_it(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / "notes").mkdir()
 
-    assert Machine(str(tmp_path / "notes"), {"HOME": str(tmp_path)}).project == str(tmp_path / "notes")
-    assert Machine(str(tmp_path), {"HOME": str(tmp_path)}).project == str(tmp_path)
+    assert LocalWorkspace(str(tmp_path / "notes"), {"HOME": str(tmp_path)}).project == str(tmp_path / "notes")
+    assert LocalWorkspace(str(tmp_path), {"HOME": str(tmp_path)}).project == str(tmp_path)

@@ -1,0 +1,53 @@
+"""A workspace: what the judge may ask about the place where a command would run.
+
+The judge itself does no input or output. The real answers are read from disk (`evidence.local_workspace`).
+"""
+
+from __future__ import annotations
+
+from errands.model.record import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Workspace(Protocol):
+        """Directories are absolute and have no trailing slash; `shell` is the program that reads a line."""
+
+        @property
+        def cwd(self) -> str: ...
+        @property
+        def project(self) -> str: ...
+        @property
+        def home(self) -> str: ...
+        @property
+        def shell(self) -> str: ...
+
+        def git_dangers(self, directory: str) -> tuple[str, ...]:
+            """Return what makes the repository that git would use there run other programs."""
+
+        def program(self, name: str) -> FoundProgram:
+            """Find a program by its bare name, the way the shell does."""
+
+        def real(self, path: str) -> str:
+            """Resolve every symbolic link in a path relative to `cwd`; it need not exist."""
+
+        def at(self, directory: str) -> Workspace:
+            """Return the same workspace, seen from another directory."""
+
+
+@record
+class FoundProgram:
+    """Where a bare name leads: `path` is empty if no program has that name, `doubt` is why not to trust it.
+
+    `own` means that the only doubt is a virtual environment that this person made.
+    """
+
+    path: str = ""
+    doubt: str = ""
+    own: bool = False
+
+
+def is_within(path: str, directory: str) -> bool:
+    """Return whether an absolute, normalised path is a directory or lies inside it."""
+    return path == directory or path.startswith(directory.rstrip("/") + "/")

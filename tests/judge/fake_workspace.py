@@ -1,0 +1,33 @@
+"""A workspace written down by hand: a clean repository and trusted programs, unless a test says otherwise."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from errands.judge.workspace import FoundProgram
+
+
+@dataclass(frozen=True, kw_only=True)
+class FakeWorkspace:
+    cwd: str = "/project"
+    project: str = "/project"
+    home: str = "/home/person"
+    shell: str = "/bin/bash"
+    dangers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    programs: Mapping[str, FoundProgram] = field(default_factory=dict)
+    links: Mapping[str, str] = field(default_factory=dict)
+
+    def git_dangers(self, directory: str) -> tuple[str, ...]:
+        return self.dangers.get(directory, ())
+
+    def program(self, name: str) -> FoundProgram:
+        return self.programs.get(name, FoundProgram(path=f"/usr/bin/{name}"))
+
+    def real(self, path: str) -> str:
+        path = posixpath.normpath(posixpath.join(self.cwd, path))
+        return self.links.get(path, path)
+
+    def at(self, directory: str) -> FakeWorkspace:
+        return replace(self, cwd=directory)
