@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from errands.dialects.output_text import bounded, middle_out, page, phrase, summary
+from errands.dialects.output_text import bounded, middle_out, page, paged, phrase, summary
 from errands.model.record import evolve
 from errands.ports.output import Piece
 from errands.testing.speaker import FENCE
@@ -113,6 +113,12 @@ def test_a_short_page_ends_with_a_whole_character(text: str) -> None:
     for cut in range(len(whole)):
         assert whole[:cut].startswith(page(whole[:cut], 100))
         assert page(whole[:cut], 100).decode() == text[: len(page(whole[:cut], 100).decode())]
+
+
+@pytest.mark.spec("O3")
+def test_half_a_character_before_what_is_missing_does_not_hold_a_reader_up() -> None:
+    half = piece("\u00e9".encode()[:1], 4000)
+    assert paged(half, 100, is_live=True) == (b"\xc3", 4001)
 
 
 def test_a_phrase_is_one_visible_line() -> None:

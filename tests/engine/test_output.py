@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from errands.model.errors import NotFound
 from errands.model.options.draft import Draft
 from errands.ports.home import Home
+from errands.ports.output import Piece
 from errands.testing.engines import TestEngine, embedded, until
 
 WAITING = "echo ready; read line"
@@ -150,6 +152,46 @@ async def test_following_gives_the_output_as_it_comes_and_ends_with_the_run(engi
 
     assert seen == b"one\ntwo\n"
     assert (await engine.get(task.id)).state == "completed"
+
+
+@pytest.mark.spec("O9")
+@pytest.mark.timeout(30)
+async def test_following_a_flood_leaves_the_loop_to_others(
+    engine: TestEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = await engine.started(WAITING, input="pipe")
+    monkeypatch.setattr(engine.engine, "output", lambda *_, offset, **__: piece_at(offset))
+
+    async def follow() -> None:
+        async for _ in engine.follow(task.id):
+            pass
+
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(follow(), 0.2)
+
+
+@pytest.mark.spec("O9")
+async def test_following_goes_on_beyond_what_was_overwritten_before_it_was_read(
+    engine: TestEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = await engine.started(WAITING, input="pipe")
+    asked: list[int] = []
+
+    def overwritten(*_: object, offset: int, **__: object) -> Piece:
+        asked.append(offset)
+        if len(asked) > 3:
+            return piece_at(offset)
+        return Piece(content=b"", offset=offset + 1000, next_offset=offset + 1000, missing=1000)
+
+    monkeypatch.setattr(engine.engine, "output", overwritten)
+    async for _ in engine.follow(task.id):
+        break
+
+    assert asked == [0, 1000, 2000, 3000]
+
+
+def piece_at(offset: int) -> Piece:
+    return Piece(content=b"y", offset=offset, next_offset=offset + 1)
 
 
 @pytest.mark.spec("O9")

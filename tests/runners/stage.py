@@ -98,9 +98,10 @@ class Stage:
         await until(lambda: text in self.output(run_id), f"{text!r} in the output of {run_id}")
 
     def output(self, run_id: str) -> bytes:
-        """All that is kept of a run's output."""
+        """All that is kept by now of a run's output."""
         content, offset = b"", 0
-        while (piece := log.read(str(self.runs / run_id), offset=offset)).content:
+        end = log.tail(str(self.runs / run_id), 0).next_offset
+        while offset < end and (piece := log.read(str(self.runs / run_id), offset=offset)).content:
             content, offset = content + piece.content, piece.next_offset
         return content
 

@@ -66,9 +66,10 @@ def page(content: bytes, longest: int) -> bytes:
 
 
 def paged(piece: Piece, longest: int, *, is_live: bool) -> tuple[bytes, int]:
-    """Give a page of an output, and where the next one begins."""
+    """Return a page of an output, and where the next one begins: always further on, if there is anything."""
     is_last = not is_live and len(piece.content) < longest
-    content = piece.content if is_last else page(piece.content, longest)
+    # Half a character that bytes are missing after is never going to be whole.
+    content = piece.content if is_last else page(piece.content, longest) or piece.content
     return content, piece.next_offset - (len(piece.content) - len(content))
 
 

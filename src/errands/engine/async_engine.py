@@ -263,12 +263,15 @@ class AsyncEngine:
         async with Line(self.engine, [view.id], self._unheld) as line:
             while True:
                 over = self._is_over(view, run_id)
-                while (piece := self.engine.output(run_id, offset=offset, limit=_CHUNK)).content:
-                    offset = piece.next_offset
+                piece = self.engine.output(run_id, offset=offset, limit=_CHUNK)
+                offset = piece.next_offset
+                if piece.content:
                     yield piece.content
-                if over:
+                    await asyncio.sleep(0)  # a task that prints fast must not keep the loop from all else
+                elif over:
                     return
-                await line.news(0.1)
+                else:
+                    await line.news(0.1)
 
     def _is_over(self, view: View, run_id: str) -> bool:
         """Tell whether a run has ended; a standing task outlives its runs."""

@@ -6,8 +6,8 @@ more than the cap; at the end the ring is put behind the beginning, with a line 
 much is missing.
 
 The ring begins with a note of fixed size, `written writing size`: all before `written` is in the ring,
-and what lies `size` before `writing` may be overwritten. It is written before each round and once
-the flow pauses, so that a reader of a live run, or of one whose shim was killed, knows what is true.
+and what lies `size` before `writing` may be overwritten. It is written before and after each piece, so that
+a reader of a live run, or of one whose shim was killed, knows what is true.
 """
 
 from __future__ import annotations
@@ -60,11 +60,6 @@ class Log:
             piece = piece[room:]
         if not self.disk:
             self._go_round(piece)
-
-    def settle(self) -> None:
-        """Tell readers that the ring is complete up to here; to be called when the flow pauses."""
-        if self._ring >= 0 and not self.disk:
-            self._note(self._written, self._written)
 
     def finish(self) -> dict[str, int | str]:
         """Make one plain file of it and give the facts that readers need to find their way."""
@@ -131,6 +126,7 @@ class Log:
             if len(piece) > first:
                 self._pwrite(piece[first:], 0)
             self._written = end
+            self._note(end, end)
         except OSError as error:
             self.disk = _why(error)
 

@@ -7,6 +7,7 @@ What lies between the kept beginning and the kept end is gone, and every reader 
 from __future__ import annotations
 
 import os
+import time
 
 from errands.model.errors import NoInput
 from errands.ports.output import Piece
@@ -16,10 +17,12 @@ from errands.runners.shim import record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import _socket
+    from collections.abc import Callable
 
 MOST_AT_ONCE = 1 << 20
-_BLOCK = 1 << 16
-_MOST_IN_TAIL = 1 << 18
+_TAIL_SIZES = (1 << 16, 1 << 18)
+_LOOKS = 20
+_PAUSE = 0.0005  # seconds between two looks: about what a shim takes for one piece
 _LONGEST_ADDRESS = 100
 
 
@@ -27,28 +30,46 @@ def read(directory: str, *, offset: int = 0, limit: int | None = None) -> Piece:
     """Read on from an offset: at most `limit` bytes, and never more than a mebibyte at once.
 
     A piece ends where bytes are missing; the next one says how many. An empty piece means that nothing
-    more is there yet.
+    more is there yet, or, seldom, that the task overwrote it faster than it could be read: then the next
+    offset is beyond it.
     """
-    with _Log(directory) as log:
-        return log.read(max(offset, 0), MOST_AT_ONCE if limit is None else min(limit, MOST_AT_ONCE))
+    size = MOST_AT_ONCE if limit is None else min(limit, MOST_AT_ONCE)
+
+    def look(log: _Log) -> tuple[Piece, bool]:
+        piece = log.read(max(offset, 0), size)
+        return piece, bool(piece.content) or not piece.missing
+
+    return _look(directory, look)
 
 
 def tail(directory: str, lines: int) -> Piece:
     """Read the last lines, as far as they are kept and fit into a quarter of a mebibyte."""
-    with _Log(directory) as log:
+
+    def look(log: _Log) -> tuple[Piece, bool]:
         content = b""
-        start = end = log.total
-        while start > log.end_begins and len(content) < _MOST_IN_TAIL and content.count(b"\n", 0, -1) < lines:
-            piece = log.read(max(start - _BLOCK, log.end_begins), min(_BLOCK, start - log.end_begins))
-            start = piece.offset
-            content = piece.content + content
-        if lines <= 0:
-            return Piece(content=b"", offset=end, next_offset=end)
+        for size in _TAIL_SIZES:
+            content = log.end(size)
+            if lines <= content.count(b"\n", 0, -1) or len(content) < size:
+                break
+        is_enough = bool(content) or not log.total
         at = len(content) - content.endswith(b"\n")
         for _ in range(lines):
             at = content.rfind(b"\n", 0, max(at, 0))
-        content = content[at + 1 :]
-        return Piece(content=content, offset=end - len(content), next_offset=end)
+        content = content[at + 1 :] if lines > 0 else b""
+        return Piece(content=content, offset=log.total - len(content), next_offset=log.total), is_enough
+
+    return _look(directory, look)
+
+
+def _look(directory: str, look: Callable[[_Log], tuple[Piece, bool]]) -> Piece:
+    """Look at a log, and again while all that was looked at was overwritten meanwhile; but not for ever."""
+    for _ in range(_LOOKS):
+        with _Log(directory) as log:
+            piece, is_enough = look(log)
+            if is_enough or not log.is_live:
+                break
+        time.sleep(_PAUSE)
+    return piece
 
 
 def header(directory: str) -> bytes:
@@ -153,6 +174,11 @@ class _Log:
                 os.close(file)
 
     @property
+    def is_live(self) -> bool:
+        """Return whether what is read can be overwritten meanwhile."""
+        return self._ring >= 0
+
+    @property
     def header(self) -> bytes:
         return _pread(self._file, self._header, 0) if self._file >= 0 else b""
 
@@ -171,6 +197,18 @@ class _Log:
         return Piece(
             content=content, offset=offset, next_offset=offset + len(content), missing=offset - asked
         )
+
+    def end(self, size: int) -> bytes:
+        """Read the last bytes: at most `size`, and none from before what is missing."""
+        content = b""
+        at = max(self.total - size, self.end_begins)
+        while at < self.total:
+            piece = self.read(at, self.total - at)
+            if piece.next_offset <= at:
+                break  # the file is shorter than its record says
+            content = piece.content if piece.missing else content + piece.content
+            at = piece.next_offset
+        return content
 
     def _read_end(self, offset: int, size: int) -> bytes:
         if size <= 0 or self._file < 0:

@@ -77,7 +77,6 @@ class OutputPump:
             self._full += 1
             if self._full == _SUSTAINED and self._system.widen(file, _LARGE):
                 buffer = self._buffer = bytearray(_LARGE)
-        self._log.settle()
         return may_be_more
 
     def drain(self) -> None:

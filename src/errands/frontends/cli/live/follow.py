@@ -155,15 +155,20 @@ def follow(
 
 
 def show_from(context: Context, run_id: str, lens: OutputFilter, offset: int) -> int:
-    """Show what there is of a run's output from an offset; give the offset after it."""
-    while True:
+    """Show what there is by now of a run's output from an offset; return the offset after it.
+
+    What is printed meanwhile is not waited for: a task that prints fast would never let this end.
+    """
+    end = context.engine.tail(run_id, 0).next_offset
+    while offset < end:
         piece = context.engine.output(run_id, offset=offset, limit=CHUNK)
         if piece.missing:
             lens.gap(piece.missing)
-        if not piece.content:
-            return max(offset, piece.next_offset)
+        if piece.next_offset <= offset:
+            break
         lens.show(piece.content)
         offset = piece.next_offset
+    return offset
 
 
 def wait_for_start(context: Context, view: View, timeout: float) -> View:

@@ -1,0 +1,120 @@
+"""A task that prints faster than anybody reads: every read comes to an end, and gets on."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from errands.runners.output import log
+from errands.runners.output.capped_log import NOTE, Log
+from tests.runners.stage import Stage, until
+
+CAP = 2000
+LINES = b"".join(b"%09d\n" % number for number in range(CAP // 20))  # as much as the ring holds
+
+
+@pytest.fixture
+def flooded(tmp_path: Path) -> Log:
+    """Return the log of a run that has printed far more than its cap."""
+    written = Log(str(tmp_path), header=b"", cap=CAP)
+    for _ in range(5):
+        written.write(LINES, lines=LINES.count(b"\n"))
+    return written
+
+
+def flood_between_looks(log_: Log, monkeypatch: pytest.MonkeyPatch, *, times: float) -> list[int]:
+    """Overwrite the whole ring whenever a reader is about to read what it has just looked for."""
+    pread = log._pread
+    rounds: list[int] = []
+
+    def late(file: int, size: int, at: int) -> bytes:
+        if at >= NOTE and len(rounds) < times:
+            rounds.append(size)
+            log_.write(LINES, lines=LINES.count(b"\n"))
+        return pread(file, size, at)
+
+    monkeypatch.setattr(log, "_pread", late)
+    return rounds
+
+
+@pytest.mark.spec("O7")
+def test_last_lines_that_are_overwritten_while_they_are_read_are_read_again(
+    tmp_path: Path, flooded: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds = flood_between_looks(flooded, monkeypatch, times=3)
+
+    piece = log.tail(str(tmp_path), 2)
+
+    assert len(rounds) == 3
+    assert piece.content == LINES[-20:]
+    assert piece.next_offset == flooded.total
+
+
+@pytest.mark.spec("O3")
+def test_a_piece_that_is_overwritten_while_it_is_read_is_read_again_further_on(
+    tmp_path: Path, flooded: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds = flood_between_looks(flooded, monkeypatch, times=3)
+
+    piece = log.read(str(tmp_path), offset=CAP // 2)
+
+    assert len(rounds) == 3
+    assert piece.content == LINES
+    assert (piece.missing, piece.next_offset) == (flooded.total - CAP, flooded.total)
+
+
+@pytest.mark.spec("O3", "O7")
+@pytest.mark.timeout(10)
+def test_a_reader_that_is_always_too_late_ends_all_the_same(
+    tmp_path: Path, flooded: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = flooded.total
+    flood_between_looks(flooded, monkeypatch, times=float("inf"))
+
+    last, piece = log.tail(str(tmp_path), 2), log.read(str(tmp_path), offset=CAP // 2)
+
+    assert (last.content, piece.content) == (b"", b"")
+    assert last.next_offset > before  # it tells how far the task has come
+    assert piece.next_offset > last.next_offset  # and whoever reads on does not come back here
+    assert piece.next_offset - piece.offset == 0 < piece.missing
+
+
+@pytest.mark.spec("O3", "O6")
+@pytest.mark.timeout(60)
+async def test_readers_beside_tasks_that_flood_always_get_something(stage: Stage) -> None:
+    runs = [stage.start(("yes", "on and on"), cap=100_000) for _ in range(2)]
+    for run in runs:
+        await until(lambda run=run: log.tail(str(stage.directory(run)), 0).next_offset > 1 << 20)  # type: ignore[misc]
+    offset = dict.fromkeys(runs, 0)
+    got = dict.fromkeys(runs, 0)
+    for _ in range(300):
+        for run in runs:
+            directory = str(stage.directory(run))
+            got[run] += b"on and on\n" in log.tail(directory, 3).content
+            piece = log.read(directory, offset=offset[run])
+            assert piece.content or not piece.missing or piece.next_offset > offset[run]
+            offset[run] = piece.next_offset
+        await asyncio.sleep(0)
+    for run in runs:
+        stage.pool.stop(run, grace=0)
+        await stage.ended(run)
+
+    assert min(got.values()) > 200
+    assert min(offset.values()) > 1 << 20
+
+
+@pytest.mark.spec("O7")
+@pytest.mark.parametrize("is_over", [False, True])
+async def test_the_last_lines_are_right_when_only_the_first_half_of_the_cap_is_full(
+    stage: Stage, is_over: bool
+) -> None:
+    run = stage.start("seq 1 10000; read line", cap=60_000, input="pipe")
+    await until(lambda: log.tail(str(stage.directory(run)), 0).next_offset == 48_894)
+    if is_over:
+        log.send(str(stage.directory(run)), b"\n")
+        await stage.ended(run)
+
+    assert log.tail(str(stage.directory(run)), 2).content == b"9999\n10000\n"
+    assert log.tail(str(stage.directory(run)), 9_000).content.startswith(b"1001\n")
