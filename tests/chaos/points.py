@@ -42,7 +42,7 @@ DAEMON_POINTS = {
     "P4 claimed, not started": Point(_SUPERVISOR, "Supervisor.start", "before"),
     "P5 started, pid not recorded": Point("errands.runners.pool.pool", "ShimPool.start", "after"),
     "P6 running": Point("errands.stores.sqlite.store", "SqliteStore.note_start", "after"),
-    "P9 ended, not recorded": Point(_SUPERVISOR, "Supervisor._end", "before"),
+    "P9 ended, not recorded": Point("errands.engine.daemon.outcome", "OutcomeWriter.write", "before"),
     "P10 ended, not announced": Point("errands.stores.sqlite.store", "SqliteStore.add_notice", "before"),
     "P10 recorded, not told": Point(_SUPERVISOR, "Supervisor.forget", "before", filled=True),
     "P12 asked to stop": Point("errands.runners.pool.pool", "ShimPool.stop", "after"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from errands.engine.triggers.recurrence import after_scheduled_run
+from errands.engine.daemon.outcome import after_scheduled_run
 from errands.engine.triggers.scheduler import Scheduler, first_cursor
 from errands.model.rollup import rollup
 from errands.model.schedule.cursor import ScheduleCursor
@@ -79,9 +79,9 @@ class World:
         with self.store:
             for task, run in self.store.claim("shell", limit=1, now=self.clock.now()):
                 cursor = self.store.cursor(task.id)
-                outcome = rollup(task, run, sample_ending(), cursor)
+                outcome = rollup(task, run, sample_ending(), cursor=cursor, backoff=MINUTE)
                 self.store.end(run, outcome, sample_ending(), summary=None, now=self.clock.now())
-                after_scheduled_run(self.store, task, run, outcome, now=self.clock.now(), backoff=MINUTE)
+                after_scheduled_run(self.store, task, run, outcome, now=self.clock.now())
 
     def check(self) -> None:
         """See that every slot so far has exactly one record, and every run a slot of its own."""

@@ -154,7 +154,7 @@ class Engine:
     def cancel(self, task_ids: Iterable[str], *, by: str | None = None) -> list[View]:
         """End tasks: pending ones now, running ones by a request to the holder. Repeating is harmless."""
         from errands.engine.actor import actor
-        from errands.engine.daemon.outcome import settle
+        from errands.engine.daemon.outcome import after_unstarted_run
 
         ids = [self.resolve(each) for each in task_ids]
         now, who = self.clock.now(), by or actor()
@@ -166,7 +166,7 @@ class Engine:
                 if view.standing is not None:
                     ended += self.schedules.cancel(view, by=who, now=now)
                 elif run.state == "pending" and self.store.withdraw(run.id, by=who, now=now):
-                    ended += settle(self.store, run.id, "cancelled", now=now)
+                    ended += after_unstarted_run(self.store, run.id, "cancelled", now=now)
                 elif run.state == "running":
                     self.store.request_stop(run.id, by=who, now=now)
         self.bell.ring(ended)

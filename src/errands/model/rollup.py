@@ -1,14 +1,17 @@
-"""Rollup: what a run's ending means for the run, its task, and whoever is to be told.
+"""Rollup: what a run's ending means for the run, its task and its notices.
 
-Pure: it decides, the supervisor writes.
+Pure: it decides, `engine/daemon/outcome.py` writes.
 """
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from errands.model.action import Shell
 from errands.model.notices.notice import should_notify
 from errands.model.record import record
-from errands.model.schedule.cursor import MOST_FAILURES
+from errands.model.retry import Retry
+from errands.model.schedule.cursor import SCHEDULED_RETRIES
 from errands.model.states import run_after, task_after
 from errands.model.trigger import recurring
 
@@ -29,9 +32,9 @@ SIGNALS = {
 
 @record
 class Outcome:
-    """`retry` says that a standing task tries again, `failures` how often it has failed in a row.
+    """What to write: `retry_in` is the wait before the next try, `failures` counts those in a row.
 
-    `result` is a print of what was found, to see whether the next run finds something else.
+    `result` is a digest of what the run reports, to see whether the next one reports something else.
     """
 
     run_state: RunState
@@ -39,17 +42,23 @@ class Outcome:
     failure: Failure | None
     error: str | None
     notify: bool
-    retry: bool = False
+    retry_in: timedelta | None = None
     failures: int = 0
     result: str = ""
 
 
 def rollup(
-    task: Task, run: Run, ending: Ending, cursor: ScheduleCursor | None = None, result: str = "something"
+    task: Task,
+    run: Run,
+    ending: Ending,
+    *,
+    cursor: ScheduleCursor | None = None,
+    result: str = "something",
+    backoff: timedelta = timedelta(),
 ) -> Outcome:
-    """Say what an ending means. The run's own result wins over a stop that came too late to matter.
+    """Decide what an ending means. The run's own result wins over a stop that came too late to matter.
 
-    `hearing` is that of a standing task, `result` a print of what the run reports, empty for nothing.
+    `cursor` is that of a recurring task; `result` is a digest of what the run reports, empty for nothing.
     """
     failure, error = _failure(task, ending)
     if ending.stop == "cancel":
@@ -59,42 +68,41 @@ def rollup(
         move = "fail" if failure else "complete"
     run_state = run_after(run.state, move)
     failed = run_state == "failed"
-    told = result if run_state == "completed" else f"{run_state} {error} {result}"
-    failures = _failures(run, run_state, cursor)
+    reported = result if run_state == "completed" else f"{run_state} {error} {result}"
+    failures, retry_in = 0, None
+    if cursor is not None and run_state != "completed":
+        counts = failed and run.cause != "resume"
+        failures = cursor.failures + int(counts)
+        if counts and task.state == "active":
+            retry_in = Retry(retries=SCHEDULED_RETRIES, backoff=backoff).next_delay(failures)
     return Outcome(
         run_state=run_state,
         task_state=_task_state(task, run_state)
         if cursor is None
-        else _standing_state(task, run, run_state, cursor, failures),
+        else _recurring_state(task, run, run_state, cursor, gives_up=failed and retry_in is None),
         failure=failure if failed else None,
         error=error,
         notify=should_notify(
             task.notify,
             failed=failed,
-            is_empty=not told,
-            has_changed=cursor is None or told != cursor.result,
+            is_empty=not reported,
+            has_changed=cursor is None or reported != cursor.result,
         ),
-        retry=failed and task.state == "active" and run.cause != "resume" and 0 < failures < MOST_FAILURES,
+        retry_in=retry_in,
         failures=failures,
-        result=told,
+        result=reported,
     )
 
 
-def _failures(run: Run, run_state: RunState, cursor: ScheduleCursor | None) -> int:
-    if cursor is None or run_state == "completed":
-        return 0
-    return cursor.failures + int(run_state == "failed" and run.cause != "resume")
-
-
-def _standing_state(
-    task: Task, run: Run, run_state: RunState, cursor: ScheduleCursor, failures: int
+def _recurring_state(
+    task: Task, run: Run, run_state: RunState, cursor: ScheduleCursor, *, gives_up: bool
 ) -> TaskState:
-    """Leave a standing task active, unless it has failed too often in a row or run as often as it should."""
+    """Keep a recurring task active, unless it failed too often in a row or has run as often as it should."""
     if task.state != "active" or run.cause == "resume":
         return task.state
     trigger = recurring(task.trigger)
     is_last = trigger is not None and trigger.max_runs is not None and cursor.runs >= trigger.max_runs
-    if run_state == "failed" and failures >= MOST_FAILURES:
+    if gives_up:
         return task_after(task.state, "give up" if is_last else "pause")
     if is_last and run_state != "failed":
         return task_after(task.state, "finish")

@@ -62,6 +62,10 @@ class Task:
     channels: tuple[Address, ...] = ()
 
     @property
+    def command(self) -> str:
+        return self.action.line
+
+    @property
     def due_at(self) -> datetime | None:
         """The time a task was told to start at."""
         return self.trigger.time if isinstance(self.trigger, At) else None

@@ -39,7 +39,7 @@ PLACES = [
         "errands.runners.pool.pool.ShimPool.start", "after", id="ordered", marks=pytest.mark.fault("F3")
     ),
     pytest.param(
-        "errands.engine.daemon.supervisor.Supervisor._hear",
+        "errands.engine.daemon.supervisor.Supervisor._receive",
         "before",
         id="forked-and-not-heard-of",
         marks=pytest.mark.fault("F3"),
@@ -92,7 +92,7 @@ def test_a_run_ends_once_and_is_told_once_wherever_the_daemon_dies(
 def test_a_daemon_that_dies_in_the_middle_of_its_recovery_does_no_harm(
     daemons: Daemons, client: Engine, tmp_path: Path
 ) -> None:
-    daemons.start_doomed("errands.engine.daemon.supervisor.Supervisor._hear")
+    daemons.start_doomed("errands.engine.daemon.supervisor.Supervisor._receive")
     running = client.submit(
         Draft(command=f"echo start >> {tmp_path}/witness; echo ready; read line", input="pipe")
     )

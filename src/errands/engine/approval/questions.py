@@ -5,7 +5,6 @@ Everything here happens inside the caller's transaction.
 
 from __future__ import annotations
 
-from errands.engine.daemon.outcome import notice_body, settle
 from errands.engine.notices.outbox import enqueue
 from errands.model.approval import digest, evidence_text
 from errands.model.record import evolve
@@ -29,17 +28,14 @@ def ask(
     """Ask a person about a task that was proposed, and tell its owner."""
     is_first = not store.approvals(task.id)
     question = store.ask(task, run, reasons, now=now, expires_at=now + within)
-    body = notice_body(
-        task=task.id, run=f"{task.id}.{run}", state="proposed", description=task.description,
-        command=task.action.line, error=told(reasons),
-        more={
-            "approval": question.id,
-            "reasons": [each.text for each in reasons],
-            "expires_at": plain_value(question.expires_at),
-        },
-    )  # fmt: skip
     event = "proposed" if is_first else f"proposed again {question.id}"
-    enqueue(store, task, f"{task.id}.{run}", event, body=body, now=now)
+    more = {
+        "approval": question.id,
+        "reasons": [each.text for each in reasons],
+        "expires_at": plain_value(question.expires_at),
+    }
+    why = told(reasons)
+    enqueue(store, task, f"{task.id}.{run}", event, state="proposed", error=why, more=more, now=now)
     return question
 
 
@@ -87,12 +83,14 @@ def expire(store: Store, *, now: datetime) -> list[str]:
 
 def turn_down(store: Store, question: Approval, why: str, *, now: datetime) -> list[str]:
     """Reject a task whose question was answered with no; give the ids of all tasks that end by it."""
+    from errands.engine.daemon.outcome import after_unstarted_run
+
     run_id = f"{question.task_id}.{question.run}"
     is_over = store.turn_down(run_id, why=why, now=now)
     if not is_over and not store.view(question.task_id).latest.number:
         # A standing task is asked about before it has a run.
         is_over = store.move_task(question.task_id, "reject", now=now) is not None
-    return settle(store, run_id, "rejected", now=now) if is_over else []
+    return after_unstarted_run(store, run_id, "rejected", now=now) if is_over else []
 
 
 def told(reasons: Sequence[Reason]) -> str:

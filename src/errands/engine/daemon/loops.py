@@ -20,6 +20,7 @@ from errands.engine.daemon.child_service import KeptService, SenderService
 from errands.engine.daemon.dispatcher import Dispatcher
 from errands.engine.daemon.janitor import Janitor
 from errands.engine.daemon.listener_service import ListenerService
+from errands.engine.daemon.outcome import OutcomeWriter
 from errands.engine.daemon.supervisor import Supervisor
 from errands.engine.triggers.scheduler import Scheduler
 from errands.model.errors import HomeError, StoreError
@@ -69,13 +70,11 @@ class Loops:
             store,
             runner,
             self._dispatcher,
-            output,
+            OutcomeWriter(store, output, home, backoff=config.schedules.backoff),
             home,
-            look=self.look,
             clock=clock,
             wake=self.wake,
             wake_later=self._wake_later,
-            backoff=config.schedules.backoff,
         )
         self._scheduler = Scheduler(store)
         self._sending = SenderService(store, clock, start_sender)
@@ -216,9 +215,9 @@ class Loops:
 
     def _write(self, now: datetime) -> None:
         with self._store:
-            runs, ended, released = self._supervisor.record(now=now)
+            runs, effects = self._supervisor.record(now=now)
             revived = self._supervisor.revive()
-            if released:
+            if effects.released:
                 self._dispatcher.look()
             # Room is counted with the runs that end in this very turn already gone.
             for run_id in runs:
@@ -230,14 +229,17 @@ class Loops:
             self._supervisor.start(task, run)
         asked = self._dispatcher.asked()
         changed = [
-            *ended,
-            *released,
+            *effects.ended,
+            *effects.changed,
+            *effects.released,
             *asked,
             *(task.id for task, _ in claimed),
             *(task_of(each)[0] for each in given),
         ]
-        self._bell_server.tell(changed, ended=ended)
-        if ended or asked:
+        self._bell_server.tell(changed, ended=effects.ended)
+        if effects.needs_look:
+            self.look()
+        if effects.ended or effects.changed or asked:
             self._sending.ring()
             self._listening.ring()
         self._watch_for_silence()
@@ -267,7 +269,7 @@ class Loops:
 
     def _watch_for_silence(self) -> None:
         """Look for silent runs now and then, while there are any to look at."""
-        if self._silence is None and self._supervisor.watched_for_silence:
+        if self._silence is None and self._supervisor.watches_for_silence:
             self._silence = asyncio.get_running_loop().call_later(SILENCE, self._report_silence)
 
     def _report_silence(self) -> None:

@@ -1,116 +1,258 @@
-"""Settling: what the end of a run means for others, in the same transaction as the end itself.
+"""The outcome of a run: what its end means for its task, its notices, its schedule and its dependents.
 
-Tasks that waited for a completed one may start; those that waited for any other end are skipped, and so
-on down the line; owners are told.
+`rollup` decides, this module writes; the end and everything that follows from it are one transaction.
 """
 
 from __future__ import annotations
 
-from errands.engine.notices.outbox import enqueue
+from datetime import timedelta
+
+from errands.engine.notices.outbox import clipped, enqueue
+from errands.engine.triggers.debounce import give_up, is_waiting
+from errands.model.action import Prompt
+from errands.model.agent.session import Exchange, session_name
 from errands.model.errors import StoreUnreadable
 from errands.model.notices.notice import should_notify
+from errands.model.record import evolve
+from errands.model.rollup import rollup
 from errands.model.run import task_of
-from errands.model.text.json_text import plain_text
+from errands.model.trigger import recurring
 from errands.text import shortened
-
-LONGEST_ANSWER = 16_000  # characters that a notice has of an agent's answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from datetime import datetime
-    from typing import Any
 
+    from errands.model.ending import Ending
+    from errands.model.rollup import Outcome
+    from errands.model.run import Run
+    from errands.model.states import Failure
+    from errands.model.task import Task
+    from errands.ports.home import Home
+    from errands.ports.output import OutputPort
     from errands.ports.store import Store
 
-
-def settle(store: Store, run_id: str, state: str, *, now: datetime) -> list[str]:
-    """Settle a run that ended without ever starting; give the ids of all tasks that ended with it."""
-    announce(store, run_id, now=now)
-    ended, _ = release_dependents(store, task_of(run_id)[0], state, now=now)
-    return ended
+LONGEST_ANSWER = 16_000  # characters of an agent's answer in a notice
+SUMMARY_LINES = 60
+WHOLE = 1 << 20  # bytes of output that are compared as they are; of more, the beginning and the end
+AWAITED = timedelta(seconds=2)  # how long a notice waits for a blocked caller to confirm the answer
 
 
-def release_dependents(
-    store: Store, task_id: str, state: str, *, now: datetime
-) -> tuple[list[str], list[str]]:
-    """Let the tasks that waited for one go, or skip them; give those that ended, and those let go."""
-    ended: list[str] = []
-    released: list[str] = []
+class Effects:
+    """What one or more ends did: the tasks that ended, those that were let go, and whether a time changed."""
+
+    def __init__(self) -> None:
+        self.ended: list[str] = []
+        self.released: list[str] = []
+        self.changed: list[str] = []
+        self.needs_look = False
+
+
+class OutcomeWriter:
+    """Call `write` inside a transaction."""
+
+    def __init__(self, store: Store, output: OutputPort, home: Home, *, backoff: timedelta) -> None:
+        self._store = store
+        self._output = output
+        self._home = home
+        self._backoff = backoff
+
+    def write(
+        self, task: Task, run: Run, ending: Ending, effects: Effects, *, now: datetime, anyone_waits: bool
+    ) -> bool:
+        """Write how a run ended and all that follows; False when the store does not call it running."""
+        store = self._store
+        exchange: Exchange | None = None
+        if isinstance(task.action, Prompt):
+            exchange = store.exchange(run.id) or Exchange(text="")
+            ending = _agent_ending(run, _whole(run, ending, now), exchange)
+        cursor = None
+        if recurring(task.trigger) is not None:
+            task = store.task(task.id)  # it may have been paused or cancelled meanwhile
+            cursor = store.cursor(task.id)
+        result = "something"
+        if cursor is not None or task.notify == "on_change":
+            result = self._fingerprint(run, ending, exchange)
+
+        outcome = rollup(task, run, ending, cursor=cursor, result=result, backoff=self._backoff)
+
+        summary = self._summary(task, run, ending) if exchange is None else _first_line(exchange.answer)
+        if not store.end(run, outcome, ending, summary=summary, now=now):
+            return False
+        if outcome.notify:
+            self._notify(task, run, ending, outcome, exchange, summary, now)
+        if cursor is not None:
+            after_scheduled_run(store, task, run, outcome, now=now)
+            effects.needs_look = True
+        if anyone_waits:
+            release_dependents(store, task.id, outcome.run_state, effects, now=now)
+        else:
+            effects.ended.append(task.id)
+        if exchange is not None:
+            self._close_exchange(task, run, outcome, exchange, effects, now)
+        return True
+
+    def _notify(
+        self,
+        task: Task,
+        run: Run,
+        ending: Ending,
+        outcome: Outcome,
+        exchange: Exchange | None,
+        summary: str | None,
+        now: datetime,
+    ) -> None:
+        answer = None if exchange is None else exchange.answer
+        # A caller that blocks until the answer is there has a moment to confirm that it arrived.
+        may_be_awaited = exchange is not None or task.parent is not None
+        enqueue(
+            self._store, task, run.id, outcome.run_state, state=outcome.run_state, error=outcome.error,
+            exit_code=ending.code, signal=ending.signal, summary=summary, elapsed=ending.elapsed,
+            more={} if answer is None else {"answer": _shortened(task.id, answer)},
+            now=now, not_before=now + AWAITED if may_be_awaited and self._store.is_awaited(run.id) else None,
+        )  # fmt: skip
+
+    def _close_exchange(
+        self, task: Task, run: Run, outcome: Outcome, exchange: Exchange, effects: Effects, now: datetime
+    ) -> None:
+        """Withdraw what an agent's run was waiting for, and stop what it started if it did not complete."""
+        store = self._store
+        if exchange.waiting is not None:
+            store.set_waiting(run.id, None)
+        if (question := store.question(task.id)) is not None:
+            note = f"run {run.number} is {outcome.run_state}"
+            store.answer(question.id, "void", by="nobody", door="", now=now, note=note)
+        if outcome.run_state == "completed":
+            return
+        for child in store.live_children(session_name(task.id)):
+            if store.task(task_of(child)[0]).created_by != f"run {run.id}":
+                continue
+            if store.withdraw(child, by=f"the end of {run.id}", now=now):
+                effects.ended += after_unstarted_run(store, child, "cancelled", now=now)
+            else:
+                store.request_stop(child, by=f"the end of {run.id}", now=now)
+                effects.needs_look = True
+
+    def _summary(self, task: Task, run: Run, ending: Ending) -> str | None:
+        from errands.model.text.summary import summarise  # `errands cancel` needs no regular expressions
+
+        if not ending.bytes:
+            return None
+        try:
+            piece = self._output.tail(self._home.run(run.id), SUMMARY_LINES)
+        except (OSError, ValueError):
+            return None  # the task removed or garbled its log; how it ended is known all the same
+        return summarise(task.command, piece.content.decode("utf-8", "replace"), exit_code=ending.code)
+
+    def _fingerprint(self, run: Run, ending: Ending, exchange: Exchange | None) -> str:
+        """Return a digest of what a run reports, to compare it with the last result; empty for nothing."""
+        directory, size = self._home.run(run.id), ending.bytes
+        if exchange is not None:
+            content = (exchange.answer or "").strip().encode()
+        elif not size:
+            return ""
+        else:
+            try:
+                content = self._output.read(directory, offset=0, limit=WHOLE).content
+                if size > WHOLE:
+                    content += b"%d" % size + self._output.tail(directory, 200).content
+            except (OSError, ValueError):
+                content = b"%d" % size  # the task removed or garbled its log
+        try:
+            from _blake2 import blake2b
+        except ImportError:  # pragma: no cover
+            from hashlib import blake2b
+
+        return blake2b(content, digest_size=12).hexdigest() if content.strip() else ""
+
+
+def after_scheduled_run(store: Store, task: Task, run: Run, outcome: Outcome, *, now: datetime) -> None:
+    """Retry a recurring task, let its trigger fire again, or pause it and notify its owner in any case."""
+    if run.cause == "resume":
+        return
+    cursor = store.cursor(task.id)
+    before = None if cursor is None else cursor.result
+    result = before if outcome.run_state == "cancelled" else outcome.result
+    store.note_result(task.id, failures=outcome.failures, result=result)
+    if outcome.retry_in is not None:
+        store.add_run(task.id, cause="retry", now=now, not_before=now + outcome.retry_in)
+    elif task.state == "active" and outcome.task_state in ("paused", "failed"):
+        store.listen_at(task.id, None)
+        store.drop_waiting(task.id, f"the task is {outcome.task_state}")
+        give_up(store, task, now=now, reason=f"the task is {outcome.task_state}")
+        why = f"it failed {outcome.failures} times in a row ({outcome.error})"
+        if outcome.task_state == "paused":
+            why += f" and is paused; errands unpause {task.id} lets it go on"
+        event = "paused" if outcome.task_state == "paused" else "given up"
+        enqueue(store, task, run.id, event, state=outcome.task_state, error=why, now=now)
+    elif outcome.task_state == "done":
+        give_up(store, task, now=now, reason="it has run as often as it should")
+    elif outcome.task_state == "active" and is_waiting(store, task):
+        store.listen_at(task.id, now)
+
+
+def after_unstarted_run(store: Store, run_id: str, state: str, *, now: datetime) -> list[str]:
+    """Follow up on a run that ended without ever starting; return the ids of all tasks that ended with it."""
+    _notify_unstarted(store, run_id, now=now)
+    effects = Effects()
+    release_dependents(store, task_of(run_id)[0], state, effects, now=now)
+    return effects.ended
+
+
+def release_dependents(store: Store, task_id: str, state: str, effects: Effects, *, now: datetime) -> None:
+    """Let the tasks that waited for a completed one start; after any other end skip them and their own."""
     queue = [(task_id, state)]
-    for task_id, how in queue:
-        ended.append(task_id)
-        waiting = store.dependents(task_id)
+    for each, how in queue:
+        effects.ended.append(each)
+        waiting = store.dependents(each)
         if waiting and how == "completed":
-            store.release_dependents(task_id)
-            released += [task_of(each)[0] for each in waiting]
+            store.release_dependents(each)
+            effects.released += [task_of(run_id)[0] for run_id in waiting]
             continue
-        for each in waiting:
-            why = f"it waited for {task_id}, which is {how}"
-            if store.skip(each, reason="dependency", error=why, now=now):
-                announce(store, each, now=now)
-                queue.append((task_of(each)[0], "skipped"))
-    return ended, released
+        for run_id in waiting:
+            why = f"it waited for {each}, which is {how}"
+            if store.skip(run_id, reason="dependency", error=why, now=now):
+                _notify_unstarted(store, run_id, now=now)
+                queue.append((task_of(run_id)[0], "skipped"))
 
 
-def announce(store: Store, run_id: str, *, now: datetime) -> None:
-    """Put the notice of a run that never started into the outbox, if its task's policy wants one."""
+def _notify_unstarted(store: Store, run_id: str, *, now: datetime) -> None:
     try:
         view = store.view(task_of(run_id)[0])
     except StoreUnreadable:
         return  # a damaged record fails alone: it must not undo the end of what it waited for
-    run = view.latest
-    # That somebody said no is told in any case: silence would look like success.
-    if view.state == "rejected" or should_notify(view.notify, failed=run.state == "skipped"):
-        body = notice_body(
-            task=view.id, run=run_id, state=view.state, description=view.description, command=view.command,
-            error=run.error,
-        )  # fmt: skip
-        enqueue(store, view, run_id, view.state, body=body, now=now)
+    # A rejection is always reported: silence would look like success.
+    if view.state == "rejected" or should_notify(view.notify, failed=view.latest.state == "skipped"):
+        enqueue(store, view, run_id, view.state, state=view.state, error=view.latest.error, now=now)
 
 
-def notice_body(
-    *,
-    task: str,
-    run: str,
-    state: str,
-    description: str,
-    command: str,
-    error: str | None,
-    exit_code: int | None = None,
-    signal: int | None = None,
-    summary: str | None = None,
-    elapsed: float | None = None,
-    more: Mapping[str, Any] = {},
-) -> str:
-    """Write the facts a notice carries; everything that came from outside is bounded."""
-    return plain_text(
-        {
-            "task": task,
-            "run": run,
-            "state": state,
-            "description": _clipped(description, 200),
-            "command": _clipped(command, 200),
-            "exit_code": exit_code,
-            "signal": signal,
-            "error": None if error is None else _clipped(error, 400),
-            "summary": summary,
-            "elapsed": elapsed,
-            **more,
-        }
-    )
+def _agent_ending(run: Run, ending: Ending, exchange: Exchange) -> Ending:
+    """Add what an agent said about its end to what its process showed of it."""
+    if ending.stop is not None or ending.code is None:
+        if ending.signal is not None and ending.stop is None:
+            why = f"its process died {run.attempt} times, at last by signal {ending.signal}"
+            return evolve(ending, failure="agent", error=why)
+        return ending
+    if exchange.failure is not None or exchange.answer is None or ending.code:
+        why = exchange.error or f"the agent's process ended with exit code {ending.code}, without an answer"
+        failure: Failure = "budget" if exchange.failure == "budget" else "agent"
+        return evolve(ending, failure=failure, error=why)
+    return ending
 
 
-def told_answer(task: str, answer: str) -> str:
-    """Give an agent's answer in full, or its beginning and its end and where the rest is."""
-    return shortened(answer, LONGEST_ANSWER, rest=f"all of it: errands show {task}")
+def _whole(run: Run, ending: Ending, now: datetime) -> Ending:
+    """Count the time of all attempts at a run, not only of the last one."""
+    if run.attempt <= 1 or run.started_at is None:
+        return ending
+    took = (ending.ended_at or now) - run.started_at
+    elapsed = max(took.total_seconds(), ending.elapsed or 0.0)
+    return evolve(ending, started_at=run.started_at, elapsed=elapsed)
 
 
-def first_words(answer: str | None) -> str | None:
-    """Give the first line of an answer, for lists."""
+def _shortened(task_id: str, answer: str) -> str:
+    return shortened(answer, LONGEST_ANSWER, rest=f"all of it: errands show {task_id}")
+
+
+def _first_line(answer: str | None) -> str | None:
     lines = (answer or "").split("\n")
-    return _clipped(next((line.strip() for line in lines if line.strip()), ""), 200) or None
-
-
-def _clipped(text: str, size: int) -> str:
-    return text if len(text) <= size else text[: size - 1] + "…"
+    return clipped(next((line.strip() for line in lines if line.strip()), ""), 200) or None

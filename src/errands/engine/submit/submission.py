@@ -6,7 +6,6 @@ import os
 
 from errands.engine.actor import actor
 from errands.engine.approval.questions import ask
-from errands.engine.daemon.outcome import settle
 from errands.engine.submit.environment import Environments
 from errands.engine.submit.limits import LimitDefaults
 from errands.model.action import Prompt, Shell
@@ -138,7 +137,9 @@ class Submitter:
             elif view.state != "completed":
                 why = f"it waits for {other}, which is {view.state}"
                 self._store.skip(run.id, reason="dependency", error=why, now=now)
-                settle(self._store, run.id, "skipped", now=now)
+                from errands.engine.daemon.outcome import after_unstarted_run
+
+                after_unstarted_run(self._store, run.id, "skipped", now=now)
                 return
         if waiting:
             self._store.add_waits(run.id, waiting)

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from contextlib import aclosing
 
 from errands.engine.approval.questions import ask_again
-from errands.engine.daemon.outcome import notice_body
 from errands.engine.engine import Engine
 from errands.engine.notices.outbox import enqueue
 from errands.engine.triggers.debounce import burst_end
@@ -238,11 +237,7 @@ class Listener:
         if task.notify == "never":
             return
         run_id = self._store.view(task.id).latest.id
-        body = notice_body(
-            task=task.id, run=run_id, state=state, description=task.description, command=task.action.line,
-            error=said,
-        )  # fmt: skip
-        enqueue(self._store, task, run_id, event, body=body, now=self._engine.clock.now())
+        enqueue(self._store, task, run_id, event, state=state, error=said, now=self._engine.clock.now())
         self._engine.bell.ring()
 
 

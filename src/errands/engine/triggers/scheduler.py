@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from datetime import datetime, timedelta
 
-from errands.engine.daemon.outcome import notice_body
 from errands.engine.notices.outbox import enqueue
 from errands.engine.triggers.debounce import gather, give_up
 from errands.model.errors import BadValue
@@ -129,11 +128,9 @@ class Scheduler:
         _LOG.error("task %s is paused: %s", task.id, error)
         self._store.listen_at(task.id, None)
         self._store.move_task(task.id, "pause", now=now)
-        body = notice_body(
-            task=task.id, run=f"{task.id}.1", state="paused", description=task.description,
-            command=task.action.line, error=f"it is paused, its schedule cannot be heard: {error}",
-        )  # fmt: skip
-        enqueue(self._store, task, f"{task.id}.1", f"paused {now:%Y-%m-%d %H:%M:%S}", body=body, now=now)
+        why = f"it is paused, its schedule cannot be heard: {error}"
+        event = f"paused {now:%Y-%m-%d %H:%M:%S}"
+        enqueue(self._store, task, f"{task.id}.1", event, state="paused", error=why, now=now)
 
 
 def first_cursor(schedule: Schedule, task_id: str, *, after: datetime) -> datetime | None:

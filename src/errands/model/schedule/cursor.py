@@ -1,4 +1,4 @@
-"""A hearing: how far a standing task's trigger has heard, and what its runs came to."""
+"""A schedule cursor: how far a recurring task's trigger has been processed, and what its runs came to."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
 
-MOST_FAILURES = 2  # in a row; then the task is paused
+SCHEDULED_RETRIES = 1  # of a failed run; when they fail too, the task is paused
 
 
 @record
 class ScheduleCursor:
-    """`heard` is the last moment up to which every slot has its record, `next_at` when to listen again.
+    """`heard` is the moment up to which every slot has its record, `next_at` when the trigger fires next.
 
-    `runs` counts towards the maximum: retries do not. `result` is a print of what was told last.
+    `runs` counts towards the maximum: retries do not. `result` is a digest of the last result.
     """
 
     heard: datetime
