@@ -25,13 +25,13 @@ STATES = {
     "cancelled": view("cancelled", "cancelled"),
     "skipped": view("failed", "skipped"),
     "rejected": view("rejected", "cancelled"),
-    "standing: proposed": standing("proposed", "pending", number=0),
-    "standing: active, waits": standing("active", "completed"),
-    "standing: active, runs": standing("active", "running"),
-    "standing: paused": standing("paused", "failed"),
-    "standing: done": standing("done", "completed"),
-    "standing: failed": standing("failed", "failed"),
-    "standing: cancelled": standing("cancelled", "completed"),
+    "recurring: proposed": standing("proposed", "pending", number=0),
+    "recurring: active, waits": standing("active", "completed"),
+    "recurring: active, runs": standing("active", "running"),
+    "recurring: paused": standing("paused", "failed"),
+    "recurring: done": standing("done", "completed"),
+    "recurring: failed": standing("failed", "failed"),
+    "recurring: cancelled": standing("cancelled", "completed"),
 }
 
 
@@ -66,7 +66,7 @@ def test_every_tool_is_documented_as_it_is_called(name: str) -> None:
 
 
 def test_every_word_is_documented() -> None:
-    table = rows("What states are called")
+    table = rows("Names of states")
     assert [cells[0] for cells in table] == list(STATES)
     for ours, in_opencode, in_co, in_egirl, in_claude in table:
         shown = STATES[ours]
