@@ -11,7 +11,7 @@ from typing import Any
 
 from errands.agents.acp import Acp
 from errands.model.record import evolve
-from errands.ports.agent import Call, Decision
+from errands.ports.agent import Decision, ToolCall
 from errands.testing.agent_context import SPEC, RecordingContext, yes
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +27,7 @@ class Stage:
         self.home.mkdir()
 
     def context(
-        self, *, run: str = "tested-222222.1", decide: Callable[[Call], Decision] = yes, **options: Any
+        self, *, run: str = "tested-222222.1", decide: Callable[[ToolCall], Decision] = yes, **options: Any
     ) -> RecordingContext:
         spec = evolve(SPEC, cwd=str(self.project), **{"system": "", **options})
         return RecordingContext(self.folder / "desk", spec=spec, run=run, decide=decide)

@@ -17,7 +17,7 @@ from typing import Any
 from errands.agents.builtin import Builtin
 from errands.agents.builtin.project import Project
 from errands.model.record import evolve
-from errands.ports.agent import Activity, Call, Decision, Ran
+from errands.ports.agent import Activity, CommandResult, Decision, ToolCall
 from errands.testing.agent_context import SPEC, RecordingContext
 
 TYPE_CHECKING = False
@@ -35,29 +35,29 @@ class MortalContext(RecordingContext):
         if self.left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    def note(self, event: Activity) -> None:
+    def report(self, event: Activity) -> None:
         self.step()
-        super().note(event)
+        super().report(event)
 
-    async def allow(self, call: Call) -> Decision:
+    async def request_approval(self, call: ToolCall) -> Decision:
         self.step()
-        decision = await super().allow(call)
+        decision = await super().request_approval(call)
         self.step()
         return decision
 
-    async def command(self, call_id: str, line: str) -> Ran:
+    async def run_command(self, call_id: str, line: str) -> CommandResult:
         self.step()
-        ran = await super().command(call_id, line)
+        ran = await super().run_command(call_id, line)
         self.step()
         return ran
 
-    async def turn(self) -> None:
+    async def wait_turn(self) -> None:
         self.step()
-        await super().turn()
+        await super().wait_turn()
 
-    def keep(self, session: str, messages: Sequence[str], *, usage: Usage) -> None:
+    def append_messages(self, session: str, messages: Sequence[str], *, usage: Usage) -> None:
         self.step()
-        super().keep(session, messages, usage=usage)
+        super().append_messages(session, messages, usage=usage)
         self.step()
 
 

@@ -11,7 +11,7 @@ from errands.agents.acp import Acp
 from errands.agents.acp import backend as backend_module
 from errands.model.agent.errors import AgentError, AgentUnavailable, BudgetExceeded, SessionGone
 from errands.model.record import evolve
-from errands.ports.agent import Call, Decision
+from errands.ports.agent import Decision, ToolCall
 from errands.testing.agent_context import SPEC, RecordingContext
 from tests.agents.acp_stage import ALL, Stage
 
@@ -82,9 +82,9 @@ async def test_an_agent_that_falls_silent_is_given_up(stage: Stage) -> None:
 
 async def test_waiting_for_a_person_is_not_silence(stage: Stage) -> None:
     class Slow(RecordingContext):
-        async def allow(self, call: Call) -> Decision:
+        async def request_approval(self, call: ToolCall) -> Decision:
             await asyncio.sleep(0.6)
-            return await super().allow(call)
+            return await super().request_approval(call)
 
     context = Slow(stage.folder / "desk", spec=evolve(SPEC, cwd=str(stage.project)))
     assert "it printed yes" in await stage.says("RUN sleep 0.6; echo yes", context=context, patience=0.3)
@@ -166,8 +166,8 @@ async def test_a_question_ends_with_the_turn(stage: Stage) -> None:
     never = asyncio.Event()
 
     class Forgotten(RecordingContext):
-        async def allow(self, call: Call) -> Decision:
-            await super().allow(call)
+        async def request_approval(self, call: ToolCall) -> Decision:
+            await super().request_approval(call)
             await never.wait()
             raise AssertionError
 
@@ -185,7 +185,7 @@ async def test_a_question_ends_with_the_turn(stage: Stage) -> None:
 
 async def test_a_question_that_cannot_be_asked_ends_the_turn(stage: Stage) -> None:
     class Broken(RecordingContext):
-        async def allow(self, call: Call) -> Decision:
+        async def request_approval(self, call: ToolCall) -> Decision:
             raise OSError("no room")
 
     context = Broken(stage.folder / "desk", spec=evolve(SPEC, cwd=str(stage.project)))

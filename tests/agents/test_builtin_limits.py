@@ -12,7 +12,7 @@ from pydantic_ai.exceptions import ModelHTTPError
 
 from errands.agents.builtin.models import refusal
 from errands.model.agent.errors import AgentError, AgentUnavailable, BudgetExceeded
-from errands.ports.agent import Call, Decision
+from errands.ports.agent import Decision, ToolCall
 from errands.testing.agent_context import yes
 from errands.testing.model_server import FAULTS, Fault, ModelServer
 from tests.agents.builtin_stage import Stage, call, stage
@@ -30,10 +30,10 @@ def commands(count: int) -> list[str]:
 
 def breaking(
     model: ModelServer, *, after: str, fault: Fault = "500", times: int = 1
-) -> Callable[[Call], Decision]:
+) -> Callable[[ToolCall], Decision]:
     """Allow every call, and break the next answers of the model at a certain one."""
 
-    def decide(call: Call) -> Decision:
+    def decide(call: ToolCall) -> Decision:
         if after in (call.command or ""):
             model.faults += [fault] * times
         return yes(call)

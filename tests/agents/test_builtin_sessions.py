@@ -33,7 +33,7 @@ def on(tmp_path: Path) -> Iterator[Stage]:
 
 
 def conversation(context: RecordingContext) -> Conversation:
-    context.keep(context.session, [], usage={})
+    context.append_messages(context.session, [], usage={})
     return Conversation(context.session, context)
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from errands.model.agent.errors import AgentError
 from errands.model.errors import BadValue
-from errands.ports.agent import Call, Decision
+from errands.ports.agent import Decision, ToolCall
 from errands.testing.agent_context import RecordingContext, no, yes
 from tests.agents.builtin_stage import Stage, call, stage
 
@@ -203,7 +203,7 @@ async def test_a_call_that_was_held_when_the_process_ended_is_asked_about_again(
     asked = asyncio.Event()
 
     class Waiting(RecordingContext):
-        async def allow(self, call: Call) -> Decision:
+        async def request_approval(self, call: ToolCall) -> Decision:
             asked.set()
             await asyncio.Event().wait()
             return yes(call)
@@ -239,7 +239,7 @@ async def test_a_prompt_after_an_aborted_one_tells_what_became_of_the_open_call(
     held = asyncio.Event()
 
     class Waiting(RecordingContext):
-        async def allow(self, call: Call) -> Decision:
+        async def request_approval(self, call: ToolCall) -> Decision:
             held.set()
             await asyncio.Event().wait()
             return yes(call)

@@ -29,7 +29,7 @@ from tests.clients.conformance_forms import add_forms
 
 if TYPE_CHECKING:
     from errands.model.view import View
-    from errands.ports.dialect import Verbs
+    from errands.ports.dialect import EngineApi
 
 _ANY: Mapping[str, Any] = {"type": "object", "properties": {}}
 _TEXT = {"type": "string"}
@@ -107,12 +107,12 @@ class Suite:
                 name=name,
                 description=f"the tool {name} of the suite",
                 parameters=_PARAMETERS.get(name, _ANY),
-                asks=name in _ASKING,
+                may_need_approval=name in _ASKING,
             )
             for name in (*_OTHERS, *_ASKING, *BESIDE)
         )
 
-    async def call(self, engine: Verbs, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Reply:
+    async def call(self, engine: EngineApi, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Reply:
         if name in _OTHERS or name in (
             "confirm_delete",
             "multi_input",
@@ -127,35 +127,37 @@ class Suite:
             return Reply(text=f"See what stands beside the reply of {name}.")
         return Reply(text=f"Unknown tool: {name}", failed=True)
 
-    async def greet(self, engine: Verbs, caller: Caller, name: str = "") -> Reply:
+    async def greet(self, engine: EngineApi, caller: Caller, name: str = "") -> Reply:
         return Reply(text=f"Hello, {name}!")
 
-    async def slow_compute(self, engine: Verbs, caller: Caller, seconds: float = 0, label: str = "") -> Reply:
+    async def slow_compute(
+        self, engine: EngineApi, caller: Caller, seconds: float = 0, label: str = ""
+    ) -> Reply:
         view = await engine.submit(f"sleep {seconds:g}", parent=caller.session, door=caller.door)
         return _told(await engine.wait(view.id))
 
-    async def failing_job(self, engine: Verbs, caller: Caller) -> Reply:
+    async def failing_job(self, engine: EngineApi, caller: Caller) -> Reply:
         view = await engine.submit("sleep 1; false", parent=caller.session, door=caller.door)
         return _told(await engine.wait(view.id))
 
-    async def protocol_error_job(self, engine: Verbs, caller: Caller) -> Reply:
+    async def protocol_error_job(self, engine: EngineApi, caller: Caller) -> Reply:
         await asyncio.sleep(_A_WHILE)
         raise RuntimeError("what nobody has thought of")
 
-    async def test_tool_with_task(self, engine: Verbs, caller: Caller, name: str = "") -> Reply:
+    async def test_tool_with_task(self, engine: EngineApi, caller: Caller, name: str = "") -> Reply:
         view = await engine.submit("sleep 1", description=f"for {name}", parent=caller.session)
         return _told(await engine.wait(view.id))
 
-    async def confirm_delete(self, engine: Verbs, caller: Caller, filename: str = "") -> Reply:
+    async def confirm_delete(self, engine: EngineApi, caller: Caller, filename: str = "") -> Reply:
         await asyncio.sleep(_A_WHILE)
         view = await _delete(engine, caller, filename)
         return _told(view if view.state == "proposed" else await engine.wait(view.id))
 
-    async def multi_input(self, engine: Verbs, caller: Caller) -> Reply:
+    async def multi_input(self, engine: EngineApi, caller: Caller) -> Reply:
         await asyncio.sleep(_A_WHILE)
         return _told(await _delete(engine, caller, "one"), await _delete(engine, caller, "two"))
 
-    async def test_input_required_result_multi_round(self, engine: Verbs, caller: Caller) -> Reply:
+    async def test_input_required_result_multi_round(self, engine: EngineApi, caller: Caller) -> Reply:
         """Ask about a second task when the first was asked about."""
         first = await _delete(engine, caller, "first")
         if first.id not in self._seen:
@@ -163,41 +165,43 @@ class Suite:
             return _told(first)
         return _told(first, await _delete(engine, caller, "second"))
 
-    async def test_simple_text(self, engine: Verbs, caller: Caller) -> Reply:
+    async def test_simple_text(self, engine: EngineApi, caller: Caller) -> Reply:
         return Reply(text="This is a simple text response for testing.")
 
-    async def test_error_handling(self, engine: Verbs, caller: Caller) -> Reply:
+    async def test_error_handling(self, engine: EngineApi, caller: Caller) -> Reply:
         return Reply(text="This tool intentionally returns an error for testing", failed=True)
 
-    async def test_tool_with_progress(self, engine: Verbs, caller: Caller) -> Reply:
+    async def test_tool_with_progress(self, engine: EngineApi, caller: Caller) -> Reply:
         steps = "; ".join(f"echo '::progress {done}%'; sleep 0.7" for done in (10, 50, 100))
         view = await engine.submit(steps, parent=caller.session, door=caller.door)
         return _told(await engine.wait(view.id))
 
-    async def json_schema_2020_12_tool(self, engine: Verbs, caller: Caller, **given: Any) -> Reply:
+    async def json_schema_2020_12_tool(self, engine: EngineApi, caller: Caller, **given: Any) -> Reply:
         return Reply(text=f"{len(given)} arguments")
 
-    async def test_header(self, engine: Verbs, caller: Caller, region: str = "") -> Reply:
+    async def test_header(self, engine: EngineApi, caller: Caller, region: str = "") -> Reply:
         return Reply(text=region)
 
-    async def test_missing_capability(self, engine: Verbs, caller: Caller) -> Reply:
+    async def test_missing_capability(self, engine: EngineApi, caller: Caller) -> Reply:
         return Reply(text="the client can sample")
 
     async def test_input_required_result_elicitation(
-        self, engine: Verbs, caller: Caller, name: str = ""
+        self, engine: EngineApi, caller: Caller, name: str = ""
     ) -> Reply:
         if not name:
             return _told(await _delete(engine, caller, "unnamed"))
         return await self.greet(engine, caller, name)
 
-    async def test_elicitation_sep1034_defaults(self, engine: Verbs, caller: Caller, **given: Any) -> Reply:
+    async def test_elicitation_sep1034_defaults(
+        self, engine: EngineApi, caller: Caller, **given: Any
+    ) -> Reply:
         return Reply(text=f"filled in: {given}")
 
-    async def test_elicitation_sep1330_enums(self, engine: Verbs, caller: Caller, **given: Any) -> Reply:
+    async def test_elicitation_sep1330_enums(self, engine: EngineApi, caller: Caller, **given: Any) -> Reply:
         return Reply(text=f"chosen: {given}")
 
 
-async def _delete(engine: Verbs, caller: Caller, name: str) -> View:
+async def _delete(engine: EngineApi, caller: Caller, name: str) -> View:
     return await engine.submit(f"rm -rf suite/{name}", parent=caller.session, door=caller.door)
 
 

@@ -16,7 +16,7 @@ from errands.agents.command.process import descendants
 from errands.model.agent.errors import AgentUnavailable, BudgetExceeded, SessionGone
 from errands.model.errors import StoreError
 from errands.model.record import evolve
-from errands.ports.agent import Call, Decision
+from errands.ports.agent import Decision, ToolCall
 from errands.testing.agent_context import SPEC, RecordingContext, no, yes
 from errands.testing.contracts.agent import AgentContract, until
 from errands.testing.model_server import ModelServer
@@ -156,7 +156,7 @@ async def test_a_fork_does_not_see_what_its_parent_says_later(claude: Command, t
 
 @pytest.mark.spec("A8")
 async def test_of_two_calls_at_once_one_can_be_refused(claude: Command, tmp_path: Path) -> None:
-    def decide(call: Call) -> Decision:
+    def decide(call: ToolCall) -> Decision:
         return no(call) if "bad" in (call.command or "") else yes(call)
 
     context = desk_in(tmp_path, decide=decide)
@@ -233,7 +233,7 @@ async def test_it_stops_at_the_number_of_requests_it_may_make(claude: Command, t
 
 
 async def test_a_call_that_nobody_can_be_asked_about_ends_the_turn(claude: Command, tmp_path: Path) -> None:
-    def decide(call: Call) -> Decision:
+    def decide(call: ToolCall) -> Decision:
         raise StoreError("the disk is full")
 
     context = desk_in(tmp_path, decide=decide)

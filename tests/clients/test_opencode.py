@@ -17,7 +17,7 @@ from errands.agents.opencode.server import Server
 from errands.model.agent.errors import AgentError, AgentUnavailable, BudgetExceeded
 from errands.model.errors import StoreError
 from errands.model.record import evolve
-from errands.ports.agent import Call, Decision
+from errands.ports.agent import Decision, ToolCall
 from errands.testing.agent_context import SPEC, RecordingContext, no, yes
 from errands.testing.contracts.agent import AgentContract, until
 from errands.testing.model_server import ModelServer
@@ -168,7 +168,7 @@ async def test_the_oldest_messages_do_not_go_into_a_fork_that_is_too_long(
 
 @pytest.mark.spec("A8")
 async def test_a_refused_call_does_not_take_an_allowed_one_with_it(opencode: str, folder: Path) -> None:
-    def decide(call: Call) -> Decision:
+    def decide(call: ToolCall) -> Decision:
         return no(call) if "bad" in (call.command or "") else yes(call)
 
     context = desk_in(folder, decide=decide)
@@ -200,7 +200,7 @@ async def test_the_agent_goes_on_when_all_its_calls_are_refused(opencode: str, f
 @pytest.mark.spec("A8")
 async def test_a_person_can_answer_in_opencode_itself(opencode: str, folder: Path) -> None:
     class Absent(RecordingContext):
-        async def allow(self, call: Call) -> Decision:
+        async def request_approval(self, call: ToolCall) -> Decision:
             self.asked.append(call)
             await asyncio.Event().wait()
             raise AssertionError
@@ -237,7 +237,7 @@ async def test_the_session_has_the_tools_and_the_words_of_its_specification(
 
 
 async def test_a_call_that_nobody_can_be_asked_about_ends_the_turn(opencode: str, folder: Path) -> None:
-    def decide(call: Call) -> Decision:
+    def decide(call: ToolCall) -> Decision:
         raise StoreError("the disk is full")
 
     context = desk_in(folder, decide=decide)

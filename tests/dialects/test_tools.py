@@ -35,7 +35,7 @@ CALLER = Caller(session="chat", cwd="/", door="mcp")
 @pytest.mark.parametrize("name", dialects.BUILT_IN)
 def test_a_tool_declares_whether_it_may_need_approval(name: str) -> None:
     tools = dialects.named(name).tools(CALLER)
-    assert [tool.name for tool in tools if tool.asks] == ASKS[name]
+    assert [tool.name for tool in tools if tool.may_need_approval] == ASKS[name]
 
 
 @pytest.mark.parametrize("name", dialects.BUILT_IN)

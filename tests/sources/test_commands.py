@@ -45,11 +45,11 @@ async def test_output_and_exit_code_are_compared(
 ) -> None:
     source = source_of(client, project, "cat words; exit $(cat code)", when=when)
     found: list[str] = []
-    looking, line = source.looks(), "cat words; exit $(cat code) "
+    looking, line = source.observe(), "cat words; exit $(cat code) "
     for words, code in (("a", 0), ("a", 0), ("b", 0), ("b", 3), ("b", 3)):
         (project / "words").write_text(words)
         (project / "code").write_text(str(code))
-        found += [each.text.removeprefix(line) for each in (await anext(looking)).happenings]
+        found += [each.text.removeprefix(line) for each in (await anext(looking)).events]
 
     assert found == told
 
@@ -57,10 +57,10 @@ async def test_output_and_exit_code_are_compared(
 @pytest.mark.spec("T6")
 async def test_a_match_is_told_when_it_begins(client: Engine, project: Path) -> None:
     source = source_of(client, project, "cat log", match=r"ERROR: \w+")
-    looking, found = source.looks(), []
+    looking, found = source.observe(), []
     for words in ("fine", "fine\nERROR: disk\n", "ERROR: disk\nmore", "fine", "ERROR: again"):
         (project / "log").write_text(words)
-        found.append([each.facts["match"] for each in (await anext(looking)).happenings])
+        found.append([each.facts["match"] for each in (await anext(looking)).events])
 
     assert found == [[], ["ERROR: disk"], [], [], ["ERROR: again"]]
 
@@ -70,7 +70,7 @@ async def test_a_command_that_takes_too_long_is_ended_with_all_it_started(
 ) -> None:
     source = source_of(client, project, "sleep 1000 & echo $! > pid; wait", timeout="1s")
     with pytest.raises(SourceError, match="took longer than 1 s and was ended"):
-        await anext(source.looks())
+        await anext(source.observe())
 
     pid = int((project / "pid").read_text())
     await until(lambda: not os.path.exists(f"/proc/{pid}") or b"Z" in _state(pid))

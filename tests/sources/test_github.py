@@ -49,14 +49,14 @@ async def test_new_pull_requests_and_failed_builds_are_told(home: Home, github: 
     github.open_pull("an old one", created_at="2020-01-01T00:00:00Z")
     github.end_build(updated_at="2020-01-01T00:00:00Z")
     async with asked(home, github) as source:
-        looks = source.looks()
-        assert (await anext(looks)).happenings == ()
+        looks = source.observe()
+        assert (await anext(looks)).events == ()
         github.open_pull("Say hello")
         github.end_build("success")
         github.end_build("failure", name="lint")
         github.end_build("timed_out", name="slow")
 
-        told = (await anext(looks)).happenings
+        told = (await anext(looks)).events
         assert [each.text for each in told] == [
             "pull request #2: Say hello",
             "build lint of main ended with failure",
@@ -69,7 +69,7 @@ async def test_new_pull_requests_and_failed_builds_are_told(home: Home, github: 
 @pytest.mark.trap(57)
 async def test_what_has_not_changed_costs_a_few_bytes(home: Home, github: FakeGitHub) -> None:
     async with asked(home, github) as source:
-        looks = source.looks()
+        looks = source.observe()
         for _ in range(3):
             await anext(looks)
 
@@ -78,13 +78,13 @@ async def test_what_has_not_changed_costs_a_few_bytes(home: Home, github: FakeGi
 
 async def test_only_what_was_asked_for_is_asked_for(home: Home, github: FakeGitHub) -> None:
     async with asked(home, github, events="build", branch="main") as source:
-        looks = source.looks()
+        looks = source.observe()
         await anext(looks)
         github.open_pull("a new one")
         github.end_build(head_branch="other")
         github.end_build(head_branch="main")
 
-        assert [each.facts["branch"] for each in (await anext(looks)).happenings] == ["main"]
+        assert [each.facts["branch"] for each in (await anext(looks)).events] == ["main"]
         assert {path for path, _ in github.requests} == {
             "/repos/people/project/actions/runs?status=completed&per_page=100&branch=main"
         }
@@ -94,7 +94,7 @@ async def test_whoever_wants_to_be_left_alone_is(home: Home, github: FakeGitHub)
     github.limited, github.pause = 1, 77
     async with asked(home, github) as source:
         with pytest.raises(SourceError, match=r"wants to be left alone for 7. s: API rate limit") as error:
-            await anext(source.looks())
+            await anext(source.observe())
 
     assert 70 <= (error.value.after or 0) <= 77
 
@@ -114,7 +114,7 @@ async def test_trouble_is_named(
         setattr(github, name, value)
     async with asked(home, github) as source:
         with pytest.raises(SourceError, match=said):
-            await anext(source.looks())
+            await anext(source.observe())
 
 
 async def test_a_missing_token_is_named(
@@ -137,7 +137,7 @@ async def test_the_token_of_gh_is_used(
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     async with asked(home, github) as source:
-        assert (await anext(source.looks())).happenings == ()
+        assert (await anext(source.observe())).events == ()
 
 
 async def test_whoever_waits_for_gh_holds_up_nobody(
@@ -155,18 +155,18 @@ async def test_whoever_waits_for_gh_holds_up_nobody(
 
     saying = asyncio.ensure_future(say_go())
     async with asked(home, github) as source:
-        assert (await anext(source.looks())).happenings == ()
+        assert (await anext(source.observe())).events == ()
     await saying
 
 
 async def test_what_was_told_is_remembered_although_github_forgets(home: Home, github: FakeGitHub) -> None:
     async with asked(home, github, events="pull") as source:
-        looks = source.looks()
+        looks = source.observe()
         await anext(looks)
         for number in range(3):
             github.open_pull(f"number {number}")
         look = await anext(looks)
         github.pulls.clear()
 
-        assert len(look.happenings) == 3
+        assert len(look.events) == 3
         assert json.loads((await anext(looks)).baseline)["pull"]["last"] == 3

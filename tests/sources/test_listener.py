@@ -18,7 +18,7 @@ from errands.model.notices.notice import Notice
 from errands.model.schedule.errors import SourceError
 from errands.model.schedule.watch import Watch
 from errands.model.trigger import On
-from errands.ports.source import Happening, Look
+from errands.ports.source import Observation, SourceEvent
 from errands.testing.engines import until
 from tests.sources.watches import check_books, watching
 
@@ -29,11 +29,11 @@ class Scripted:
     def __init__(self) -> None:
         self.opened: list[str | None] = []
         self.closed = 0
-        self._script: asyncio.Queue[Look | Exception] = asyncio.Queue()
+        self._script: asyncio.Queue[Observation | Exception] = asyncio.Queue()
 
     def say(self, baseline: str, *texts: str, **more: object) -> None:
-        happenings = tuple(Happening(text=each, **more) for each in texts)  # type: ignore[arg-type]
-        self._script.put_nowait(Look(baseline=baseline, happenings=happenings))
+        events = tuple(SourceEvent(text=each, **more) for each in texts)  # type: ignore[arg-type]
+        self._script.put_nowait(Observation(baseline=baseline, events=events))
 
     def fail(self, error: Exception) -> None:
         self._script.put_nowait(error)
@@ -41,7 +41,7 @@ class Scripted:
     async def open(self, baseline: str | None) -> None:
         self.opened.append(baseline)
 
-    async def looks(self) -> AsyncIterator[Look]:
+    async def observe(self) -> AsyncIterator[Observation]:
         while True:
             said = await self._script.get()
             if isinstance(said, Exception):

@@ -251,7 +251,7 @@ def test_deliveries_of_github_run_a_task(
     for content, headers in deliveries:
         assert post(url, content, headers)[0] == 202
     content, headers = deliveries[2]
-    again = {**headers, "X-GitHub-IncomingRequest": "another id"}  # which is not signed
+    again = {**headers, "X-GitHub-Delivery": "another id"}  # which is not signed
     assert post(url, content, again)[0] == 202
     assert post(url, content + b" ", headers)[0] == 401
 

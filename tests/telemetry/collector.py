@@ -20,7 +20,7 @@ class Collector:
         self._lock = threading.Lock()
         collector = self
 
-        class AgentContext(BaseHTTPRequestHandler):
+        class RequestHandler(BaseHTTPRequestHandler):
             def log_message(self, *_: Any) -> None:
                 """Say nothing."""
 
@@ -32,7 +32,7 @@ class Collector:
                 self.end_headers()
                 self.wfile.write(b"{}")
 
-        self._http = ThreadingHTTPServer(("127.0.0.1", port), AgentContext)
+        self._http = ThreadingHTTPServer(("127.0.0.1", port), RequestHandler)
         self._http.daemon_threads = True
         self.port = self._http.server_port
         self.url = f"http://127.0.0.1:{self.port}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from errands.model.agent.errors import UnknownAgent
-from errands.ports.plugin import advice, find
+from errands.ports.plugin import find, install_hint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,8 +44,9 @@ def backend_of(name: str, backend: str) -> Any:
     try:
         kind = find(GROUP, BUILT_IN, backend)
     except ModuleNotFoundError as error:
+        hint = install_hint(EXTRAS.get(backend))
         raise UnknownAgent(
-            f"the agent {name!r} needs {error.name}, which is not installed; {advice(EXTRAS.get(backend))}"
+            f"the agent {name!r} needs {error.name}, which is not installed; {hint}"
         ) from error
     if kind is None:
         raise UnknownAgent(

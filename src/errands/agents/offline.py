@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from errands.ports.agent import AgentContext, Ran
+    from errands.ports.agent import AgentContext, CommandResult
 
     Message = dict[str, Any]
 
@@ -41,7 +41,7 @@ class Offline:
         """There is nothing to set."""
 
     async def open(self, context: AgentContext) -> str:
-        context.keep(context.session, (), usage={})
+        context.append_messages(context.session, (), usage={})
         return context.session
 
     async def fork(self, session: str, context: AgentContext) -> str:
@@ -49,7 +49,7 @@ class Offline:
         kept = newest(
             [json.dumps(each) for each in history], size=tokens, calls=lambda _: (), results=lambda _: ()
         )
-        context.keep(context.session, kept, usage={})
+        context.append_messages(context.session, kept, usage={})
         return context.session
 
     async def prompt(self, session: str, text: str, context: AgentContext) -> Answer:
@@ -74,7 +74,7 @@ class Offline:
         """Whoever cancels the prompt has ended all there is."""
 
     async def drop(self, session: str, context: AgentContext) -> None:
-        context.forget(session)
+        context.delete_messages(session)
 
     async def close(self) -> None:
         """There is nothing to let go of."""
@@ -99,10 +99,10 @@ class Offline:
         return _answered(reply, list(done.values()))
 
     async def _run(self, session: str, call: str, line: str, context: AgentContext) -> Message:
-        await context.turn()
-        context.note(Activity(kind="tool", name=_TOOL, call_id=call, text=line))
-        ran = await context.command(call, line)
-        context.note(Activity(kind="tool_end", name=_TOOL, call_id=call, failed=ran.state != "completed"))
+        await context.wait_turn()
+        context.report(Activity(kind="tool", name=_TOOL, call_id=call, text=line))
+        ran = await context.run_command(call, line)
+        context.report(Activity(kind="tool_end", name=_TOOL, call_id=call, failed=ran.state != "completed"))
         return _keep(
             session, context, role="tool", call=call, command=line, output=ran.output, outcome=_outcome(ran)
         )
@@ -128,7 +128,7 @@ def _messages(session: str, context: AgentContext) -> list[Message]:
 
 def _keep(session: str, context: AgentContext, **message: str) -> Message:
     kept = {"run": context.run, **message}
-    context.keep(session, [json.dumps(kept)], usage={})
+    context.append_messages(session, [json.dumps(kept)], usage={})
     return kept
 
 
@@ -136,7 +136,7 @@ def _clipped(message: Message) -> Message:
     return {**message, "output": clipped(message["output"])} if message["role"] == "tool" else message
 
 
-def _outcome(ran: Ran) -> str:
+def _outcome(ran: CommandResult) -> str:
     if ran.state == "completed":
         return ""
     if ran.code:

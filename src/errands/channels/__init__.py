@@ -7,7 +7,7 @@ way as anybody else's: as entry points of the group `errands.channels`. They are
 from __future__ import annotations
 
 from errands.model.notices.errors import Refused
-from errands.ports.plugin import advice, find
+from errands.ports.plugin import find, install_hint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,9 +41,8 @@ def make(name: str, settings: Mapping[str, Any]) -> Channel:
         found = find(GROUP, BUILT_IN, kind)
         channel: Channel | None = None if found is None else found({**settings, "name": name})
     except ModuleNotFoundError as error:
-        raise Refused(
-            f"the channel {name!r} needs {error.name}, which is not installed; {advice(EXTRAS.get(kind))}"
-        ) from error
+        hint = install_hint(EXTRAS.get(kind))
+        raise Refused(f"the channel {name!r} needs {error.name}, which is not installed; {hint}") from error
     if channel is None:
         raise Refused(
             f"there is no channel of kind {kind!r}; there are: {', '.join(BUILT_IN)}, "

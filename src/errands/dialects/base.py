@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from errands.ports.dialect import Caller, Tool, Verbs
+    from errands.ports.dialect import Caller, EngineApi, Tool
 
 LONGEST_REFUSAL = 2000
 END = "{end}"  # in a description: how the end of a task is told to whoever reads it
@@ -36,7 +36,7 @@ class BaseDialect:
         said = advice(caller, self.ask_with)
         return tuple(evolve(each, description=each.description.replace(END, said)) for each in self.spoken)
 
-    async def call(self, engine: Verbs, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Reply:
+    async def call(self, engine: EngineApi, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Reply:
         tool = next((each for each in self.spoken if each.name == name), None)
         if tool is None:
             known = ", ".join(each.name for each in self.spoken)

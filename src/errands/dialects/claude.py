@@ -67,7 +67,7 @@ class Claude(BaseDialect):
                 timeout=milliseconds("longest wait in the foreground, ms", default=FOREGROUND),
                 run_in_background=flag(default=False),
             ),
-            asks=True,
+            may_need_approval=True,
         ),
         Tool(
             name="TaskOutput",

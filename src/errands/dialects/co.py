@@ -43,7 +43,7 @@ class Co(BaseDialect):
                 description=text("Human-readable task description", longest=1000),
                 working_directory=text("Working directory (defaults to current)", longest=4096),
             ),
-            asks=True,
+            may_need_approval=True,
         ),
         Tool(
             name="check_task_status",

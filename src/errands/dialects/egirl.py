@@ -53,7 +53,7 @@ class Egirl(BaseDialect):
             'Example: {"name": "watch-ci-main", "description": "Monitor CI of main", "prompt": "Run `gh run '
             'list --branch main --limit 5` and report what failed.", "kind": "scheduled", "interval": "30m"}',
             parameters=schema(*_NEEDED, **_NEW),
-            asks=True,
+            may_need_approval=True,
         ),
         Tool(
             name="task_propose",
@@ -63,7 +63,7 @@ class Egirl(BaseDialect):
             '`kubectl rollout status deployment/app` and report.", "kind": "scheduled", "interval": "2m", '
             '"max_runs": 30}',
             parameters=schema(*_NEEDED, **_NEW),
-            asks=True,
+            may_need_approval=True,
         ),
         Tool(
             name="task_list",
@@ -125,7 +125,7 @@ class Egirl(BaseDialect):
 
     async def task_pause(self, context: ToolContext, *, task_id: str) -> Reply:
         view = await self._standing(context, task_id, "pause")
-        view = await context.engine.pause(view.id, by=context.caller.who)
+        view = await context.engine.pause(view.id, by=context.caller.actor)
         return await self._reply(context, view, "Task paused", is_told=False)
 
     async def task_resume(self, context: ToolContext, *, task_id: str) -> Reply:

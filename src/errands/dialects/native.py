@@ -45,7 +45,7 @@ class Native(BaseDialect):
                 after=texts("ids of tasks that must complete first"),
                 wait=milliseconds(_WAIT, default=0),
             ),
-            asks=True,
+            may_need_approval=True,
         ),
         Tool(
             name="ask",

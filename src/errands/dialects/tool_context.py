@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from errands.model.view import View
-    from errands.ports.dialect import Caller, Verbs
+    from errands.ports.dialect import Caller, EngineApi
 
 SHOWN = 30_000  # bytes of a task's output that one reply has room for
 ENDS_WITHIN = 10.0  # seconds in which a cancelled task is gone, its grace included
@@ -38,7 +38,7 @@ class Missing(NotFound):
 class ToolContext:
     """`engine` and `caller`, and what every dialect does with them."""
 
-    def __init__(self, engine: Verbs, caller: Caller) -> None:
+    def __init__(self, engine: EngineApi, caller: Caller) -> None:
         self.engine = engine
         self.caller = caller
 
@@ -81,7 +81,7 @@ class ToolContext:
             "owner": caller.session if caller.wake == "session" else None,
             "message": caller.message,
             "batch": None if caller.message is None else f"{caller.session or ''}:{caller.message}",
-            "created_by": caller.who,
+            "created_by": caller.actor,
             "door": caller.door,
         }
         said |= {name: value for name, value in more.items() if value is not None}
@@ -149,7 +149,7 @@ class ToolContext:
 
     async def cancelled(self, *views: View) -> list[View]:
         """Cancel tasks and wait until their processes are gone."""
-        await self.engine.cancel(*(view.id for view in views), by=self.caller.who)
+        await self.engine.cancel(*(view.id for view in views), by=self.caller.actor)
         deadline = time.monotonic() + ENDS_WITHIN
         return [
             await self.engine.wait(view.id, timeout=max(0.0, deadline - time.monotonic())) for view in views

@@ -1,8 +1,8 @@
-"""An agent: whoever answers prompts.
+"""An agent backend: it answers prompts.
 
-A backend is used by the process of one run and keeps nothing there that matters: the conversation lives at
-the backend, or on the desk, which is the store. So the process can be killed at any moment and another one
-goes on. A session is known by the name that its backend gave it.
+The process of one run uses a backend, and nothing that matters lives in that process: the backend keeps the
+conversation, or the store behind `AgentContext` does. So the process can be killed at any moment and another
+one continues. A session is known by the name that its backend gave it.
 """
 
 from __future__ import annotations
@@ -18,91 +18,91 @@ if TYPE_CHECKING:
 
     class Agent(Protocol):
         async def open(self, context: AgentContext) -> str:
-            """Make a new session and give its name: `desk.session`, where the backend has none of its own."""
+            """Create a session and return its name: `context.session` unless the backend chooses its own."""
 
         async def fork(self, session: str, context: AgentContext) -> str:
-            """Make a session that begins with a copy of another's history, cut to size; that stays untouched.
+            """Create a session from a shortened copy of another one's history, which stays unchanged.
 
-            `SessionGone` when there is none to copy.
+            Raise `SessionGone` when there is no history to copy.
             """
 
         async def prompt(self, session: str, text: str, context: AgentContext) -> Answer:
-            """Send a prompt and give the answer. `SessionGone` when the session is no more.
+            """Send a prompt and return the answer; raise `SessionGone` when the session no longer exists.
 
-            When it is cancelled, whatever the prompt has set going ends before it returns.
+            When cancelled, everything the prompt started ends before this returns.
             """
 
         async def recover(self, session: str, text: str, context: AgentContext) -> Answer:
-            """Give the answer to a prompt that an earlier process of the same run sent, or was about to send.
+            """Return the answer to a prompt that an earlier process of this run sent or was about to send.
 
-            It is sent at most once. A call with side effects that may or may not have been finished is never
-            repeated: the agent is told that it was interrupted, or `AgentError` says so.
+            The prompt is sent at most once. A call with side effects that may have finished is never
+            repeated: the agent learns that it was interrupted, or `AgentError` says so.
             """
 
         async def post(self, session: str, text: str, context: AgentContext) -> None:
-            """Add a message without causing an answer."""
+            """Add a message without asking for an answer."""
 
         async def abort(self, session: str) -> None:
-            """Stop what the session is doing; nothing to stop is no error."""
+            """Stop what the session is doing, if anything."""
 
         async def drop(self, session: str, context: AgentContext) -> None:
-            """Forget a session; one that is gone is no error."""
+            """Delete a session, if it still exists."""
 
         async def close(self) -> None:
-            """Let go of processes and connections."""
+            """Release processes and connections."""
 
     class AgentContext(Protocol):
-        """What a run's process has for its agent while a prompt is answered."""
+        """What a run's process offers its agent while a prompt is being answered."""
 
         spec: Spec
         session: str  # a name for a new session of this task
-        run: str  # the run that asks: the same for every process that works on this prompt
+        run: str  # the run that sends the prompt: the same for every process that works on it
 
-        def note(self, event: Activity) -> None:
-            """Tell what is going on; never blocks, never fails."""
+        def report(self, event: Activity) -> None:
+            """Report what is going on; never blocks, never fails."""
 
-        async def allow(self, call: Call) -> Decision:
-            """Ask whether a tool call may go on. It may take days: a person answers, from any door."""
+        async def request_approval(self, call: ToolCall) -> Decision:
+            """Ask whether a tool call may proceed. A person may take days to answer, from any frontend."""
 
-        async def command(self, call_id: str, line: str) -> Ran:
-            """Carry out a shell line as a task of its own, if it is allowed, and wait for its end.
+        async def run_command(self, call_id: str, line: str) -> CommandResult:
+            """Run a shell line as its own task, if it is allowed, and wait for it to end.
 
-            This asks by itself; `allow` is for calls that the backend carries out. A call is carried out at
-            most once: whoever asks with the same `call_id` again, in this run, gets the same task.
+            It asks for approval by itself; `request_approval` is for calls that the backend carries out. A
+            call runs at most once: the same `call_id` in the same run returns the same task.
             """
 
-        async def turn(self) -> None:
-            """Wait for our turn on a shared model; called before every request to it and every tool call."""
+        async def wait_turn(self) -> None:
+            """Wait for our turn on a shared model; call it before every model request and every tool call."""
 
         def messages(self, session: str) -> Sequence[str] | None:
-            """Give a conversation that is kept here, one JSON text per message; None when there is none."""
+            """Return a stored conversation, one JSON text per message; None if there is none."""
 
-        def keep(self, session: str, messages: Sequence[str], *, usage: Usage) -> None:
-            """Add messages to a conversation, at once and for good; the first time makes it."""
+        def append_messages(self, session: str, messages: Sequence[str], *, usage: Usage) -> None:
+            """Store messages durably before returning; the first call creates the conversation."""
 
-        def forget(self, session: str) -> None:
-            """Forget a conversation that is kept here."""
+        def delete_messages(self, session: str) -> None:
+            """Delete a stored conversation."""
 
 
 @record
 class Spec:
-    """The launch specification, frozen when the task is made: a resume or a fork never loses it."""
+    """The launch specification, frozen when the task is created: resumes and forks keep it."""
 
-    agent: str  # the name under which the configuration knows the backend and its settings
+    agent: str  # its name in the configuration
     cwd: str
     system: str
     model: str | None = None
-    tools: tuple[str, ...] | None = None  # None: those the agent has by default
+    tools: tuple[str, ...] | None = None  # None: the agent's default tools
     depth: int = 0
-    budget: Mapping[str, int] = {}  # upper limits of a run's usage, by the same names
-    streams: bool = False  # somebody listens to the answer as it comes
+    budget: Mapping[str, int] = {}  # upper limits for a run's usage, with the same names
+    streams: bool = False  # report the answer as it is generated
 
 
 @record
 class Activity:
     """One thing an agent did: it called a tool, a tool ended, it said something, it used tokens.
 
-    A `piece` is what it says as it comes, where `spec.streams` asks for that; the whole follows as `text`.
+    A `piece` is part of a text that is still being generated, if `spec.streams`; the whole follows as `text`.
     """
 
     kind: Literal["tool", "tool_end", "text", "piece", "usage"]
@@ -114,8 +114,8 @@ class Activity:
 
 
 @record
-class Call:
-    """A tool call that wants to be allowed. `command` is there when it would run one in a shell."""
+class ToolCall:
+    """A tool call that needs approval. `command` is set if it would run one in a shell."""
 
     id: str
     tool: str
@@ -130,8 +130,8 @@ class Decision:
 
 
 @record
-class Ran:
-    """What became of a command: how its task ended and what it printed, or why it was not allowed."""
+class CommandResult:
+    """How a command's task ended and what it printed, or why it was not allowed."""
 
     state: str  # of the task: completed, failed, cancelled, rejected ...
     output: str = ""

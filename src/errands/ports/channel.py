@@ -1,9 +1,9 @@
-"""A channel: a way to deliver letters to the targets it knows.
+"""A channel: a way to deliver notices to the targets it knows.
 
-`deliver` returns once the letter is safely with its receiver, and may be called again with the same letter
-after a crash: the letter's key lets the receiver drop the second one. It raises `Unacknowledged` when the
-letter has left and nobody knows whether it arrived, `NotNow` when the receiver is busy, `Refused` when it
-makes no sense to try again, and anything else when it does.
+`deliver` returns once the delivery is safely with its receiver, and may be called again with the same one
+after a crash: its key lets the receiver drop the duplicate. It raises `Unacknowledged` when the delivery was
+sent but may not have arrived, `NotNow` when the receiver is busy, `Refused` when a retry is pointless, and
+any other error when a retry makes sense.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from errands.model.notices.delivery import Delivery
 
     class Channel(Protocol):
-        """`budget` is the most bytes that one letter should have.
+        """`budget` is the most bytes one delivery should have.
 
-        `is_deduplicating` tells whether a letter that arrives twice is seen once: then one of which nobody
-        knows whether it arrived is sent again, otherwise a person decides.
+        With `is_deduplicating` a delivery that arrives twice is seen once, so an unacknowledged one is sent
+        again; otherwise a person decides.
         """
 
         budget: int
@@ -28,4 +28,4 @@ if TYPE_CHECKING:
             """Deliver it or raise."""
 
         async def close(self) -> None:
-            """Let go of connections; nothing is delivered afterwards."""
+            """Release connections; nothing is delivered afterwards."""

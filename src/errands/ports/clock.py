@@ -1,4 +1,4 @@
-"""The clock: where time comes from, so that tests can turn it by hand."""
+"""The clock: where time comes from, so that tests can set it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     class Clock(Protocol):
         def now(self) -> datetime:
-            """The wall clock, aware and in UTC."""
+            """Return the wall-clock time, aware and in UTC."""
 
         def monotonic(self) -> float:
-            """Seconds that never jump, for durations."""
+            """Return seconds that never jump, for durations."""

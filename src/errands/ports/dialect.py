@@ -1,7 +1,7 @@
-"""A dialect: a set of tools in the words that some callers know, over the one engine.
+"""A dialect: a set of tools with the names and texts that some callers know, on top of the one engine.
 
-It translates and never decides: who may do what is the engine's matter. A call never raises for what its
-caller got wrong; the reply says it, in the dialect's own words.
+It translates and never decides: the engine says who may do what. A call never raises for a caller's mistake;
+the reply explains it, in the dialect's own words.
 """
 
 from __future__ import annotations
@@ -18,18 +18,20 @@ if TYPE_CHECKING:
     from errands.ports.output import Piece
 
     class Dialect(Protocol):
-        """What is said about a tool depends on the caller: nobody is promised to be told who will not be."""
+        """Descriptions depend on the caller: only one that will be notified is promised a notification."""
 
         name: str
 
         def tools(self, caller: Caller) -> tuple[Tool, ...]:
-            """List the tools, as they are described to this caller."""
+            """Return the tools as described to this caller."""
 
-        async def call(self, engine: Verbs, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Reply:
-            """Call a tool; an unknown one and wrong arguments give a reply that failed."""
+        async def call(
+            self, engine: EngineApi, caller: Caller, name: str, arguments: Mapping[str, Any]
+        ) -> Reply:
+            """Call a tool; an unknown tool or wrong arguments return a failed reply."""
 
-    class Verbs(Protocol):
-        """What a dialect asks of the engine; `AsyncEngine` has it."""
+    class EngineApi(Protocol):
+        """What a dialect uses of the engine; `AsyncEngine` implements it."""
 
         async def submit(self, command: str, /, **options: Any) -> View: ...
         async def ask(self, text: str, /, *, is_awaited: bool = False, **options: Any) -> View: ...
@@ -63,23 +65,23 @@ if TYPE_CHECKING:
 
 @record
 class Tool:
-    """One tool: `parameters` is a JSON schema; `asks` when a call may need a person's approval."""
+    """One tool; `parameters` is a JSON schema."""
 
     name: str
     description: str
     parameters: Mapping[str, Any]
     reads_only: bool = False
     destructive: bool = False
-    asks: bool = False
+    may_need_approval: bool = False
 
 
 @record
 class Caller:
-    """Whoever calls: a program that speaks for an agent, never a person.
+    """The program that calls a tool on behalf of an agent, never a person.
 
-    `session` is whose tasks it sees, and who is told; `wake` is how an end reaches it, truthfully: `session`,
-    `channel NAME` or `none`. `message` is the turn of the conversation it calls in: what is launched in one
-    is a batch. `run` is the run that it is part of; with `everything` it sees the tasks of all sessions.
+    It sees the tasks of its `session`, or of all sessions with `everything`. `wake` says truthfully how the
+    end of a task reaches it: `session`, `channel NAME` or `none`. Tasks launched in the same conversation
+    turn (`message`) form a batch. `run` is the run that the caller is part of.
     """
 
     session: str | None
@@ -92,8 +94,8 @@ class Caller:
     message: str | None = None
 
     @property
-    def who(self) -> str:
-        """The name that is kept of a caller: the run it is part of, or the program it speaks through."""
+    def actor(self) -> str:
+        """The name recorded for this caller: the run it is part of, or its client program."""
         if self.run:
             return f"run {self.run}"
         return f"agent {self.client}" if self.client else "agent"
@@ -101,9 +103,9 @@ class Caller:
 
 @record
 class Reply:
-    """What a call gives back: a text for the model, the same as plain values where the dialect has a shape.
+    """The result of a call: a text for the model, and the same as plain values if the dialect defines them.
 
-    `tasks` were launched or touched, `proposed` among them wait for a person's yes.
+    `tasks` were launched or touched; those in `proposed` wait for approval.
     """
 
     text: str

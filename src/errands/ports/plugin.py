@@ -1,7 +1,7 @@
-"""A plugin: a class that comes with Errands or is installed besides, found by its name.
+"""A plugin: a class found by its name, one of ours or an installed entry point.
 
-Agents, channels, sources and dialects are all found this way. Ours are entry points like anybody else's, and
-found without metadata, too, so that a copy of the source is enough.
+Agents, channels, sources and dialects are all found this way. Ours are entry points too, but are found
+without package metadata, so that a plain copy of the source is enough.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def find(group: str, built_in: Mapping[str, str], name: str) -> Any | None:
-    """Load the class of a name; None if nothing of a group has it."""
+    """Load the class with this name; return None if the group has none."""
     if name in built_in:
         return load(built_in[name])
     from importlib.metadata import entry_points
@@ -22,13 +22,13 @@ def find(group: str, built_in: Mapping[str, str], name: str) -> Any | None:
 
 
 def load(where: str) -> Any:
-    """Load a part by its place, `module:name`."""
+    """Load an object from `module:name`."""
     module, _, name = where.partition(":")
     return getattr(__import__(module, fromlist=[name]), name)
 
 
-def advice(extra: str | None) -> str:
-    """Say how to get what is not installed."""
+def install_hint(extra: str | None) -> str:
+    """Say how to install what is missing."""
     if extra is None:
         return "install what it needs"
     return f"install it with: pip install 'errands[{extra}]' (from a clone: '.[{extra}]')"

@@ -1,8 +1,8 @@
-"""A source: where something happens outside that tasks wait for.
+"""An event source: something outside that tasks wait for.
 
-It is made with its options and the ground it stands on, opened with what it remembered last, and asked for
-looks, one after the other. What a look found and what is to be remembered are written down together before
-the next one is asked for: so what was told is remembered, and what was not told is found again.
+It is created with a trigger and a context, opened with its last baseline, and iterated for observations. The
+events of an observation and its baseline are stored together before the next one is requested, so an event
+that was reported is remembered, and one that was not is found again.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 @record
-class Happening:
-    """Something that happened: `text` says it in a line, `facts` in plain values.
+class SourceEvent:
+    """Something that happened: `text` describes it in a line, `facts` in plain values.
 
-    One with a `key` is told once, however often it is found. `chain` names the tasks whose runs led to it: a
-    task in it does not hear it, and neither does one whose own doing it is (`is_own`).
+    An event with a `key` is reported once, however often it is found. It starts none of the tasks in `chain`,
+    whose runs led to it, nor the task that caused it itself (`is_own`).
     """
 
     text: str
@@ -32,16 +32,16 @@ class Happening:
 
 
 @record
-class Look:
-    """What was found since the look before, and what to remember, in words of the source's own."""
+class Observation:
+    """What happened since the previous observation, and what to remember, in the source's own format."""
 
     baseline: str
-    happenings: tuple[Happening, ...] = ()
+    events: tuple[SourceEvent, ...] = ()
 
 
 @record
-class Printed:
-    """How a command that was looked at ended: the last of its output, and a print of all of it."""
+class CommandOutput:
+    """How a watched command ended: the end of its output, and a digest of all of it."""
 
     code: int
     output: str
@@ -49,7 +49,7 @@ class Printed:
 
 
 @record
-class End:
+class RunEnd:
     """A run of another task that has ended."""
 
     task_id: str
@@ -64,8 +64,8 @@ if TYPE_CHECKING:
     class SourceContext(Protocol):
         """What a source may know and ask of the engine.
 
-        `since` is when the task began to listen: what happened later counts, also if the first look at it
-        comes too late to see the change itself. `is_harmless` tells that the task is known to change little.
+        `since` is when the task began to watch: later events count, even if the first observation comes too
+        late to see the change itself. `is_harmless` says that the task is known to change little.
         """
 
         task_id: str
@@ -75,26 +75,28 @@ if TYPE_CHECKING:
         is_harmless: bool
 
         async def wait(self, seconds: float) -> None:
-            """Wait so long, or until something changed in the store."""
+            """Wait this long, or until something changes in the store."""
 
-        async def execute(self, line: str, *, timeout: float) -> Printed:
-            """Run the line that was judged with the task; none other is run."""
+        async def execute(self, line: str, *, timeout: float) -> CommandOutput:
+            """Run the line that was judged with the task; refuse any other."""
 
-        def are_own(self, moments: Sequence[datetime]) -> Sequence[bool | None]:
-            """Tell whether the task itself ran at each moment; None as long as its run goes on."""
+        def ran_at(self, moments: Sequence[datetime]) -> Sequence[bool | None]:
+            """Return whether the task itself was running at each moment; None while that run is not over."""
 
-        def ends(self, *, task: str | None, batch: str | None, after: Mapping[str, int]) -> Sequence[End]:
-            """Give the runs of tasks that ended since the ones whose numbers are given, oldest first."""
+        def ended_runs(
+            self, *, task: str | None, batch: str | None, after: Mapping[str, int]
+        ) -> Sequence[RunEnd]:
+            """Return the runs of other tasks that ended after the given run numbers, oldest first."""
 
-        def hook(self, name: str) -> Mapping[str, Any]:
-            """Give the settings of a webhook, and where to listen (`listen`)."""
+        def webhook_settings(self, name: str) -> Mapping[str, Any]:
+            """Return the settings of a webhook, and the address to listen on as `listen`."""
 
         def setting(self, name: str) -> str:
-            """Give a setting of the section `events`."""
+            """Return a setting of the section `events`."""
 
     class Source(Protocol):
-        """It raises `SourceError` when it cannot look; then it is closed, and opened again later."""
+        """It raises `SourceError` when it cannot observe; it is then closed, and reopened later."""
 
         async def open(self, baseline: str | None) -> None: ...
-        def looks(self) -> AsyncIterator[Look]: ...
+        def observe(self) -> AsyncIterator[Observation]: ...
         async def close(self) -> None: ...

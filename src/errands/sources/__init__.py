@@ -8,7 +8,7 @@ the listener alone.
 from __future__ import annotations
 
 from errands.model.schedule.errors import SourceError
-from errands.ports.plugin import advice, find
+from errands.ports.plugin import find, install_hint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def make(trigger: On, context: SourceContext) -> Source:
     try:
         source: Source = _find(trigger.source)(trigger, context)
     except ModuleNotFoundError as error:
-        how = advice(EXTRAS.get(trigger.source))
+        how = install_hint(EXTRAS.get(trigger.source))
         raise SourceError(
             f"the source {trigger.source!r} needs {error.name}, which is not installed; {how}"
         ) from error
@@ -46,7 +46,7 @@ def trouble(name: str) -> str:
     try:
         _find(name)
     except ModuleNotFoundError as error:
-        return f"it needs {error.name}; {advice(EXTRAS.get(name))}"
+        return f"it needs {error.name}; {install_hint(EXTRAS.get(name))}"
     except SourceError as error:
         return str(error)
     return ""

@@ -14,7 +14,7 @@ from typing import Any
 from errands.model.schedule.event_trigger import option
 from errands.model.text.duration import parse_duration
 from errands.model.trigger import On
-from errands.ports.source import Happening, Look, Printed
+from errands.ports.source import CommandOutput, Observation, SourceEvent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Command:
     async def open(self, baseline: str | None) -> None:
         self._known = None if baseline is None else json.loads(baseline)
 
-    async def looks(self) -> AsyncIterator[Look]:
+    async def observe(self) -> AsyncIterator[Observation]:
         while True:
             printed = await self._context.execute(self._line, timeout=self._timeout)
             found: dict[str, Any] = {
@@ -47,13 +47,13 @@ class Command:
             }
             happened = self._what(found)
             self._known = found
-            happenings = (self._happening(happened, printed, found["match"]),) if happened else ()
-            yield Look(baseline=json.dumps(found, sort_keys=True), happenings=happenings)
+            events = (self._event(happened, printed, found["match"]),) if happened else ()
+            yield Observation(baseline=json.dumps(found, sort_keys=True), events=events)
             await asyncio.sleep(self.every)
 
     async def close(self) -> None: ...
 
-    def _match(self, printed: Printed) -> str | None:
+    def _match(self, printed: CommandOutput) -> str | None:
         if self._pattern is None:
             return None
         lines = printed.output.splitlines()
@@ -74,8 +74,8 @@ class Command:
             return "printed something else"
         return ""
 
-    def _happening(self, what: str, printed: Printed, match: str | None) -> Happening:
+    def _event(self, what: str, printed: CommandOutput, match: str | None) -> SourceEvent:
         facts: dict[str, Any] = {"exit_code": printed.code, "output": printed.output}
         if match is not None:
             facts["match"] = match
-        return Happening(text=f"{self._line[:100]} {what}", facts=facts)
+        return SourceEvent(text=f"{self._line[:100]} {what}", facts=facts)

@@ -20,7 +20,7 @@ import watchfiles
 from errands.model.schedule.errors import SourceError
 from errands.model.schedule.event_trigger import option
 from errands.model.trigger import On
-from errands.ports.source import Happening, Look
+from errands.ports.source import Observation, SourceEvent
 from errands.sources.paths import Seen, pack, pattern_of, scan, unpack
 
 TYPE_CHECKING = False
@@ -55,7 +55,7 @@ class File:
         self._watching = asyncio.get_running_loop().create_task(self._watch())
         await asyncio.sleep(0)
 
-    async def looks(self) -> AsyncIterator[Look]:
+    async def observe(self) -> AsyncIterator[Observation]:
         assert self._watching is not None
         while True:
             self._changed.clear()
@@ -65,9 +65,9 @@ class File:
             began = time.monotonic()
             seen = await asyncio.to_thread(scan, self._pattern)
             took = time.monotonic() - began
-            happenings = self._compared(seen)
+            events = self._compared(seen)
             assert self._marks is not None
-            yield Look(baseline=pack(self._pattern, self._marks), happenings=happenings)
+            yield Observation(baseline=pack(self._pattern, self._marks), events=events)
             await asyncio.sleep(max(SHORTEST_PAUSE, took * PACE))
             await self._rest()
 
@@ -102,7 +102,7 @@ class File:
         except TimeoutError:
             pass
 
-    def _compared(self, seen: dict[str, Seen]) -> tuple[Happening, ...]:
+    def _compared(self, seen: dict[str, Seen]) -> tuple[SourceEvent, ...]:
         """Say what has changed, and remember it; what may be the task's own doing is left for later."""
         known, since = self._marks, self._context.since.timestamp()
         if known is None:
@@ -134,12 +134,12 @@ class File:
             heard, own, self._was_doubted = heard + own, [], True
         elif heard:
             self._was_doubted = False
-        return tuple(self._happening(sorted(each), is_own=each is own) for each in (heard, own) if each)
+        return tuple(self._event(sorted(each), is_own=each is own) for each in (heard, own) if each)
 
     def _whose(self, changes: list[tuple[str, str, float]]) -> list[bool | None]:
         if self._hears_itself or not changes:
             return [False] * len(changes)
-        return list(self._context.are_own([datetime.fromtimestamp(at, UTC) for _, _, at in changes]))
+        return list(self._context.ran_at([datetime.fromtimestamp(at, UTC) for _, _, at in changes]))
 
     def _deleted_at(self, name: str) -> float:
         """Tell when a file was deleted, by its directory, or what is left of that."""
@@ -152,12 +152,12 @@ class File:
                     return time.time()
                 place = os.path.dirname(place)
 
-    def _happening(self, changes: list[tuple[str, str]], *, is_own: bool) -> Happening:
+    def _event(self, changes: list[tuple[str, str]], *, is_own: bool) -> SourceEvent:
         root = self._pattern.root
         few = ", ".join(f"{name} {event}" for name, event in changes[:3])
         more = f" and {len(changes) - 3} more" if len(changes) > 3 else ""
         named = [{"path": _text(os.path.join(root, name)), "event": event} for name, event in changes[:NAMED]]
-        return Happening(
+        return SourceEvent(
             text=_text(few + more),
             facts={"root": _text(root), "count": len(changes), "changes": named},
             is_own=is_own,

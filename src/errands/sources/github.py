@@ -18,7 +18,7 @@ from errands.model.schedule.errors import SourceError
 from errands.model.schedule.event_trigger import option
 from errands.model.text.duration import parse_duration
 from errands.model.trigger import On
-from errands.ports.source import Happening, Look
+from errands.ports.source import Observation, SourceEvent
 from errands.sources.http_api import Api
 from errands.sources.receiver import IncomingRequest, Inlet
 
@@ -40,7 +40,7 @@ class GitHub:
         self._branch = option(trigger, "branch")
         self.every = parse_duration(option(trigger, "every")).total_seconds()
         hook = option(trigger, "hook")
-        self._inlet = Inlet(hook, context.hook(hook)) if hook else None
+        self._inlet = Inlet(hook, context.webhook_settings(hook)) if hook else None
         self._api: Api | None = None
         self._seen: dict[str, Any] = {}
 
@@ -61,13 +61,13 @@ class GitHub:
         if self._inlet is not None:
             await self._inlet.close()
 
-    def looks(self) -> AsyncIterator[Look]:
+    def observe(self) -> AsyncIterator[Observation]:
         return self._asked() if self._inlet is None else self._delivered(self._inlet)
 
-    async def _asked(self) -> AsyncIterator[Look]:
+    async def _asked(self) -> AsyncIterator[Observation]:
         assert self._api is not None
         while True:
-            happenings: list[Happening] = []
+            events: list[SourceEvent] = []
             pause = self.every
             for event in self._events:
                 seen = self._seen.get(event, {})
@@ -76,8 +76,8 @@ class GitHub:
                 if reply.value is not None:
                     found, last = self._news(event, reply.value, seen.get("last"))
                     self._seen[event] = {"etag": reply.etag, "last": last}
-                    happenings += found
-            yield Look(baseline=json.dumps(self._seen, sort_keys=True), happenings=tuple(happenings))
+                    events += found
+            yield Observation(baseline=json.dumps(self._seen, sort_keys=True), events=tuple(events))
             await asyncio.sleep(pause)
 
     def _path(self, event: str) -> str:
@@ -86,7 +86,7 @@ class GitHub:
         branch = f"&branch={quote(self._branch, safe='')}" if self._branch else ""
         return f"/repos/{self._repository}/actions/runs?status=completed&per_page={PAGE}{branch}"
 
-    def _news(self, event: str, value: Any, last: Any) -> tuple[list[Happening], Any]:
+    def _news(self, event: str, value: Any, last: Any) -> tuple[list[SourceEvent], Any]:
         """Give what is new of a list, oldest first, and how far that is."""
         if event == "pull":
             found = [each for each in value if isinstance(each, dict)]
@@ -114,14 +114,14 @@ class GitHub:
     def _is_since(self, moment: str) -> bool:
         return datetime.fromisoformat(moment) >= self._context.since.replace(microsecond=0)
 
-    async def _delivered(self, inlet: Inlet) -> AsyncIterator[Look]:
-        yield Look(baseline="")
+    async def _delivered(self, inlet: Inlet) -> AsyncIterator[Observation]:
+        yield Observation(baseline="")
         async with aclosing(inlet.deliveries(HEARTBEAT)) as deliveries:  # type: ignore[type-var]
             async for each in deliveries:
-                happening = None if each is None else self._of_delivery(each)
-                yield Look(baseline="", happenings=() if happening is None else (happening,))
+                event = None if each is None else self._of_delivery(each)
+                yield Observation(baseline="", events=() if event is None else (event,))
 
-    def _of_delivery(self, delivery: IncomingRequest) -> Happening | None:
+    def _of_delivery(self, delivery: IncomingRequest) -> SourceEvent | None:
         """Find what we wait for in a delivery; everything else is taken and forgotten."""
         try:
             payload = json.loads(delivery.content)
@@ -138,7 +138,7 @@ class GitHub:
         return None
 
 
-def _pull(pull: Mapping[str, Any]) -> Happening:
+def _pull(pull: Mapping[str, Any]) -> SourceEvent:
     facts = {
         "event": "pull",
         "number": pull["number"],
@@ -149,10 +149,10 @@ def _pull(pull: Mapping[str, Any]) -> Happening:
         "body": str(pull.get("body") or "")[:4000],
     }
     text = f"pull request #{pull['number']}: {facts['title'][:200]}"
-    return Happening(text=text, facts=facts, key=f"pull {pull['number']}")
+    return SourceEvent(text=text, facts=facts, key=f"pull {pull['number']}")
 
 
-def _build(build: Mapping[str, Any]) -> Happening:
+def _build(build: Mapping[str, Any]) -> SourceEvent:
     attempt = build.get("run_attempt", 1)
     facts = {
         "event": "build",
@@ -165,7 +165,7 @@ def _build(build: Mapping[str, Any]) -> Happening:
         "url": build.get("html_url"),
     }
     text = f"build {facts['name']} of {facts['branch']} ended with {facts['conclusion']}"
-    return Happening(text=text, facts=facts, key=_build_key(build))
+    return SourceEvent(text=text, facts=facts, key=_build_key(build))
 
 
 def _build_key(build: Mapping[str, Any]) -> str:

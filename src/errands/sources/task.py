@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 from errands.model.schedule.event_trigger import option
 from errands.model.trigger import On
-from errands.ports.source import End, Happening, Look
+from errands.ports.source import Observation, RunEnd, SourceEvent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,24 +30,24 @@ class Ended:
     async def open(self, baseline: str | None) -> None:
         self._seen = {} if baseline is None else json.loads(baseline)
 
-    async def looks(self) -> AsyncIterator[Look]:
+    async def observe(self) -> AsyncIterator[Observation]:
         told = -TICK
         while True:
-            ends = self._context.ends(task=self._task, batch=self._batch, after=self._seen)
+            ends = self._context.ended_runs(task=self._task, batch=self._batch, after=self._seen)
             for each in ends:
                 self._seen[each.task_id] = max(each.run, self._seen.get(each.task_id, 0))
-            happenings = tuple(_happening(each) for each in ends if each.state in self._states)
+            events = tuple(_event(each) for each in ends if each.state in self._states)
             # Others change all the time; that nothing of it is ours is worth a note now and then.
             if ends or time.monotonic() - told >= TICK:
                 told = time.monotonic()
-                yield Look(baseline=json.dumps(self._seen, sort_keys=True), happenings=happenings)
+                yield Observation(baseline=json.dumps(self._seen, sort_keys=True), events=events)
             await self._context.wait(TICK)
 
     async def close(self) -> None: ...
 
 
-def _happening(end: End) -> Happening:
-    return Happening(
+def _event(end: RunEnd) -> SourceEvent:
+    return SourceEvent(
         text=f"{end.task_id} {end.state}",
         facts=end.facts,
         key=f"{end.task_id}.{end.run}",

@@ -9,7 +9,7 @@ from typing import Any
 
 from errands.model.text.json_text import plain_text
 from errands.model.trigger import On
-from errands.ports.source import Happening, Look
+from errands.ports.source import Observation, SourceEvent
 from errands.sources.receiver import IncomingRequest, Inlet
 
 TYPE_CHECKING = False
@@ -24,23 +24,23 @@ class Webhook:
     """There is nothing to remember: what was delivered twice is known by its key."""
 
     def __init__(self, trigger: On, context: SourceContext) -> None:
-        self._inlet = Inlet(trigger.subject, context.hook(trigger.subject))
+        self._inlet = Inlet(trigger.subject, context.webhook_settings(trigger.subject))
 
     async def open(self, baseline: str | None) -> None:
         await self._inlet.open()
 
-    async def looks(self) -> AsyncIterator[Look]:
-        yield Look(baseline="")
+    async def observe(self) -> AsyncIterator[Observation]:
+        yield Observation(baseline="")
         async with aclosing(self._inlet.deliveries(HEARTBEAT)) as deliveries:  # type: ignore[type-var]
             async for each in deliveries:
-                happenings = () if each is None else (_happening(self._inlet.name, each),)
-                yield Look(baseline="", happenings=happenings)
+                events = () if each is None else (_event(self._inlet.name, each),)
+                yield Observation(baseline="", events=events)
 
     async def close(self) -> None:
         await self._inlet.close()
 
 
-def _happening(name: str, delivery: IncomingRequest) -> Happening:
+def _event(name: str, delivery: IncomingRequest) -> SourceEvent:
     facts: dict[str, Any] = {"delivery": delivery.key}
     if delivery.event:
         facts["event"] = delivery.event
@@ -51,7 +51,7 @@ def _happening(name: str, delivery: IncomingRequest) -> Happening:
     except (ValueError, RecursionError):
         facts["payload"] = delivery.content.decode("utf-8", "replace")[:LONGEST_TEXT]
     what = delivery.event or _type(facts["payload"]) or "something"
-    return Happening(text=f"{name} was sent {what}", facts=facts, key=delivery.key)
+    return SourceEvent(text=f"{name} was sent {what}", facts=facts, key=delivery.key)
 
 
 def _type(payload: Any) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from errands.model.record import fields
-from errands.ports.agent import Activity, Call, Decision, Ran, Spec
+from errands.ports.agent import Activity, CommandResult, Decision, Spec, ToolCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 SPEC = Spec(agent="tested", cwd="/", system="You are executing a background task. Prove the contract.")
 
 
-def yes(call: Call) -> Decision:
+def yes(call: ToolCall) -> Decision:
     return Decision(allowed=True)
 
 
-def no(call: Call) -> Decision:
+def no(call: ToolCall) -> Decision:
     return Decision(allowed=False, reason="the person said no")
 
 
@@ -38,7 +38,7 @@ class RecordingContext:
         spec: Spec | None = None,
         session: str = "task:tested-222222",
         run: str = "tested-222222.1",
-        decide: Callable[[Call], Decision] = yes,
+        decide: Callable[[ToolCall], Decision] = yes,
     ) -> None:
         self.folder = folder
         self.spec = spec or SPEC
@@ -46,31 +46,33 @@ class RecordingContext:
         self.run = run
         self.decide = decide
         self.notes: list[Activity] = []
-        self.asked: list[Call] = []
+        self.asked: list[ToolCall] = []
         self.turns = 0
         self.open_gate = asyncio.Event()
         self.open_gate.set()
         for name in ("sessions", "commands"):
             (folder / name).mkdir(parents=True, exist_ok=True)
 
-    def note(self, event: Activity) -> None:
+    def report(self, event: Activity) -> None:
         self.notes.append(event)
         with (self.folder / "notes").open("a") as file:
             file.write(f"{event.kind} {event.name} {event.call_id}\n")
 
-    async def allow(self, call: Call) -> Decision:
+    async def request_approval(self, call: ToolCall) -> Decision:
         self.asked.append(call)
         with (self.folder / "asked").open("a") as file:
             file.write(f"{call.id} {call.tool} {call.command or ''}\n")
         return self.decide(call)
 
-    async def command(self, call_id: str, line: str) -> Ran:
+    async def run_command(self, call_id: str, line: str) -> CommandResult:
         """Run the line for real, at most once per call and run."""
         place = self.folder / "commands" / f"{self.run}:{call_id}".replace("/", "_")
         if not place.exists():
-            decision = await self.allow(Call(id=call_id, tool="command", arguments={}, command=line))
+            decision = await self.request_approval(
+                ToolCall(id=call_id, tool="command", arguments={}, command=line)
+            )
             if not decision.allowed:
-                return Ran(state="rejected", error=decision.reason)
+                return CommandResult(state="rejected", error=decision.reason)
             place.touch()
             # As a task would: it goes on when the process at the desk is killed.
             shell = await asyncio.create_subprocess_exec(
@@ -91,14 +93,14 @@ class RecordingContext:
         while not (code := Path(f"{place}.code")).exists() or not code.read_text():
             await asyncio.sleep(0.01)
         number = int(code.read_text())
-        return Ran(
+        return CommandResult(
             state="failed" if number else "completed",
             output=Path(f"{place}.out").read_text(),
             code=number,
             task=f"child-{call_id}",
         )
 
-    async def turn(self) -> None:
+    async def wait_turn(self) -> None:
         self.turns += 1
         await self.open_gate.wait()
 
@@ -109,13 +111,13 @@ class RecordingContext:
             return None
         return [each for line in lines for each in json.loads(line)["messages"]]
 
-    def keep(self, session: str, messages: Sequence[str], *, usage: Usage) -> None:
+    def append_messages(self, session: str, messages: Sequence[str], *, usage: Usage) -> None:
         for each in messages:
             json.loads(each)
         with self._place(session).open("a") as file:
             file.write(json.dumps({"messages": list(messages), "usage": dict(usage)}) + "\n")
 
-    def forget(self, session: str) -> None:
+    def delete_messages(self, session: str) -> None:
         self._place(session).unlink(missing_ok=True)
 
     # What tests ask.

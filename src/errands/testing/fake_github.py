@@ -93,7 +93,7 @@ class FakeGitHub:
         mark = hmac.new(secret.encode(), content, hashlib.sha256).hexdigest()
         headers = {
             "X-GitHub-Event": event,
-            "X-GitHub-IncomingRequest": f"delivery-{time.time_ns()}",
+            "X-GitHub-Delivery": f"delivery-{time.time_ns()}",
             "X-Hub-Signature-256": f"sha256={mark}",
             "Content-Type": "application/json",
         }

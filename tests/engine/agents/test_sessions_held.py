@@ -17,7 +17,7 @@ from errands.engine.agents.agent_context import RunContext
 from errands.engine.agents.model_gate import ModelGate
 from errands.engine.engine import Engine
 from errands.model.view import View, as_json
-from errands.ports.agent import Activity, Call, Decision
+from errands.ports.agent import Activity, Decision, ToolCall
 from errands.ports.home import Home
 from errands.ports.store import Query
 from errands.stores.sqlite import connection
@@ -64,9 +64,9 @@ async def test_of_several_waits_the_last_one_ends_the_absence(
     context = await held(engine, project, asking)
     task_id = context.run.rpartition(".")[0]
     await context.sit_down()
-    slow = asyncio.create_task(context.command("c1", "touch x"))
+    slow = asyncio.create_task(context.run_command("c1", "touch x"))
     (child,) = await until(lambda: proposed(engine))
-    quick = asyncio.create_task(context.command("c2", "touch y"))
+    quick = asyncio.create_task(context.run_command("c2", "touch y"))
     other = await until(lambda: [each for each in proposed(engine) if each.id != child.id])
     await until(lambda: waiting(engine, task_id) == "approval")
 
@@ -85,7 +85,7 @@ async def test_whoever_gives_up_waiting_gets_its_slot_all_the_same(
     context = await held(engine, project)
     task_id = context.run.rpartition(".")[0]
     await context.sit_down()
-    asking = asyncio.create_task(context.allow(CALL))
+    asking = asyncio.create_task(context.request_approval(CALL))
     await until(lambda: waiting(engine, task_id) == "approval")
     asking.cancel()
     await asyncio.wait([asking])
@@ -98,7 +98,7 @@ async def test_whoever_waits_for_a_person_leaves_the_store_alone(
     context = await held(engine, project, asking)
     task_id = context.run.rpartition(".")[0]
     await context.sit_down()
-    running = asyncio.create_task(context.command("c1", "touch x"))
+    running = asyncio.create_task(context.run_command("c1", "touch x"))
     await until(lambda: waiting(engine, task_id) == "approval")
     looks: list[Query] = []
     views = asking.store.views
@@ -235,8 +235,8 @@ def test_many_may_hold_the_gate_and_it_opens_after_the_last(tmp_path: Path) -> N
 async def test_what_an_agent_uses_is_added_up(engine: TestEngine, project: Project) -> None:
     context = await held(engine, project)
     for _ in range(2):
-        context.note(Activity(kind="usage", usage={"input_tokens": 100, "output_tokens": 7, "requests": 1}))
-    context.note(Activity(kind="tool", name="read_file", call_id="c9"))
+        context.report(Activity(kind="usage", usage={"input_tokens": 100, "output_tokens": 7, "requests": 1}))
+    context.report(Activity(kind="tool", name="read_file", call_id="c9"))
     context.write_notes()
     shown = as_json(await engine.get(context.run.rpartition(".")[0]))
     assert shown["usage"] == {"input_tokens": 200, "output_tokens": 14, "requests": 2, "tool_calls": 2}
@@ -249,7 +249,7 @@ async def test_what_could_not_be_written_is_not_forgotten(
 ) -> None:
     context = await held(engine, project)
     monkeypatch.setattr(connection, "PATIENCE", 0.05)
-    context.note(Activity(kind="usage", usage={"input_tokens": 100}))
+    context.report(Activity(kind="usage", usage={"input_tokens": 100}))
     with closing(sqlite3.connect(home.store, isolation_level=None)) as somebody:
         somebody.execute("BEGIN IMMEDIATE")
         context.write_notes()
@@ -268,7 +268,7 @@ async def test_an_agent_is_told_what_it_does(engine: TestEngine, project: Projec
     assert context.text == "hello"
 
 
-CALL = Call(id="c1", tool="write_file", arguments={"path": "x", "text": "hello"})
+CALL = ToolCall(id="c1", tool="write_file", arguments={"path": "x", "text": "hello"})
 
 
 async def held(engine: TestEngine, project: Project, sitting: Engine | None = None) -> RunContext:
@@ -282,7 +282,7 @@ async def held(engine: TestEngine, project: Project, sitting: Engine | None = No
 async def test_a_call_is_answered_like_every_other_question(engine: TestEngine, project: Project) -> None:
     context = await held(engine, project)
     task_id = context.run.rpartition(".")[0]
-    asking = asyncio.create_task(context.allow(CALL))
+    asking = asyncio.create_task(context.request_approval(CALL))
     question = await until(lambda: engine.engine.store.question(task_id))
     assert question is not None
     assert 'write_file {"path": "x", "text": "hello"}' in question.reasons[0].text
@@ -300,7 +300,7 @@ async def test_a_call_is_answered_like_every_other_question(engine: TestEngine, 
 async def test_another_process_finds_the_answer(engine: TestEngine, project: Project) -> None:
     context = await held(engine, project)
     task_id = context.run.rpartition(".")[0]
-    asking = asyncio.create_task(context.allow(CALL))
+    asking = asyncio.create_task(context.request_approval(CALL))
     await until(lambda: engine.engine.store.question(task_id))
     asking.cancel()
     await asyncio.wait([asking])
@@ -308,7 +308,7 @@ async def test_another_process_finds_the_answer(engine: TestEngine, project: Pro
 
     again = RunContext(engine.engine, context.run, unheld=lambda: None)
 
-    assert await again.allow(CALL) == Decision(allowed=False, reason="refused by ada: why?")
+    assert await again.request_approval(CALL) == Decision(allowed=False, reason="refused by ada: why?")
     assert len(engine.engine.store.approvals(task_id)) == 1
 
 
@@ -316,13 +316,13 @@ async def test_another_process_finds_the_answer(engine: TestEngine, project: Pro
 async def test_an_answer_counts_for_one_call_only(engine: TestEngine, project: Project) -> None:
     context = await held(engine, project)
     task_id = context.run.rpartition(".")[0]
-    asking = asyncio.create_task(context.allow(CALL))
+    asking = asyncio.create_task(context.request_approval(CALL))
     await until(lambda: engine.engine.store.question(task_id))
     engine.engine.approve(task_id, by="ada", door="cli")
     assert (await asyncio.wait_for(asking, WITHIN)).allowed
 
-    other = Call(id="c1", tool="write_file", arguments={"path": "/etc/passwd", "text": "hello"})
-    asking = asyncio.create_task(context.allow(other))
+    other = ToolCall(id="c1", tool="write_file", arguments={"path": "/etc/passwd", "text": "hello"})
+    asking = asyncio.create_task(context.request_approval(other))
     await until(lambda: engine.engine.store.question(task_id))
     asking.cancel()
     await asyncio.wait([asking])
@@ -331,7 +331,7 @@ async def test_an_answer_counts_for_one_call_only(engine: TestEngine, project: P
 async def test_a_question_is_void_when_its_run_is_over(engine: TestEngine, project: Project) -> None:
     context = await held(engine, project)
     task_id = context.run.rpartition(".")[0]
-    asking = asyncio.create_task(context.allow(CALL))
+    asking = asyncio.create_task(context.request_approval(CALL))
     await until(lambda: engine.engine.store.question(task_id))
     await engine.cancel(task_id)
     await engine.wait(task_id, timeout=WITHIN)
@@ -345,5 +345,5 @@ async def test_the_judge_lets_harmless_commands_pass_and_forbids_what_a_rule_for
     engine: TestEngine, project: Project
 ) -> None:
     context = await held(engine, project)
-    harmless = Call(id="c2", tool="bash", arguments={"command": "ls"}, command="ls")
-    assert await context.allow(harmless) == Decision(allowed=True)
+    harmless = ToolCall(id="c2", tool="bash", arguments={"command": "ls"}, command="ls")
+    assert await context.request_approval(harmless) == Decision(allowed=True)

@@ -13,7 +13,7 @@ from errands import bootstrap
 from errands.engine.approval.tool_approvals import ask_about
 from errands.frontends.cli.context import Context
 from errands.frontends.cli.live import follow
-from errands.ports.agent import Call
+from errands.ports.agent import ToolCall
 from tests.frontends.cli.person import Person
 
 
@@ -83,7 +83,7 @@ def test_an_agent_that_holds_a_call_is_one_of_those_that_wait_for_a_yes(newcomer
     run = newcomer.waits_until(agent, "waiting", "task")["run_id"]
     engine = bootstrap.open_engine(bootstrap.open_home(str(newcomer.home)))
     try:
-        call = Call(id="1", tool="write_file", arguments={"path": "notes"}, command=None)
+        call = ToolCall(id="1", tool="write_file", arguments={"path": "notes"}, command=None)
         ask_about(engine, engine.store.task(agent), engine.store.run(run), call, ())
         with engine.store:
             engine.store.set_waiting(run, "approval")
@@ -138,7 +138,7 @@ def test_the_record_of_a_call_names_the_call_and_not_the_prompt(person: Person, 
     engine = bootstrap.open_engine(bootstrap.open_home(str(person.home)))
     try:
         task = engine.store.task(agent)
-        call = Call(id="1", tool="write_file", arguments={"path": "notes"}, command=None)
+        call = ToolCall(id="1", tool="write_file", arguments={"path": "notes"}, command=None)
         ask_about(engine, task, engine.store.run(run), call, ())
     finally:
         engine.close()

@@ -68,7 +68,7 @@ class Acp:
     async def open(self, context: AgentContext) -> str:
         session = await self._new(context.spec)
         system = [json.dumps({"role": "post", "text": context.spec.system})] if context.spec.system else []
-        context.keep(session, system, usage={})
+        context.append_messages(session, system, usage={})
         return session
 
     async def fork(self, session: str, context: AgentContext) -> str:
@@ -87,13 +87,15 @@ class Acp:
             await self._choose(connection, fork, made.config_options, spec.model)
             self._entered[fork] = (connection, fork)
             copied = [each for each in pieces if each["role"] != "moved"]
-            context.keep(fork, [json.dumps(each) for each in (*copied, {"role": "born"})], usage={})
+            context.append_messages(
+                fork, [json.dumps(each) for each in (*copied, {"role": "born"})], usage={}
+            )
             return fork
         if self._child.can.load_session:
             history = await self._load(connection, session, _whereabouts(session, pieces), spec)
             pieces = [*history, *_posts(pieces)]
         fork = await self._new(spec)
-        context.keep(fork, [json.dumps({"role": "post", "text": _told(pieces)})], usage={})
+        context.append_messages(fork, [json.dumps({"role": "post", "text": _told(pieces)})], usage={})
         return fork
 
     async def prompt(self, session: str, text: str, context: AgentContext) -> Answer:
@@ -101,7 +103,7 @@ class Acp:
             posts = [each["text"] for each in _posts(_kept(session, context))]
             whole = "\n\n".join([*await self._enter(session, context), *posts, text])
             sent = {"role": "user", "text": whole, "prompt": text, "run": context.run}
-            context.keep(session, [json.dumps(sent)], usage={})
+            context.append_messages(session, [json.dumps(sent)], usage={})
             return await self._converse(session, whole, context, turn)
 
     async def recover(self, session: str, text: str, context: AgentContext) -> Answer:
@@ -128,14 +130,14 @@ class Acp:
 
     async def post(self, session: str, text: str, context: AgentContext) -> None:
         _kept(session, context)
-        context.keep(session, [json.dumps({"role": "post", "text": text})], usage={})
+        context.append_messages(session, [json.dumps({"role": "post", "text": text})], usage={})
 
     async def abort(self, session: str) -> None:
         if session in self._turns:
             self._turns[session].stop(AgentError("the prompt was stopped"))
 
     async def drop(self, session: str, context: AgentContext) -> None:
-        context.forget(session)
+        context.delete_messages(session)
         entered = self._entered.pop(session, None)
         if entered is not None and self._child.sessions.close is not None:
             connection, live = entered
@@ -186,7 +188,7 @@ class Acp:
                 raise
         live = await self._new(spec)
         self._entered[session] = (connection, live)
-        context.keep(session, [json.dumps({"role": "moved", "to": live})], usage={})
+        context.append_messages(session, [json.dumps({"role": "moved", "to": live})], usage={})
         waiting = [id(each) for each in _posts(pieces)]
         told = [each for each in pieces if id(each) not in waiting]
         return [_told(told)] if any(each["role"] == "user" for each in told) else []
@@ -237,7 +239,7 @@ class Acp:
     async def _converse(self, session: str, text: str, context: AgentContext, turn: Turn) -> Answer:
         """Send words and hear the agent out."""
         connection, live = self._entered[session]
-        await context.turn()
+        await context.wait_turn()
         response: PromptResponse | None = None
         with self._client.cursor(live, turn, cwd=context.spec.cwd):
             asking = asyncio.ensure_future(connection.prompt(session_id=live, prompt=[text_block(text)]))
@@ -297,7 +299,7 @@ class Acp:
             raise AgentUnavailable("the agent answered with nothing; its model may not be reachable")
         answer = Answer(text=turn.answer, usage=dict(turn.usage))
         end = {"role": "end", "text": answer.text, "usage": answer.usage}
-        context.keep(turn.session, [json.dumps(end)], usage=answer.usage)
+        context.append_messages(turn.session, [json.dumps(end)], usage=answer.usage)
         return answer
 
     async def _lost(self, error: Exception) -> AgentError:

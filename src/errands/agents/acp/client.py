@@ -30,7 +30,7 @@ from acp.schema import (
 from errands.agents.acp.terminals import Terminals
 from errands.agents.acp.transcript import Transcript
 from errands.agents.acp.turn import Turn
-from errands.ports.agent import Call
+from errands.ports.agent import ToolCall
 
 _FILE = 16 * 2**20  # bytes of a file that is read as a whole
 _REFUSED = -32001
@@ -198,7 +198,7 @@ class Client:
         wants: tuple[str, ...] = (),
     ) -> None:
         turn, _ = self._turn(session)
-        call = Call(id=f"{tool}-{next(self._numbers)}", tool=tool, arguments=arguments, command=command)
+        call = ToolCall(id=f"{tool}-{next(self._numbers)}", tool=tool, arguments=arguments, command=command)
         decision = await turn.ask(call, wants=wants)
         if decision is None or not decision.allowed:
             raise RequestError(_REFUSED, decision.reason or "refused" if decision else "stopped")

@@ -11,7 +11,7 @@ from acp.schema import AgentThoughtChunk, PromptResponse, ToolCallUpdate, UsageU
 
 from errands.agents.acp.transcript import Piece, Transcript, edits
 from errands.model.agent.errors import AgentError, BudgetExceeded
-from errands.ports.agent import Activity, Call, Decision
+from errands.ports.agent import Activity, Decision, ToolCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Turn:
         elif piece is not None and piece["role"] == "tool":
             self._hear_call(piece)
 
-    async def ask(self, call: Call, *, wants: tuple[str, ...] = ()) -> Decision | None:
+    async def ask(self, call: ToolCall, *, wants: tuple[str, ...] = ()) -> Decision | None:
         """Have a call decided; None when the turn was stopped before that.
 
         An agent that asked for a call may have us do it afterwards: that is not asked a second time.
@@ -92,7 +92,7 @@ class Turn:
         self._hear_call(piece)
         command = _command(piece)
         decision = await self.ask(
-            Call(id=piece["id"], tool=piece["name"], arguments=piece["arguments"], command=command)
+            ToolCall(id=piece["id"], tool=piece["name"], arguments=piece["arguments"], command=command)
         )
         if decision is not None and decision.allowed:
             self._granted += [("write", path, text) for path, text in edits(update)]
@@ -115,11 +115,11 @@ class Turn:
         if used is not None:
             self._use(input_tokens=used.input_tokens, output_tokens=used.output_tokens)
         self._tell(len(self.history.pieces))
-        self._context.note(Activity(kind="usage", usage=dict(self.usage)))
+        self._context.report(Activity(kind="usage", usage=dict(self.usage)))
 
-    async def _decide(self, call: Call) -> Decision:
-        await self._context.turn()
-        return await self._context.allow(call)
+    async def _decide(self, call: ToolCall) -> Decision:
+        await self._context.wait_turn()
+        return await self._context.request_approval(call)
 
     def _hear_call(self, piece: Piece) -> None:
         """Note the beginning and the end of a call, and keep all that is learnt of it meanwhile."""
@@ -128,14 +128,14 @@ class Turn:
         if known is None:
             self._answering()
             self._tell(self.history.pieces.index(piece))
-            self._context.note(Activity(kind="tool", name=piece["name"], call_id=piece["id"]))
+            self._context.report(Activity(kind="tool", name=piece["name"], call_id=piece["id"]))
             self._use(tool_calls=self.usage["tool_calls"] + 1)
         if known == now:
             return
         self._keep(piece)
         if piece["ended"]:
             self._is_answering = False
-            self._context.note(
+            self._context.report(
                 Activity(
                     kind="tool_end", name=piece["name"], call_id=piece["id"], failed=piece["failed"],
                     text=piece["result"][:_SHOWN],
@@ -152,12 +152,12 @@ class Turn:
         """Note and keep what was said before the piece of this number."""
         for piece in self.history.pieces[self._told : end]:
             if piece["role"] == "agent" and piece["text"].strip():
-                self._context.note(Activity(kind="text", text=piece["text"].strip()))
+                self._context.report(Activity(kind="text", text=piece["text"].strip()))
                 self._keep(piece)
         self._told = max(self._told, end)
 
     def _keep(self, piece: Piece) -> None:
-        self._context.keep(self.session, [json.dumps(piece, default=str)], usage={})
+        self._context.append_messages(self.session, [json.dumps(piece, default=str)], usage={})
 
     def _use(self, **used: int) -> None:
         self.usage |= used

@@ -62,12 +62,12 @@ class Builtin:
         self._asking: dict[str, asyncio.Task[Answer]] = {}
 
     async def open(self, context: AgentContext) -> str:
-        context.keep(context.session, [], usage={})
+        context.append_messages(context.session, [], usage={})
         return context.session
 
     async def fork(self, session: str, context: AgentContext) -> str:
         messages = copied(Conversation(session, context).messages)
-        context.keep(context.session, [dumped(each) for each in single(messages)], usage={})
+        context.append_messages(context.session, [dumped(each) for each in single(messages)], usage={})
         return context.session
 
     async def prompt(self, session: str, text: str, context: AgentContext) -> Answer:
@@ -90,7 +90,7 @@ class Builtin:
             asking.cancel()
 
     async def drop(self, session: str, context: AgentContext) -> None:
-        context.forget(session)
+        context.delete_messages(session)
 
     async def close(self) -> None:
         for asking in list(self._asking.values()):
@@ -171,7 +171,7 @@ class Builtin:
             except ModelAPIError:
                 if not context.spec.streams or attempt == self._tries:
                     raise
-                context.note(Activity(kind="piece", text="\n"))  # what was said of it is said again
+                context.report(Activity(kind="piece", text="\n"))  # what was said of it is said again
                 await asyncio.sleep(self._pause * 2 ** (attempt - 1))
 
 

@@ -68,7 +68,7 @@ class Conversation:
     # What is added is kept first.
 
     def keep(self, message: ModelMessage, *, usage: Usage | None = None) -> None:
-        self._context.keep(self._session, [dumped(message)], usage=usage or {})
+        self._context.append_messages(self._session, [dumped(message)], usage=usage or {})
         self._add(message)
 
     def prompt(self, text: str) -> None:

@@ -18,7 +18,7 @@ from pydantic_ai.toolsets import ToolsetTool, WrapperToolset
 from errands.agents.builtin.conversation import Conversation
 from errands.agents.builtin.toolbox import FREE, hopeless
 from errands.model.agent.errors import AgentError
-from errands.ports.agent import Activity, Call
+from errands.ports.agent import Activity, ToolCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ class GuardedTools(WrapperToolset[None]):
             if not ctx.tool_call_approved and (asks or ctx.run_step in self.holding):
                 self.holding.add(ctx.run_step)
                 raise ApprovalRequired
-            await self.context.turn()
-            self.context.note(Activity(kind="tool", name=name, call_id=call_id, text=_arguments(tool_args)))
+            await self.context.wait_turn()
+            self.context.report(Activity(kind="tool", name=name, call_id=call_id, text=_arguments(tool_args)))
             if asks:
                 self.conversation.begin(call_id)
             result = await super().call_tool(name, tool_args, ctx, tool)
@@ -78,8 +78,8 @@ class GuardedTools(WrapperToolset[None]):
         used = {"tool_calls": 1}
         self.conversation.keep(ModelRequest(parts=[part]), usage=used)
         why = str(content)[:_LONGEST_NOTE] if failed else ""
-        self.context.note(Activity(kind="tool_end", name=name, call_id=call_id, text=why, failed=failed))
-        self.context.note(Activity(kind="usage", usage=used))
+        self.context.report(Activity(kind="tool_end", name=name, call_id=call_id, text=why, failed=failed))
+        self.context.report(Activity(kind="usage", usage=used))
 
 
 async def allowed(calls: Sequence[ToolCallPart], context: AgentContext) -> DeferredToolResults:
@@ -89,12 +89,12 @@ async def allowed(calls: Sequence[ToolCallPart], context: AgentContext) -> Defer
         answers[call.tool_call_id] = ToolApproved()
         if call.tool_name in FREE:
             continue
-        asked = Call(id=call.tool_call_id, tool=call.tool_name, arguments=call.args_as_dict())
+        asked = ToolCall(id=call.tool_call_id, tool=call.tool_name, arguments=call.args_as_dict())
         if why := hopeless(asked.tool, asked.arguments, context.spec.cwd):
             note_failed(call, why, context)
             answers[call.tool_call_id] = ToolDenied(f"This call was not carried out: {why}")
             continue
-        decision = await context.allow(asked)
+        decision = await context.request_approval(asked)
         if not decision.allowed:
             reason = decision.reason or "no reason was given"
             answers[call.tool_call_id] = ToolDenied(f"This call was not allowed: {reason}")
@@ -104,8 +104,10 @@ async def allowed(calls: Sequence[ToolCallPart], context: AgentContext) -> Defer
 def note_failed(call: ToolCallPart, why: str, context: AgentContext) -> None:
     """Note a call that was not carried out."""
     name, call_id = call.tool_name, call.tool_call_id
-    context.note(Activity(kind="tool", name=name, call_id=call_id, text=_arguments(call.args)))
-    context.note(Activity(kind="tool_end", name=name, call_id=call_id, text=why[:_LONGEST_NOTE], failed=True))
+    context.report(Activity(kind="tool", name=name, call_id=call_id, text=_arguments(call.args)))
+    context.report(
+        Activity(kind="tool_end", name=name, call_id=call_id, text=why[:_LONGEST_NOTE], failed=True)
+    )
 
 
 def mistake(said: object) -> str:

@@ -56,7 +56,7 @@ class RequestHooks(AbstractCapability[None]):
     async def prepare_model_request(
         self, ctx: RunContext[None], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        await self.context.turn()
+        await self.context.wait_turn()
         return request_context
 
     async def after_model_request(
@@ -65,10 +65,10 @@ class RequestHooks(AbstractCapability[None]):
         response = self.conversation.distinct(response)
         used = of_response(response)
         self.conversation.keep(response, usage=used)
-        self.context.note(Activity(kind="usage", usage=used))
+        self.context.report(Activity(kind="usage", usage=used))
         for part in response.parts:
             if isinstance(part, TextPart) and part.content:
-                self.context.note(Activity(kind="text", text=part.content))
+                self.context.report(Activity(kind="text", text=part.content))
         return response
 
     async def on_model_request_error(

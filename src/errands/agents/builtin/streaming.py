@@ -22,7 +22,7 @@ def spoken(context: AgentContext) -> Callable[[RunContext[None], AsyncIterable[A
         async for event in events:
             words = _words(event)
             if words:
-                context.note(Activity(kind="piece", text=words))
+                context.report(Activity(kind="piece", text=words))
 
     return listen
 

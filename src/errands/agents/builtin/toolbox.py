@@ -42,7 +42,7 @@ def toolbox(context: AgentContext, home: str) -> FunctionToolset[None]:
             line: The command line, as one would type it.
         """
         assert ctx.tool_call_id is not None
-        ran = await context.command(ctx.tool_call_id, line)
+        ran = await context.run_command(ctx.tool_call_id, line)
         output = _clipped(ran.output)
         if ran.state == "completed":
             return output or "[no output]"

@@ -68,7 +68,7 @@ class Command:
 
     async def drop(self, session: str, context: AgentContext) -> None:
         self._program.drop(session)
-        context.forget(session)
+        context.delete_messages(session)
 
     async def close(self) -> None:
         """Hold nothing: every process ends with the prompt it was started for."""

@@ -88,7 +88,7 @@ class Claude:
         return posts
 
     async def _talk(self, ledger: Ledger, text: str, context: AgentContext, *, prompt: str | None) -> Answer:
-        await context.turn()
+        await context.wait_turn()
         session = ledger.session
         if self._transcripts.find(session):
             place = ["--resume", session]

@@ -26,12 +26,12 @@ class Ledger:
 
     @classmethod
     def new(cls, context: AgentContext, session: str, entries: Sequence[Mapping[str, Any]]) -> Ledger:
-        context.keep(session, [json.dumps(each) for each in entries], usage={})
+        context.append_messages(session, [json.dumps(each) for each in entries], usage={})
         return cls(context, session)
 
     def add(self, kind: str, **fields: Any) -> None:
         entry = {"kind": kind, **fields}
-        self._context.keep(self.session, [json.dumps(entry)], usage=fields.get("usage", {}))
+        self._context.append_messages(self.session, [json.dumps(entry)], usage=fields.get("usage", {}))
         self.entries.append(entry)
 
     def of(self, kind: str, run: str) -> Mapping[str, Any] | None:

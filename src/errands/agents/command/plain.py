@@ -32,7 +32,7 @@ class Plain:
 
     async def ask(self, ledger: Ledger, text: str, context: AgentContext) -> Answer:
         self._check(context.spec)
-        await context.turn()
+        await context.wait_turn()
         prompt = _script(ledger, context.spec.system)
         argv = [
             word.replace("{model}", context.spec.model or self._model).replace("{prompt}", prompt)
@@ -40,7 +40,7 @@ class Plain:
         ]
         start = self._processes.start(ledger.session, argv, cwd=context.spec.cwd, env=self._env)
         async with start as process:
-            context.note(Activity(kind="usage", usage={"requests": 1}))
+            context.report(Activity(kind="usage", usage={"requests": 1}))
             if not any("{prompt}" in word for word in self._command):
                 await process.tell(prompt)
             process.hush()
@@ -51,7 +51,7 @@ class Plain:
         if code:
             complaint = process.complaints or "it did not say why"
             raise AgentError(f"{argv[0]} ended with exit code {code}: {complaint}", partial=said)
-        context.note(Activity(kind="text", text=said[:2000]))
+        context.report(Activity(kind="text", text=said[:2000]))
         return Answer(text=said, usage={"requests": 1})
 
     def _check(self, spec: Spec) -> None:

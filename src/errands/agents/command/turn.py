@@ -9,7 +9,7 @@ from typing import Any
 
 from errands.agents.command.process import Process
 from errands.model.agent.errors import AgentError, AgentUnavailable, BudgetExceeded, SessionGone
-from errands.ports.agent import Activity, Answer, Call
+from errands.ports.agent import Activity, Answer, ToolCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -106,10 +106,10 @@ class Turn:
                     self._tools[call_id] = name
                     self._used["tool_calls"] += 1
                     text = str(about.get("command") or json.dumps(about, ensure_ascii=False))[:LONGEST_LINE]
-                    self._context.note(Activity(kind="tool", name=name, call_id=call_id, text=text))
+                    self._context.report(Activity(kind="tool", name=name, call_id=call_id, text=text))
                 case {"type": "text", "text": text}:
                     self._texts.append(text)
-                    self._context.note(Activity(kind="text", text=text[:LONGEST_NOTE]))
+                    self._context.report(Activity(kind="text", text=text[:LONGEST_NOTE]))
         if message["id"] not in self._counted:
             self._counted.add(message["id"])
             usage = message.get("usage") or {}
@@ -120,12 +120,12 @@ class Turn:
             case {"type": "tool_result", "tool_use_id": call_id} if call_id in self._tools:
                 failed = bool(part.get("is_error"))
                 name = self._tools.pop(call_id)
-                self._context.note(Activity(kind="tool_end", name=name, call_id=call_id, failed=failed))
+                self._context.report(Activity(kind="tool_end", name=name, call_id=call_id, failed=failed))
 
     def _use(self, more: Mapping[str, int]) -> None:
         for name, number in more.items():
             self._used[name] = self._used.get(name, 0) + number
-        self._context.note(Activity(kind="usage", usage=more))
+        self._context.report(Activity(kind="usage", usage=more))
 
     def _settle(self, result: Mapping[str, Any]) -> None:
         """Note what was used beyond what single messages told, which leave out how long they became."""
@@ -149,9 +149,11 @@ class Turn:
         arguments = request.get("input") or {}
         tool = request["tool_name"]
         command = str(arguments.get("command", "")) if tool == "Bash" else None
-        await self._context.turn()
-        call = Call(id=request.get("tool_use_id") or name, tool=tool, arguments=arguments, command=command)
-        decision = await self._context.allow(call)
+        await self._context.wait_turn()
+        call = ToolCall(
+            id=request.get("tool_use_id") or name, tool=tool, arguments=arguments, command=command
+        )
+        decision = await self._context.request_approval(call)
         if decision.allowed:
             answer = {"behavior": "allow", "updatedInput": arguments}
         else:

@@ -69,15 +69,15 @@ class OpenCode:
         return forked
 
     async def prompt(self, session: str, text: str, context: AgentContext) -> Answer:
-        await context.turn()
+        await context.wait_turn()
         # Whoever recovers has to look for the prompt only if it may have been sent.
-        context.keep(session, [json.dumps({"kind": "prompt", "run": context.run})], usage={})
+        context.append_messages(session, [json.dumps({"kind": "prompt", "run": context.run})], usage={})
         return await self._follow(session, text, context)
 
     async def recover(self, session: str, text: str, context: AgentContext) -> Answer:
         if not any(each["run"] == context.run for each in entries(context, session)):
             return await self.prompt(session, text, context)
-        await context.turn()
+        await context.wait_turn()
         unsent = None if await self._arrived(session, context) else text
         return await self._follow(session, unsent, context, again=True)
 
@@ -101,7 +101,7 @@ class OpenCode:
             await self._server.delete(session)
         except SessionGone:
             pass
-        context.forget(session)
+        context.delete_messages(session)
 
     async def close(self) -> None:
         """Hold nothing: every connection ends with what it was opened for."""

@@ -16,7 +16,7 @@ from errands.agents.opencode.server import RECENT, Server
 from errands.agents.opencode.turn_account import Account, text_of
 from errands.agents.opencode.wire import WireError
 from errands.model.agent.errors import AgentError, AgentUnavailable
-from errands.ports.agent import Answer, Call
+from errands.ports.agent import Answer, ToolCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -214,10 +214,12 @@ class Turn:
         about = request.get("tool") or {}
         arguments = {**(request.get("metadata") or {}), **await self._arguments(about)}
         command = str(arguments["command"]) if tool == "bash" and "command" in arguments else None
-        await self._context.turn()
-        call = Call(id=about.get("callID") or request["id"], tool=tool, arguments=arguments, command=command)
+        await self._context.wait_turn()
+        call = ToolCall(
+            id=about.get("callID") or request["id"], tool=tool, arguments=arguments, command=command
+        )
         try:
-            decision = await self._context.allow(call)
+            decision = await self._context.request_approval(call)
         finally:
             self._undecided.discard(request["id"])
             self._decided.set()

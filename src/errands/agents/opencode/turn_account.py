@@ -53,11 +53,11 @@ class Account:
         for name, number in used.items():
             self.used[name] = self.used.get(name, 0) + number
         if is_news:
-            self._context.note(Activity(kind="usage", usage=used))
+            self._context.report(Activity(kind="usage", usage=used))
             if text := text_of(message):
-                self._context.note(Activity(kind="text", text=text[:LONGEST_NOTE]))
+                self._context.report(Activity(kind="text", text=text[:LONGEST_NOTE]))
             entry = {"kind": "told", "run": self._context.run, "told": about["id"]}
-            self._context.keep(self._session, [json.dumps(entry)], usage=used)
+            self._context.append_messages(self._session, [json.dumps(entry)], usage=used)
 
     def take_tool(self, part: Mapping[str, Any], *, is_news: bool = True) -> None:
         call_id, name, state = part["callID"], part["tool"], part["state"]["status"]
@@ -67,12 +67,12 @@ class Account:
             if is_news:
                 about = part["state"].get("input") or {}
                 text = str(about.get("command") or json.dumps(about, ensure_ascii=False))[:LONGEST_LINE]
-                self._context.note(Activity(kind="tool", name=name, call_id=call_id, text=text))
+                self._context.report(Activity(kind="tool", name=name, call_id=call_id, text=text))
         if state in ("completed", "error") and call_id not in self._ended:
             self._ended.add(call_id)
             if is_news:
                 failed = state == "error"
-                self._context.note(Activity(kind="tool_end", name=name, call_id=call_id, failed=failed))
+                self._context.report(Activity(kind="tool_end", name=name, call_id=call_id, failed=failed))
 
 
 def entries(context: AgentContext, session: str) -> list[dict[str, Any]]:

@@ -34,7 +34,7 @@ from errands.model.options.draft import Draft
 from errands.model.run import task_of
 from errands.model.span import caller, calling
 from errands.model.view import View
-from errands.ports.agent import Activity, Call, Decision, Ran, Spec
+from errands.ports.agent import Activity, CommandResult, Decision, Spec, ToolCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class RunContext:
 
     # What an agent is doing.
 
-    def note(self, event: Activity) -> None:
+    def report(self, event: Activity) -> None:
         if self._speech is not None:
             self._speech.note(event)
         if event.kind != "piece":  # which is part of a text that is still to come
@@ -145,7 +145,7 @@ class RunContext:
 
     # What an agent wants to do.
 
-    async def allow(self, call: Call) -> Decision:
+    async def request_approval(self, call: ToolCall) -> Decision:
         """Let the judge decide about a command; for all else, and for what it would ask, ask a person."""
         engine, task = self._engine, self._task
         reasons: tuple[Reason, ...] = ()
@@ -192,25 +192,25 @@ class RunContext:
             door="agent",
         )
 
-    async def command(self, call_id: str, line: str) -> Ran:
+    async def run_command(self, call_id: str, line: str) -> CommandResult:
         draft = self._draft(call_id, line)
         try:
             if self._engine.config.agents.unattended == "refuse":
                 judgement = self._engine.judge(draft)
                 if judgement.verdict == "ask":
                     why = "; ".join(each.text for each in judgement.reasons)
-                    return Ran(state="rejected", error=f"{why}: {tool_approvals.REFUSED}")
+                    return CommandResult(state="rejected", error=f"{why}: {tool_approvals.REFUSED}")
             view = self._engine.submit(draft)
         except StoreError:
             raise
         except ErrandsError as error:
-            return Ran(state="rejected", error=str(error))
+            return CommandResult(state="rejected", error=str(error))
         try:
             view = await self._ended(view)
         except asyncio.CancelledError:
             self._engine.cancel([view.id], by=f"run {self.run}")
             raise
-        return Ran(
+        return CommandResult(
             state=view.state,
             output=self._output(view),
             code=view.latest.exit_code,
@@ -245,7 +245,7 @@ class RunContext:
             text += where + tail.decode("utf-8", "replace")
         return self._engine.mask(view.id).text(text)
 
-    async def turn(self) -> None:
+    async def wait_turn(self) -> None:
         if self._task.lane != LANE or not self._gate.is_held():
             return
         with self._held:
@@ -313,7 +313,7 @@ class RunContext:
         found = self._find(session)
         return None if found is None or found.gone_at is not None else self._store.messages(found)
 
-    def keep(self, session: str, messages: Sequence[str], *, usage: Usage) -> None:
+    def append_messages(self, session: str, messages: Sequence[str], *, usage: Usage) -> None:
         with self._store:
             found = self._find(session)
             if found is None:
@@ -322,7 +322,7 @@ class RunContext:
             assert found is not None
             self._store.add_messages(found, messages, run=self._number, now=self._engine.clock.now())
 
-    def forget(self, session: str) -> None:
+    def delete_messages(self, session: str) -> None:
         found = self._find(session)
         if found is not None:
             with self._store:

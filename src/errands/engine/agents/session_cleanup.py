@@ -13,7 +13,7 @@ import os
 import sys
 from datetime import timedelta
 
-from errands.ports.agent import Decision, Ran, Spec
+from errands.ports.agent import CommandResult, Decision, Spec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from errands.engine.engine import Engine
     from errands.model.agent.session import OrphanSession
-    from errands.ports.agent import Activity, Agent, Call, Usage
+    from errands.ports.agent import Activity, Agent, ToolCall, Usage
     from errands.ports.home import Home
 
 WITHIN = 300.0  # seconds for a backend to forget one session
@@ -100,19 +100,19 @@ class _EmptyContext:
         self.session = remnant.name
         self.run = ""
 
-    def note(self, event: Activity) -> None: ...
+    def report(self, event: Activity) -> None: ...
 
-    async def allow(self, call: Call) -> Decision:
+    async def request_approval(self, call: ToolCall) -> Decision:
         return Decision(allowed=False, reason="the task was cleared")
 
-    async def command(self, call_id: str, line: str) -> Ran:
-        return Ran(state="rejected", error="the task was cleared")
+    async def run_command(self, call_id: str, line: str) -> CommandResult:
+        return CommandResult(state="rejected", error="the task was cleared")
 
-    async def turn(self) -> None: ...
+    async def wait_turn(self) -> None: ...
 
     def messages(self, session: str) -> Sequence[str] | None:
         return None
 
-    def keep(self, session: str, messages: Sequence[str], *, usage: Usage) -> None: ...
+    def append_messages(self, session: str, messages: Sequence[str], *, usage: Usage) -> None: ...
 
-    def forget(self, session: str) -> None: ...
+    def delete_messages(self, session: str) -> None: ...

@@ -13,7 +13,7 @@ from errands.engine.approval.questions import ask
 from errands.model.approval import CALLS
 from errands.model.record import evolve
 from errands.model.verdict import Reason
-from errands.ports.agent import Decision
+from errands.ports.agent import Decision, ToolCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,19 +23,18 @@ if TYPE_CHECKING:
     from errands.model.approval import Approval
     from errands.model.run import Run
     from errands.model.task import Task
-    from errands.ports.agent import Call
 
 REFUSED = "a person would have to allow it, and agents.unattended is `refuse`"
 
 
-def asked(engine: Engine, task: Task, run: Run, call: Call) -> Approval | None:
+def asked(engine: Engine, task: Task, run: Run, call: ToolCall) -> Approval | None:
     """Find the question that an earlier process of this run has asked about this very call."""
     name = call_digest(run.id, call)
     found = [each for each in engine.store.approvals(task.id) if each.digest == name]
     return found[-1] if found and found[-1].state != "void" else None
 
 
-def ask_about(engine: Engine, task: Task, run: Run, call: Call, reasons: Sequence[Reason]) -> Approval:
+def ask_about(engine: Engine, task: Task, run: Run, call: ToolCall, reasons: Sequence[Reason]) -> Approval:
     """Ask a person about a call, and tell the task's owner."""
     what = Reason(text=f"{CALLS}{told(call)}", kind="call")
     held = evolve(task, digest=call_digest(run.id, call))
@@ -61,13 +60,13 @@ def decision(question: Approval) -> Decision:
     return Decision(allowed=False, reason=f"{said}: {question.note}" if question.note else said)
 
 
-def call_digest(run: str, call: Call) -> str:
+def call_digest(run: str, call: ToolCall) -> str:
     """Name a call of a run, so that an answer counts for nothing else."""
     facts = (run, call.id, call.tool, sorted(call.arguments.items()), call.command)
     return blake2b(json.dumps(facts, default=repr).encode(), digest_size=16).hexdigest()
 
 
-def told(call: Call) -> str:
+def told(call: ToolCall) -> str:
     """Show a call to the person who is asked about it, whole."""
     if call.command is not None:
         return f"{call.tool}: {call.command}"

@@ -32,7 +32,7 @@ from errands.model.view import plain_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.source import Happening, Look, Source
+    from errands.ports.source import Observation, Source, SourceEvent
 
 LINGER = 2.0  # seconds without a watch after which the listener ends
 TICK = 30.0  # seconds between two looks for watches, if nobody rings
@@ -124,7 +124,7 @@ class Listener:
         try:
             await source.open(None if watch is None else watch.baseline)
             # Closed as soon as something is wrong, so that a source which is waited for can say no.
-            async with aclosing(source.looks()) as looks:  # type: ignore[type-var]
+            async with aclosing(source.observe()) as looks:  # type: ignore[type-var]
                 async for look in looks:
                     if not is_first and self._is_renewed(task):
                         return
@@ -138,11 +138,11 @@ class Listener:
         watch = self._store.watch(task.id)
         return watch is not None and watch.health == "new"
 
-    def _note(self, task: Task, look: Look) -> None:
+    def _note(self, task: Task, look: Observation) -> None:
         """Write down a look: signals, what to remember, and when a run comes of it."""
         now, store = self._engine.clock.now(), self._store
         trigger = watched(task)
-        heard = [each for each in look.happenings if not (each.is_own or task.id in each.chain)]
+        heard = [each for each in look.events if not (each.is_own or task.id in each.chain)]
         is_news = False
         with store:
             watch = store.watch(task.id)
@@ -150,7 +150,7 @@ class Listener:
                 raise NotFound(f"task {task.id} does not listen any more")
             if heard and store.waiting_signals(task.id)[0] + len(heard) > MOST_WAITING:
                 raise Overrun(f"{MOST_WAITING} signals wait for a run; more are heard when it has begun")
-            for each in look.happenings:
+            for each in look.events:
                 is_news |= self._keep(task, trigger, each, is_heard=each in heard)
             self._tell_of_recovery(task, watch)
             is_broken = watch.broken_until is not None
@@ -174,13 +174,13 @@ class Listener:
         if is_news:
             self._engine.bell.ring()
 
-    def _keep(self, task: Task, trigger: On, happening: Happening, *, is_heard: bool) -> bool:
+    def _keep(self, task: Task, trigger: On, event: SourceEvent, *, is_heard: bool) -> bool:
         """Keep a signal, or the record that none came of it; tell whether a run shall come of it."""
         now, store = self._engine.clock.now(), self._store
-        body = _body(trigger, happening, plain_value(now))
-        at = store.add_signal(task.id, body, now=now, key=happening.key, run=None if is_heard else 0)
+        body = _body(trigger, event, plain_value(now))
+        at = store.add_signal(task.id, body, now=now, key=event.key, run=None if is_heard else 0)
         if at is not None and not is_heard:
-            reason = OWN if happening.is_own else f"{OWN}, by way of {', '.join(happening.chain)}"
+            reason = OWN if event.is_own else f"{OWN}, by way of {', '.join(event.chain)}"
             slot = Slot(slot=at, until=at, count=1, outcome="skipped", at=now, reason=reason)
             store.add_slots(task.id, [slot])
         return at is not None and is_heard
@@ -241,16 +241,16 @@ class Listener:
         self._engine.bell.ring()
 
 
-def _body(trigger: On, happening: Happening, at: str) -> str:
+def _body(trigger: On, event: SourceEvent, at: str) -> str:
     """Write a signal as it is kept; one that is too long loses its facts, and says so."""
     known = {
-        "text": happening.text[:1000],
+        "text": event.text[:1000],
         "source": trigger.source,
         "subject": trigger.subject[:1000],
         "at": at,
-        **({"chain": list(happening.chain)} if happening.chain else {}),
+        **({"chain": list(event.chain)} if event.chain else {}),
     }
-    whole = plain_text({**known, **happening.facts, **known})
+    whole = plain_text({**known, **event.facts, **known})
     if len(whole) <= MOST_BODY:
         return whole
     return plain_text({**known, "truncated": True, "beginning": whole[: MOST_BODY // 2]})

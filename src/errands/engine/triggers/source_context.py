@@ -21,7 +21,7 @@ from errands.model.task import Task
 from errands.model.text.sanitise import visible
 from errands.model.trigger import On
 from errands.model.view import RunView, View
-from errands.ports.source import End, Printed
+from errands.ports.source import CommandOutput, RunEnd
 from errands.ports.store import Query
 
 PRINTED = 16_000  # characters of a command's output that a source sees; its print is of all of it
@@ -54,7 +54,7 @@ class WatchContext:
             pass
         self._rung.clear()
 
-    async def execute(self, line: str, *, timeout: float) -> Printed:
+    async def execute(self, line: str, *, timeout: float) -> CommandOutput:
         """Run the line that was judged with the task, as long as what was judged has not changed."""
         action = self._task.action
         if line != action.watch:
@@ -81,13 +81,13 @@ class WatchContext:
         finally:
             await _end(process)
 
-    def are_own(self, moments: Sequence[datetime]) -> list[bool | None]:
+    def ran_at(self, moments: Sequence[datetime]) -> list[bool | None]:
         times = self._store.run_times(self.task_id, since=min(moments))
         return [_is_within(each, times) for each in moments]
 
-    def ends(self, *, task: str | None, batch: str | None, after: Mapping[str, int]) -> list[End]:
+    def ended_runs(self, *, task: str | None, batch: str | None, after: Mapping[str, int]) -> list[RunEnd]:
         query = Query(ids=(task,)) if task is not None else Query(batch=batch)
-        found: list[tuple[datetime, End]] = []
+        found: list[tuple[datetime, RunEnd]] = []
         views = self._store.views(query)
         if task is not None and not views:
             raise SourceError(f"task {task} is gone, so it will not end any more; cancel this one")
@@ -103,7 +103,7 @@ class WatchContext:
                     found.append((run.completed_at, self._end(view, run)))
         return [each for _, each in sorted(found, key=lambda pair: pair[0])]
 
-    def hook(self, name: str) -> Mapping[str, Any]:
+    def webhook_settings(self, name: str) -> Mapping[str, Any]:
         settings = self._engine.config.webhooks.get(name)
         if settings is None:
             raise SourceError(
@@ -115,7 +115,7 @@ class WatchContext:
     def setting(self, name: str) -> str:
         return str(getattr(self._engine.config.events, name))
 
-    def _end(self, view: View, run: RunView) -> End:
+    def _end(self, view: View, run: RunView) -> RunEnd:
         facts = {
             "task": view.id,
             "run": run.id,
@@ -128,7 +128,7 @@ class WatchContext:
             "output_file": run.output_file,
         }
         chain = tuple(dict.fromkeys(_chain(self._store, view.id, run.number)))
-        return End(task_id=view.id, run=run.number, state=run.state, facts=facts, chain=chain)
+        return RunEnd(task_id=view.id, run=run.number, state=run.state, facts=facts, chain=chain)
 
 
 def listening_since(engine: Engine, task: Task) -> datetime:
@@ -174,7 +174,7 @@ def _chain(store: Any, task_id: str, number: int, depth: int = 0) -> Iterator[st
             yield from _chain(store, above, int(run), depth + 1)
 
 
-async def _printed(process: asyncio.subprocess.Process) -> Printed:
+async def _printed(process: asyncio.subprocess.Process) -> CommandOutput:
     assert process.stdout is not None
     print_of_all = hashlib.blake2b(digest_size=16)
     kept = b""
@@ -182,7 +182,7 @@ async def _printed(process: asyncio.subprocess.Process) -> Printed:
         print_of_all.update(piece)
         kept = (kept + piece)[-4 * PRINTED :]
     code = await process.wait()
-    return Printed(code=code, output=visible(kept)[-PRINTED:], digest=print_of_all.hexdigest())
+    return CommandOutput(code=code, output=visible(kept)[-PRINTED:], digest=print_of_all.hexdigest())
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

@@ -22,7 +22,7 @@ from errands.ports.dialect import Caller, Reply
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.dialect import Dialect, Verbs
+    from errands.ports.dialect import Dialect, EngineApi
 
 _LOG = logging.getLogger("errands.mcp")
 _PREFIX = "call-"
@@ -57,7 +57,7 @@ class Call:
     def is_over(self) -> bool:
         return self.is_cancelled or self.reply is not None or self.failure is not None
 
-    def begin(self, dialect: Dialect, verbs: Verbs) -> None:
+    def begin(self, dialect: Dialect, verbs: EngineApi) -> None:
         """Carry out the call, or go on with it where it was left."""
         self.stop()
         self.reply = self.failure = None
@@ -111,7 +111,7 @@ class Call:
             is_error=reply.failed,
         )
 
-    async def _carry_out(self, dialect: Dialect, verbs: Verbs) -> None:
+    async def _carry_out(self, dialect: Dialect, verbs: EngineApi) -> None:
         try:
             self.reply = await dialect.call(verbs, self.caller, self.tool, self.arguments)
         except ErrandsError as error:  # the store, the home or the daemon, not what the caller asked for

@@ -117,7 +117,7 @@ class Door:
 
     def cancel(self, caller: Caller, task_ids: Sequence[str]) -> None:
         """End tasks in the name of whoever calls, and see to it that somebody carries that out."""
-        self.engine.engine.cancel(task_ids, by=caller.who)
+        self.engine.engine.cancel(task_ids, by=caller.actor)
         self.ensure_daemon()
 
     def may_answer(self, client: Client) -> bool:

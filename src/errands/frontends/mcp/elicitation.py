@@ -40,7 +40,7 @@ def open_questions(door: Door, call: Call) -> list[Approval]:
     """List what a person was not asked yet about what a call launched and what it waits for."""
     waiting = list(call.asking)
     tool = door.tool(call.caller, call.tool)
-    if call.reply is not None and tool is not None and tool.asks:
+    if call.reply is not None and tool is not None and tool.may_need_approval:
         waiting += call.reply.proposed
     found = map(door.engine.engine.store.question, dict.fromkeys(waiting))
     return [each for each in found if each is not None and each.id not in call.asked and _fits(door, each)]

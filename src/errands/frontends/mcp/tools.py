@@ -148,7 +148,7 @@ def _shown(tool: DialectTool) -> Tool:
         input_schema=dict(tool.parameters),
         annotations=ToolAnnotations(
             read_only_hint=tool.reads_only,
-            destructive_hint=None if tool.reads_only else tool.destructive or tool.asks,
+            destructive_hint=None if tool.reads_only else tool.destructive or tool.may_need_approval,
             open_world_hint=False if tool.reads_only else None,
         ),
     )

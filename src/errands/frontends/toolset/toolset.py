@@ -28,7 +28,7 @@ from errands.ports.dialect import Caller, Reply, Tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.dialect import Verbs
+    from errands.ports.dialect import EngineApi
 
 DOOR = "toolset"
 # The dialect says what is wrong with arguments; all that is checked before is that they have names.
@@ -130,7 +130,7 @@ class BackgroundToolset(AbstractToolset[Any]):
         )
 
     async def _call(self, ctx: RunContext[Any], name: str, arguments: dict[str, Any], key: str) -> Reply:
-        verbs = cast("Verbs", IdempotentEngine(self.engine, key))
+        verbs = cast("EngineApi", IdempotentEngine(self.engine, key))
         return await self._dialect.call(verbs, self._caller(ctx), name, arguments)
 
     async def _approve(self, ctx: RunContext[Any], key: str) -> bool:

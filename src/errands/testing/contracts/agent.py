@@ -23,7 +23,7 @@ import pytest
 
 from errands.model.agent.errors import AgentError, SessionGone
 from errands.model.record import evolve
-from errands.ports.agent import Call, Decision
+from errands.ports.agent import Decision, ToolCall
 from errands.testing.agent_context import SPEC, RecordingContext, no, spec_text
 
 TYPE_CHECKING = False
@@ -308,8 +308,8 @@ class _Patient(RecordingContext):
         super().__init__(context.folder, spec=context.spec, session=context.session, run=context.run)
         self.answer: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
 
-    async def allow(self, call: Call) -> Decision:
-        await super().allow(call)
+    async def request_approval(self, call: ToolCall) -> Decision:
+        await super().request_approval(call)
         return await self.answer
 
 

@@ -102,7 +102,7 @@ class DialectContract(ABC):
             assert tool.parameters["type"] == "object"
             assert tool.parameters["additionalProperties"] is False
             assert set(tool.parameters.get("required", ())) <= set(tool.parameters["properties"])
-            assert not (tool.reads_only and (tool.destructive or tool.asks))
+            assert not (tool.reads_only and (tool.destructive or tool.may_need_approval))
 
     async def test_the_examples_are_calls(self, stage: Stage) -> None:
         for tool in await (await self.speaker(stage)).carrier.tools():

@@ -26,7 +26,7 @@ from errands.ports.home import Home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.ports.source import Happening, Look, Source
+    from errands.ports.source import Observation, Source, SourceEvent
 
 WITHIN = 20.0  # seconds after which a fact is not going to come true any more
 SOON = 5.0  # seconds within which a source is closed
@@ -37,13 +37,13 @@ class Looking:
 
     def __init__(self, source: Source, task: asyncio.Task[None], changed: asyncio.Event) -> None:
         self.source = source
-        self.looks: list[Look] = []
+        self.looks: list[Observation] = []
         self._task = task
         self._changed = changed
 
     @property
-    def happenings(self) -> list[Happening]:
-        return [each for look in self.looks for each in look.happenings]
+    def events(self) -> list[SourceEvent]:
+        return [each for look in self.looks for each in look.events]
 
     @property
     def baseline(self) -> str:
@@ -52,9 +52,9 @@ class Looking:
     async def looked(self, count: int = 1) -> None:
         await self._until(lambda: len(self.looks) >= count)
 
-    async def heard(self, count: int) -> list[Happening]:
-        await self._until(lambda: len(self.happenings) >= count)
-        return self.happenings
+    async def heard(self, count: int) -> list[SourceEvent]:
+        await self._until(lambda: len(self.events) >= count)
+        return self.events
 
     async def _until(self, fact: Any) -> None:
         async with asyncio.timeout(WITHIN):
@@ -109,7 +109,7 @@ class SourceContract(ABC):
         changed = asyncio.Event()
 
         async def pump() -> None:
-            async for look in source.looks():
+            async for look in source.observe():
                 looking.looks.append(look)
                 changed.set()
 
@@ -129,7 +129,7 @@ class SourceContract(ABC):
         async with self.looking(engine, tmp_path) as looking:
             await looking.looked()
 
-            assert looking.happenings == []
+            assert looking.events == []
 
     async def test_what_happens_is_told_once_and_in_order(self, engine: Engine, tmp_path: Path) -> None:
         async with self.looking(engine, tmp_path) as looking:
