@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 TASK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "task.sh")
 BLOB_SIZE = 300_000
+FLOOD_SIZE = 30_000_000
 CLEAN = "sleep 303"  # how a child without any mark can be told, by the harness alone
 
 
@@ -54,6 +55,9 @@ class Deed:
             word, _, number = step.partition(":")
             if word == "lines":
                 text += b"".join(b"%s %d\n" % (self.token.encode(), line + 1) for line in range(int(number)))
+            elif word == "flood":
+                line = self.token.encode() + b"\n"
+                text += (line * (int(number) // len(line) + 1))[: int(number)]
             elif word == "blob":
                 text += blob[: int(number)]
             elif word == "mute":

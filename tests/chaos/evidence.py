@@ -73,7 +73,8 @@ def gather(subject: Subject, plan: Plan, engine: Engine) -> Evidence:
 def _pieces(engine: Engine, run_id: str) -> list[Piece]:
     pieces = []
     offset = 0
-    while (piece := engine.output(run_id, offset=offset)).content:
+    end = engine.tail(run_id, 0).next_offset
+    while offset < end and (piece := engine.output(run_id, offset=offset)).content:
         pieces.append(piece)
         offset = piece.next_offset
     return pieces

@@ -17,6 +17,7 @@ from tests.chaos.breaks import Break
 from tests.chaos.processes import Process, with_mark
 
 PAUSE = 0.04
+LOOKS_WITHIN = 30.0  # seconds for one look, however slow the machine is
 _STAGES = {"pending": 0, "running": 1}
 
 
@@ -30,7 +31,7 @@ class Observer:
         self._open_engine = open_engine
         self._processes = processes
         self._is_over = threading.Event()
-        self._thread = threading.Thread(target=self._watch_to_the_end)
+        self._thread = threading.Thread(target=self._watch_to_the_end, daemon=True)
 
     def __enter__(self) -> Observer:
         self._thread.start()
@@ -38,7 +39,9 @@ class Observer:
 
     def __exit__(self, *_: object) -> None:
         self._is_over.set()
-        self._thread.join()
+        self._thread.join(LOOKS_WITHIN)
+        if self._thread.is_alive():
+            self.breaks.append(Break("I17", f"a look at all tasks takes longer than {LOOKS_WITHIN:g} s"))
 
     def _watch_to_the_end(self) -> None:
         try:

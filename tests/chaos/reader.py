@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import time
 
@@ -16,12 +17,14 @@ from tests.chaos import mutants
 from tests.chaos.plan import OWNERS
 
 PAUSE = 0.03
+LIMIT = 30  # seconds: a reader that hangs is ended by the alarm, which the harness sees
 
 
 def main(base: str, name: str) -> None:
     engine = bootstrap.open_engine(config=config.load(cwd="/"))
     file = os.open(f"{base}/told.{name}", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     while True:
+        signal.alarm(LIMIT)
         is_last = os.path.exists(f"{base}/over")
         took = False
         for owner in OWNERS:

@@ -47,8 +47,11 @@ def _play(subject: Subject, plan: Plan, report: Report, settled_within: float) -
     decoys = Decoys(subject)
     decoys.start()
     decoys.start(ERRANDS_RUN_ID="decoy-222222.1", ERRANDS_RUN_DIR="/decoy")
-    for name in READERS:
-        subject.spawn("-m", "tests.chaos.reader", subject.base, name, log=f"reader.{name}.log")
+    readers = {
+        subject.spawn("-m", "tests.chaos.reader", subject.base, name, log=f"reader.{name}.log"): name
+        for name in READERS
+    }
+    readers[subject.spawn("-m", "tests.chaos.viewer", subject.base, log="viewer.log")] = "viewer"
     nemesis = Nemesis(subject, plan, decoys, time.monotonic())
     with Observer(subject.engine, subject.processes) as observer:
         nemesis.run()
@@ -59,7 +62,7 @@ def _play(subject: Subject, plan: Plan, report: Report, settled_within: float) -
             lambda: nemesis.tend_clients() and _is_quiet(engine), within=settled_within, every=0.05
         )
         report.settled.append(time.monotonic() - healed)
-        _end_readers(subject, report)
+        _end_readers(subject, readers, report)
     if not is_settled:
         report.breaks.append(Break("I17", f"not settled after {settled_within} s: {engine.store.counts()}"))
     evidence = gathering.gather(subject, plan, engine)
@@ -102,15 +105,14 @@ def _is_quiet(engine: Engine) -> bool:
     )
 
 
-def _end_readers(subject: Subject, report: Report) -> None:
+def _end_readers(subject: Subject, readers: dict[int, str], report: Report) -> None:
     with open(f"{subject.base}/over", "w"):
         pass
-    readers = [each for each in subject.processes() if "tests.chaos.reader" in each.words]
-    if not wait_until(lambda: all(subject.is_over(each.pid) for each in readers), within=10):
+    if not wait_until(lambda: all(map(subject.is_over, readers)), within=10):
         report.breaks.append(Break("I17", "a reader does not end"))
-    for each in readers:
-        if subject.codes.get(each.pid):
-            report.breaks.append(Break("I14", f"a reader failed with {subject.codes[each.pid]}"))
+    for pid, name in readers.items():
+        if code := subject.codes.get(pid):
+            report.breaks.append(Break("I14", f"the reader {name} failed with {code}"))
 
 
 def _survivors(subject: Subject, evidence: gathering.Evidence) -> list[Break]:

@@ -108,6 +108,12 @@ def printed() -> Plan:
     return _plan(deeds)
 
 
+def flooded() -> Plan:
+    """Tasks print faster than anybody reads, while somebody reads."""
+    deeds = [_deed(n, f"flood:{n + 3}0000000", "lines:5", "exit:0", cap=100_000) for n in range(3)]
+    return _plan(deeds)
+
+
 def rivals() -> Plan:
     """Three more daemons are started beside the first."""
     deeds = [_deed(n, "sleep:0.4", "exit:0") for n in range(4)]
@@ -159,6 +165,6 @@ PLANS: dict[str, Callable[[], Plan]] = {
     for plan in (
         ends, ends_in_a_crash, ends_half_recorded, ends_unrecorded, killed_while_running, cancelled,
         cancelled_while_down, crowded, queued, repeated, shim_killed, zygotes_killed, handed_on,
-        printed, rivals, reused, clock_set_back, disk_full,
+        printed, flooded, rivals, reused, clock_set_back, disk_full,
     )
 }  # fmt: skip

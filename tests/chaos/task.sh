@@ -19,6 +19,7 @@ for step; do
             echo "$token $line"
         done
         ;;
+    flood:*) yes "$token" | head -c "$number" ;;
     blob:*) head -c "$number" "$CHAOS_BLOB" ;;
     sleep:*)
         say begun "$number"

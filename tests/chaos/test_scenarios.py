@@ -28,6 +28,7 @@ PROOFS = {
     "zygotes_killed": [spec("L20")],
     "handed_on": [spec("L20"), fault("F10")],
     "printed": [],
+    "flooded": [spec("O3", "O6")],
     "rivals": [fault("F37"), trap(32)],
     "reused": [
         fault("F13"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from tests.chaos.deed import BLOB_SIZE, Deed
+from tests.chaos.deed import BLOB_SIZE, FLOOD_SIZE, Deed
 from tests.chaos.plan import OWNERS, Act
 from tests.chaos.points import SHIM_POINTS
 
@@ -17,7 +17,7 @@ SILENT_POINTS = tuple(point for point in SHIM_POINTS if "output" not in point)
 # What tasks do, and how often each kind is drawn.
 KINDS = {
     "plain": 22, "silent": 20, "sleeper": 26, "signal": 8, "family": 10, "stopped": 12, "raced": 4,
-    "withdrawn": 3, "slow": 3, "large": 7, "odd": 4, "orphan": 3,
+    "withdrawn": 3, "slow": 3, "large": 7, "flood": 4, "odd": 4, "orphan": 3,
 }  # fmt: skip
 
 
@@ -102,6 +102,12 @@ def _deed(dice: Random, token: str, at: float, client: int) -> tuple[Deed, list[
         case "large":
             deed = replace(deed, cap=dice.choice((4096, 20_000, 65_536)))
             steps = (f"blob:{dice.randint(1, BLOB_SIZE)}", "lines:40", nap, "lines:40", _end(dice))
+        case "flood":  # faster than anybody reads
+            deed = replace(deed, cap=dice.choice((4096, 20_000, 65_536)))
+            steps = ("lines:9", f"flood:{dice.randint(1, FLOOD_SIZE)}", "lines:9", _end(dice))
+            if dice.random() < 0.3:
+                late = dice.uniform(0.05, 0.5)
+                acts.append(Act(at=at + late, client=client, verb="cancel", tokens=(token,)))
         case "odd":
             steps = (dice.choice(("stdin", "mute")), "lines:3", _end(dice))
         case _:

@@ -1,0 +1,19 @@
+"""A reader takes what was overwritten while it read for what the task has printed there."""
+
+from __future__ import annotations
+
+from errands.runners.output.log import _Log
+from tests.chaos.surgery import exchange
+
+SCENARIO = "flooded"
+CAUGHT_BY = "I14"
+
+ring_note = _Log._ring_note
+
+
+def break_engine() -> None:
+    exchange(_Log, "_ring_note", _believe)
+
+
+def _believe(log: _Log) -> tuple[int, int]:
+    return ring_note(log)[0], 0
