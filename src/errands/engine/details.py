@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from errands.model.action import Prompt
+from errands.model.action import SHELL, Prompt
 from errands.model.approval import evidence_of
 from errands.model.errors import StoreUnreadable
+from errands.model.limits import LIMITS
 from errands.model.record import fields
 from errands.model.trigger import On, as_plain, recurring
 from errands.model.view import approval_json, plain_value
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from errands.engine.engine import Engine
-    from errands.model.action import Command
-    from errands.model.limits import Limits
-    from errands.model.sandbox import Sandbox
     from errands.model.task import Task
     from errands.model.view import View
 
@@ -31,7 +29,7 @@ def details(engine: Engine, task: Task, view: View) -> dict[str, Any]:
         "after": list(task.after),
         "waiting_for": [each for each in task.after if view.waits and not engine.store.ended(each)],
         "message": task.message,
-        "limits": _limits(task.limits),
+        "limits": {name: value for name, value in LIMITS.whole(task.limits).items() if value is not None},
         "files": engine.files(view.latest.id),
         "digest": task.digest,
         "evidence": _evidence(task),
@@ -79,28 +77,10 @@ def _action(engine: Engine, task: Task) -> dict[str, Any]:
             "budget": dict(action.budget),
             "result": engine.store.last_answer(task.id),
         }
+    plain = SHELL.whole(action)
     return {
-        "commands": [_plain(each) for each in action.commands],
-        "before": [_plain(each) for each in action.before],
-        "finally": [_plain(each) for each in action.lastly],
-        "input": action.input,
-        "sandbox": _walls(action.sandbox),
-    }
-
-
-def _plain(command: Command) -> Any:
-    return command if isinstance(command, str) else list(command)
-
-
-def _walls(sandbox: Sandbox | None) -> dict[str, Any] | None:
-    return None if sandbox is None else {"writable": list(sandbox.writable), "network": sandbox.network}
-
-
-def _limits(limits: Limits) -> dict[str, Any]:
-    return {
-        name: value.total_seconds() if hasattr(value, "total_seconds") else value
-        for name in fields(limits)
-        if (value := getattr(limits, name)) is not None
+        **{name: plain[name] for name in ("commands", "before", "input", "sandbox")},
+        "finally": plain["lastly"],
     }
 
 

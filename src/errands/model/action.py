@@ -6,7 +6,9 @@ difference as list and string.
 
 from __future__ import annotations
 
+from errands.model.codec import JsonCodec
 from errands.model.record import record
+from errands.model.sandbox import SANDBOX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,6 +75,10 @@ class Prompt:
 
 if TYPE_CHECKING:
     Action = Shell | Prompt
+
+# The environment is kept beside the action: many tasks share one.
+SHELL = JsonCodec(Shell, leave_out=("environment",), sandbox=SANDBOX.shape)
+PROMPT = JsonCodec(Prompt, leave_out=("environment",))
 
 
 def written(command: Command) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from errands.model.codec import JsonCodec
 from errands.model.record import record
 
 TYPE_CHECKING = False
@@ -25,3 +26,6 @@ class Limits:
     processes: int | None = None
     output: int = 10 * 1024 * 1024
     grace: timedelta = timedelta(seconds=5)
+
+
+LIMITS = JsonCodec(Limits)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any, TypeVar, dataclass_transform
 
     T = TypeVar("T")
@@ -76,14 +76,21 @@ def maker(cls: type[T], names: str) -> Callable[..., T]:
     return make
 
 
-def _positional(cls: Any, given: tuple[str, ...]) -> Any:
+def assembled(cls: Any, values: Mapping[str, str], scope: dict[str, Any]) -> str:
+    """Write the body of a function that returns a record, given an expression for each of its fields.
+
+    Fields without one get their default. What the body needs is added to `scope`.
+    """
+    scope.update(_cls=cls, _unborn=cls.__base__, _defaults=cls.__defaults__, _new=object.__new__)
     lines = ["_made = _new(_unborn)"]
-    lines += [f"_made.{name} = {name if name in given else f'_defaults[{name!r}]'}" for name in cls.__slots__]
-    lines += ["_made.__class__ = _cls", "return _made"]
-    scope = {
-        "_cls": cls, "_unborn": cls.__base__, "_defaults": cls.__defaults__, "_new": object.__new__
-    }  # fmt: skip
-    exec(f"def make({', '.join(given)}):\n " + "\n ".join(lines), scope)
+    lines += [f"_made.{name} = {values.get(name, f'_defaults[{name!r}]')}" for name in cls.__slots__]
+    return "\n ".join([*lines, "_made.__class__ = _cls", "return _made"])
+
+
+def _positional(cls: Any, given: tuple[str, ...]) -> Any:
+    scope: dict[str, Any] = {}
+    body = assembled(cls, {name: name for name in given}, scope)
+    exec(f"def make({', '.join(given)}):\n {body}", scope)
     return scope["make"]
 
 

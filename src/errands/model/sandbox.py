@@ -6,6 +6,7 @@ they can only read, except for the project, and no network if that is wanted.
 
 from __future__ import annotations
 
+from errands.model.codec import JsonCodec
 from errands.model.record import record
 
 TYPE_CHECKING = False
@@ -24,6 +25,9 @@ class Sandbox:
 
     writable: tuple[str, ...]
     network: bool = True
+
+
+SANDBOX = JsonCodec(Sandbox, has_defaults=True)
 
 
 def enclosed(

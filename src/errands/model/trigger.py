@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from errands.model.record import fields, record
+from errands.model.codec import JsonCodec
+from errands.model.record import record
 from errands.model.text.duration import exact
 
 TYPE_CHECKING = False
@@ -88,8 +89,11 @@ if TYPE_CHECKING:
     Standing = Every | Cron | On
     Trigger = Now | At | Every | Cron | On
 
-KINDS: dict[str, type[Standing]] = {"every": Every, "cron": Cron, "on": On}
-_SPANS = ("span", "jitter", "max_age", "debounce", "max_wait")
+_CODECS: dict[str, JsonCodec[Any]] = {
+    "every": JsonCodec(Every),
+    "cron": JsonCodec(Cron),
+    "on": JsonCodec(On),
+}
 
 
 def recurring(trigger: Trigger) -> Standing | None:
@@ -120,47 +124,13 @@ def described(trigger: Trigger) -> str:
 
 
 def as_plain(trigger: Standing) -> dict[str, Any]:
-    """Flatten the trigger of a standing task: durations in seconds, only what is no default."""
-    kind = type(trigger)
-    flat: dict[str, Any] = {"kind": kind.__name__.lower()}
-    usual = _usual(kind)
-    for name in fields(kind):
-        value = getattr(trigger, name)
-        if name not in usual or usual[name] != value:
-            flat[name] = _plain(value)
-    return flat
+    """Flatten the trigger of a recurring task: durations in seconds, only what is not the default."""
+    kind = type(trigger).__name__.lower()
+    return {"kind": kind, **_CODECS[kind].encode(trigger)}
 
 
 def from_plain(flat: Mapping[str, Any]) -> Standing:
     """Read what `as_plain` wrote."""
-    from datetime import datetime
-
     values = dict(flat)
-    kind: type[Standing] = KINDS[values.pop("kind")]
-    for name in _SPANS:
-        if values.get(name) is not None:
-            values[name] = timedelta(seconds=values[name])
-    if "anchor" in values:
-        values["anchor"] = datetime.fromisoformat(values["anchor"])
-    return kind(**values)
-
-
-def _usual(kind: type) -> dict[str, Any]:
-    """Give the defaults of a kind of trigger."""
-    from datetime import UTC, datetime
-
-    needed: dict[type, dict[str, Any]] = {
-        Every: {"span": NOTHING, "anchor": datetime(1970, 1, 1, tzinfo=UTC)},
-        Cron: {"line": ""},
-        On: {"source": ""},
-    }
-    blank = kind(**needed[kind])
-    return {name: getattr(blank, name) for name in fields(kind) if name not in needed[kind]}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, timedelta):
-        return value.total_seconds()
-    if hasattr(value, "isoformat"):
-        return value.isoformat()
-    return dict(value) if hasattr(value, "items") else value
+    trigger: Standing = _CODECS[values.pop("kind")].decode(values)
+    return trigger

@@ -16,8 +16,8 @@ from typing import Any
 from mcp_types import CallToolResult, TextContent
 
 from errands.model.approval import Approval
+from errands.model.codec import JsonCodec
 from errands.model.errors import ErrandsError
-from errands.model.record import fields
 from errands.ports.dialect import Caller, Reply
 
 TYPE_CHECKING = False
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("errands.mcp")
 _PREFIX = "call-"
 _DIGITS = 16
+_CALLER = JsonCodec(Caller, has_defaults=True)
+_REPLY = JsonCodec(Reply, has_defaults=True)
 
 Report = Callable[[float, float | None, str], None]
 
@@ -136,21 +138,18 @@ def is_call_id(text: str) -> bool:
 
 def as_plain(call: Call) -> dict[str, Any]:
     """Write down what another process needs to go on with a call, or to tell how it ended."""
-    reply = None
-    if call.reply is not None:
-        reply = {name: getattr(call.reply, name) for name in fields(Reply)}
     return {
         "id": call.id,
         "tool": call.tool,
         "arguments": call.arguments,
-        "caller": {name: getattr(call.caller, name) for name in fields(Caller)},
+        "caller": _CALLER.encode(call.caller),
         "created_at": call.created_at.isoformat(),
         "updated_at": call.updated_at.isoformat(),
         "launched": call.launched,
         "asking": call.asking,
         "asked": sorted(call.asked),
         "turned_down": call.turned_down,
-        "reply": reply,
+        "reply": None if call.reply is None else _REPLY.encode(call.reply),
         "failure": call.failure,
         "cancelled": call.is_cancelled,
     }
@@ -158,7 +157,7 @@ def as_plain(call: Call) -> dict[str, Any]:
 
 def from_plain(plain: Mapping[str, Any]) -> Call:
     """Read what `as_plain` wrote; anything else is a ValueError, a TypeError or a KeyError."""
-    call = Call(plain["tool"], plain["arguments"], Caller(**plain["caller"]), id=plain["id"])
+    call = Call(plain["tool"], plain["arguments"], _CALLER.decode(plain["caller"]), id=plain["id"])
     call.created_at = datetime.fromisoformat(plain["created_at"])
     call.updated_at = datetime.fromisoformat(plain["updated_at"])
     call.launched = list(plain["launched"])
@@ -166,8 +165,7 @@ def from_plain(plain: Mapping[str, Any]) -> Call:
     call.asked = set(plain["asked"])
     call.turned_down = list(plain["turned_down"])
     if plain["reply"] is not None:
-        reply = plain["reply"]
-        call.reply = Reply(**{**reply, "tasks": tuple(reply["tasks"]), "proposed": tuple(reply["proposed"])})
+        call.reply = _REPLY.decode(plain["reply"])
     call.failure = plain["failure"]
     call.is_cancelled = plain["cancelled"]
     return call

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from errands.model.approval import Approval, AuditEntry, StandingApproval
+from errands.model.codec import RowCodec, Shape
 from errands.model.errors import Ambiguous, NotFound
+from errands.model.record import fields
 from errands.model.run import task_of
 from errands.model.text.json_text import plain_text, utf8
-from errands.stores.sqlite.rows import maybe_micros, maybe_moment, micros, moment
+from errands.model.verdict import Reason
+from errands.stores.sqlite.columns import TYPES, maybe_micros, micros, moment
 from errands.stores.sqlite.table import Table
 
 TYPE_CHECKING = False
@@ -14,28 +18,46 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from errands.model.approval import Approval, ApprovalState, AuditEntry, StandingApproval
+    from errands.model.approval import ApprovalState
     from errands.model.run import Run
     from errands.model.task import Task
-    from errands.model.verdict import Reason
 
-_APPROVAL = (
-    "approvals.id, tasks.id, approvals.run, approvals.digest, approvals.reasons, approvals.asked_at, "
-    "approvals.expires_at, approvals.state, approvals.by, approvals.at, approvals.door, approvals.note "
-    "FROM approvals JOIN tasks ON tasks.seq = approvals.task"
+
+def _reasons_text(reasons: Sequence[Reason]) -> str:
+    return plain_text([(each.text, each.undo, each.kind) for each in reasons])
+
+
+def _reasons(text: str) -> tuple[Reason, ...]:
+    import json
+
+    try:
+        return tuple(Reason(text=said, undo=undo, kind=kind) for said, undo, kind in json.loads(text))
+    except (ValueError, TypeError):
+        # One damaged question must not hide the others, and can still be answered.
+        return (Reason(text="the reasons are damaged; look at the command", kind="damage"),)
+
+
+_APPROVAL = RowCodec(
+    Approval, "approvals", TYPES, columns={"task_id": "tasks.id"}, reasons=Shape(_reasons_text, _reasons)
 )
-_ENTRY = """
-    approvals.id, tasks.id, approvals.run, approvals.digest, approvals.reasons, approvals.asked_at,
-    approvals.expires_at, approvals.state, approvals.by, approvals.at, approvals.door, approvals.note,
-    tasks.name, tasks.command, tasks.cwd, tasks.verdict, runs.state, runs.exit_code, runs.error, runs.summary
-"""
+_ENTRY = RowCodec(
+    AuditEntry,
+    "tasks",
+    TYPES,
+    columns={
+        "outcome": "runs.state",
+        "exit_code": "runs.exit_code",
+        "error": "runs.error",
+        "summary": "runs.summary",
+    },
+    given=("approval", "is_gone"),
+)
+_STANDING = RowCodec(StandingApproval, "always", TYPES)
+# The columns of what was asked about tasks that are gone: those above, under their own names.
+_PAST = ", ".join(["id", "task", *fields(Approval)[2:], *fields(AuditEntry)[1:-1]])
 _ASKED = """
     FROM approvals JOIN tasks ON tasks.seq = approvals.task
     LEFT JOIN runs ON runs.task = tasks.seq AND runs.number = approvals.run
-"""
-_PAST = """
-    id, task, run, digest, reasons, asked_at, expires_at, state, by, at, door, note, name, command, cwd,
-    verdict, outcome, exit_code, error, summary
 """
 # A task, and what its runs have started, be it gone or not.
 _FAMILY = """
@@ -64,12 +86,10 @@ class ApprovalRows(Table):
         expires_at: datetime,
         is_granted: bool = False,
     ) -> Approval:
-        from errands.model.approval import Approval  # most commands have no use for it
-
         asked = micros(now)
         answer = (task.approved_by, asked, task.door) if is_granted else (None, None, None)
         state: ApprovalState = "granted" if is_granted else "waiting"
-        written = plain_text([(each.text, each.undo, each.kind) for each in reasons])
+        written = _reasons_text(reasons)
         (seq,) = self.one("SELECT seq FROM tasks WHERE id = ?", task.id)
         number = self.db.write(
             """
@@ -107,8 +127,8 @@ class ApprovalRows(Table):
         rows = self.db.read(
             f"""
             WITH RECURSIVE {_FAMILY}
-            SELECT * FROM (SELECT {_ENTRY}, 0 {_ASKED} {chosen.format("tasks.id")}
-                           ORDER BY approvals.id DESC LIMIT :limit)
+            SELECT * FROM (SELECT {_APPROVAL.columns}, {_ENTRY.columns}, 0 {_ASKED}
+                           {chosen.format("tasks.id")} ORDER BY approvals.id DESC LIMIT :limit)
             UNION ALL
             SELECT * FROM (SELECT {_PAST}, 1 FROM past_approvals {chosen.format("task")}
                            ORDER BY asked_at DESC, id DESC LIMIT :limit)
@@ -116,7 +136,10 @@ class ApprovalRows(Table):
             """,
             {"task": task_id, "limit": -1 if limit is None else limit},
         )
-        return [self._entry(row) for row in rows]
+        return [
+            _ENTRY.read(row[_APPROVAL.width : -1], _APPROVAL.read(row[: _APPROVAL.width]), bool(row[-1]))
+            for row in rows
+        ]
 
     def recalled(self, prefix: str) -> str:
         rows = self.db.read("SELECT DISTINCT task, created_by FROM past_approvals")
@@ -133,7 +156,8 @@ class ApprovalRows(Table):
         self.db.write(
             f"""
             INSERT INTO past_approvals ({_PAST}, created_by, removed_at)
-            SELECT {_ENTRY}, tasks.created_by, ? {_ASKED} WHERE tasks.seq = ? AND approvals.state <> 'waiting'
+            SELECT {_APPROVAL.columns}, {_ENTRY.columns}, tasks.created_by, ? {_ASKED}
+            WHERE tasks.seq = ? AND approvals.state <> 'waiting'
             ORDER BY approvals.id
             """,
             (micros(now), seq),
@@ -244,13 +268,8 @@ class ApprovalRows(Table):
         )
 
     def standing(self) -> list[StandingApproval]:
-        from errands.model.approval import StandingApproval
-
-        rows = self.db.read("SELECT digest, command, cwd, by, at FROM always ORDER BY at DESC")
-        return [
-            StandingApproval(digest=digest, command=command, cwd=cwd, by=by, at=moment(at))
-            for digest, command, cwd, by, at in rows
-        ]
+        rows = self.db.read(f"SELECT {_STANDING.columns} FROM always ORDER BY at DESC")
+        return [_STANDING.read(row) for row in rows]
 
     def forget_always(self, digest: str) -> bool:
         return bool(self.db.write("DELETE FROM always WHERE digest = ?", (digest,)).rowcount)
@@ -260,53 +279,10 @@ class ApprovalRows(Table):
         return rows[0][0] if rows else None
 
     def _approvals(self, where: str, *values: Any) -> list[Approval]:
-        rows = self.db.read(f"SELECT {_APPROVAL} {where}", values)
-        return [self._approval(row) for row in rows]
-
-    def _entry(self, row: tuple[Any, ...]) -> AuditEntry:
-        from errands.model.approval import AuditEntry
-
-        name, command, cwd, verdict, outcome, exit_code, error, summary, is_gone = row[12:]
-        return AuditEntry(
-            approval=self._approval(row[:12]),
-            name=name,
-            command=command,
-            cwd=cwd,
-            verdict=verdict,
-            outcome=outcome,
-            exit_code=exit_code,
-            error=error,
-            summary=summary,
-            is_gone=bool(is_gone),
+        rows = self.db.read(
+            f"""
+            SELECT {_APPROVAL.columns} FROM approvals JOIN tasks ON tasks.seq = approvals.task {where}
+            """,
+            values,
         )
-
-    def _approval(self, row: tuple[Any, ...]) -> Approval:
-        from errands.model.approval import Approval
-
-        id_, task_id, run, digest, reasons, asked_at, expires_at, state, by, at, door, note = row
-        return Approval(
-            id=id_,
-            task_id=task_id,
-            run=run,
-            digest=digest,
-            reasons=_reasons(reasons),
-            asked_at=moment(asked_at),
-            expires_at=moment(expires_at),
-            state=state,
-            by=by,
-            at=maybe_moment(at),
-            door=door,
-            note=note,
-        )
-
-
-def _reasons(text: str) -> tuple[Reason, ...]:
-    import json
-
-    from errands.model.verdict import Reason
-
-    try:
-        return tuple(Reason(text=said, undo=undo, kind=kind) for said, undo, kind in json.loads(text))
-    except (ValueError, TypeError):
-        # One damaged question must not hide the others, and can still be answered.
-        return (Reason(text="the reasons are damaged; look at the command", kind="damage"),)
+        return [_APPROVAL.read(row) for row in rows]

@@ -5,8 +5,9 @@ The inbox is that part of it which nobody sends: it waits until its owner asks, 
 
 from __future__ import annotations
 
+from errands.model.codec import RowCodec, Shape
 from errands.model.notices.notice import LONGEST_BACKOFF, Address, Notice
-from errands.stores.sqlite.rows import maybe_micros, micros, moment
+from errands.stores.sqlite.columns import TYPES, maybe_micros, micros, moment
 from errands.stores.sqlite.table import Table, marks
 
 TYPE_CHECKING = False
@@ -17,7 +18,13 @@ if TYPE_CHECKING:
 
     from errands.model.notices.notice import NoticeState
 
-_OUTBOX = "id, run_id, event, channel, target, body, created_at, attempts, state, error, letter"
+_NOTICE = RowCodec(
+    Notice,
+    "outbox",
+    TYPES,
+    columns={"address": ("channel", "target"), "delivery": "letter"},
+    address=Shape(read=lambda channel, target: Address(channel=channel, target=target)),
+)
 _UNREAD = "WHERE state = 'waiting' AND channel = 'inbox'"
 _SENT = "state = 'waiting' AND channel <> 'inbox'"
 # A time further off than any back-off was set by a clock that has been put back since.
@@ -183,33 +190,8 @@ class NoticeRows(Table):
         ).rowcount
 
     def _outbox(self, where: str, *values: Any) -> list[Notice]:
-        return [
-            Notice(
-                id=id_,
-                run_id=run_id,
-                event=event,
-                address=Address(channel=channel, target=target),
-                body=body,
-                created_at=moment(created_at),
-                attempts=attempts,
-                state=state,
-                error=error,
-                delivery=delivery,
-            )
-            for (
-                id_,
-                run_id,
-                event,
-                channel,
-                target,
-                body,
-                created_at,
-                attempts,
-                state,
-                error,
-                delivery,
-            ) in self.db.read(f"SELECT {_OUTBOX} FROM outbox {where}", values)
-        ]
+        rows = self.db.read(f"SELECT {_NOTICE.columns} FROM outbox {where}", values)
+        return [_NOTICE.read(row) for row in rows]
 
 
 def _due(now: datetime) -> tuple[int, int]:

@@ -2,39 +2,37 @@
 
 from __future__ import annotations
 
+from errands.model.codec import RowCodec
 from errands.model.errors import StoreUnreadable
 from errands.model.schedule.cursor import ScheduleCursor
 from errands.model.schedule.slot_record import Slot
 from errands.model.states import TASK_MOVES, task_after
-from errands.stores.sqlite.rows import TASK_COLUMNS, maybe_micros, maybe_moment, micros, moment, task_from
+from errands.stores.sqlite.columns import TASK, TYPES, maybe_micros, micros, moment, task_from
 from errands.stores.sqlite.table import Table, marks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
-    from typing import Any
 
     from errands.model.schedule.slot_record import SlotOutcome
     from errands.model.states import TaskState
     from errands.model.task import Task
 
-_TASK = ", ".join("tasks." + name.strip() for name in TASK_COLUMNS.split(","))
-_HEARING = "hearings.heard, hearings.next_at, hearings.runs, hearings.failures, hearings.result"
-_WIDTH = TASK_COLUMNS.count(",") + 1
+_CURSOR = RowCodec(ScheduleCursor, "hearings", TYPES)
+_SLOT = RowCodec(Slot, "slots", TYPES)
 _SEQ = "(SELECT seq FROM tasks WHERE id = ?)"
-_SLOT = "slot, until, count, outcome, at, reason, run"
 
 
 class ScheduleRows(Table):
     def cursor(self, task_id: str) -> ScheduleCursor | None:
-        rows = self.db.read(f"SELECT {_HEARING} FROM hearings WHERE task = {_SEQ}", (task_id,))
-        return _cursor(rows[0]) if rows else None
+        rows = self.db.read(f"SELECT {_CURSOR.columns} FROM hearings WHERE task = {_SEQ}", (task_id,))
+        return _CURSOR.read(rows[0]) if rows else None
 
     def due_hearings(self, *, now: datetime, limit: int) -> list[tuple[Task, ScheduleCursor, bool]]:
         rows = self.db.read(
             f"""
-            SELECT {_TASK}, {_HEARING},
+            SELECT {TASK.columns}, {_CURSOR.columns},
                    EXISTS (SELECT 1 FROM runs INDEXED BY one_live_run
                            WHERE runs.task = tasks.seq AND runs.state IN ('pending', 'running'))
             FROM hearings JOIN tasks ON tasks.seq = hearings.task
@@ -45,23 +43,23 @@ class ScheduleRows(Table):
         found = []
         for row in rows:
             try:
-                task = task_from(row[:_WIDTH])
+                task = task_from(row[: TASK.width])
             except StoreUnreadable:
                 # One damaged record must not keep the others from being heard; `doctor` names it.
                 self.db.write(f"UPDATE hearings SET next_at = NULL WHERE task = {_SEQ}", (row[0],))
                 continue
-            found.append((task, _cursor(row[_WIDTH:-1]), bool(row[-1])))
+            found.append((task, _CURSOR.read(row[TASK.width : -1]), bool(row[-1])))
         return found
 
     def ahead(self, now: datetime) -> list[tuple[Task, ScheduleCursor]]:
         rows = self.db.read(
             f"""
-            SELECT {_TASK}, {_HEARING} FROM hearings JOIN tasks ON tasks.seq = hearings.task
+            SELECT {TASK.columns}, {_CURSOR.columns} FROM hearings JOIN tasks ON tasks.seq = hearings.task
             WHERE hearings.heard > ? AND hearings.next_at IS NOT NULL
             """,
             (micros(now),),
         )
-        return [(task_from(row[:_WIDTH]), _cursor(row[_WIDTH:])) for row in rows]
+        return [(task_from(row[: TASK.width]), _CURSOR.read(row[TASK.width :])) for row in rows]
 
     def hear(
         self, task_id: str, *, since: datetime, until: datetime, next_at: datetime | None, runs: int = 0
@@ -119,22 +117,17 @@ class ScheduleRows(Table):
 
     def add_slots(self, task_id: str, slots: Sequence[Slot]) -> None:
         (seq,) = self.one("SELECT seq FROM tasks WHERE id = ?", task_id)
-        self.db.write_all(
-            """
-            INSERT INTO slots (task, slot, until, count, outcome, reason, run, at)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-            ON CONFLICT (task, slot)
-            DO UPDATE SET outcome = excluded.outcome, run = excluded.run, at = excluded.at
-            WHERE slots.outcome = 'waiting'
-            """,
-            [
-                (
-                    seq, micros(each.slot), micros(each.until), each.count, each.outcome, each.reason,
-                    each.run, micros(each.at),
-                )
-                for each in slots
-            ],
-        )  # fmt: skip
+        for each in slots:
+            columns, values = _SLOT.write(each)
+            self.db.write(
+                f"""
+                INSERT INTO slots (task, {columns}) VALUES (?, {marks(values)})
+                ON CONFLICT (task, slot)
+                DO UPDATE SET outcome = excluded.outcome, run = excluded.run, at = excluded.at
+                WHERE slots.outcome = 'waiting'
+                """,
+                (seq, *values),
+            )
 
     def slots(self, task_id: str, *, limit: int = -1, after: datetime | None = None) -> list[Slot]:
         (seq,) = self.one("SELECT seq FROM tasks WHERE id = ?", task_id)
@@ -142,7 +135,7 @@ class ScheduleRows(Table):
         # Records follow each other: of those that begin before a time only the last can reach beyond it.
         rows = self.db.read(
             f"""
-            SELECT {_SLOT} FROM slots
+            SELECT {_SLOT.columns} FROM slots
             WHERE task = :task AND until > :least
               AND slot >= coalesce(
                   (SELECT max(slot) FROM slots WHERE task = :task AND slot <= :least), :least)
@@ -150,7 +143,7 @@ class ScheduleRows(Table):
             """,
             {"task": seq, "least": least, "limit": limit},
         )
-        return [_slot(row) for row in rows]
+        return [_SLOT.read(row) for row in rows]
 
     def waiting_slots(self, task_id: str) -> list[datetime]:
         rows = self.db.read(
@@ -185,23 +178,3 @@ class ScheduleRows(Table):
 
     def forget_slots(self, *, before: datetime) -> None:
         self.db.write("DELETE FROM slots WHERE until < ? AND outcome <> 'waiting'", (micros(before),))
-
-
-def _cursor(row: tuple[Any, ...]) -> ScheduleCursor:
-    heard, next_at, runs, failures, result = row
-    return ScheduleCursor(
-        heard=moment(heard), next_at=maybe_moment(next_at), runs=runs, failures=failures, result=result
-    )
-
-
-def _slot(row: tuple[Any, ...]) -> Slot:
-    slot, until, count, outcome, at, reason, run = row
-    return Slot(
-        slot=moment(slot),
-        until=moment(until),
-        count=count,
-        outcome=outcome,
-        at=moment(at),
-        reason=reason,
-        run=run,
-    )

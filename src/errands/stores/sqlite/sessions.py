@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from errands.model.action import Prompt
 from errands.model.agent.session import USAGE, Exchange, OrphanSession, Session
+from errands.model.codec import RowCodec, Shape
 from errands.model.record import evolve
 from errands.model.view import AgentView
-from errands.stores.sqlite.rows import action_from, maybe_moment, micros, moment
+from errands.stores.sqlite.columns import TYPES, action_from, micros
 from errands.stores.sqlite.table import Table
 
 TYPE_CHECKING = False
@@ -17,11 +18,17 @@ if TYPE_CHECKING:
 
     from errands.model.agent.session import Waiting
 
-_SESSION = (
-    "tasks.id, sessions.run, sessions.agent, sessions.name, sessions.forked_from, sessions.created_at, "
-    "sessions.gone_at"
+_SESSION = RowCodec(Session, "sessions", TYPES, columns={"task_id": "tasks.id"})
+_SESSIONS = f"SELECT {_SESSION.columns} FROM sessions JOIN tasks ON tasks.seq = sessions.task"
+_ORPHAN = RowCodec(OrphanSession, "remnants", TYPES)
+_EXCHANGE = RowCodec(
+    Exchange,
+    "exchanges",
+    TYPES,
+    columns={"usage": USAGE, "activity_at": "active_at"},
+    usage=Shape(read=lambda *used: {name: each for name, each in zip(USAGE, used, strict=True) if each}),
 )
-_SESSIONS = f"SELECT {_SESSION} FROM sessions JOIN tasks ON tasks.seq = sessions.task"
+EXCHANGE = _EXCHANGE.columns
 _RUN_ID = "tasks.id || '.' || runs.number"
 
 
@@ -43,19 +50,18 @@ class SessionRows(Table):
     def session(self, task_id: str) -> Session | None:
         """Give the session that a task's next prompt would go to."""
         rows = self.db.read(f"{_SESSIONS} WHERE tasks.id = ? ORDER BY sessions.run DESC LIMIT 1", (task_id,))
-        return _session(rows[0]) if rows else None
+        return _SESSION.read(rows[0]) if rows else None
 
     def session_named(self, name: str) -> Session | None:
         rows = self.db.read(
             f"{_SESSIONS} WHERE sessions.name = ? ORDER BY sessions.seq DESC LIMIT 1", (name,)
         )
-        return _session(rows[0]) if rows else None
+        return _SESSION.read(rows[0]) if rows else None
 
     def sessions(self, *, limit: int) -> list[Session]:
         """List the sessions of all tasks, newest first."""
-        return [
-            _session(row) for row in self.db.read(f"{_SESSIONS} ORDER BY sessions.seq DESC LIMIT ?", (limit,))
-        ]
+        rows = self.db.read(f"{_SESSIONS} ORDER BY sessions.seq DESC LIMIT ?", (limit,))
+        return [_SESSION.read(row) for row in rows]
 
     def session_gone(self, session: Session, *, now: datetime) -> None:
         """Note that a session is no more; what it said is forgotten."""
@@ -89,7 +95,7 @@ class SessionRows(Table):
 
     def exchange(self, run_id: str) -> Exchange | None:
         rows = self.db.read(f"SELECT {EXCHANGE} FROM exchanges WHERE run = ?", (self.run_seq(run_id),))
-        return exchange_from(rows[0]) if rows else None
+        return _EXCHANGE.read(rows[0]) if rows else None
 
     def exchanges(self, task_id: str) -> list[tuple[int, Exchange]]:
         """Give what a task was asked and answered, with the numbers of the runs, oldest first."""
@@ -101,7 +107,7 @@ class SessionRows(Table):
             """,
             (task_id,),
         )
-        return [(row[0], exchange_from(row[1:])) for row in rows]
+        return [(row[0], _EXCHANGE.read(row[1:])) for row in rows]
 
     def last_answer(self, task_id: str) -> str | None:
         """Give the answer of the latest run that completed."""
@@ -195,13 +201,10 @@ class SessionRows(Table):
     def remnants(self, *, now: datetime) -> list[OrphanSession]:
         """Give the sessions that are to be dropped at their backends by now."""
         rows = self.db.read(
-            "SELECT seq, agent, name, cwd, tries FROM remnants WHERE next_at <= ? ORDER BY seq",
+            f"SELECT {_ORPHAN.columns} FROM remnants WHERE next_at <= ? ORDER BY seq",
             (micros(now),),
         )
-        return [
-            OrphanSession(seq=seq, agent=agent, name=name, cwd=cwd, tries=tries)
-            for seq, agent, name, cwd, tries in rows
-        ]
+        return [_ORPHAN.read(row) for row in rows]
 
     def try_later(self, remnant: OrphanSession, *, at: datetime) -> None:
         self.db.write(
@@ -230,38 +233,6 @@ class SessionRows(Table):
 
 
 _SEQ = "(SELECT seq FROM sessions WHERE task = (SELECT seq FROM tasks WHERE id = ?) AND run = ?)"
-EXCHANGE = (
-    "exchanges.text, exchanges.answer, exchanges.failure, exchanges.error, exchanges.input_tokens, "
-    "exchanges.output_tokens, exchanges.requests, exchanges.tool_calls, exchanges.cost_microdollars, "
-    "exchanges.tools, exchanges.active_at, exchanges.waiting"
-)
-
-
-def exchange_from(row: tuple[Any, ...]) -> Exchange:
-    text, answer, failure, error, *usage, tools, active_at, waiting = row
-    return Exchange(
-        text=text,
-        answer=answer,
-        failure=failure,
-        error=error,
-        usage={name: amount for name, amount in zip(USAGE, usage, strict=True) if amount},
-        tools=tuple(tools.split()),
-        activity_at=maybe_moment(active_at),
-        waiting=waiting,
-    )
-
-
-def _session(row: tuple[Any, ...]) -> Session:
-    task_id, run, agent, name, forked_from, created_at, gone_at = row
-    return Session(
-        task_id=task_id,
-        run=run,
-        agent=agent,
-        name=name,
-        forked_from=forked_from,
-        created_at=moment(created_at),
-        gone_at=maybe_moment(gone_at),
-    )
 
 
 def agent_view(action: str, resumed: int, *exchange: Any) -> AgentView:
@@ -273,7 +244,7 @@ def agent_view(action: str, resumed: int, *exchange: Any) -> AgentView:
     )
     if exchange[0] is None:
         return view
-    said = exchange_from(exchange)
+    said = _EXCHANGE.read(exchange)
     return evolve(
         view,
         tool_calls=said.usage.get("tool_calls", 0),

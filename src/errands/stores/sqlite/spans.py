@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from errands.stores.sqlite.rows import micros, moment
+from errands.stores.sqlite.columns import micros, moment
 from errands.stores.sqlite.table import Table, marks
 
 TYPE_CHECKING = False

@@ -8,16 +8,8 @@ from errands.model.errors import AlreadyActive, IllegalMove, NotFound, StoreUnre
 from errands.model.run import Run, task_of
 from errands.model.states import TASK_MOVES
 from errands.model.task import PRIORITIES
-from errands.model.text.json_text import utf8
+from errands.stores.sqlite.columns import TASK, maybe_micros, micros
 from errands.stores.sqlite.notices import NoticeRows
-from errands.stores.sqlite.rows import (
-    action_text,
-    channels_text,
-    limits_text,
-    maybe_micros,
-    micros,
-    standing_text,
-)
 from errands.stores.sqlite.sessions import SessionRows
 from errands.stores.sqlite.spans import SpanRows
 from errands.stores.sqlite.table import Table, known, listed, marks
@@ -109,39 +101,13 @@ class SqliteStore(TransitionRows, LaterRows, ViewRows, NoticeRows, SessionRows, 
 
     def _add(self, task: Task, *, has_run: bool) -> int | None:
         """Write a task, and which run will be its first; None when its id is taken."""
-        created = micros(task.created_at)
-        rare = known(
-            due_at=maybe_micros(task.due_at),
-            standing=standing_text(task.trigger),
-            parent=task.parent,
-            message=task.message,
-            batch=task.batch,
-            key=task.key,
-            template=task.template,
-            approved_by=task.approved_by,
-            approved_at=maybe_micros(task.approved_at),
-            evidence=task.evidence,
-        )
+        columns, values = TASK.write(task)
         # Within a transaction the number of the next run is known, so the task need not be told later.
         run = "(SELECT coalesce(max(seq), 0) + 1 FROM runs)" if has_run else "NULL"
         try:
             return self.db.write(
-                f"""
-                INSERT INTO tasks (id, kind, state, name, description, command, action, limits, cwd,
-                                   environment, lane, priority, notify, owner, after, created_at, created_by,
-                                   updated_at, door, verdict, digest, removed, channels, run{listed(rare)})
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-                        {run}{", ?" * len(rare)})
-                """,
-                (
-                    task.id, task.kind, task.state, utf8(task.name), utf8(task.description),
-                    utf8(task.action.line), action_text(task.action), limits_text(task.limits),
-                    utf8(task.action.cwd), task.action.environment, task.lane,
-                    PRIORITIES.index(task.priority), task.notify, task.owner, " ".join(task.after),
-                    created, task.created_by, created, task.door, task.verdict, task.digest,
-                    task.removed, channels_text(task.channels), *rare.values(),
-                ),
-            ).lastrowid  # fmt: skip
+                f"INSERT INTO tasks ({columns}, run) VALUES ({marks(values)}, {run})", values
+            ).lastrowid
         except sqlite3.IntegrityError as error:
             if "tasks.id" in str(error):
                 return None

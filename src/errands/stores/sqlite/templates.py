@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.model.errors import NotFound
-from errands.stores.sqlite.rows import micros
+from errands.stores.sqlite.columns import micros
 from errands.stores.sqlite.table import Table
 
 TYPE_CHECKING = False

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from errands.model.errors import StoreUnreadable
+from errands.model.record import evolve
 from errands.model.run import task_of
 from errands.model.text.json_text import utf8
 from errands.ports.store import any_run
-from errands.stores.sqlite.rows import (
-    RUN_COLUMNS,
-    TASK_COLUMNS,
-    maybe_micros,
-    micros,
-    moment,
-    run_from,
-    task_from,
-)
+from errands.stores.sqlite.columns import RUN, TASK, maybe_micros, micros, moment, run_from, task_from
 from errands.stores.sqlite.table import Table, known
 
 TYPE_CHECKING = False
@@ -29,10 +22,6 @@ if TYPE_CHECKING:
     from errands.model.task import Task
     from errands.ports.store import Fit
     from errands.stores.sqlite.connection import Connection
-
-_TASK = ", ".join("tasks." + name.strip() for name in TASK_COLUMNS.split(","))
-_RUN = ", ".join("runs." + name.strip() for name in RUN_COLUMNS.split(","))
-_WIDTH = TASK_COLUMNS.count(",") + 1
 
 
 class TransitionRows(Table):
@@ -63,7 +52,7 @@ class TransitionRows(Table):
             wanted = limit - len(claimed)
             rows = self.db.read(
                 f"""
-                SELECT runs.seq, tasks.seq, {_TASK}, {_RUN}
+                SELECT runs.seq, tasks.seq, {TASK.columns}, {RUN.columns}
                 FROM runs JOIN tasks ON tasks.seq = runs.task
                 WHERE runs.lane = ? AND runs.state = 'pending' AND runs.waits = 0 AND runs.held = 0
                   AND runs.not_before IS NULL
@@ -84,10 +73,10 @@ class TransitionRows(Table):
     ) -> tuple[Task, Run] | None:
         """Make a ready run running; None if it is damaged or no longer what was approved."""
         at = micros(now)
-        number, cause, _, attempt, *rest = columns[_WIDTH:]
         try:
-            task = task_from(columns[:_WIDTH])
-            run = run_from(task.id, (number, cause, "running", attempt + 1, *rest), started=now)
+            task = task_from(columns[: TASK.width])
+            ready = run_from(task.id, columns[TASK.width :])
+            run = evolve(ready, state="running", attempt=ready.attempt + 1, started_at=now)
             # What was judged by its words alone is still what it was.
             if (task.verdict != "auto" or task.evidence is not None) and not fit(task, run):
                 return None
@@ -249,12 +238,12 @@ class TransitionRows(Table):
         )
 
     def task(self, task_id: str) -> Task:
-        return task_from(self.one(f"SELECT {_TASK} FROM tasks WHERE id = ?", task_id))
+        return task_from(self.one(f"SELECT {TASK.columns} FROM tasks WHERE id = ?", task_id))
 
     def run(self, run_id: str) -> Run:
         task_id, number = task_of(run_id)
         sql = f"""
-            SELECT {_RUN} FROM tasks JOIN runs ON runs.task = tasks.seq
+            SELECT {RUN.columns} FROM tasks JOIN runs ON runs.task = tasks.seq
             WHERE tasks.id = ? AND runs.number = ?
         """
         return run_from(task_id, self.one(sql, task_id, number))
@@ -262,7 +251,7 @@ class TransitionRows(Table):
     def running(self) -> list[tuple[Task, Run]]:
         rows = self.db.read(
             f"""
-            SELECT {_TASK}, {_RUN}
+            SELECT {TASK.columns}, {RUN.columns}
             FROM runs INDEXED BY one_live_run JOIN tasks ON tasks.seq = runs.task
             WHERE runs.state IN ('pending', 'running') AND runs.state = 'running' ORDER BY runs.seq
             """
@@ -270,7 +259,7 @@ class TransitionRows(Table):
         found = []
         for row in rows:
             try:
-                found.append((task_from(row[:_WIDTH]), run_from(row[0], row[_WIDTH:])))
+                found.append((task_from(row[: TASK.width]), run_from(row[0], row[TASK.width :])))
             except StoreUnreadable:
                 continue  # one damaged record must not keep the others from being found; `damaged` names it
         return found
@@ -278,7 +267,7 @@ class TransitionRows(Table):
     def stopping(self) -> list[Run]:
         rows = self.db.read(
             f"""
-            SELECT tasks.id, {_RUN} FROM runs JOIN tasks ON tasks.seq = runs.task
+            SELECT tasks.id, {RUN.columns} FROM runs JOIN tasks ON tasks.seq = runs.task
             WHERE runs.state = 'running' AND runs.stop_requested_at IS NOT NULL
             """
         )

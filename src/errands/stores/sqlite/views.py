@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from errands.model.codec import RowCodec, Shape
 from errands.model.errors import Ambiguous, BadValue, NotFound, StoreUnreadable
 from errands.model.event import Event
-from errands.model.record import maker
 from errands.model.states import OPEN
-from errands.model.task import PRIORITIES
 from errands.model.view import RecurringView, RunView, View, shown_state, unrun
-from errands.stores.sqlite.rows import (
-    TASK_COLUMNS,
-    channels_from,
+from errands.stores.sqlite.columns import (
+    PRIORITY,
+    TASK,
+    TYPES,
     maybe_moment,
     moment,
+    standing_from,
     task_from,
 )
 from errands.stores.sqlite.sessions import EXCHANGE, agent_view
@@ -25,18 +26,17 @@ if TYPE_CHECKING:
 
     from errands.ports.store import Query
 
-_TASK = (
-    "tasks.id, tasks.kind, tasks.state, tasks.name, tasks.description, tasks.command, tasks.cwd, tasks.lane, "
-    "tasks.priority, tasks.batch, tasks.key, tasks.template, tasks.owner, tasks.notify, tasks.parent, "
-    "tasks.created_at, tasks.created_by, tasks.updated_at, tasks.due_at, runs.waits, tasks.approved_by, "
-    "tasks.approved_at, tasks.door, tasks.verdict, tasks.channels"
+_VIEW = RowCodec(
+    View,
+    "tasks",
+    TYPES,
+    columns={"task_state": "state", "waits": "runs.waits"},
+    given=("state", "runs", "latest", "agent", "standing"),
+    unread=("progress", "activity_at", "question", "details", "history"),
+    priority=PRIORITY,
+    waits=Shape(read=lambda waits: waits or 0),
 )
-_RUN = (
-    "runs.number, runs.cause, runs.state, runs.attempt, runs.created_at, runs.started_at, runs.completed_at, "
-    "runs.stop_requested_at, runs.pid, runs.exit_code, runs.signal, runs.failure, runs.error, runs.elapsed, "
-    "runs.bytes, runs.lines, runs.truncated, runs.leftovers, runs.summary, runs.hooks, runs.output_failed, "
-    "runs.retrieved_at"
-)
+_RUN = RowCodec(RunView, "runs", TYPES, given=("id", "output_file"))
 MANY = 5000  # ids in one question: SQLite takes a limited number of values
 _SPOKEN = " LEFT JOIN exchanges ON exchanges.run = runs.seq"
 # A standing task has no run until it is first due, and no other task has a hearing.
@@ -74,22 +74,11 @@ _AGENT = f"""
         (SELECT count(*) FROM runs AS all_runs WHERE all_runs.task = tasks.seq AND all_runs.cause = 'resume')
     END, {EXCHANGE}
 """
-_WIDTH = _TASK.count(",") + 1
-_RUN_END = _WIDTH + _RUN.count(",") + 1
-_WHOLE = _RUN_END + 7
-_COLUMNS = f"{_TASK}, {_RUN}, {_STANDING}, {_AGENT}"
-_make_view = maker(
-    View,
-    "id kind state task_state name description command cwd lane priority batch key template owner notify "
-    "parent created_at created_by updated_at runs due_at waits latest approved_by approved_at door verdict "
-    "channels agent standing",
-)
-_make_run_view = maker(
-    RunView,
-    "id number cause state attempt created_at started_at completed_at stop_requested_at pid exit_code signal "
-    "failure error elapsed bytes lines truncated leftovers summary hooks output_failed retrieved_at "
-    "output_file",
-)
+_RUN_AT = _VIEW.width
+_STANDING_AT = _RUN_AT + _RUN.width
+_AGENT_AT = _STANDING_AT + 7
+_COLUMNS = f"{_VIEW.columns}, {_RUN.columns}, {_STANDING}, {_AGENT}"
+_ID, _TASK_STATE, _CREATED_AT = (_VIEW.place(name) for name in ("id", "task_state", "created_at"))
 
 
 class ViewRows(Table):
@@ -156,7 +145,7 @@ class ViewRows(Table):
 
         rows = self.db.read(f"SELECT {_COLUMNS} {_LATEST}")
         found = [str(row[0]) for row in rows if self._readable(row) is None]
-        for row in self.db.read(f"SELECT {TASK_COLUMNS} FROM tasks"):
+        for row in self.db.read(f"SELECT {TASK.columns} FROM tasks"):
             try:
                 evidence_of(task_from(row))
             except StoreUnreadable:
@@ -167,7 +156,7 @@ class ViewRows(Table):
         """All runs of a task, or its latest, oldest first."""
         rows = self.db.read(
             f"""
-            SELECT {_RUN} FROM tasks JOIN runs ON runs.task = tasks.seq
+            SELECT {_RUN.columns} FROM tasks JOIN runs ON runs.task = tasks.seq
             WHERE tasks.id = ? ORDER BY runs.number DESC LIMIT ?
             """,
             (task_id, limit),
@@ -290,47 +279,29 @@ class ViewRows(Table):
             return None
 
     def _view(self, row: tuple[Any, ...]) -> View:
-        (
-            id_, kind, state, name, description, command, cwd, lane, priority, batch, key, template,
-            owner, notify, parent, created_at, created_by, updated_at, due_at, waits, approved_by,
-            approved_at, door, verdict, channels,
-        ) = row[:_WIDTH]  # fmt: skip
-        standing = row[_RUN_END]
-        if row[_WIDTH] is None and standing is None:
-            raise ValueError(f"task {id_} has no run")
-        latest = (
-            unrun(id_, moment(created_at))
-            if row[_WIDTH] is None
-            else self._run_view(id_, row[_WIDTH:_RUN_END])
+        task_id, state, standing = row[_ID], row[_TASK_STATE], row[_STANDING_AT]
+        if row[_RUN_AT] is not None:
+            latest = self._run_view(task_id, row[_RUN_AT:_STANDING_AT])
+        elif standing is not None:
+            latest = unrun(task_id, moment(row[_CREATED_AT]))
+        else:
+            raise ValueError(f"task {task_id} has no run")
+        return _VIEW.read(
+            row[:_RUN_AT],
+            state if standing is not None else shown_state(state, latest),
+            latest.number,
+            latest,
+            None if row[_AGENT_AT] is None else agent_view(*row[_AGENT_AT:]),
+            None if standing is None else _standing_view(state, *row[_STANDING_AT:_AGENT_AT]),
         )
-        return _make_view(
-            id_, kind, state if standing is not None else shown_state(state, latest), state, name,
-            description, command, cwd, lane, PRIORITIES[priority], batch, key, template, owner, notify,
-            parent, moment(created_at), created_by, moment(updated_at), latest.number, maybe_moment(due_at),
-            waits or 0, latest, approved_by, maybe_moment(approved_at), door, verdict,
-            channels_from(channels),
-            None if row[_WHOLE] is None else agent_view(*row[_WHOLE:]),
-            None if standing is None else _standing_view(state, *row[_RUN_END:_WHOLE]),
-        )  # fmt: skip
 
     def _run_view(self, task_id: str, row: tuple[Any, ...]) -> RunView:
-        (
-            number, cause, state, attempt, created_at, started_at, completed_at, stop_requested_at, pid,
-            exit_code, signal, failure, error, elapsed, bytes_, lines, truncated, leftovers, summary,
-            hooks, output_failed, retrieved_at,
-        ) = row  # fmt: skip
-        return _make_run_view(
-            f"{task_id}.{number}", number, cause, state, attempt, moment(created_at),
-            maybe_moment(started_at), maybe_moment(completed_at), maybe_moment(stop_requested_at), pid,
-            exit_code, signal, failure, error, elapsed, bytes_, lines, bool(truncated), leftovers, summary,
-            hooks, output_failed, maybe_moment(retrieved_at),
-            f"{self.runs_dir}/{task_id}.{number}/output.log",
-        )  # fmt: skip
+        run_id = f"{task_id}.{row[0]}"
+        return _RUN.read(row, run_id, f"{self.runs_dir}/{run_id}/output.log")
 
 
 def _standing_view(state: str, *columns: Any) -> RecurringView:
     from errands.model.trigger import described
-    from errands.stores.sqlite.rows import standing_from
 
     text, next_at, runs, failures, last_at, watch, signal_at = columns
     health, _, checked_at = (watch or "").partition(" ")

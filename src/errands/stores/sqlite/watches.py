@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from errands.model.codec import RowCodec
 from errands.model.schedule.watch import Signal, Watch
 from errands.model.text.json_text import utf8
-from errands.stores.sqlite.rows import maybe_micros, maybe_moment, micros, moment
+from errands.stores.sqlite.columns import TEXT, TYPES, maybe_micros, maybe_moment, micros, moment
 from errands.stores.sqlite.table import Table
 
 TYPE_CHECKING = False
@@ -12,8 +13,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-_WATCH = "tasks.id, baseline, checked_at, health, failures, error, broken_until"
-_SIGNAL = "signals.seq, tasks.id, signals.at, signals.body, signals.key, signals.run"
+_WATCH = RowCodec(Watch, "watches", TYPES, columns={"task_id": "tasks.id"}, error=TEXT)
+_SIGNAL = RowCodec(Signal, "signals", TYPES, columns={"id": "seq", "task_id": "tasks.id"})
 _SEQ = "(SELECT seq FROM tasks WHERE id = ?)"
 
 
@@ -125,26 +126,14 @@ class WatchRows(Table):
 
     def _signals(self, where: str, *values: Any) -> list[Signal]:
         rows = self.db.read(
-            f"SELECT {_SIGNAL} FROM signals JOIN tasks ON tasks.seq = signals.task WHERE {where}", values
+            f"SELECT {_SIGNAL.columns} FROM signals JOIN tasks ON tasks.seq = signals.task WHERE {where}",
+            values,
         )
-        return [
-            Signal(id=seq, task_id=task, at=moment(at), body=body, key=key, run=number)
-            for seq, task, at, body, key, number in rows
-        ]
+        return [_SIGNAL.read(row) for row in rows]
 
     def _watches(self, where: str, *values: Any) -> list[Watch]:
         rows = self.db.read(
-            f"SELECT {_WATCH} FROM watches CROSS JOIN tasks ON tasks.seq = watches.task {where}", values
+            f"SELECT {_WATCH.columns} FROM watches CROSS JOIN tasks ON tasks.seq = watches.task {where}",
+            values,
         )
-        return [
-            Watch(
-                task_id=task_id,
-                baseline=baseline,
-                checked_at=maybe_moment(checked_at),
-                health=health,
-                failures=failures,
-                error=error,
-                broken_until=maybe_moment(broken_until),
-            )
-            for task_id, baseline, checked_at, health, failures, error, broken_until in rows
-        ]
+        return [_WATCH.read(row) for row in rows]

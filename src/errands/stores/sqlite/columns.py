@@ -1,0 +1,196 @@
+"""Columns: which column holds which field of a record, and in what form.
+
+Times are integer microseconds; what no query asks for is JSON. A new column of tasks is a field of `Task`, a
+migration, and, if it is not named and written like its field, an entry of `TASK`.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from errands.model.action import PROMPT, SHELL, Prompt
+from errands.model.codec import RowCodec, Shape
+from errands.model.errors import BadValue, StoreUnreadable
+from errands.model.limits import LIMITS, Limits
+from errands.model.notices.notice import parse_address
+from errands.model.run import Run
+from errands.model.task import PRIORITIES, Task
+from errands.model.text.json_text import plain_text, utf8
+from errands.model.trigger import At, Now, as_plain, from_plain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from errands.model.action import Action
+    from errands.model.notices.notice import Address
+    from errands.model.trigger import Standing, Trigger
+
+
+# What reading a damaged row can raise.
+DAMAGE = (BadValue, ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EXACT = 2**33 * 1_000_000
+_NOW = Now()
+_last_moment = (0, EPOCH)
+_CACHED = 64
+_SHORT = 1000  # characters of an action that is worth caching
+
+
+def micros(moment: datetime) -> int:
+    since = moment - EPOCH  # to divide it would take three times as long
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
+
+def maybe_micros(moment: datetime | None) -> int | None:
+    return None if moment is None else micros(moment)
+
+
+def moment(value: int) -> datetime:
+    global _last_moment
+    if value == _last_moment[0]:  # a task is often made, queued and approved at once
+        return _last_moment[1]
+    # Twice as fast, and exact for as long as a float has microseconds: until the year 2242.
+    if 0 <= value < _EXACT:
+        made = datetime.fromtimestamp(value / 1_000_000, UTC)
+    else:
+        made = EPOCH + timedelta(microseconds=value)
+    _last_moment = (value, made)
+    return made
+
+
+def maybe_moment(value: int | None) -> datetime | None:
+    return None if value is None else moment(value)
+
+
+def action_text(action: Action) -> str:
+    return plain_text(PROMPT.encode(action) if isinstance(action, Prompt) else SHELL.encode(action))
+
+
+_actions: dict[tuple[str, str], Action] = {}
+
+
+def action_from(text: str, environment: str) -> Action:
+    """Read an action; what is done again and again is read once, since records can be shared."""
+    known = _actions.get((text, environment))
+    if known is None:
+        import json
+
+        parts = json.loads(text)
+        codec = PROMPT if "agent" in parts else SHELL
+        known = codec.decode(parts, environment=environment)
+        if len(text) < _SHORT:
+            if len(_actions) >= _CACHED:
+                _actions.clear()
+            _actions[text, environment] = known
+    return known
+
+
+_last_limits = (Limits(), "{}")
+_limits: dict[str, Limits] = {}
+
+
+def _limits_text(limits: Limits) -> str:
+    """Write limits; tasks that are made together share them."""
+    global _last_limits
+    if limits is not _last_limits[0]:
+        _last_limits = (limits, plain_text(LIMITS.encode(limits)))
+    return _last_limits[1]
+
+
+def _limits_from(text: str) -> Limits:
+    """Read limits; most tasks have the same, and records can be shared."""
+    known = _limits.get(text)
+    if known is None:
+        import json
+
+        if len(_limits) >= _CACHED:
+            _limits.clear()
+        known = _limits[text] = LIMITS.decode(json.loads(text))
+    return known
+
+
+def _channels_text(channels: tuple[Address, ...]) -> str:
+    return "\n".join(map(str, channels)) if channels else ""
+
+
+def _channels_from(text: str) -> tuple[Address, ...]:
+    return tuple(parse_address(line) for line in text.split("\n")) if text else ()
+
+
+def _standing_text(trigger: Trigger) -> str | None:
+    """Write the trigger of a recurring task; a task that runs once has a time at most."""
+    return None if isinstance(trigger, (Now, At)) else plain_text(as_plain(trigger))
+
+
+def standing_from(text: str) -> Standing:
+    import json
+
+    return from_plain(json.loads(text))
+
+
+def _trigger(standing: str | None, due_at: int | None) -> Trigger:
+    if standing is not None:
+        return standing_from(standing)
+    return _NOW if due_at is None else At(time=moment(due_at))
+
+
+TEXT = Shape(utf8)
+PRIORITY = Shape(PRIORITIES.index, PRIORITIES.__getitem__)
+# By the type of a field, without `| None`.
+TYPES: dict[str, Shape] = {
+    "Limits": Shape(_limits_text, _limits_from),
+    "Priority": PRIORITY,
+    "bool": Shape(int, bool),
+    "datetime": Shape(micros, moment),
+    "tuple[Address, ...]": Shape(_channels_text, _channels_from, is_tuple=True),
+    "tuple[str, ...]": Shape(" ".join, lambda text: tuple(text.split()), is_tuple=True),
+}
+TASK = RowCodec(
+    Task,
+    "tasks",
+    TYPES,
+    columns={"action": ("action", "environment"), "trigger": ("standing", "due_at")},
+    derived={
+        "action": ("action", action_text),
+        "environment": ("action.environment", None),
+        "command": ("action.line", utf8),
+        "cwd": ("action.cwd", utf8),
+        "standing": ("trigger", _standing_text),
+        "due_at": ("due_at", micros),
+        "updated_at": ("created_at", micros),
+    },
+    name=TEXT,
+    description=TEXT,
+    action=Shape(read=action_from),
+    trigger=Shape(read=_trigger),
+)
+RUN = RowCodec(
+    Run,
+    "runs",
+    TYPES,
+    given=("task_id",),
+    columns={"spent": "elapsed"},
+    spent=Shape(read=lambda elapsed: elapsed or 0.0),
+)
+
+
+def task_from(row: Sequence[Any]) -> Task:
+    """Read a task; the error about a row that cannot be understood says which one it is."""
+    try:
+        return TASK.read(row)
+    except DAMAGE as error:
+        raise StoreUnreadable(
+            f"the record of task {row[0]} is damaged ({error}); see `errands doctor`"
+        ) from error
+
+
+def run_from(task_id: str, row: Sequence[Any]) -> Run:
+    """Read a run, likewise."""
+    try:
+        return RUN.read(row, task_id)
+    except DAMAGE as error:
+        raise StoreUnreadable(
+            f"the record of run {task_id}.{row[0]} is damaged ({error}); see `errands doctor`"
+        ) from error

@@ -1,0 +1,170 @@
+"""The codec: records are read back as they were written, by the loop and by what it compiles."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from errands.model.action import PROMPT, SHELL, Prompt, Shell
+from errands.model.codec import JsonCodec, RowCodec, Shape
+from errands.model.limits import LIMITS, Limits
+from errands.model.record import record
+from errands.model.sandbox import Sandbox
+from errands.model.text.json_text import plain_text
+from errands.model.trigger import Cron, Every, On, as_plain, from_plain
+
+START = datetime(2026, 1, 2, 3, 4, 5, 600, UTC)
+OFTEN = range(10)  # more than the codec handles by its loop
+
+
+@record
+class Sample:
+    name: str
+    at: datetime
+    ended_at: datetime | None = None
+    words: tuple[str, ...] = ()
+    pair: tuple[int, int] = (0, 0)
+    note: str | None = None
+
+
+TYPES = {
+    "datetime": Shape(datetime.isoformat, datetime.fromisoformat),
+    "tuple[str, ...]": Shape(" ".join, lambda text: tuple(text.split()), is_tuple=True),
+}
+
+
+def sample_codec() -> RowCodec[Sample]:
+    return RowCodec(
+        Sample,
+        "samples",
+        TYPES,
+        columns={"pair": ("first", "second"), "note": "other.note"},
+        derived={"first": ("name", str.upper)},
+        given=("name",),
+        pair=Shape(read=lambda first, second: (first, second)),
+    )
+
+
+def test_a_row_is_read_by_the_types_of_the_fields() -> None:
+    codec = sample_codec()
+    row = (START.isoformat(), None, "a b", 1, 2, "hello")
+    expected = Sample(name="x", at=START, words=("a", "b"), pair=(1, 2), note="hello")
+
+    assert codec.columns == (
+        "samples.at, samples.ended_at, samples.words, samples.first, samples.second, other.note"
+    )
+    assert codec.width == len(row)
+    assert codec.place("pair") == 3
+    assert [codec.read(row, "x") for _ in OFTEN] == [expected for _ in OFTEN]
+
+
+def test_a_row_is_written_without_what_is_null() -> None:
+    codec = sample_codec()
+    written = [codec.write(Sample(name="x", at=START, words=("a", "b"))) for _ in OFTEN]
+
+    assert written == [("at, words, first", [START.isoformat(), "a b", "X"]) for _ in OFTEN]
+    later = dict(zip(*_written(codec, Sample(name="x", at=START, ended_at=START)), strict=True))
+    assert later["ended_at"] == START.isoformat()
+
+
+def _written(codec: RowCodec[Sample], sample: Sample) -> tuple[list[str], list[Any]]:
+    columns, values = codec.write(sample)
+    return columns.split(", "), values
+
+
+def test_a_field_of_a_type_without_a_shape_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"Sample.pair is tuple\[int, int\]"):
+        JsonCodec(Sample).whole(Sample(name="x", at=START))
+
+
+def test_defaults_are_left_out_unless_they_are_asked_for() -> None:
+    limits = Limits(timeout=timedelta(seconds=90), on_idle="report")
+
+    assert [LIMITS.encode(limits) for _ in OFTEN] == [{"timeout": 90.0, "on_idle": "report"} for _ in OFTEN]
+    assert LIMITS.whole(limits)["grace"] == 5.0
+    assert LIMITS.decode(LIMITS.encode(limits)) == limits
+
+
+def test_a_shape_may_read_none() -> None:
+    codec = JsonCodec(
+        Limits, timeout=Shape(lambda value: None, lambda value: value or timedelta.max, reads_none=True)
+    )
+
+    assert codec.decode({"timeout": None}).timeout == timedelta.max
+    assert codec.encode(Limits(timeout=timedelta.max)) == {"timeout": None}
+
+
+# What stores out there contain: these texts are read for ever.
+@pytest.mark.parametrize(
+    ("action", "text"),
+    [
+        (Shell(commands=(("true",),), cwd="/", environment="e"), '{"commands": [["true"]], "cwd": "/"}'),
+        (
+            Shell(
+                commands=(("a", "b"), "c | d"),
+                cwd="/x",
+                environment="e",
+                env={"K": "V"},
+                before=("one",),
+                lastly=(("two", "2"),),
+                input="pipe",
+                sandbox=Sandbox(writable=("/x",)),
+                watch="git status",
+            ),
+            '{"commands": [["a", "b"], "c | d"], "cwd": "/x", "env": {"K": "V"}, "before": ["one"], '
+            '"lastly": [["two", "2"]], "input": "pipe", "sandbox": {"writable": ["/x"], "network": true}, '
+            '"watch": "git status"}',
+        ),
+        (
+            Prompt(text="why?", agent="builtin", cwd="/", environment="e"),
+            '{"text": "why?", "agent": "builtin", "cwd": "/"}',
+        ),
+        (
+            Prompt(
+                text="why?", agent="a", cwd="/", environment="e", tools=(), depth=2, budget={"requests": 3}
+            ),
+            '{"text": "why?", "agent": "a", "cwd": "/", "tools": [], "depth": 2, "budget": {"requests": 3}}',
+        ),
+    ],
+)
+def test_an_action_is_stored_as_ever(action: Shell | Prompt, text: str) -> None:
+    import json
+
+    codec: Any = PROMPT if isinstance(action, Prompt) else SHELL
+
+    assert [plain_text(codec.encode(action)) for _ in OFTEN] == [text for _ in OFTEN]
+    assert codec.decode(json.loads(text), environment="e") == action
+
+
+@pytest.mark.parametrize(
+    ("trigger", "plain"),
+    [
+        (
+            Every(span=timedelta(minutes=5), anchor=START, jitter=timedelta(seconds=3), max_runs=2),
+            {
+                "kind": "every",
+                "span": 300.0,
+                "anchor": "2026-01-02T03:04:05.000600+00:00",
+                "jitter": 3.0,
+                "max_runs": 2,
+            },
+        ),
+        (Cron(line="0 * * * *", hours="9-17"), {"kind": "cron", "line": "0 * * * *", "hours": "9-17"}),
+        (
+            On(source="file", subject="*.py", options={"during": "heard"}, debounce=timedelta(seconds=1)),
+            {
+                "kind": "on",
+                "source": "file",
+                "subject": "*.py",
+                "options": {"during": "heard"},
+                "debounce": 1.0,
+            },
+        ),
+    ],
+)
+def test_a_trigger_is_stored_as_ever(trigger: Every | Cron | On, plain: dict[str, Any]) -> None:
+    assert [as_plain(trigger) for _ in OFTEN] == [plain for _ in OFTEN]
+    assert list(as_plain(trigger)) == list(plain)
+    assert from_plain(plain) == trigger
