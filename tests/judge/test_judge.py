@@ -160,15 +160,15 @@ def test_a_poisoned_repository_is_asked_about() -> None:
 
 def test_a_program_that_is_not_trusted_is_asked_about() -> None:
     place = replace(
-        CLEAN, programs={"git": FoundProgram(path="/project/bin/git", doubt="it stands in the project")}
+        CLEAN, programs={"git": FoundProgram(path="/project/bin/git", doubt="it is inside the project")}
     )
 
-    assert "not to be trusted" in texts("git status", place=place)
+    assert "cannot be trusted" in texts("git status", place=place)
     assert verdict(("git", "status"), place=place) == "ask"
 
 
 def test_tests_may_run_with_the_projects_own_interpreter() -> None:
-    own = FoundProgram(path="/project/.venv/bin/x", doubt="it stands in the project", own=True)
+    own = FoundProgram(path="/project/.venv/bin/x", doubt="it is inside the project", own=True)
     place = replace(CLEAN, programs={"pytest": own, "python": own, "ls": own})
 
     assert verdict("pytest -q", place=place) == "auto"
@@ -177,7 +177,7 @@ def test_tests_may_run_with_the_projects_own_interpreter() -> None:
 
 
 def test_what_a_shell_does_itself_needs_no_program() -> None:
-    evil = FoundProgram(path="/project/bin/echo", doubt="it stands in the project")
+    evil = FoundProgram(path="/project/bin/echo", doubt="it is inside the project")
     place = replace(CLEAN, programs={"echo": evil})
 
     assert verdict("echo x", place=place) == "auto"

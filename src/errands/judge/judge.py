@@ -1,7 +1,7 @@
 """The judge: whether a task's commands may run at once, need a person, or are forbidden.
 
-One function for every entrance. It proves, it does not guess: only what it fully understands is `auto`, and
-whatever it finds in the rest serves to say why a person is asked.
+One function for every caller. It proves, it does not guess: only what it fully understands is `auto`, and
+what it finds in everything else explains why a person is asked.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import re
 from errands.judge.programs import reasons_for, reasons_for_reading
 from errands.judge.programs.globs import Glob
 from errands.judge.rules import NO_RULES
-from errands.judge.shell.characters import oddity
 from errands.judge.shell.grammar import LONGEST, WIDEST_GAP, Redirection, Step, Word, parse
-from errands.judge.shell.scripts import is_interpreter, scripts
+from errands.judge.shell.scripts import SHELLS, is_interpreter, scripts
+from errands.judge.shell.tokens import hidden_character
 from errands.judge.shell.variables import is_harmless
-from errands.judge.shell.wrappers import SHELLS, follow, is_wrapper
+from errands.judge.shell.wrappers import follow, is_wrapper
 from errands.judge.workspace import is_within
 from errands.model.action import written
 from errands.model.verdict import Judgement, Reason
@@ -34,11 +34,11 @@ _DEEPEST = 4
 _MOST_PLACES = 4
 _MOST_LOOKS = 500
 _GAP = re.compile(rf"[ \t]{{{WIDEST_GAP},}}|(?:\\?\n[ \t]*){{20,}}")
-# These are patterns where a person's start-up file of zsh says so.
+# Patterns in zsh, if a person's start-up file enables them.
 _EXTENDED = re.compile(r"[\^~#]")
-# What a shell does itself, wherever a program of that name may stand.
+# What a shell does itself, whether or not there is a program of that name.
 _BUILTINS = frozenset("cd echo printf test [ true false : pwd type command exit time".split())
-# They run the project's code anyway, so they may come from a virtual environment in it, or a temporary one.
+# These run the project's code anyway, so they may come from a virtual environment in it, or a temporary one.
 _TESTERS = re.compile(r"py\.?test|uv|(?:python|pypy)[0-9.]*")
 
 
@@ -50,7 +50,7 @@ def judge(
     env: Mapping[str, str] | None = None,
     hooks: Iterable[Command] = (),
 ) -> Judgement:
-    """Judge all that a task would run: its commands in order, its hooks, what it adds to the environment."""
+    """Judge everything a task would run: its commands in order, its hooks, the variables it adds."""
     case = _Case(workspace, rules)
     for name, value in (env or {}).items():
         case.judge_variable(name, value)
@@ -88,9 +88,9 @@ class _Case:
             self._ask(f"sets the variable {name}, which is not on the list of harmless ones", "variable")
 
     def judge_command(self, command: Command) -> None:
-        odd = oddity(command if isinstance(command, str) else "\n".join(command))
-        if odd:
-            self._ask(f"has a character that is not what it seems: {odd}", "shell")
+        hidden = hidden_character(command if isinstance(command, str) else "\n".join(command))
+        if hidden:
+            self._ask(f"has an invisible or misleading character: {hidden}", "shell")
         if isinstance(command, str):
             self._judge_line(command, self._start, shell=posixpath.basename(self._start.shell))
         elif not command:
@@ -105,11 +105,11 @@ class _Case:
 
     def _judge_line(self, source: str, workspace: Workspace, *, shell: str, depth: int = 0) -> None:
         if shell not in SHELLS:
-            self._ask(f"is a line for {shell or 'a shell'}, which is not followed", "shell")
+            self._ask(f"is a line for {shell or 'a shell'}, which is not analysed", "shell")
         if shell == "zsh" and _EXTENDED.search(source):
-            self._ask("has signs that zsh may take for a pattern", "glob")
+            self._ask("has characters that zsh may read as a pattern", "glob")
         if _GAP.search(source):
-            self._ask("has a wide gap, which may hide what follows it", "shell")
+            self._ask("has a wide gap, which may hide what comes after it", "shell")
         line = parse(source)
         for doubt in line.doubts:
             self._ask(f"the line {doubt}", "shell")
@@ -132,17 +132,17 @@ class _Case:
                 for each in places:
                     self._judge_step(step, each, shell=shell, source=piping, depth=depth)
             if len(places) + len(others) > _MOST_PLACES:
-                self._ask("changes the directory too often to be followed", "directory")
+                self._ask("changes the directory too often to be analysed", "directory")
                 for rest in line.steps[at + 1 :]:
                     self._name_harm(rest.words, workspace)
                 return
 
     def _moved(self, step: Step, workspace: Workspace, *, shell: str, piped: bool) -> Workspace:
-        """Follow a `cd` to where it leads."""
+        """Return the workspace that a `cd` leads to."""
         self._judge_around(step, workspace, shell=shell)
         words = step.words[1:]
         if len(words) != 1 or piped or words[0].pattern or words[0].text.startswith("-") or not words[0].text:
-            self._ask("changes the directory in a way that is not followed", "directory")
+            self._ask("changes the directory in a way that is not analysed", "directory")
             return workspace
         target = posixpath.normpath(posixpath.join(workspace.cwd, _expanded(words[0], workspace)))
         project = workspace.real(workspace.project)
@@ -169,7 +169,7 @@ class _Case:
         if shell and _is_word(words[:1], "!") and source is None:
             words = words[1:]
         if any(each.operator == "<" for each in step.redirections):
-            source = None  # then it reads that file, and nothing of what is piped into it
+            source = None  # it reads that file instead of the pipe
         if words:
             self._judge_words(words, workspace, shell=shell, source=source, depth=depth)
         elif step.assignments:
@@ -180,7 +180,7 @@ class _Case:
     def _judge_around(self, step: Step, workspace: Workspace, *, shell: str) -> None:
         for name, value in step.assignments:
             if value.pattern or not value.literal:
-                self._ask(f"sets the variable {name} in a way that is not followed", "variable")
+                self._ask(f"sets the variable {name} in a way that is not analysed", "variable")
             self.judge_variable(name, value.text)
         for redirection in step.redirections:
             self._judge_redirection(redirection, workspace, shell=shell)
@@ -192,10 +192,10 @@ class _Case:
             self._ask(f"redirects to a pattern: {target.text}", "redirection")
         elif sign in (">&", "<&"):
             if sign == "<&" or text not in ("1", "2") or descriptor not in ("", "1", "2"):
-                self._ask(f"redirects {sign}{text}, which is not followed", "redirection")
+                self._ask(f"uses the redirection {sign}{text}, which is not analysed", "redirection")
         elif sign == "<":
             if descriptor not in ("", "0") or (text.startswith("/dev/") and text != "/dev/null"):
-                self._ask(f"opens {text} in a way that is not followed", "redirection")
+                self._ask(f"opens {text} in a way that is not analysed", "redirection")
             elif text != "/dev/null":
                 self._reasons.update(dict.fromkeys(reasons_for_reading(text, workspace)))
         elif text != "/dev/null" or descriptor not in ("", "1", "2"):
@@ -208,11 +208,11 @@ class _Case:
     ) -> None:
         name = words[0]
         if not name.plain or name.pattern or name.home or not name.literal:
-            self._ask(f"writes the name of the program in a way that hides it: {name.text}", "program")
+            self._ask(f"disguises the name of the program: {name.text}", "program")
             self._name_harm(words, workspace)
             return
         if depth > _DEEPEST:
-            self._ask("runs a command within a command too often to be followed", "program")
+            self._ask("nests commands too deeply to be analysed", "program")
             self._name_harm(words, workspace)
             return
         self._obey(words)
@@ -222,7 +222,7 @@ class _Case:
             return
         self._trust(name.text, workspace, shell=shell)
         if followed.doubt:
-            self._ask(followed.doubt, "script" if followed.doubt.startswith("runs a script") else "program")
+            self._ask(followed.doubt, followed.kind)
             self._name_harm(words, workspace)
         for step in () if followed.doubt else followed.steps:
             self._judge_step(step, workspace, shell="", depth=depth + 1)
@@ -241,7 +241,7 @@ class _Case:
         if name == "git" and (moved or outside):
             self._ask("runs git in another directory, whose repository may run programs", "git")
         elif outside and _TESTERS.fullmatch(name):
-            self._ask("runs code outside of the project", "script")
+            self._ask("runs code outside the project", "script")
         allowed = self._rules.allowing(words)
         if allowed and ("/" not in name or not moved):
             if name == "git":
@@ -261,21 +261,21 @@ class _Case:
         if program.path:
             self._programs[name] = program.path
         if program.doubt and not (program.own and _TESTERS.fullmatch(name)):
-            self._ask(f"`{name}` is not to be trusted: {program.doubt}", "program")
+            self._ask(f"`{name}` cannot be trusted: {program.doubt}", "program")
 
     def _obey(self, words: tuple[Word, ...]) -> None:
-        """Apply the rules that forbid or ask; those that allow come last."""
+        """Apply the rules that forbid or ask; the ones that allow come last."""
         if denied := self._rules.denying(words):
             self._denied = True
             self._ask(f"a rule forbids it: {denied.text}", "rule")
         elif asked := self._rules.asking(words):
-            self._ask(f"a rule asks about it: {asked.text}", "rule")
+            self._ask(f"a rule requires approval: {asked.text}", "rule")
 
     def _keep_scripts(self, texts: tuple[str, ...], workspace: Workspace) -> None:
         self._scripts.update(dict.fromkeys(scripts(texts, workspace.cwd)))
 
     def _keep_input(self, step: Step, workspace: Workspace) -> None:
-        """Take the file that a shell, an interpreter or a wrapper of one reads for what it runs."""
+        """Note the file that a shell, an interpreter or a wrapper reads its commands from."""
         name = step.words[0].text if step.words else ""
         if name in SHELLS or is_interpreter(name) or is_wrapper(name):
             for each in step.redirections:
@@ -283,10 +283,10 @@ class _Case:
                     path = posixpath.join(workspace.cwd, _expanded(each.target, workspace))
                     self._scripts[posixpath.normpath(path)] = None
 
-    # What cannot be followed
+    # What is not analysed
 
     def _name_harm(self, words: tuple[Word, ...], workspace: Workspace) -> None:
-        """Find out what a command might be, for the rules that forbid and to say what cannot be undone."""
+        """Look at what a command might be: a rule may forbid it, or it may not be undone."""
         if not words or not words[0].literal or not self._looks:
             return
         self._looks -= 1
@@ -319,7 +319,7 @@ def _expanded(word: Word, workspace: Workspace) -> str:
 
 
 def _texts(words: tuple[Word, ...], workspace: Workspace) -> tuple[str, ...]:
-    """Give the words as the program gets them; a pattern stays one, unless all it may become is the same."""
+    """Return the words as the program gets them; a pattern whose expansion matters is a Glob."""
     return tuple(
         Glob(_expanded(word, workspace))
         if word.pattern and not _NAMING.match(word.text)
@@ -328,12 +328,12 @@ def _texts(words: tuple[Word, ...], workspace: Workspace) -> tuple[str, ...]:
     )
 
 
-# Options that only choose among files by name: what follows the equals sign does not matter.
+# Options that only select files by name: what follows the equals sign does not matter.
 _NAMING = re.compile(r"--(?:include|exclude|exclude-dir)=")
 _ANCHORED = re.compile(rf"{_NAMING.pattern}|[A-Za-z0-9_./~@+]")
 _CLIMBING = re.compile(r"[*?\[].*/\.\.(?:/|$)")
 
 
 def _is_anchored(text: str) -> bool:
-    """Tell whether all that a pattern matches begins so that it is no option, and climbs nowhere."""
+    """Return whether nothing that a pattern matches can be an option or climb out of its directory."""
     return _ANCHORED.match(text) is not None and not _CLIMBING.search(text)

@@ -1,11 +1,11 @@
-"""Rules: what the configuration says about commands, by patterns of their words.
+"""Rules: what the configuration says about commands, as patterns of their words.
 
     make *          make with any words, or none
     npm test        exactly these words
     git push *      a subcommand with any words
-    pip install ?*  at least one more word; `*` and `?` inside of a word match within that word
+    pip install ?*  at least one more word; `*` and `?` inside a word match within that word
 
-Deny wins over ask, ask over allow. A rule never sees a line, only the simple commands found in it.
+Deny wins over ask, ask over allow. A rule never sees a line, only the simple commands in it.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 @record
 class Pattern:
-    """One rule: its words, and whether any others may follow them."""
+    """One rule: its words, and whether others may follow them."""
 
     words: tuple[str, ...]
     open: bool
     text: str
 
     def matches(self, words: tuple[Word, ...], *, surely: bool) -> bool:
-        """Tell whether a command's words match; `surely` takes only literal words as they stand.
+        """Return whether a command's words match; `surely` accepts only literal words.
 
-        Without it a path counts as the program it names, and what is not literal may be anything.
+        Otherwise a path counts as the program it names, and a word that is not literal may be anything.
         """
         if surely and any(not word.literal or word.pattern for word in words):
             return False
@@ -83,7 +83,7 @@ _GIT_VALUED = frozenset(
 
 
 def _perhaps(patterns: tuple[Pattern, ...], words: tuple[Word, ...]) -> Pattern | None:
-    """Find a pattern that may match; options between `git` and its subcommand hide nothing."""
+    """Return a pattern that may match; options between `git` and its subcommand are skipped."""
     spellings = [words]
     if patterns and posixpath.basename(words[0].text) == "git":
         at = 1
@@ -96,7 +96,7 @@ def _perhaps(patterns: tuple[Pattern, ...], words: tuple[Word, ...]) -> Pattern 
 
 
 def read_rules(*, allow: Iterable[str] = (), ask: Iterable[str] = (), deny: Iterable[str] = ()) -> Rules:
-    """Read the patterns of a configuration; raise BadValue for one that cannot be used."""
+    """Parse the patterns of a configuration; raise BadValue for one that cannot be used."""
     rules = Rules(
         allow=tuple(map(_pattern, allow)), ask=tuple(map(_pattern, ask)), deny=tuple(map(_pattern, deny))
     )
@@ -105,14 +105,15 @@ def read_rules(*, allow: Iterable[str] = (), ask: Iterable[str] = (), deny: Iter
     return rules
 
 
-# Programs that take the name of another one, or code, behind these words.
+# Subcommands that take another program, or code, as their next word.
 _CARRIERS = frozenset(
     """uv:run uv:tool npm:exec npm:x npm:explore pnpm:exec pnpm:dlx yarn:exec yarn:dlx poetry:run
     pdm:run hatch:run rye:run pipenv:run conda:run mamba:run bundle:exec docker:run docker:exec
     podman:run podman:exec kubectl:exec git:bisect git:submodule git:rebase git:filter-branch go:run
     cargo:run dotnet:run nix:run nix:shell systemctl:edit""".split()
 )
-_LAUNCHERS = frozenset("npx uvx pipx bunx pnpx git uv npm docker podman kubectl".split())
+_FETCHERS = frozenset("npx uvx pipx bunx pnpx".split())
+_LAUNCHERS = frozenset("git uv npm docker podman kubectl".split())
 _WILD = re.compile(r"[*?\[]")
 
 
@@ -122,8 +123,8 @@ def _pattern(text: str) -> Pattern:
         raise BadValue("A rule needs a program, such as `make *`; this one is empty.")
     if any(letter in text for letter in "'\"\\`$|&;<>()\n"):
         raise BadValue(
-            f"The rule {text!r} has quotes or signs of a shell. A rule is the plain words of one command, "
-            "such as `npm test`; write `?` for a letter that cannot stand in it."
+            f"The rule {text!r} has quotes or shell operators. A rule is the plain words of one command, "
+            "such as `npm test`; write `?` for a character that is not allowed here."
         )
     is_open = words[-1] == "*"
     return Pattern(words=tuple(words[:-1] if is_open and len(words) > 1 else words), open=is_open, text=text)
@@ -134,9 +135,9 @@ def _check_allowed(pattern: Pattern) -> None:
     rest = (*pattern.words[1:], "*") if pattern.open else pattern.words[1:]
     if _WILD.search(pattern.words[0]):
         raise BadValue(f"The allow rule {pattern.text!r} must name one program.")
-    if name in ("npx", "uvx", "pipx", "bunx", "pnpx") or is_wrapper(name) or is_interpreter(name):
+    if name in _FETCHERS or is_wrapper(name) or is_interpreter(name):
         raise BadValue(
-            f"The allow rule {pattern.text!r} would allow anything: `{name}` runs whatever it is given. "
+            f"The allow rule {pattern.text!r} would allow anything: `{name}` runs any program. "
             "Allow the program that it runs instead."
         )
     if name in _LAUNCHERS and (not rest or _WILD.search(rest[0]) or rest[0].startswith("-")):
@@ -145,8 +146,8 @@ def _check_allowed(pattern: Pattern) -> None:
         )
     if rest and f"{name}:{rest[0]}" in _CARRIERS and (len(rest) == 1 or _runs_anything(rest[1])):
         raise BadValue(
-            f"The allow rule {pattern.text!r} would allow anything: `{name} {rest[0]}` runs whatever it is "
-            "given. Name what it may run."
+            f"The allow rule {pattern.text!r} would allow anything: `{name} {rest[0]}` runs any program. "
+            "Name the one that it may run."
         )
 
 

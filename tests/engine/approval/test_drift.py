@@ -234,7 +234,7 @@ async def test_a_repository_within_a_repository_counts_as_well(
     await until(lambda: asking.get(view.id).state == "proposed")
 
     assert [event.detail for event in await engine.events(view.id) if event.name == "drifted"] == [
-        f"{tmp_path}/.git/index names other repositories"
+        f"{tmp_path}/.git/index lists other repositories"
         if is_new
         else f"{tmp_path}/inner/.git/config has changed"
     ]

@@ -35,7 +35,7 @@ def test_a_program_in_the_project_is_not_trusted(tmp_path: Path) -> None:
     executable(tmp_path / "bin/git")
     here = LocalWorkspace(str(tmp_path), {"PATH": f"{tmp_path}/bin:/usr/bin"}, project=str(tmp_path))
 
-    assert "stands in the project" in here.program("git").doubt
+    assert "is inside the project" in here.program("git").doubt
     assert not here.program("git").own
 
 

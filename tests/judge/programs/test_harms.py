@@ -37,14 +37,14 @@ pytestmark = pytest.mark.spec("A1", "A12")
         ("terraform destroy", "destroys infrastructure; cannot be undone"),
         ("mkdir -p build", "creates the directory build"),
         ("pip install requests", "installs packages, which runs their code: requests"),
-        ("npm publish", "publishes a package to everybody; cannot be undone"),
+        ("npm publish", "publishes a package; cannot be undone"),
         ("curl -d x https://example.com", "sends something over the network: x https://example.com"),
-        ("sudo ls", "runs a command with other rights: ls"),
+        ("sudo ls", "runs a command with other privileges: ls"),
         ("make", "runs the recipes of the project: the default one"),
         ("frobnicate x", "`frobnicate` is not on the list of harmless programs"),
         ("python3 scripts/analyze.py", "runs a script: scripts/analyze.py"),
         ("cat .env", "reads .env, which may hold secrets"),
-        ("sort -o x y", "`sort`: `-o` writes its result into a file"),
+        ("sort -o x y", "`sort`: `-o` writes its output to a file"),
     ],
 )
 def test_the_reason_says_what_would_happen(line: str, said: str) -> None:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from errands.judge.programs.awk import harmless_program
-from errands.judge.programs.sed import harmless_script
+from errands.judge.programs.awk import objection_to_program
+from errands.judge.programs.sed import objection_to_script
 
 pytestmark = pytest.mark.spec("A2", "A3")
 
@@ -49,7 +49,7 @@ pytestmark = pytest.mark.spec("A2", "A3")
     ],
 )
 def test_a_plain_sed_script_is_harmless(script: str) -> None:
-    assert harmless_script(script) is None
+    assert objection_to_script(script) is None
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_plain_sed_script_is_harmless(script: str) -> None:
     ],
 )
 def test_any_other_sed_script_is_not(script: str) -> None:
-    assert harmless_script(script)
+    assert objection_to_script(script)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_any_other_sed_script_is_not(script: str) -> None:
     ],
 )
 def test_a_plain_awk_program_is_harmless(program: str) -> None:
-    assert harmless_program(program) is None
+    assert objection_to_program(program) is None
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_a_plain_awk_program_is_harmless(program: str) -> None:
     ],
 )
 def test_any_other_awk_program_is_not(program: str) -> None:
-    assert harmless_program(program)
+    assert objection_to_program(program)
 
 
 PIECES = "p w e r s / a b ; \n { } ! 1 , $ x f \\ [ ] g".split(" ")
@@ -170,7 +170,7 @@ TOKENS = 'print printf getline system( "touch;f" "f" | > { } ; ( ) / /x/ x 1 , i
 def test_sed_writes_nothing_by_a_script_that_was_called_harmless(
     script: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    if harmless_script(script) is None:
+    if objection_to_script(script) is None:
         assert _leaves_nothing(["sed", "--", script], tmp_path_factory.mktemp("sed"))
 
 
@@ -184,7 +184,7 @@ def test_sed_writes_nothing_by_a_script_that_was_called_harmless(
 def test_awk_writes_nothing_by_a_program_that_was_called_harmless(
     awk: str, program: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    if shutil.which(awk) is not None and harmless_program(program) is None:
+    if shutil.which(awk) is not None and objection_to_program(program) is None:
         assert _leaves_nothing([awk, "--", program], tmp_path_factory.mktemp("awk"))
 
 

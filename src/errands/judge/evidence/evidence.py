@@ -1,6 +1,6 @@
-"""Evidence, read from this machine: what a verdict rests on, and what of it has changed since.
+"""Evidence: what a verdict rests on, read from disk, and what has changed since.
 
-Everything here works on names and content alone, so that whoever starts runs need not know how to judge.
+This needs only names and content, so that the daemon can check evidence without loading the judge.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ try:
 except ImportError:  # pragma: no cover
     from hashlib import blake2b
 
-# Larger files are told apart by when they were last touched, which nobody can set back.
+# Larger files are identified by their change time, which cannot be set back.
 _LARGEST = 16 << 20
-# Where programs are looked for when nobody says where.
+# Where to look for programs without a PATH.
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-# The mode of an entry of an index that is another repository.
+# The mode of an index entry that is another repository.
 GITLINK = b"\x00\x00\xe0\x00"
 
 
 def fingerprint(path: str) -> str:
-    """Name the content of a file; the empty text when there is no such file."""
+    """Return a digest of a file's content, or "" if there is no such file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except (FileNotFoundError, NotADirectoryError):
@@ -45,17 +45,22 @@ def fingerprint(path: str) -> str:
             return f"unreadable: {error.strerror}"
 
 
-def resolved(name: str, path: str, cwd: str) -> str:
-    """Find the program that a bare name leads to, the way a shell does; the empty text if there is none."""
+def search_path(name: str, path: str, cwd: str) -> tuple[str, str]:
+    """Find a program by its bare name, as a shell does: the entry of PATH, and the file ("" if none)."""
     for entry in path.split(":"):
         found = os.path.join(cwd, entry, name)
         if os.path.isfile(found) and os.access(found, os.X_OK):
-            return found
-    return ""
+            return entry, found
+    return "", ""
+
+
+def resolved(name: str, path: str, cwd: str) -> str:
+    """Return the file of a program, given by its bare name; "" if there is none."""
+    return search_path(name, path, cwd)[1]
 
 
 def refreshed(evidence: Evidence, cwd: str) -> Evidence:
-    """Read the same evidence again, as it is now."""
+    """Read the same evidence again."""
     return evolve(
         evidence,
         files={name: fingerprint(name) for name in evidence.files},
@@ -66,7 +71,7 @@ def refreshed(evidence: Evidence, cwd: str) -> Evidence:
 
 
 def changes(before: Evidence, after: Evidence) -> list[str]:
-    """Say in words what has changed."""
+    """Describe what has changed."""
     said = []
     for name, content in before.files.items():
         if after.files[name] != content:
@@ -80,17 +85,17 @@ def changes(before: Evidence, after: Evidence) -> list[str]:
             said.append(f"{name} now leads to {after.links[name]}")
     for name, inner in before.indexes.items():
         if after.indexes[name] != inner:
-            said.append(f"{name} names other repositories")
+            said.append(f"{name} lists other repositories")
     return said
 
 
 def inner_repositories(index: bytes) -> list[bytes]:
-    """Read the paths of other repositories out of the index of a repository (versions 2 and 3)."""
+    """Return the paths of other repositories in the index of a repository (versions 2 and 3)."""
     if GITLINK not in index:
         return []
     version, count = int.from_bytes(index[4:8], "big"), int.from_bytes(index[8:12], "big")
     if index[:4] != b"DIRC" or version not in (2, 3):
-        raise ValueError(f"its index has version {version} and may hold other repositories")
+        raise ValueError(f"its index has version {version} and may contain other repositories")
     found, at = [], 12
     for _ in range(count):
         flags = int.from_bytes(index[at + 60 : at + 62], "big")
@@ -105,9 +110,9 @@ def inner_repositories(index: bytes) -> list[bytes]:
 
 
 def inner_print(index: str) -> str:
-    """Name the repositories that an index names; the empty text when there are none."""
+    """Return a digest of the repositories that an index lists, or "" if there are none."""
     try:
-        # Nobody waits for a pipe that was put in its place.
+        # A pipe in its place must not block.
         with open(index, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
             inner = inner_repositories(file.read() or b"")
     except (OSError, ValueError) as error:

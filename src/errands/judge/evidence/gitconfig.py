@@ -1,7 +1,7 @@
-"""Git's configuration: what a repository says in its own, and what of that would make git run a program.
+"""Git's configuration: the settings of a repository, and which of them would make git run a program.
 
-Only settings that are known to run nothing are accepted. The person's own configuration is not looked at:
-whoever can write that needs no trick.
+Only settings that are known to run nothing are accepted. The person's own configuration is not checked: an
+attacker who can write that needs no trick.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @record
 class Setting:
-    """One setting; names are in lower case except the middle one, a value without `=` is "true"."""
+    """One setting; names are in lower case except the middle one, a key without `=` has the value "true"."""
 
     section: str
     middle: str
@@ -29,12 +29,12 @@ class Setting:
         return ".".join(part for part in (self.section, self.middle, self.key) if part)
 
 
-class Unreadable(Exception):  # noqa: N818  # it says what is wrong, as all errors of the model do
-    """A configuration that git would refuse, or reads in a way that is not followed."""
+class Unreadable(Exception):  # noqa: N818  # its name says what is wrong, as those of all errors do
+    """A repository that cannot be checked: git would refuse it, or reads it in a way that is not analysed."""
 
 
 def read_settings(text: str) -> tuple[Setting, ...]:
-    """Read a configuration file the way git does."""
+    """Parse a configuration file the way git does."""
     return tuple(_settings(text.removeprefix("\ufeff").replace("\r\n", "\n")))
 
 
@@ -53,16 +53,16 @@ def _settings(text: str) -> Iterator[Setting]:
         if text[at] == "[":
             header = _HEADER.match(text, at)
             if header is None:
-                raise Unreadable("a section that cannot be read")
+                raise Unreadable("a section header cannot be parsed")
             section, dot, rest = header[1].lower().partition(".")
             middle = re.sub(r"\\(.)", r"\1", header[2]) if header[2] is not None else rest
             if dot and header[2] is not None:
-                raise Unreadable("a section with two names")
+                raise Unreadable("a section has two names")
             at = header.end()
             continue
         key = _KEY.match(text, at)
         if key is None or not section:
-            raise Unreadable("a line that cannot be read")
+            raise Unreadable("a line cannot be parsed")
         at = key.end()
         value = "true"
         if key[2]:
@@ -70,7 +70,7 @@ def _settings(text: str) -> Iterator[Setting]:
             value = _unescaped(text[at:end])
             at = end
             if text[at : at + 1] not in ("", "\n", "#", ";"):
-                raise Unreadable("a value that cannot be read")
+                raise Unreadable("a value cannot be parsed")
         yield Setting(section=section, middle=middle, key=key[1].lower(), value=value)
 
 
@@ -91,11 +91,11 @@ def _unescaped(text: str) -> str:
 
 def _escape(letter: str) -> str:
     if letter not in _ESCAPES:
-        raise Unreadable("an escape that git does not know")
+        raise Unreadable("git does not know an escape in a value")
     return _ESCAPES[letter]
 
 
-# Settings that run nothing in a command that only reads; `section.*.key` has any middle name.
+# Settings that run nothing in a command that only reads; `section.*.key` accepts any middle name.
 _HARMLESS = frozenset(
     """
     core.repositoryformatversion core.filemode core.bare core.logallrefupdates core.ignorecase
@@ -130,7 +130,7 @@ _HARMLESS = frozenset(
     submodule.active submodule.fetchjobs submodule.propagatebranches
     """.split()
 )
-# Sections of which no setting runs anything in a command that only reads.
+# Sections without any setting that runs something in a command that only reads.
 _HARMLESS_SECTIONS = frozenset(
     """advice apply blame branch checkout clean color column credential feature fetch gc grep gui
     http i18n index init maintenance notes pack protocol pull push rebase receive repack rerere safe
@@ -145,7 +145,7 @@ _LFS = {
 
 
 def danger(setting: Setting) -> str | None:
-    """Say why a repository with this setting is not trusted; None if the setting is harmless."""
+    """Return why a repository with this setting is not trusted; None if the setting is harmless."""
     generic = f"{setting.section}.{'*.' if setting.middle else ''}{setting.key}"
     harmless = generic in _HARMLESS or setting.section in _HARMLESS_SECTIONS
     if harmless and not (setting.section == "format" and re.search("%[-+ ]?G", setting.value)):
@@ -161,4 +161,4 @@ def danger(setting: Setting) -> str | None:
             return None
         case "include" | "includeif":
             return f"the repository's configuration includes another file: {setting.value}"
-    return f"the repository's configuration may run a program or lead elsewhere: {setting.name}"
+    return f"the repository's configuration may run a program or point elsewhere: {setting.name}"

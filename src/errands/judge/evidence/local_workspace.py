@@ -1,6 +1,6 @@
 """The workspace of a command, read from this machine: programs on the path, repositories, links.
 
-Made for one judgement and thrown away: what it has read it reads only once. What cannot be read is a danger.
+It is made for one judgement and caches what it reads. What cannot be read is a danger.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import os
 import pwd
 import stat
 
-from errands.judge.evidence.evidence import DEFAULT_PATH
+from errands.judge.evidence.evidence import DEFAULT_PATH, search_path
 from errands.judge.evidence.repositories import Repositories, upwards
 from errands.judge.workspace import FoundProgram, is_within
 
@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-# What marks the top of a project; a kind that stands earlier counts more.
+# What marks the top of a project; an earlier row wins.
 _MARKS = (
     ("errands.toml",),
     (".git",),
@@ -38,7 +38,7 @@ TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/private/var/tmp")
 
 
 class LocalWorkspace:
-    """Workspace (`errands.judge.workspace`) as they are on this machine now."""
+    """The `Workspace` that this machine offers now."""
 
     def __init__(
         self, cwd: str, environment: Mapping[str, str], *, project: str = "", shell: str = "/bin/bash"
@@ -61,7 +61,7 @@ class LocalWorkspace:
         path = os.path.join(self.cwd, path)
         try:
             return os.path.realpath(path)
-        except ValueError:  # no file can have such a name
+        except ValueError:  # not a possible file name
             return os.path.normpath(path)
 
     def program(self, name: str) -> FoundProgram:
@@ -74,7 +74,7 @@ class LocalWorkspace:
         return tuple(self.repositories(directory).dangers)
 
     def repositories(self, directory: str) -> Repositories:
-        """Look at what git would use in a directory."""
+        """Return what git would use in a directory."""
         path = os.path.join(self.cwd, directory)
         known = self._repositories.get(path)
         if known is None:
@@ -82,7 +82,7 @@ class LocalWorkspace:
         return known
 
     def _foreign_settings(self) -> Iterator[str]:
-        """Name git's configuration in a home that is not this person's: somebody may have set HOME."""
+        """Yield git's configuration in a home that is not this person's own, because HOME may be forged."""
         own = _own_home()
         for directory in (self.home, self._settings):
             if not own or not is_within(self.real(directory), own):
@@ -90,56 +90,53 @@ class LocalWorkspace:
                 yield f"{directory}/git/config"
 
     def _find(self, name: str) -> FoundProgram:
-        for entry in self._path.split(":"):
-            path = os.path.join(self.cwd, entry, name)
-            if os.path.isfile(path) and os.access(path, os.X_OK):
-                if not entry.startswith("/"):
-                    return FoundProgram(
-                        path=path, doubt="the search path has a directory that is not absolute"
-                    )
-                if doubt := _others_doubt(path):
-                    return FoundProgram(path=path, doubt=doubt)
-                doubt = self._doubt(path)
-                return FoundProgram(path=path, doubt=doubt, own=bool(doubt) and _is_in_environment(path))
-        return FoundProgram()
+        entry, path = search_path(name, self._path, self.cwd)
+        if not path:
+            return FoundProgram()
+        if not entry.startswith("/"):
+            return FoundProgram(path=path, doubt="the search path has a directory that is not absolute")
+        if doubt := _others_doubt(path):
+            return FoundProgram(path=path, doubt=doubt)
+        doubt = self._doubt(path)
+        return FoundProgram(path=path, doubt=doubt, own=bool(doubt) and _is_in_environment(path))
 
     def _doubt(self, path: str) -> str:
-        """Say why a program stands where anything may have been put."""
+        """Return why anything could have put a program there; "" if nothing could."""
         for each in (path, os.path.realpath(path)):
             if _is_system(each):
                 continue
             if is_within(each, self.project) or is_within(each, os.path.realpath(self.project)):
-                return f"{path} stands in the project"
+                return f"{path} is inside the project"
             if any(is_within(each, directory) for directory in TEMPORARY):
-                return f"{path} stands in a temporary directory"
+                return f"{path} is in a temporary directory"
         return ""
 
 
 def _others_doubt(path: str) -> str:
-    """Say how somebody else could have put a program there."""
+    """Return how another user could have put a program there; "" if none could."""
     real = os.path.realpath(path)
     for each in dict.fromkeys((path, os.path.dirname(path), real, os.path.dirname(real))):
         try:
             found = os.stat(each)
         except OSError as error:
-            return f"{each} cannot be looked at ({error.strerror})"
+            return f"{each} cannot be checked ({error.strerror})"
         if found.st_mode & stat.S_IWOTH:
-            return f"everybody may write to {each}"
-        # In a namespace of its own the system's files may seem to be anybody's.
+            return f"everyone may write to {each}"
+        # In a user namespace the system's files may seem to belong to any user.
         if found.st_uid not in (0, os.geteuid()) and not _is_system(each):
-            return f"{each} belongs to somebody else"
+            return f"{each} belongs to another user"
     return ""
 
 
 def _is_in_environment(path: str) -> bool:
-    """Tell whether a program stands in a virtual environment of Python."""
+    """Return whether a program is in a virtual environment of Python."""
     return os.path.isfile(os.path.join(os.path.dirname(os.path.dirname(path)), "pyvenv.cfg"))
 
 
 def _project(cwd: str, home: str) -> str:
-    """Find the project that a directory belongs to: itself, if nothing above it is marked.
+    """Return the project that a directory belongs to: the directory itself, if nothing above it is marked.
 
-    A home, or a place where everybody writes, is no project of what stands in it.
+    A home directory, or one that everyone may write to, is never the project of what is inside it.
     """
     above = [
         directory
@@ -154,7 +151,7 @@ def _project(cwd: str, home: str) -> str:
 
 
 def _own_home() -> str:
-    """Give the home that the system knows for this person; empty if it knows none."""
+    """Return the home directory in the system's user database; "" if there is none."""
     try:
         home = os.path.realpath(pwd.getpwuid(os.geteuid()).pw_dir)
     except KeyError:

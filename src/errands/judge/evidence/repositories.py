@@ -1,4 +1,4 @@
-"""Repositories: what git would use in a directory, what of it runs something else, and where that is written.
+"""Repositories: what git would use in a directory, which parts of it run something else, and in which files.
 
 What cannot be read is a danger.
 """
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 _LARGEST = 1_000_000
 _DEEPEST = 4
-# The hook that git runs when it refreshes its index, which even `git status` does.
+# The hook that git runs whenever it refreshes its index, which even `git status` does.
 _READING_HOOK = "post-index-change"
-# Those that it runs when it does more than read.
+# The hooks that git runs when it does more than read.
 _HOOKS = tuple(
     """applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg commit-msg
     post-commit pre-rebase post-checkout post-merge pre-push post-rewrite pre-auto-gc push-to-checkout
@@ -30,11 +30,11 @@ _HOOKS = tuple(
 
 
 class Repositories:
-    """The repository that git finds from a directory, and those within it that git would enter.
+    """The repository that git finds from a directory, and the ones inside it that git would enter.
 
-    `dangers` say why git would run something besides itself; `files` are all that this rests on, whether they
-    are there or not, and `indexes` those of which only the repositories matter that they name. `hooks` are
-    the files that git runs besides when it does more than read.
+    `dangers` are why git would run another program. `files` is everything that this rests on, whether it
+    exists or not, `indexes` the files of which only the listed repositories matter, and `hooks` the files
+    that git also runs when it does more than read.
     """
 
     def __init__(self, directory: str, foreign: Iterable[str] = ()) -> None:
@@ -44,7 +44,7 @@ class Repositories:
         self.hooks: dict[str, None] = {}
         for name in foreign:
             self._look_at_foreign(name)
-        # Git finds a repository from where it really is, but a shell may have come through a link.
+        # Git starts from the real directory, but a shell may have come through a link.
         for start in dict.fromkeys((os.path.realpath(directory), os.path.abspath(directory))):
             self._discover(start)
 
@@ -64,9 +64,9 @@ class Repositories:
         return any(self._is_there(os.path.join(directory, name)) for name in ("objects", "refs", "commondir"))
 
     def _look(self, worktree: str, mark: str, *, depth: int) -> None:
-        """Look at one repository and at those within it that git would enter."""
+        """Check one repository and the ones inside it that git would enter."""
         if depth > _DEEPEST:
-            self.dangers[f"{worktree} has repositories within repositories"] = None
+            self.dangers[f"{worktree} nests repositories too deeply"] = None
             return
         try:
             directory = _git_directory(worktree, mark)
@@ -119,14 +119,14 @@ class Repositories:
         self.dangers.update(dict.fromkeys(found))
 
     def _common(self, directory: str) -> str:
-        """Give the directory that a worktree shares with its repository."""
+        """Return the directory that a worktree shares with its repository."""
         name = os.path.join(directory, "commondir")
         if not self._is_there(name):
             return directory
         return os.path.realpath(os.path.join(directory, _content(name).rstrip("\r\n")))
 
     def _inner(self, directory: str, *, short: bool) -> Iterator[str]:
-        """Name the repositories within a repository that git knows of, by its index (with short hashes)."""
+        """Yield the repositories inside a repository that its index lists, if its hashes are short."""
         index = os.path.join(directory, "index")
         self.indexes[index] = None
         if os.path.lexists(index):
@@ -135,11 +135,11 @@ class Repositories:
             except ValueError as error:
                 raise Unreadable(str(error)) from None
             if inner and not short:
-                raise Unreadable("its index has long hashes and may hold other repositories")
+                raise Unreadable("its index has long hashes and may contain other repositories")
             yield from map(os.fsdecode, inner)
         for name in os.listdir(directory):
             if name.startswith("sharedindex.") and GITLINK in _bytes(os.path.join(directory, name)):
-                raise Unreadable("its index is split and may hold other repositories")
+                raise Unreadable("its index is split and may contain other repositories")
 
 
 def upwards(directory: str) -> Iterator[str]:
@@ -156,24 +156,24 @@ def _git_directory(worktree: str, mark: str) -> str:
         return os.path.realpath(mark)
     text = _content(mark)
     if not text.startswith("gitdir: "):
-        raise Unreadable(f"{mark} leads nowhere")
+        raise Unreadable(f"{mark} points to no repository")
     directory = os.path.realpath(os.path.join(worktree, text[len("gitdir: ") :].rstrip("\r\n")))
     if not os.path.isdir(directory):
-        raise Unreadable(f"{mark} leads nowhere")
+        raise Unreadable(f"{mark} points to no repository")
     return directory
 
 
 def _content(name: str) -> str:
     content = _bytes(name, _LARGEST + 1)
     if len(content) > _LARGEST or b"\0" in content:
-        raise Unreadable(f"{name} is no text of a sensible size")
+        raise Unreadable(f"{name} is too large or not text")
     return content.decode("utf-8", "surrogateescape")
 
 
 def _bytes(name: str, most: int = -1) -> bytes:
-    # Anything but a plain file, a pipe for instance, could make a reader wait.
+    # Reading anything but a regular file, a pipe for instance, could block.
     descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     with open(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise Unreadable(f"{name} is no file")
+            raise Unreadable(f"{name} is not a regular file")
         return file.read(most)

@@ -1,4 +1,4 @@
-"""Archives and packed files: only what lists, tests or shows them."""
+"""Archives and compressed files: only listing, testing and showing them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _TAR = Program(
 
 def _tar(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     rest = words[1:]
-    # The first word may be a bundle without a dash, its values following in order; ours has at most one.
+    # The first word may be a bundle without a dash; its values follow in order, and ours has at most one.
     if rest and not rest[0].startswith("-"):
         bundle = rest[0]
         if bundle.count("f") != 1 or not set(bundle) <= set("tvfzjJR"):
@@ -65,13 +65,13 @@ def _tar(words: tuple[str, ...], workspace: Workspace) -> Reasons:
 
 
 def _keeps_files(usage: Usage, workspace: Workspace) -> Reasons:
-    """Accept what writes to standard output, lists or tests; of several modes the last one wins."""
+    """Accept a command that writes to standard output, lists or tests; of several modes the last wins."""
     if usage.has("-c", "--stdout", "--to-stdout"):
         return ()
     unpacks = usage.has("-d", "--decompress", "--uncompress")
     if usage.has("-l", "--list", "-t", "--test") and not unpacks:
         return ()
-    return ask(f"`{usage.name}` replaces files by packed or unpacked ones", "write")
+    return ask(f"`{usage.name}` replaces files with compressed or decompressed ones", "write")
 
 
 _UNPACK = Program(
@@ -94,7 +94,7 @@ PROGRAMS: dict[str, Entry] = {
     "unzip": Program(
         options="-l -v -t -q -z -Z -1",
         operands="READ TEXT...",
-        # Behind the archive a word with a dash is the name of a member.
+        # After the archive a word with a dash is the name of a member.
         permutes=False,
         check=_only_with("-l", "-v", "-t", "-z", "-Z", otherwise="extracts files"),
         helps=False,

@@ -1,7 +1,8 @@
-"""awk programs: a strict reader that accepts patterns, computation and plain printing.
+"""awk programs: a strict parser that accepts patterns, computation and plain printing.
 
-Refused is whatever leaves the stream: pipes, redirections, `getline`, `system`, the environment, includes,
-calls of unknown functions; and every slash of which awks do not agree whether it divides or begins a pattern.
+It refuses everything that reaches beyond the stream: pipes, redirections, `getline`, `system`, the
+environment, includes, unknown functions. It also refuses a slash that some awks read as a division, others as
+a pattern.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _FUNCTIONS = frozenset(
     typeof isarray
     """.split()
 )
-# Words after which a round bracket or a slash is no call and no division.
+# Words after which a parenthesis is not a call and a slash not a division.
 _KEYWORDS = frozenset(
     """
     if else while for do in return print printf exit next nextfile delete break continue BEGIN END case
@@ -50,12 +51,12 @@ _BEFORE_DIVISION = frozenset({"]"})
 _UNSURE = frozenset({"++", "--"})
 
 
-class _Doubt(Exception):  # noqa: N818  # it is an answer, no error
-    """The program holds something that is not on the list."""
+class _Doubt(Exception):  # noqa: N818  # an answer, not an error
+    """The program contains something that is not on the list."""
 
 
-def harmless_program(text: str) -> str | None:
-    """Say what speaks against an awk program; None if nothing does."""
+def objection_to_program(text: str) -> str | None:
+    """Return what speaks against an awk program; None if it is harmless."""
     try:
         _read(text)
     except _Doubt as problem:
@@ -65,7 +66,7 @@ def harmless_program(text: str) -> str | None:
 
 def _read(text: str) -> None:
     place, before, kind_before, printing = 0, "", "", False
-    # For every open round bracket, whether it belongs to `if`, `while` or `for`: a pattern may follow it.
+    # For every open parenthesis, whether it belongs to `if`, `while` or `for`: a pattern may follow it.
     brackets: list[bool] = []
     steers = False
     while place < len(text):
@@ -90,9 +91,9 @@ def _read(text: str) -> None:
             brackets.append(before in ("if", "while", "for"))
         elif token == ")":
             if not brackets:
-                raise _Doubt("a `)` too many")
+                raise _Doubt("an unmatched `)`")
             steers = brackets.pop()
-        # A statement may go on in the next line, so a new line ends none.
+        # A statement may continue on the next line, so a newline does not end it.
         if token in ("print", "printf"):
             printing = True
         elif token in (";", "}"):
@@ -104,7 +105,7 @@ def _divides(before: str, kind: str, *, steers: bool) -> bool:
     if before == ")":
         return not steers
     if before in _UNSURE or kind == "regex" or before == "length":
-        raise _Doubt("a slash that may divide or begin a pattern")
+        raise _Doubt("a slash that may be a division or the start of a pattern")
     if kind == "word":
         return before not in _KEYWORDS
     return kind in ("number", "string") or before in _BEFORE_DIVISION
@@ -113,11 +114,11 @@ def _divides(before: str, kind: str, *, steers: bool) -> bool:
 def _pattern(text: str, place: int) -> re.Match[str]:
     found = _REGEX.match(text, place)
     if found is None:
-        raise _Doubt("a pattern without an end")
+        raise _Doubt("an unterminated pattern")
     plain = re.sub(r"\\.", "", found[1])
-    # awks differ about a slash inside `[...]`.
+    # awks disagree about a slash inside `[...]`.
     if "[" in re.sub(r"\[\^?\]?[^]]*\]", "", plain):
-        raise _Doubt("a set of characters that awks read differently")
+        raise _Doubt("a character set that awks read differently")
     return found
 
 
@@ -140,7 +141,7 @@ def _check_word(word: str, glued: str) -> None:
 def _check(usage: Usage, workspace: Workspace) -> Reasons:
     if not usage.operands:
         return ask(f"`{usage.name}` without a program", "option")
-    problems = [harmless_program(usage.operands[0])]
+    problems = [objection_to_program(usage.operands[0])]
     for value in usage.values("-v"):
         name, equals, _ = value.partition("=")
         if not equals or not name.isidentifier() or name in _REFUSED:
@@ -155,8 +156,8 @@ _AWK = Program(
     operands="PATTERN READ...",
     permutes=False,
     refused={
-        "-f --file -E --exec -i --include -l --load": "runs a program of unknown content",
-        "-e --source": "gives several programs",
+        "-f --file -E --exec -i --include -l --load": "runs an awk program from a file",
+        "-e --source": "combines several programs",
         "-o --pretty-print -p --profile -d --dump-variables": "writes a file",
         "-D --debug": "waits for a person",
     },

@@ -29,11 +29,11 @@ _GLOBAL_REFUSED = {
     "-C": "works in another directory, whose configuration can run programs",
     "--git-dir": "works on another repository, whose configuration can run programs",
     "--work-tree": "works on another directory",
-    "--exec-path": "takes git's own programs from elsewhere",
+    "--exec-path": "runs git's own programs from another directory",
     "-p": "starts the configured pager",
     "--paginate": "starts the configured pager",
-    "--bare": "changes which repository is meant",
-    "--namespace": "changes which references are meant",
+    "--bare": "changes which repository is used",
+    "--namespace": "changes which references are used",
 }
 
 
@@ -91,7 +91,7 @@ _SETTINGS = re.compile(
 
 
 def _shows(use: str, *, skip: int = 0) -> Check:
-    """Check the files and `revision:file` among the operands, as far as their content is shown."""
+    """Return a check of the files, and of each `revision:file`, whose content is shown."""
 
     def check(usage: Usage, workspace: Workspace) -> Reasons:
         # `-L 1,5:file` follows lines of a file.
@@ -103,17 +103,17 @@ def _shows(use: str, *, skip: int = 0) -> Check:
 
 
 def _objection_to_operand(word: str, use: str, workspace: Workspace) -> str | None:
-    # `:!x` and `:^x` leave files out; `:(magic)x` and `revision:x` name them.
+    # `:!x` and `:^x` exclude files; `:(magic)x` and `revision:x` name them.
     if word.startswith((":!", ":^", ":(exclude)")):
         return None
     path = re.sub(r"^:\([a-z,]*\)|^:/", "", word)
     if path == word and ":" in word:
-        # A date in the revision may hold a colon, and so may the name of a file.
+        # A date in the revision may contain a colon, and so may the name of a file.
         last = word.rpartition(":")[2]
         path = word.partition(":")[2]
         if last != path and (said := objection_to_place(last, use, workspace)):
             return said
-    # git expands wildcards by itself, and lets them match a dot at the beginning.
+    # git expands wildcards itself, and they match a leading dot.
     if is_wild(path):
         if may_name_secret(path):
             return f"reads {word}, which may match a file with secrets"
@@ -123,7 +123,7 @@ def _objection_to_operand(word: str, use: str, workspace: Workspace) -> str | No
 
 def _compares(usage: Usage, workspace: Workspace) -> Reasons:
     """Check what `git diff` compares."""
-    # Outside of the repository git compares whole directories.
+    # Outside the repository git compares whole directories.
     outside = [word for word in usage.operands if word.startswith(("/", "~")) or word.split("/")[0] == ".."]
     found = (objection_to_recursion(word, workspace) for word in outside)
     reasons = ask_each(found, "secret")
@@ -136,7 +136,7 @@ def _searches(usage: Usage, workspace: Workspace) -> Reasons:
 
 
 def _lists(*names: str) -> Check:
-    """Accept operands only where they are patterns of a list; elsewhere they create something."""
+    """Return a check that accepts operands only as patterns of a list; otherwise they create something."""
 
     def check(usage: Usage, workspace: Workspace) -> Reasons:
         if not usage.operands or usage.has(*names):
@@ -157,7 +157,7 @@ def _reads_setting(usage: Usage, workspace: Workspace) -> Reasons:
     """Accept `git config` for one setting that holds no secret."""
     if usage.operands and _SETTINGS.fullmatch(usage.operands[0]):
         return ()
-    return ask("shows configuration of git, where secrets may be kept", "secret")
+    return ask("shows git's configuration, where secrets may be kept", "secret")
 
 
 # The subcommands
@@ -227,7 +227,7 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
             "-d -D --delete": "deletes branches",
             "-m -M --move -c -C --copy": "renames or copies branches",
             "-f --force": "moves a branch",
-            "-u --set-upstream-to --unset-upstream -t --track": "changes what a branch follows",
+            "-u --set-upstream-to --unset-upstream -t --track": "changes the upstream of a branch",
             "--edit-description": "starts an editor",
         },
         check=_lists(*_LISTING),
@@ -254,10 +254,10 @@ SUBCOMMANDS: dict[str, Program | dict[str, Program]] = {
         "TEXT...",
         refused=REFUSED
         | {
-            "-O --open-files-in-pager": "opens what it finds in a program",
+            "-O --open-files-in-pager": "opens the matching files in a program",
             "-f": "reads patterns from a file",
             "--no-index": "searches outside the repository",
-            "--recurse-submodules": "follows other repositories",
+            "--recurse-submodules": "searches other repositories",
         },
         check=_searches,
     ),

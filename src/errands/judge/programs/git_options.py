@@ -1,6 +1,6 @@
 """Options that many git subcommands share.
 
-Not here, because they write or run something: --output, --ext-diff, --textconv, --show-signature, -O.
+Missing because they write or run something: --output, --ext-diff, --textconv, --show-signature, -O.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ REFERENCES = f"""
 """
 
 REFUSED = {
-    "--output": "writes its result into a file",
+    "--output": "writes its output to a file",
     "--ext-diff": "runs the configured external diff",
     "--textconv": "runs the configured converters",
     "--show-signature": "runs the configured signature program",
     "--output-directory": "writes files",
     "--exec": "names a program to run",
     "--upload-pack": "names a program to run",
-    "--stdin": "reads what to do from its input",
+    "--stdin": "reads arguments from its input",
 }

@@ -94,7 +94,7 @@ FILES = {
     **_each("cp gcp install ditto", does("copies and may overwrite files: {}", "write")),
     **_each(
         "ln",
-        does("replaces files by links: {}", "write", "no", when="-f --force"),
+        does("replaces files with links: {}", "write", "no", when="-f --force"),
         does("creates a link: {}", "write", "yes"),
     ),
     **_each("mkdir", does("creates the directory {}", "write", "yes")),
@@ -107,7 +107,7 @@ FILES = {
         does("overwrites {}", "write", "no", nothing="no file"),
     ),
     **_each("split csplit", does("writes the parts of {} into files", "write")),
-    **_each("patch", does("edits files by a patch", "write")),
+    **_each("patch", does("edits files with a patch", "write")),
     **_each("ed ex vi vim nvim nano emacs pico code", does("opens {} in an editor", "write")),
     **_each(
         "chmod",
@@ -121,7 +121,7 @@ FILES = {
     ),
     **_each("chattr setfacl setfattr xattr", does("changes attributes of files: {}", "write")),
     **_each("zip 7z 7za rar ar cpio", does("writes or extracts an archive: {}", "write")),
-    **_each("compress lzma zstd", does("replaces {} by a packed file", "write", "yes")),
+    **_each("compress lzma zstd", does("replaces {} with a compressed file", "write", "yes")),
     **_each("rename prename", does("renames files: {}", "write", "no")),
     **_each("less more most", does("shows {} in a pager, which waits for a person", "program")),
     **_each("ldd", does("may run {} to see which libraries it loads", "script")),
@@ -138,7 +138,7 @@ DISKS = {
     **_each("wipefs blkdiscard", does("erases {}", "delete", "no")),
     **_each(
         "fdisk sfdisk cfdisk gdisk sgdisk parted diskutil",
-        does("works on the partitions of {}", "write", "no"),
+        does("changes the partitions of {}", "write", "no"),
     ),
     **_each("mount umount swapon swapoff losetup", does("changes what is mounted: {}", "write")),
     **_each("fsck e2fsck xfs_repair tune2fs resize2fs", does("changes the file system {}", "write", "no")),
@@ -150,7 +150,7 @@ DISKS = {
 
 MACHINE = {
     **_each("kill", does("sends a signal to the process {}", "process")),
-    **_each("pkill killall xkill", does("ends every process that matches {}", "process")),
+    **_each("pkill killall xkill", does("kills every process that matches {}", "process")),
     **_each("reboot shutdown halt poweroff", does("stops or restarts the machine", "process", "no")),
     **_each("init telinit", does("changes what the machine runs", "process")),
     **_each("systemctl service launchctl rc-service", does("controls services: {}", "process")),
@@ -159,23 +159,23 @@ MACHINE = {
         does("deletes all scheduled commands of this user", "delete", "no", when="-r"),
         does("changes or shows scheduled commands", "write"),
     ),
-    **_each("at batch", does("plans a command for later", "script")),
+    **_each("at batch", does("schedules a command for later", "script")),
     **_each("sysctl", does("reads or changes settings of the kernel: {}", "write")),
     **_each("modprobe insmod rmmod", does("changes the kernel: {}", "write")),
     **_each(
         "useradd userdel usermod groupadd groupdel passwd chpasswd chsh visudo adduser deluser",
         does("changes accounts: {}", "write"),
     ),
-    **_each("sudo doas su pkexec runuser", does("runs a command with other rights: {}", "privilege")),
+    **_each("sudo doas su pkexec runuser", does("runs a command with other privileges: {}", "privilege")),
     **_each("iptables ip6tables nft ufw firewall-cmd", does("changes the firewall", "write")),
     **_each("route brctl iwconfig nmcli networksetup", does("may change the network", "write")),
     **_each(
         "hostnamectl timedatectl localectl loginctl",
-        does("asks or changes the system's services: {}", "write"),
+        does("queries or changes the system's services: {}", "write"),
     ),
     **_each("journalctl", does("shows or removes the system's logs", "secret")),
-    **_each("reset tput stty", does("drives the terminal", "program")),
-    **_each("yes", does("writes without an end", "program")),
+    **_each("reset tput stty", does("changes the terminal's settings", "program")),
+    **_each("yes", does("never stops writing", "program")),
 }
 
 NETWORK = {
@@ -211,7 +211,7 @@ NETWORK = {
     **_each("nc ncat netcat socat", does("opens a connection: {}", "network")),
     **_each(
         "ping ping6 dig nslookup host whois traceroute tracepath mtr nmap arp getent resolvectl drill",
-        does("asks the network about {}", "network"),
+        does("queries the network about {}", "network"),
     ),
     **_each("tcpdump tshark wireshark", does("listens to the network", "network")),
     **_each("mail mailx sendmail mutt", does("sends mail: {}", "network", "no")),
@@ -235,9 +235,9 @@ PACKAGES = {
     **_uses(
         "npm pnpm yarn cargo uv poetry gem hatch flit",
         "publish",
-        does("publishes a package to everybody", "network", "no"),
+        does("publishes a package", "network", "no"),
     ),
-    **_each("twine", does("publishes packages to everybody: {}", "network", "no")),
+    **_each("twine", does("publishes packages: {}", "network", "no")),
     **{
         f"{program} {use}": (
             does(f"runs a script of the project with {program}: {{}}", "script", nothing=use),
@@ -312,7 +312,7 @@ LANGUAGES = {
     **_each(
         "bash sh zsh dash ksh fish csh tcsh", does("runs a script: {}", "script", nothing="from its input")
     ),
-    **_each("eval source . exec", does("runs what it is given: {}", "script")),
+    **_each("eval source . exec", does("runs its operands as code: {}", "script")),
     **_each(
         "export declare typeset local readonly unset set alias unalias shopt enable read mapfile readarray "
         "let complete compgen bind hash getopts",

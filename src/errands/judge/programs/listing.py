@@ -1,4 +1,4 @@
-"""Programs that list files and tell about them: names, sizes, dates, kinds."""
+"""Programs that list files and describe them: names, sizes, dates, kinds."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ _TREE = Program(
     """,
     operands="LOOK...",
     refused={
-        "-o": "writes the listing into a file",
+        "-o": "writes the listing to a file",
         "-R": "writes a file 00Tree.html into directories",
         "-H": "together with -R it writes files into directories",
     },
     check=_not_the_whole_disk,
 )
-# In a bundle, tree takes every value from the words that follow; only a number may be glued to `-L`.
+# In a bundle, tree takes every value from the next words; only a number may be attached to `-L`.
 _TREE_BUNDLE = re.compile(r"-(?!-)(?![a-zA-Z]*L\d+$).*[LPIoHT].+")
 
 

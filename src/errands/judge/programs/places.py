@@ -1,7 +1,7 @@
 """Places: files that are not read without asking, because they hold secrets or never end.
 
-A path is matched as it leads, not as it is written: `~`, `..`, doubled slashes, links and letter case change
-nothing. A wildcard asks when it could match one of them.
+What counts is where a path leads, not how it is written: `~`, `..`, doubled slashes, links and letter case
+make no difference. A wildcard asks if it could match such a file.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.judge.workspace import Workspace
 
-# Directories and files that hold secrets wherever they stand; a slash parts names that follow each other.
+# Directories and files that hold secrets wherever they are; a slash separates consecutive names.
 _ANYWHERE = """
 .ssh .aws .azure .gnupg .kube .password-store .mozilla .thunderbird .claude .codex .gemini .oci .chef .putty
 .config/gh .config/glab-cli .config/gcloud .config/hub .config/op .config/doctl .config/rclone
@@ -47,7 +47,7 @@ id_ecdsa id_ed25519 id_rsa* id_dsa* id_ecdsa* id_ed25519* *_rsa *_dsa *_ecdsa *_
 .iceauthority *.rdp
 """.split()
 
-# Names that tell it by a word. A wildcard at the beginning (`*.json`) is not taken for one of them.
+# Names with a telling word. A wildcard at the beginning (`*.json`) is not counted as a match.
 _TELLING = """
 identity env.local credentials credentials.json credentials.toml credentials.y*ml credentials.ini
 credentials.xml credentials.csv credentials.db credentials.txt credentials.env credential.json
@@ -61,7 +61,7 @@ logins.json key4.db key3.db signons.sqlite .claude.json wallet.dat pgpass.conf .
 *.tfvars.json
 """.split()
 
-# What is hidden in a home directory and may be read all the same; everything else that is hidden there asks.
+# Hidden files in a home directory that may be read; every other hidden file there asks.
 _HIDDEN = """
 .bashrc .bash_profile .bash_logout .bash_aliases .profile .zshrc .zprofile .zlogin .inputrc .vimrc .vim
 .tmux.conf .editorconfig .gitignore .gitignore_global .cache .pyenv .nvm .rustup .rbenv .sdkman .oh-my-zsh
@@ -69,19 +69,19 @@ _HIDDEN = """
 .config/fish/config.fish
 """.split()
 
-# Suffixes of source code: a file with one of them is no secret for standing in a directory called `secrets`.
+# Source code is not secret just because its directory is called `secrets`.
 _SOURCES = tuple(
     """
     .py .pyi .js .jsx .ts .tsx .go .rs .java .kt .rb .php .c .h .cc .cpp .hpp .cs .swift .md .rst .html .css
     """.split()
 )
 
-# What those names would catch and is published on purpose.
+# Published on purpose, although those names would match.
 _PUBLIC = """
 .env.example .env.sample .env.template .env.dist .env.defaults .env.schema example.env sample.env template.env
 """.split()
 
-# Where the whole system keeps secrets.
+# Where the system keeps secrets.
 _SYSTEM = """
 /etc/shadow* /etc/gshadow* /etc/passwd* /etc/sudoers* /etc/ssl/private /etc/ssh /etc/pki /etc/krb5.keytab
 /etc/krb5.conf.d /etc/wireguard /etc/openvpn /etc/ipsec.secrets /etc/ipsec.d /etc/ppp /etc/letsencrypt
@@ -96,7 +96,7 @@ _SYSTEM = """
 /lost+found
 """.split()
 
-# What may be read of the kernel's own tree; everything else there is another process's, or memory.
+# What may be read from the kernel's trees; the rest belongs to other processes, or is memory.
 _KERNEL = """
 /proc/cpuinfo /proc/meminfo /proc/version /proc/loadavg /proc/uptime /proc/stat /proc/mounts
 /proc/filesystems /proc/partitions /proc/swaps /proc/diskstats /proc/interrupts /proc/softirqs /proc/vmstat
@@ -120,13 +120,13 @@ _public = frozenset(_PUBLIC)
 _system = tuple(tuple(place.split("/")[1:]) for place in _SYSTEM)
 _kernel = tuple(tuple(place.split("/")[1:]) for place in _KERNEL)
 
-# The same names sorted by the kind of look that finds them, the quick ones first.
+# The same names, grouped by the cheapest test that finds them.
 _all = (*_NAMES, *_TELLING)
 _exact = frozenset(name for name in _all if not is_wild(name))
 _endings = tuple(name[1:] for name in _all if name[0] == "*" and not is_wild(name[1:]))
 _beginnings = tuple(name[:-1] for name in _all if name[-1] == "*" and not is_wild(name[:-1]))
 _rest = tuple(name for name in _all if is_wild(name[1:-1]) or (name[0] == "*" == name[-1]))
-# What a wildcard is compared with: one in the middle of a name, and one at its beginning.
+# What to compare a wildcard with: one in the middle of a name, and one at its beginning.
 _anchored = tuple(name for name in _all if name[0] != "*" or not is_wild(name[1:]))
 _fixed = tuple(name for name in _NAMES if not is_wild(name[1:]))
 _VAULTS = frozenset({"secrets", ".secrets", "credentials", ".credentials", ".env.d", "private_keys"})
@@ -138,16 +138,16 @@ for _place in _places:
 
 
 def objection_to_place(word: str, use: str, workspace: Workspace) -> str | None:
-    """Say why this path is not read (READ), searched (SEARCH) or looked at (LOOK) without asking."""
+    """Return why this path is not read (READ), searched (SEARCH) or listed (LOOK) without asking."""
     if word == "-" or not word:
         return None
     path = _absolute(word, workspace)
     if path is None:
-        return f"`{word}` leads into somebody's home directory"
+        return f"`{word}` is the home directory of another user"
     wild = isinstance(word, Glob)
     said = _said(path, word, use, wild=wild) or _said_of_home(path, word, use, workspace)
     if said is None:
-        # The directory before a wildcard is the part that can be followed.
+        # Only the directory before a wildcard can be resolved.
         written = _joined(word, workspace)
         real = workspace.real(posixpath.dirname(Glob(written).prefix) if wild else written)
         if real != path:
@@ -156,10 +156,10 @@ def objection_to_place(word: str, use: str, workspace: Workspace) -> str | None:
 
 
 def objection_to_recursion(word: str, workspace: Workspace) -> str | None:
-    """Say why everything beneath this directory is not read without asking."""
+    """Return why not everything below this directory is read without asking."""
     path = _absolute(word, workspace)
     if path is None:
-        return f"`{word}` leads into somebody's home directory"
+        return f"`{word}` is the home directory of another user"
     written = _joined(word, workspace)
     for each in {path, workspace.real(Glob(written).prefix if isinstance(word, Glob) else written)}:
         if _holds_secrets(each, workspace.home):
@@ -168,7 +168,7 @@ def objection_to_recursion(word: str, workspace: Workspace) -> str | None:
 
 
 def may_name_secret(pattern: str) -> bool:
-    """Tell whether a pattern whose wildcards also match a leading dot could match a known secret file."""
+    """Return whether a pattern whose wildcards match a leading dot could match a known secret file."""
     name = pattern.rpartition("/")[2].lower()
     if not is_wild(name):
         return _is_secret(name)
@@ -178,7 +178,7 @@ def may_name_secret(pattern: str) -> bool:
 
 
 def is_inside(word: str, workspace: Workspace) -> bool:
-    """Tell whether a path, wherever its links lead, stays inside the project."""
+    """Return whether a path, with its links resolved, is inside the project."""
     path = _absolute(word, workspace)
     if path is None:
         return False
@@ -202,12 +202,12 @@ def objection_to_listing(word: str, workspace: Workspace) -> str | None:
 def _absolute(word: str, workspace: Workspace) -> str | None:
     if word.startswith("~") and "/" not in word and word != "~":
         return None
-    # POSIX leaves two slashes at the beginning alone; Linux and macOS take them for one.
+    # POSIX keeps two leading slashes; Linux and macOS treat them as one.
     return "/" + posixpath.normpath(_joined(word, workspace)).lstrip("/")
 
 
 def _joined(word: str, workspace: Workspace) -> str:
-    """Make a path absolute, with every `..` still in it: it may follow a link."""
+    """Make a path absolute but keep every `..`, which may follow a link."""
     if word.startswith("~"):
         user, _, rest = word[1:].partition("/")
         return f"{f'/home/{user}' if user else workspace.home}/{rest}"
@@ -244,7 +244,7 @@ def _said(path: str, word: str, use: str, *, wild: bool) -> str | None:
 
 
 def _is_secret(name: str) -> bool:
-    # The backup of a secret is one, too.
+    # The backup of a secret is a secret, too.
     kept = _BACKUP.sub("", name)
     return _holds_secret(name) or (kept != name and _holds_secret(kept))
 
@@ -267,7 +267,7 @@ def _begins(parts: tuple[str, ...], place: tuple[str, ...], *, wild: bool) -> bo
 
 
 def _said_of_home(path: str, word: str, use: str, workspace: Workspace) -> str | None:
-    """Object to what is hidden in a home directory, where programs keep what only they should know."""
+    """Object to hidden files in a home directory, where programs keep their secrets."""
     if use == "LOOK" or is_within(path, workspace.project):
         return None
     homes = (workspace.home, workspace.real(workspace.home), "/root")
@@ -286,8 +286,8 @@ def _said_of_kernel(parts: tuple[str, ...], word: str, *, wild: bool) -> str | N
     for place in _kernel:
         if not wild and len(parts) == len(place) and _begins(parts, place, wild=False):
             return None
-    kinds = {"proc": "the kernel's view of a process", "sys": "the kernel", "dev": "a device"}
-    return f"reads {word}: {kinds.get(parts[0], 'a device or the kernel')}"
+    kinds = {"proc": "kernel data about a process", "sys": "kernel data", "dev": "a device"}
+    return f"reads {word}: {kinds.get(parts[0], 'a device or kernel data')}"
 
 
 def _alike(part: str, pattern: str, *, wild: bool) -> bool:

@@ -1,4 +1,4 @@
-"""Programs that show the content of files, whole or in part, as it is or in figures."""
+"""Programs that show the content of files, whole or in part, as text or as numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _no_lists_of_options(usage: Usage, workspace: Workspace) -> Reasons:
-    """Refuse `@file`, from which the programs of binutils read options."""
+    """Refuse `@file`, from which binutils read options."""
     values = [value for _, value in usage.options if value is not None]
     return ask_each(
         (
@@ -31,14 +31,14 @@ def _not_everything(usage: Usage, workspace: Workspace) -> Reasons:
     if not usage.has("-r", "--recursive"):
         return ()
     if usage.has("-N", "--new-file", "-P", "--unidirectional-new-file") and not usage.has("-q", "--brief"):
-        return ask("shows every line of every file that only one side has", "secret")
+        return ask("shows every line of the files that only one side has", "secret")
     places = [*usage.operands, *usage.values("--from-file", "--to-file")]
     found = (objection_to_recursion(place, workspace) for place in places)
     return ask_each(found, "secret")
 
 
 _ENCODE = Program(
-    # `-o` is not here: it writes a file on macOS and the BSDs.
+    # `-o` writes a file on macOS and the BSDs.
     options="-d --decode -i --ignore-garbage -w=NUMBER --wrap=NUMBER",
     operands="READ",
     refused={"-o": "writes a file"},
@@ -60,7 +60,7 @@ _XXD = Program(
     permutes=False,
     helps=False,
 )
-# xxd bundles nothing: a longer word is one option with a number glued to it, or another name of `-p`.
+# xxd has no bundles: a longer word is one option with its number attached, or another name of `-p`.
 _XXD_WORD = re.compile(r"-([cglos]?[+-]?(0x)?[0-9a-fA-F]*[0-9]|ps|plain|postscript)")
 
 
@@ -100,7 +100,7 @@ PROGRAMS: dict[str, Entry] = {
         --zero-terminated
         """,
         operands="READ...",
-        refused={"-f -F --follow --retry --pid": "waits for more, without an end"},
+        refused={"-f -F --follow --retry --pid": "waits for more and never ends"},
     ),
     "nl": Program(
         options="""
@@ -116,7 +116,7 @@ PROGRAMS: dict[str, Entry] = {
         -c --bytes -m --chars -l --lines -L --max-line-length -w --words --total=auto|always|only|never
         """,
         operands="SEARCH...",
-        refused={"--files0-from": "reads the names of files from a file and shows what it cannot find"},
+        refused={"--files0-from": "reads file names from a file and prints the missing ones"},
     ),
     "od": Program(
         options="""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _PATTERNS = "-e --regexp -f --file"
 
 
-# Patterns that match every line: with them a search is a copy of all files.
+# Patterns that match every line, which make a search a copy of all files.
 _MATCH_ALL = frozenset(["", *". .* ^ $ .+ ^.* ^.*$ ..* ^. .$ ^.+$ \\S \\w".split()])
 _NO_LINES = "-l --files-with-matches -L --files-without-match -c --count --count-matches -q --quiet".split()
 
@@ -105,7 +105,7 @@ _FD = Program(
     """,
     operands="PATTERN LOOK...",
     refused={
-        "-x --exec -X --exec-batch": "runs a program for what it finds",
+        "-x --exec -X --exec-batch": "runs a program on what it finds",
         "-l --list-details": "starts another program",
     },
     check=_fd,

@@ -1,7 +1,7 @@
-"""sed scripts: a strict reader of the commands that only print, delete and replace in the stream.
+"""sed scripts: a strict parser of the commands that only print, delete and replace in the stream.
 
-Commands that write (`w`, `W`), read (`r`, `R`) or run (`e`) are not among them, nor the flags `w` and `e` of
-a replacement. Whatever is not plainly understood is refused.
+It refuses commands that write (`w`, `W`), read (`r`, `R`) or run (`e`), the flags `w` and `e` of a
+replacement, and everything that it does not understand.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _LABEL = re.compile(r"[A-Za-z0-9_]*")
 _FLAGS = re.compile(r"[gpiImM0-9]*")
 
 
-class _Doubt(Exception):  # noqa: N818  # it is an answer, no error
-    """The script holds something that is not on the list."""
+class _Doubt(Exception):  # noqa: N818  # an answer, not an error
+    """The script contains something that is not on the list."""
 
 
-def harmless_script(script: str) -> str | None:
-    """Say what speaks against a sed script; None if nothing does."""
+def objection_to_script(script: str) -> str | None:
+    """Return what speaks against a sed script; None if it is harmless."""
     try:
         _Script(script).commands(depth=0)
     except _Doubt as problem:
@@ -46,11 +46,11 @@ class _Script:
             self._skip(" \t\n;")
             if self.place >= len(self.text):
                 if depth:
-                    raise _Doubt("a block that is not closed")
+                    raise _Doubt("an unclosed block")
                 return
             if self._peek() == "}":
                 if not depth:
-                    raise _Doubt("a `}` too many")
+                    raise _Doubt("an unmatched `}`")
                 self.place += 1
                 self._end_of_command()
                 return
@@ -74,7 +74,7 @@ class _Script:
         name = self._take()
         if name == "{":
             if depth > 8:
-                raise _Doubt("blocks too deep")
+                raise _Doubt("deeply nested blocks")
             self.commands(depth + 1)
         elif name in _ALONE:
             self._end_of_command()
@@ -97,7 +97,7 @@ class _Script:
         elif name in ("a", "i", "c"):
             text = self._rest_of_line()
             if "\\" in text or not text.strip():
-                raise _Doubt(f"the text of `{name}` goes on")
+                raise _Doubt(f"the text of `{name}` continues on the next line")
         else:
             said = {"w": "writes a file", "W": "writes a file", "e": "runs a program", "r": "reads a file"}
             raise _Doubt(f"the command `{name}` {said.get(name, 'is not on the list')}")
@@ -124,10 +124,10 @@ class _Script:
                 if mark == "\\":
                     mark = self._take()
                 if mark == "\n":
-                    raise _Doubt("a pattern over several lines")
-            # Some seds end a pattern at a delimiter inside `[...]`, some do not.
+                    raise _Doubt("a pattern that spans several lines")
+            # Some seds end a pattern at a delimiter inside `[...]`, others do not.
             if number == 0 and _has_open_set(self.text[start : self.place - 1]):
-                raise _Doubt("a set of characters that seds read differently")
+                raise _Doubt("a character set that seds read differently")
 
     def _delimiter(self) -> str:
         mark = self._take()
@@ -161,7 +161,7 @@ class _Script:
     def _take(self) -> str:
         mark = self._peek()
         if not mark:
-            raise _Doubt("it ends too early")
+            raise _Doubt("an unfinished command")
         self.place += 1
         return mark
 
@@ -175,8 +175,8 @@ def _check(usage: Usage, workspace: Workspace) -> Reasons:
     scripts = usage.values("-e", "--expression") or usage.operands[:1]
     if not scripts:
         return ask("`sed` without a script", "option")
-    # sed joins several scripts by new lines; a script that goes on in the next one is refused.
-    found = (harmless_script(script) for script in scripts)
+    # sed joins several scripts with newlines; one that continues in the next is refused.
+    found = (objection_to_script(script) for script in scripts)
     return ask_each(
         (f"cannot see that this sed script is harmless: {said}" for said in found if said), "script"
     )
@@ -191,7 +191,7 @@ _SED = Program(
     instead="-e --expression",
     refused={
         "-i -I --in-place": "edits files in place",
-        "-f --file": "runs a script of unknown content",
+        "-f --file": "runs a sed script from a file",
     },
     check=_check,
 )

@@ -1,4 +1,4 @@
-"""What the shell has built in and what only plays with words: echo, printf, test, sleep and their like."""
+"""Shell builtins, and small programs that only handle words: echo, printf, test, sleep and the like."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from errands.judge.programs.entry import Entry, Reasons
     from errands.judge.workspace import Workspace
 
-# Shown without asking; everything else in the environment may be a secret.
+# May be shown without asking; any other variable may be a secret.
 _VARIABLES = frozenset(
     """
     PATH HOME USER LOGNAME SHELL PWD OLDPWD LANG LANGUAGE TZ TERM COLORTERM NO_COLOR EDITOR VISUAL PAGER
@@ -48,7 +48,7 @@ def _test(words: tuple[str, ...], workspace: Workspace) -> Reasons:
     if words[0] == "[" and words[-1] != "]":
         return ask("`[` without `]`", "option")
     if "-v" in words or "-R" in words:
-        return ask(f"`{words[0]}`: `-v` may evaluate what it is given", "option")
+        return ask(f"`{words[0]}`: `-v` may evaluate its operand", "option")
     return ()
 
 

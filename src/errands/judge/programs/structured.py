@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from errands.judge.workspace import Workspace
     from errands.model.verdict import Reason
 
-# What shows the environment, loads modules or runs programs. After a dot it is the name of a field.
+# Shows the environment, loads modules or runs programs; after a dot it is just the name of a field.
 _REACHES_OUT = re.compile(
     r"\$ENV|\$__prog|(?<![.\w])(env|import|include|modulemeta|get_search_list|getenv|strenv|envsubst|load\w*|"
     r"system|eval\w*)\b"
 )
-# yq is the name of two programs; only what means the same to both.
+# There are two programs called yq; this is what means the same to both.
 _YQ_FILTER = re.compile(r"[\w.\[\]\"| :*-]*")
 
 
@@ -33,7 +33,7 @@ def _filter(usage: Usage, workspace: Workspace) -> Reasons:
             return ask(said, "secret" if "env" in found[0].lower() else "script")
         if usage.name == "yq" and not _YQ_FILTER.fullmatch(word):
             return ask(f"cannot see that this filter is harmless: {word}", "script")
-        # One of them takes a filter that is the name of a file for that file.
+        # One of them reads a filter that is the name of a file as that file.
         if usage.name == "yq" and (secret := objection("READ", word, workspace)):
             return ask(secret.text, "secret")
     return ()
@@ -47,7 +47,7 @@ _JQ = Program(
     """,
     operands="PATTERN READ...",
     refused={
-        "-f --from-file": "runs a filter of unknown content",
+        "-f --from-file": "runs a filter from a file",
         "-L --library-path": "loads modules from a directory",
     },
     check=_filter,

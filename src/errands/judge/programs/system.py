@@ -1,4 +1,4 @@
-"""Programs that tell about the machine, its users and processes."""
+"""Programs that describe the machine, its users and processes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from errands.judge.programs.entry import Entry, Reasons, Usage
     from errands.judge.workspace import Workspace
 
-# Fields of `ps -o`; one that would show the environment is not among them.
+# Fields of `ps -o`, without any that shows the environment.
 _FIELDS = frozenset(
     """
     pid ppid pgid pgrp sid sess session tpgid tid lwp spid nlwp thcount user euser ruser suser fuser uid
@@ -22,10 +22,10 @@ _FIELDS = frozenset(
     mntns netns pidns userns utsns
     """.split()
 )
-# Options of `ps` with a dash, that need no value.
+# Options of `ps` with a dash and without a value.
 _PS_FLAGS = frozenset("AadefFjlLHTMcwNV")
 _PS_VALUES = frozenset("pPuUCgGts")
-# Without a dash `e` shows the environment of every process; it is not here.
+# Without a dash `e` shows the environment of every process, so it is missing.
 _PS_BSD = frozenset("aAxTrufjlsvXLmHcwhnSgWk")
 _PS_LONG = frozenset("--forest --no-headers --no-heading --headers --deselect --cumulative --version".split())
 
@@ -62,7 +62,7 @@ def _ps(words: tuple[str, ...], workspace: Workspace) -> Reasons:
                 elif not re.fullmatch(r"[\w,.:+/-]+", given) or given.startswith("-"):
                     return unlisted("ps", word)
                 elif value[0] != "C" and "e" in given:
-                    # A user or terminal that does not exist is read once more, as flags without a dash.
+                    # ps reads a user or terminal that does not exist again, as flags without a dash.
                     return unlisted("ps", f"{word} {given}")
                 else:
                     values = True
@@ -77,7 +77,7 @@ def _ps(words: tuple[str, ...], workspace: Workspace) -> Reasons:
                 return ask(said, "secret")
             return unlisted("ps", word)
     if everybody and values:
-        # ps reads a line that it does not understand once more, as if no dash were there.
+        # ps reads a line that it does not understand again, as if there were no dash.
         return ask("`ps -e` with a selection may be read as `ps e`, which shows environments", "secret")
     return ()
 
@@ -102,13 +102,13 @@ def _date(usage: Usage, workspace: Workspace) -> Reasons:
 def _top(usage: Usage, workspace: Workspace) -> Reasons:
     if usage.has("-b") and usage.values("-n"):
         return ()
-    return ask("`top` goes on without an end", "option")
+    return ask("`top` never ends", "option")
 
 
 def _numeric(usage: Usage, workspace: Workspace) -> Reasons:
     if usage.has("-n", "--numeric"):
         return ()
-    return ask(f"`{usage.name}` without `-n` looks names up in the network", "network")
+    return ask(f"`{usage.name}` without `-n` looks up names over the network", "network")
 
 
 def _lsof(usage: Usage, workspace: Workspace) -> Reasons:
@@ -121,7 +121,7 @@ def _lsof(usage: Usage, workspace: Workspace) -> Reasons:
 def _counted(usage: Usage, workspace: Workspace) -> Reasons:
     if len(usage.operands) != 1:
         return ()
-    return ask(f"`{usage.name}` with an interval and no count goes on without an end", "option")
+    return ask(f"`{usage.name}` with an interval and no count never ends", "option")
 
 
 _IP_OBJECTS = frozenset(
@@ -193,7 +193,7 @@ PROGRAMS: dict[str, Entry] = {
         -b --bytes --kilo --mega --giga --tera --peta -k --kibi -m --mebi -g --gibi --tebi --pebi -h --human
         --si -l --lohi -L --line -t --total -v --committed -w --wide -V
         """,
-        refused={"-s --seconds -c --count": "goes on without an end"},
+        refused={"-s --seconds -c --count": "never ends"},
     ),
     "date": Program(
         options="""
@@ -204,7 +204,7 @@ PROGRAMS: dict[str, Entry] = {
         operands="TEXT",
         refused={
             "-s --set": "sets the clock",
-            "-f --file": "reads dates from a file and shows what it does not understand",
+            "-f --file": "reads dates from a file and prints the lines that are not dates",
         },
         check=_date,
     ),
@@ -288,7 +288,7 @@ PROGRAMS: dict[str, Entry] = {
         """,
         refused={
             "-C --clear -c --read-clear": "clears the kernel's log",
-            "-w --follow -W --follow-new": "waits for more, without an end",
+            "-w --follow -W --follow-new": "waits for more and never ends",
             "-H --human": "starts a pager",
         },
     ),
@@ -302,7 +302,7 @@ PROGRAMS: dict[str, Entry] = {
         operands="TEXT...",
         refused={
             "-K --kill": "closes connections",
-            "-r --resolve": "looks names up in the network",
+            "-r --resolve": "looks up names over the network",
             "-D --diag": "writes a file",
         },
     ),

@@ -1,7 +1,7 @@
 """Test runs: pytest and unittest, started directly, through Python or through uv.
 
-Tests are the project's own code, and running them is what a person expects without being asked. What is not
-accepted: writing reports, other plug-ins, configuration or tests from elsewhere, waiting for a person.
+Tests are the project's own code, and people expect to run them without being asked. Not accepted are writing
+reports, other plug-ins, configuration or tests from elsewhere, and waiting for a person.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # A category with a dot would be imported.
 _WARNING = re.compile(r"(default|error|ignore|always|module|once|all)(:[^:]*(:\w*(:[^:]*){0,2})?)?")
-# A dotted name that is plainly one of tests; any other name might import anything.
+# A dotted name that is clearly a test; any other name might import anything.
 _TEST_NAME = re.compile(r"\w+(\.\w+)*")
 _TEST_FILE = re.compile(r"test_.*|[^*?\[]*_test\.py|tests?\.py|\*_test\.py")
 _TEST_PART = re.compile(r"tests?|test_\w+|\w+_tests?|Test\w*|\w+Tests?", re.IGNORECASE)
@@ -35,8 +35,8 @@ def _pytest(usage: Usage, workspace: Workspace) -> Reasons:
         if word.startswith("@"):
             reasons += ask(f"`pytest` reads options from the file {word[1:]}", "option")
         elif word.startswith("-"):
-            # Before it reads its options, pytest looks for plug-ins among all words.
-            reasons += ask(f"`pytest` may take {word} for an option", "option")
+            # Before it parses its options, pytest looks for plug-ins in every word.
+            reasons += ask(f"`pytest` may read {word} as an option", "option")
         else:
             reasons += _about_tests(word, workspace)
     return tuple(reasons)
@@ -68,7 +68,7 @@ def _about_project(usage: Usage, workspace: Workspace) -> Reasons:
 
 
 def _about_tests(word: str, workspace: Workspace) -> Reasons:
-    """Accept a directory, or a file whose name says that it holds tests: any file is run when it is named."""
+    """Accept a directory, or a file with a name for tests: pytest runs any file that is named."""
     place = word.partition("::")[0]
     name = place.rstrip("/").rpartition("/")[2]
     wild = isinstance(word, Glob) and not word.endswith("/")
@@ -126,16 +126,16 @@ PYTEST = Program(
     refused={
         "--basetemp": "removes and writes a directory",
         "--junit-xml --junitxml --report-log --html --json-report --json-report-file": "writes a file",
-        "--cov --cov-report --cov-config --cov-append": "writes a report of coverage",
-        "-c --config-file --rootdir --confcutdir --inifile": "takes configuration from elsewhere",
+        "--cov --cov-report --cov-config --cov-append": "writes a coverage report",
+        "-c --config-file --rootdir --confcutdir --inifile": "uses configuration from elsewhere",
         "-o --override-ini": "changes the configuration",
         "--debug --log-file": "writes a file",
         "--pastebin": "sends the log to a public service",
         "--pdb --trace --pdbcls": "waits for a person",
         "--cache-clear": "deletes the cache",
-        "--doctest-modules --doctest-glob": "imports and runs what is not a test",
+        "--doctest-modules --doctest-glob": "imports and runs code that is not a test",
         "--pyargs": "imports packages by name",
-        "--snapshot-update --inline-snapshot --force-regen": "changes the expectations of tests",
+        "--snapshot-update --inline-snapshot --force-regen": "changes the expected results of tests",
     },
     check=_pytest,
 )
@@ -151,11 +151,11 @@ UNITTEST = Program(
 
 _MODULES = {"pytest": PYTEST, "unittest": UNITTEST}
 
-# Options of Python itself that change nothing about what is run.
+# Options of Python that do not change what is run.
 _PYTHON = frozenset("-B -b -bb -E -I -O -OO -P -R -s -u".split())
 _PYTHON_X = frozenset("dev utf8 utf8=1 faulthandler tracemalloc importtime showrefcount".split())
 
-# Options of `uv run` that add nothing to what is run.
+# Options of `uv run` that do not change what is run.
 _UV = frozenset(
     "--frozen --locked --no-sync --offline --dev --no-dev -q --quiet -v --verbose --no-progress".split()
 )

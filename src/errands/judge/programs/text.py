@@ -16,7 +16,7 @@ PROGRAMS = {
         """,
         operands="READ...",
         refused={
-            "-o --output": "writes its result into a file",
+            "-o --output": "writes its output to a file",
             "--compress-program": "names a program to run",
             "-T --temporary-directory": "writes temporary files elsewhere",
             "--files0-from": "reads the names of files from a file",
@@ -29,7 +29,7 @@ PROGRAMS = {
         --group[=separate|prepend|append|both] -i --ignore-case -s=NUMBER --skip-chars=NUMBER -u --unique -z
         --zero-terminated -w=NUMBER --check-chars=NUMBER
         """,
-        # A second operand would be written.
+        # A second operand would be overwritten.
         operands="READ",
     ),
     "cut": Program(
@@ -96,8 +96,8 @@ PROGRAMS = {
         """,
         operands="READ...",
         refused={
-            "-o --output": "writes its result into a file",
-            "-r --repeat": "goes on without an end",
+            "-o --output": "writes its output to a file",
+            "-r --repeat": "never ends",
             "--random-source": "reads any file or device",
         },
     ),

@@ -1,8 +1,8 @@
-"""Developers' tools: the few subcommands that neither run, fetch nor write anything.
+"""Developer tools: the few subcommands that neither run, fetch nor write anything.
 
-Not here, although they look harmless: what reads a project's configuration that can name programs (cargo, go,
-yarn, pnpm, tox, flake8, pylint, mypy), what edits when the configuration says so (ruff), what talks to a
-daemon or a network (docker, kubectl, gh; `npm ls` writes a log and looks for a newer npm).
+Missing although they look harmless: tools whose configuration in the project can name programs (cargo, go,
+yarn, pnpm, tox, flake8, pylint, mypy) or make them edit (ruff), and tools that use a daemon or a network
+(docker, kubectl, gh; `npm ls` writes a log and looks for a newer npm).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PIP = {
         --format=columns|freeze|json --exclude=TEXT -v --verbose -q --quiet --disable-pip-version-check
         --no-color
         """,
-        refused={"-o --outdated -u --uptodate": "asks the package index over the network"},
+        refused={"-o --outdated -u --uptodate": "queries the package index over the network"},
     ),
     "show": Program(options="-f --files -v --verbose -q --quiet --no-color", operands="TEXT..."),
     "freeze": Program(options="-l --local --user --all --exclude-editable --exclude=TEXT -v -q --no-color"),
@@ -45,7 +45,7 @@ _DPKG = Program(
     -l --list -L --listfiles -s --status -S --search -p --print-avail --get-selections --print-architecture
     """,
     operands="TEXT...",
-    check=lambda usage, workspace: () if usage.options else ask("`dpkg` without a question", "option"),
+    check=lambda usage, workspace: () if usage.options else ask("`dpkg` without a query", "option"),
 )
 
 PROGRAMS: dict[str, Entry] = {

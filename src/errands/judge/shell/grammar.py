@@ -1,14 +1,15 @@
-"""The grammar: a shell line as the steps it runs, by a grammar of bash and a strict reading that must agree.
+"""The grammar: a shell line as the commands it runs, read by two parsers that must agree.
 
-A line is followed only when both readings see the same words at the same places. Otherwise the line carries a
-doubt, and its steps are what can be found in it: good for naming a danger, never for trusting the line.
+One is the strict tokenizer, the other tree-sitter's grammar of bash. Unless both see the same words at the
+same offsets, the line carries a doubt; its steps are then only good for naming a danger, never for trusting
+the line.
 """
 
 from __future__ import annotations
 
 import re
 
-from errands.judge.shell.tokens import Doubt, Token, tokens, unquoted
+from errands.judge.shell.tokens import OPERATORS, REDIRECTIONS, Doubt, Token, tokens, unquoted
 from errands.model.record import record
 
 TYPE_CHECKING = False
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node, Parser
 
-    Place = tuple[int, int]
+    Span = tuple[int, int]
 
 LONGEST = 10_000
 MOST_STEPS = 50
@@ -37,7 +38,7 @@ class Word:
 
 @record
 class Redirection:
-    """Where a stream goes or comes from: `2>&1` has descriptor 2, operator `>&`, target 1."""
+    """A redirection: `2>&1` has descriptor 2, operator `>&`, target 1."""
 
     operator: str
     target: Word
@@ -46,7 +47,7 @@ class Redirection:
 
 @record
 class Step:
-    """One simple command. `before` is the operator in front of it, empty for the first."""
+    """One simple command; `before` is the operator in front of it, empty for the first."""
 
     words: tuple[Word, ...]
     assignments: tuple[tuple[str, Word], ...] = ()
@@ -56,14 +57,14 @@ class Step:
 
 @record
 class Line:
-    """The steps of a line, and what in it could not be followed."""
+    """The steps of a line, and what in it is not analysed."""
 
     steps: tuple[Step, ...]
     doubts: tuple[str, ...] = ()
 
 
 def parse(source: str) -> Line:
-    """Read a line. With a doubt, the steps are only what was found."""
+    """Parse a line; with a doubt, the steps are whatever commands could be found."""
     if len(source) > LONGEST:
         return Line(steps=(), doubts=(f"is longer than {LONGEST:,} characters",))
     try:
@@ -78,20 +79,19 @@ def parse(source: str) -> Line:
     return Line(steps=steps)
 
 
-# Words and single blanks: there is no second way to read them, and no need to load the grammar.
+# Words and single blanks can only be read in one way, so the grammar need not be loaded.
 _PLAIN = re.compile(r"[\w./:+@%,=-]+(?: [\w./:+@%,=-]+)*", re.ASCII)
 
-# The strict reading
+# The strict parser
 
 
 _RESERVED = frozenset(
     "if then else elif fi for while until do done case esac select function in { } [[ ]] coproc".split()
 )
-_LISTS = ("&&", "||", "|", ";", "\n")
 
 
 def _steps(read: tuple[Token, ...]) -> Iterator[Step]:
-    """Cut the tokens into commands; each operator stands between two, a `;` may close the last."""
+    """Split the tokens into commands; an operator separates two of them, and a `;` may end the last."""
     part: list[Token] = []
     before = ""
     for token in read:
@@ -101,12 +101,12 @@ def _steps(read: tuple[Token, ...]) -> Iterator[Step]:
             yield _step(part, before)
             part, before = [], token.text
         elif token.text != "\n":
-            raise Doubt(f"is no correct shell: nothing stands before {token.text}")
-        # A line may end behind `&&`, and empty lines mean nothing.
+            raise Doubt(f"is not valid shell syntax: nothing before {token.text}")
+        # A line may end after `&&`, and empty lines mean nothing.
     if part:
         yield _step(part, before)
     elif before in ("&&", "||", "|"):
-        raise Doubt(f"is no correct shell: nothing stands behind {before}")
+        raise Doubt(f"is not valid shell syntax: nothing after {before}")
     elif not before:
         raise Doubt("runs nothing")
 
@@ -125,7 +125,7 @@ def _step(part: list[Token], before: str) -> Step:
         else:
             words.append(_word(token))
     if words and words[0].plain and words[0].text in _RESERVED:
-        raise Doubt(f"has control flow ({words[0].text}), which is not followed")
+        raise Doubt(f"has control flow ({words[0].text}), which is not analysed")
     if any(word.plain and word.text == "}" for word in words):
         raise Doubt("has a closing brace")
     return Step(
@@ -141,7 +141,7 @@ def _redirection(first: Token, rest: Iterator[Token]) -> Redirection:
     operator = next(rest, None) if descriptor else first
     target = next(rest, None)
     if operator is None or target is None or operator.kind != "redirection" or target.kind != "word":
-        raise Doubt("is no correct shell: a redirection leads nowhere")
+        raise Doubt("is not valid shell syntax: a redirection without a target")
     return Redirection(operator=operator.text, target=_word(target), descriptor=descriptor)
 
 
@@ -150,40 +150,40 @@ def _word(token: Token) -> Word:
 
 
 def _assigned(token: Token) -> str:
-    """Name the variable that a word in front of a command sets; empty if it sets none."""
+    """Return the variable that a word in front of a command sets; empty if it sets none."""
     name, equals, _ = token.bare.partition("=")
     if not equals:
         return ""
     if name.isidentifier() and name.isascii():
         return name
     if (name[:1].isalpha() or name[:1] == "_") and (name.endswith("+") or "[" in name):
-        raise Doubt("sets a variable in a way that is not followed")
+        raise Doubt("sets a variable in a way that is not analysed")
     return ""
 
 
-# The grammar's reading
+# The grammar of bash
 
 
-# Nodes that hold others and mean nothing beyond what they hold; the strict reading has refused `[[` before.
-_HOLDING = frozenset(
+# Nodes that only group others; the strict parser has already refused `[[`.
+_GROUPS = frozenset(
     """program list pipeline command command_name redirected_statement file_redirect negated_command
     test_command unary_expression binary_expression""".split()
 )
 _WHOLE = frozenset(
     "word string raw_string concatenation number file_descriptor variable_assignment test_operator".split()
 )
-_SIGNS = frozenset(("!", "\n", *_LISTS, "&>>", "&>", ">>", ">&", ">", "<&", "<", "[", "]", "=", "!="))
-# What a word may be made of; anything else in it is an expansion of some kind.
+_SIGNS = frozenset(("!", *OPERATORS, *REDIRECTIONS, "[", "]", "=", "!="))
+# What a word may consist of; anything else in it is an expansion of some kind.
 _LETTERS = frozenset(
     'word string raw_string concatenation number string_content variable_name = " $ test_operator'.split()
 )
 
 
 def _agree(source: str, read: tuple[Token, ...], tree: Node) -> None:
-    """Raise Doubt unless the grammar sees exactly the words and signs that the strict reading saw."""
+    """Raise Doubt unless the grammar sees exactly the words and operators that the strict parser saw."""
     if tree.has_error:
-        raise Doubt("is no correct shell, or not for the grammar of bash")
-    seen = list(_places(tree))
+        raise Doubt("is not valid shell syntax, at least not in bash")
+    seen = list(_spans(tree))
     expected = [(token.start, token.end) for token in read if token.text != "\n" or token.kind == "word"]
     if not source.isascii():
         size = [0]
@@ -191,39 +191,39 @@ def _agree(source: str, read: tuple[Token, ...], tree: Node) -> None:
             size.append(size[-1] + len(letter.encode("utf-8", "surrogatepass")))
         expected = [(size[start], size[end]) for start, end in expected]
     if seen != expected:
-        raise Doubt("is read differently by two readings")
+        raise Doubt("is ambiguous: two parsers read it differently")
 
 
-def _places(node: Node) -> Iterator[Place]:
+def _spans(node: Node) -> Iterator[Span]:
     for child in node.children:
         kind = child.type
         if kind in _WHOLE:
             _check_letters(child)
             yield child.start_byte, child.end_byte
-        elif kind in _HOLDING:
-            yield from _places(child)
+        elif kind in _GROUPS:
+            yield from _spans(child)
         elif kind in _SIGNS:
             if kind != "\n":
                 yield child.start_byte, child.end_byte
         elif kind != "comment":
-            raise Doubt(f"has something that is not followed ({kind.replace('_', ' ')})")
+            raise Doubt(f"has something that is not analysed ({kind.replace('_', ' ')})")
 
 
 def _check_letters(node: Node) -> None:
     for child in node.children:
         if child.type not in _LETTERS:
-            raise Doubt(f"has something that is not followed ({child.type.replace('_', ' ')})")
+            raise Doubt(f"has something that is not analysed ({child.type.replace('_', ' ')})")
         _check_letters(child)
 
 
-# What can be found in a line that cannot be followed
+# What can be found in a line that is not analysed
 
 
 _SAID = (_WHOLE | {"command_name"}) - {"variable_assignment", "file_descriptor"}
 
 
 def _found(tree: Node) -> Iterator[Step]:
-    """Collect every simple command, however deep it stands; its words are literal where they can be."""
+    """Find every simple command, at any depth; its words are literal where possible."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()

@@ -1,6 +1,6 @@
 """Scripts: the files whose content decides what a command does.
 
-An approval is given to their content as it was, so they are named even where a person is asked anyway.
+An approval covers their content as it was, so they are listed even when a person is asked anyway.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ INTERPRETERS = frozenset(
     Rscript julia tclsh wish guile racket osascript pwsh groovy scala elixir escript swift awk gawk
     mawk nawk""".split()
 )
-_SHELLS = frozenset("sh bash dash zsh ksh mksh fish csh tcsh source .".split())
+# The shells whose lines are analysed, and others, which are not.
+SHELLS = frozenset("sh bash dash zsh".split())
+OTHER_SHELLS = frozenset("ksh mksh fish csh tcsh source .".split())
 # Options of shells and interpreters that take the next word as their value.
 _VALUED = frozenset("-W -X -I -r -O -o -L --rcfile --init-file -M -S -v".split())
-# Options with which an interpreter is given its program in the words.
+# Options that pass an interpreter its program as a word.
 _INLINE = frozenset("-c -e -m -E -p -r --eval --print --command -".split())
 _FILED = frozenset("-f --file --makefile".split())
 _RECIPES = {
@@ -46,7 +48,7 @@ _SYSTEM = ("/bin/", "/sbin/", "/usr/", "/opt/", "/nix/", "/lib/", "/System/", "/
 
 
 def scripts(words: tuple[str, ...], cwd: str) -> tuple[str, ...]:
-    """Name the scripts of one command, as absolute paths; they need not exist."""
+    """Return the scripts of one command as absolute paths; they need not exist."""
     return tuple(posixpath.normpath(posixpath.join(cwd, path)) for path in _named(words))
 
 
@@ -58,14 +60,14 @@ def _named(words: tuple[str, ...]) -> Iterator[str]:
         yield from _recipes(name, words[1:])
     elif name in ("awk", "gawk", "mawk", "nawk", "sed"):
         yield from (value for option, value in pairwise(words) if option == "-f")
-    elif name in _SHELLS or is_interpreter(name):
+    elif name in SHELLS or name in OTHER_SHELLS or is_interpreter(name):
         script = _first_operand(words[1:])
         if script:
             yield script
 
 
 def is_interpreter(name: str) -> bool:
-    """Tell whether a program runs other people's programs, by its name with or without a version."""
+    """Return whether a program runs scripts, by its name with or without a version."""
     return name in INTERPRETERS or name.rstrip("0123456789.") in INTERPRETERS
 
 

@@ -1,7 +1,7 @@
-"""Tokens: a strict reading of a shell line, word by word, the way bash, dash and zsh all read it.
+"""Tokens: a strict tokenizer for what bash, dash and zsh read in the same way.
 
-It knows only what all of them agree on: literal words and their quotes, lists, pipes, redirections, comments.
-The first thing beyond that ends the reading with a doubt; nothing is skipped and nothing is guessed.
+It knows literal words and their quotes, lists, pipes, redirections and comments. Anything else raises a
+Doubt: nothing is skipped and nothing is guessed.
 """
 
 from __future__ import annotations
@@ -18,17 +18,16 @@ if TYPE_CHECKING:
     Kind = Literal["word", "operator", "redirection"]
 
 
-class Doubt(Exception):  # noqa: N818  # it says what is wrong, as all errors of the model do
-    """Something in a line that this reading does not follow, in words a person understands."""
+class Doubt(Exception):  # noqa: N818  # its name says what is wrong, as those of all errors do
+    """Something in a line that is not analysed, in words that a person understands."""
 
 
 @record
 class Token:
-    """A word with the text that a program gets, or an operator; `start` and `end` are places in the source.
+    """A word as the program gets it, or an operator; `start` and `end` are offsets in the source.
 
-    `bare` is what stands outside of quotes, with a NUL for each quoted part; `pattern` tells that the word is
-    a glob, `home` that it begins with a tilde, which `text` still has. A redirection's descriptor is a token
-    of its own.
+    `bare` is the unquoted text with a NUL for each quoted part. `pattern` marks a glob, `home` a leading
+    tilde, which `text` still has. The descriptor of a redirection is a token of its own.
     """
 
     kind: Kind
@@ -46,7 +45,8 @@ class Token:
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.,/:=+@%^{}~!#\]*?\[-]+")
 _SINGLE = re.compile(r"'([^']*)'")
-# A dollar sign is a letter where no shell sees an expansion behind it; regular expressions often end so.
+# A dollar sign is literal where no shell sees an expansion after it, as at the end of many regular
+# expressions.
 _INSIDE = r"""(?:[^"\\$`]++|\\[\s\S]|\$(?=["\s|)/.,:;&%]))*+"""
 _OPENED = re.compile(f'"{_INSIDE}')
 _DOUBLE = re.compile(f'"({_INSIDE})"')
@@ -54,25 +54,25 @@ _ESCAPED = re.compile(r'\\(?:([$`"\\])|\n)')
 _BLANK = re.compile(r"(?:[ \t]|\\\n)+")
 _COMMENT = re.compile(r"#[^\n]*")
 _DESCRIPTOR = re.compile(r"[0-9](?=[<>])")
-_REDIRECTIONS = ("&>>", "&>", ">>", ">&", ">", "<&", "<")
-_OPERATORS = ("&&", "||", "|", ";", "\n")
+REDIRECTIONS = ("&>>", "&>", ">>", ">&", ">", "<&", "<")
+OPERATORS = ("&&", "||", "|", ";", "\n")
 _TILDE = re.compile(r"(?:^|[=:])~")
 _HOME = re.compile(r"~(?:/|$)")
 
-# What begins here is beyond this reading: the longest come first.
-_BEYOND = (
+# What is not analysed, by how it begins; the longest come first.
+_UNSUPPORTED = (
     ("<<<", "a here-string"),
     ("<<", "a here-document"),
     ("<(", "a process substitution"),
     (">(", "a process substitution"),
-    ("<>", "a file opened for reading and writing"),
+    ("<>", "a file opened for both reading and writing"),
     (">|", "a redirection that overwrites a file"),
     ("((", "arithmetic"),
     ("(", "a subshell, a function or a pattern in parentheses"),
     (")", "a closing parenthesis"),
     (";;", "a case"),
     (";&", "a case"),
-    ("|&", "a pipe of both outputs"),
+    ("|&", "a pipe that includes standard error"),
 )
 _DOLLARS = (
     ("$((", "arithmetic"),
@@ -85,7 +85,7 @@ _DOLLARS = (
 
 
 def tokens(source: str) -> Iterator[Token]:
-    """Read a line; raise Doubt at the first thing that is not understood."""
+    """Tokenize a line; raise Doubt at the first thing that is not understood."""
     at = 0
     while at < len(source):
         if blank := _BLANK.match(source, at):
@@ -100,7 +100,7 @@ def tokens(source: str) -> Iterator[Token]:
 
 
 def unquoted(source: str) -> Token | None:
-    """Read a text that should be exactly one literal word; None if it is anything else."""
+    """Return the token of a text that is exactly one literal word, else None."""
     try:
         token = _word(source, 0)
     except Doubt:
@@ -113,13 +113,13 @@ def _operator(source: str, at: int) -> Token | None:
         return Token(kind="redirection", text=descriptor[0], start=at, end=descriptor.end())
     if source[at] not in "&|;<>()\n":
         return None
-    for text, name in _BEYOND:
+    for text, name in _UNSUPPORTED:
         if source.startswith(text, at):
-            raise Doubt(f"has {name}, which is not followed")
-    for text in _REDIRECTIONS:
+            raise Doubt(f"has {name}, which is not analysed")
+    for text in REDIRECTIONS:
         if source.startswith(text, at):
             return Token(kind="redirection", text=text, start=at, end=at + len(text))
-    for text in _OPERATORS:
+    for text in OPERATORS:
         if source.startswith(text, at):
             return Token(kind="operator", text=text, start=at, end=at + len(text))
     raise Doubt("puts a command into the background with &")
@@ -127,7 +127,7 @@ def _operator(source: str, at: int) -> Token | None:
 
 def _word(source: str, start: int) -> Token:
     parts: list[str] = []
-    bare: list[str] = []  # what stands outside of quotes, with a mark for each quoted part
+    bare: list[str] = []
     at = start
     while at < len(source) and source[at] not in " \t\n|&;()<>":
         if plain := _PLAIN.match(source, at):
@@ -140,25 +140,25 @@ def _word(source: str, start: int) -> Token:
         bare.append("\0")
     text, outside = "".join(parts), "".join(bare)
     if source[at : at + 1] in ("<", ">") and (outside.isdigit() or outside.endswith("}")):
-        raise Doubt("opens a file under an unusual descriptor")
+        raise Doubt("opens a file on an unusual descriptor")
     if "{" in outside and ("," in text or ".." in text):
         raise Doubt(f"has braces that may expand: {source[start:at]}")
     if "}" in outside and outside != "}" and outside.count("{") != outside.count("}"):
-        raise Doubt(f"has a brace that closes nothing: {source[start:at]}")
+        raise Doubt(f"has an unmatched closing brace: {source[start:at]}")
     pattern = _is_pattern(outside)
     if pattern and _quotes_pattern(parts, bare):
         raise Doubt(f"has a glob with quoted parts: {source[start:at]}")
     tilde = _TILDE.search(outside)
     home = _HOME.match(outside) is not None
     if tilde and (not home or _TILDE.search(outside, 1)):
-        raise Doubt(f"has a tilde that is not followed: {source[start:at]}")
+        raise Doubt(f"has a tilde that is not analysed: {source[start:at]}")
     if outside.startswith("=") and outside != "=":
         raise Doubt(f"has a word that some shells look up as a program: {source[start:at]}")
     return Token(kind="word", text=text, start=start, end=at, bare=outside, pattern=pattern, home=home)
 
 
 def _quoted(source: str, at: int) -> tuple[str, int]:
-    """Give the text of the quoted part that begins here, and the place behind it."""
+    """Return the text of the quoted part that begins here, and where it ends."""
     letter = source[at]
     if letter == "'" and (single := _SINGLE.match(source, at)):
         return single[1], single.end()
@@ -166,25 +166,25 @@ def _quoted(source: str, at: int) -> tuple[str, int]:
         return _ESCAPED.sub(lambda found: found[1] or "", double[1]), double.end()
     if letter == "\\" and len(source) > at + 1 and source[at + 1] != "\n":
         return source[at + 1], at + 2
-    raise Doubt(_beyond(source, at))
+    raise Doubt(_unsupported(source, at))
 
 
-def _beyond(source: str, at: int) -> str:
+def _unsupported(source: str, at: int) -> str:
     match source[at]:
         case "\\":
-            return "has a line continued in the middle of a word"
+            return "breaks a word across two lines"
         case "`":
-            return "has a command substitution (`...`), which is not followed"
+            return "has a command substitution (`...`), which is not analysed"
         case "'":
             return "has a quote that is not closed"
         case '"':
             rest = source[_end(_OPENED, source, at) :]
-            return _beyond(rest, 0) if rest[:1] in ("$", "`") else "has a quote that is not closed"
+            return _unsupported(rest, 0) if rest[:1] in ("$", "`") else "has a quote that is not closed"
         case "$":
             name = next(name for text, name in _DOLLARS if source.startswith(text, at))
-            return f"has {name}, which is not followed"
+            return f"has {name}, which is not analysed"
         case letter:
-            return f"has {letter!r} outside of quotes"
+            return f"has {letter!r} outside quotes"
 
 
 def _is_pattern(outside: str) -> bool:
@@ -200,3 +200,25 @@ def _quotes_pattern(parts: list[str], bare: list[str]) -> bool:
 def _end(expression: re.Pattern[str], source: str, at: int) -> int:
     found = expression.match(source, at)
     return found.end() if found else at + 1
+
+
+_UNUSUAL = re.compile(r"[^\x20-\x7e\n\t]")
+_UNSEEN = frozenset("Cc Cf Cs Co Cn Zl Zp Zs".split())
+# Letters and marks that show as nothing: fillers, joiners, variation selectors.
+_FILLERS = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+
+
+def hidden_character(text: str) -> str | None:
+    """Return the name of the first character that a person would not see, or would take for a plain blank."""
+    if not _UNUSUAL.search(text):
+        return None
+    import unicodedata
+
+    for found in _UNUSUAL.finditer(text):
+        letter = found[0]
+        if unicodedata.category(letter) in _UNSEEN or _FILLERS.match(letter):
+            name = unicodedata.name(letter, "a control character").lower()
+            return f"U+{ord(letter):04X} ({name})"
+    return None

@@ -1,4 +1,4 @@
-"""Variables: which ones change what a program does, and which ones change nothing that matters.
+"""Environment variables: which ones are harmless to set, and which ones a harmless command must not inherit.
 
 A command judged harmless runs without the variables that would make it load or start something else.
 """
@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# May be set in front of a command, or added to a task: name, and what its value may look like.
+# May be set in front of a command or added to a task: the name, and a pattern for its value.
 _WORD = r"[A-Za-z0-9_.@-]*"
 _HARMLESS = {
     **dict.fromkeys(
@@ -52,7 +52,7 @@ _REMOVED = frozenset(
     TIME AWKPATH AWKLIBPATH GAWK_READ_TIMEOUT QUOTING_STYLE HGRCPATH SVN_SSH CVS_RSH RSYNC_RSH""".split()
 )
 _REMOVED_FAMILIES = (
-    "BASH_FUNC_",  # a function that takes the place of a program
+    "BASH_FUNC_",  # a function that replaces a program
     "LD_",
     "DYLD_",
     "GIT_",
@@ -67,7 +67,7 @@ _REMOVED_FAMILIES = (
     "CORECLR_",
     "DOTNET_STARTUP_",
 )
-# What git may still be told from outside: not to wait, not to write, and who somebody is.
+# What git may still inherit: not to prompt, not to write, and the identity of the author.
 _KEPT = frozenset(
     """GIT_TERMINAL_PROMPT GIT_OPTIONAL_LOCKS GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_AUTHOR_DATE
     GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL GIT_COMMITTER_DATE""".split()
@@ -75,15 +75,15 @@ _KEPT = frozenset(
 
 
 def is_harmless(name: str, value: str) -> bool:
-    """Tell whether setting this variable changes nothing but language, colours and the like."""
+    """Return whether setting this variable changes nothing but language, colours and the like."""
     allowed = _HARMLESS.get(name)
     return allowed is not None and re.fullmatch(allowed, value) is not None
 
 
 def removed(environment: Mapping[str, str], *, project: str = "") -> tuple[str, ...]:
-    """Name the variables of an environment without which a command judged harmless has to run.
+    """Return the variables that a command judged harmless must not inherit.
 
-    A PYTHONPATH stays when everything on it is in the project, whose code a test run executes anyway.
+    A PYTHONPATH stays when all of it is inside the project, whose code a test run executes anyway.
     """
     return tuple(sorted(name for name, value in environment.items() if _is_removed(name, value, project)))
 

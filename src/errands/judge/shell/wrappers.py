@@ -1,7 +1,7 @@
-"""Wrappers: programs that run another one, followed to exactly what they run.
+"""Wrappers: programs that run another one, resolved to exactly what they run.
 
-A wrapper's own options are accepted by list. Whatever is not on it leaves a doubt, and then the commands that
-were found behind it are good for naming a danger only.
+Only listed options of a wrapper are accepted. Anything else leaves a doubt, and then the commands found in
+its words are only good for naming a danger.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from itertools import islice
 
 from errands.judge.shell.grammar import Step, Word
+from errands.judge.shell.scripts import OTHER_SHELLS, SHELLS
 from errands.model.record import evolve, record
 
 TYPE_CHECKING = False
@@ -19,13 +20,12 @@ if TYPE_CHECKING:
 
     Follow = Callable[[tuple[Word, ...], "Step | None"], "Followed"]
 
-SHELLS = frozenset("sh bash dash zsh".split())
-# These run what they are given, and are never followed; what they might run is looked at all the same.
-RUNNERS = frozenset(
+# These run other commands in ways that are not analysed; what they might run still names dangers.
+RUNNERS = OTHER_SHELLS | frozenset(
     """setsid flock watch exec builtin eval sudo doas su runuser pkexec chroot unshare nsenter
     taskset chrt numactl busybox toybox script expect parallel ssh strace ltrace gdb perf valgrind
-    systemd-run at batch entr daemonize ksh mksh fish tcsh csh rbash rksh setpriv setarch linux32
-    linux64 catchsegv trap coproc source . nsjail bwrap firejail proot fakeroot unbuffer rlwrap sem
+    systemd-run at batch entr daemonize rbash rksh setpriv setarch linux32
+    linux64 catchsegv trap coproc nsjail bwrap firejail proot fakeroot unbuffer rlwrap sem
     caffeinate capsh dbus-run-session xvfb-run start-stop-daemon torsocks proxychains tmux
     screen direnv devbox nix-shell hyperfine""".split()
 )
@@ -33,25 +33,29 @@ RUNNERS = frozenset(
 
 @record
 class Followed:
-    """What a wrapper runs: commands, or lines for a shell; `itself` is what remains to be judged of it."""
+    """What a wrapper runs: commands, or lines for a shell; `itself` is what remains of the wrapper to judge.
+
+    With a `doubt`, of the kind that its reason shall have, the rest is what it might run.
+    """
 
     steps: tuple[Step, ...] = ()
     lines: tuple[str, ...] = ()
     itself: tuple[Word, ...] = ()
     doubt: str = ""
+    kind: str = "program"
 
 
 def follow(words: tuple[Word, ...], source: Step | None = None) -> Followed | None:
-    """Follow a command to what it runs; None if it is no wrapper. `source` is the command piped into it."""
+    """Return what a wrapper runs, or None for any other program; `source` is the command piped into it."""
     name = words[0].text
     if name in RUNNERS:
-        return _unknown(words, f"runs another command with `{name}`, which is not followed")
+        return _unknown(words, f"runs another command with `{name}`, which is not analysed")
     known = _FOLLOWING.get(name)
     return known(words, source) if known else None
 
 
 def is_wrapper(name: str) -> bool:
-    """Tell whether a program's work is to run another one."""
+    """Return whether the purpose of a program is to run another one."""
     return name in _FOLLOWING or name in RUNNERS
 
 
@@ -106,14 +110,14 @@ def _follow_prefix(words: tuple[Word, ...], source: Step | None) -> Followed:
             if text in valued and at + 1 < len(words) and re.fullmatch(prefix.value, words[at + 1].text):
                 at += 1
             elif text not in flags and not (prefix.joined and re.fullmatch(prefix.joined, text)):
-                return _unknown(words, f"gives `{name}` an option that is not known to be harmless: {text}")
+                return _unknown(words, f"passes `{name}` an option that is not known to be harmless: {text}")
         elif wanted and re.fullmatch(wanted[0], text):
             wanted.pop(0)
         else:
             break
         at += 1
     if wanted or at >= len(words):
-        return _unknown(words, f"gives `{name}` nothing that can be followed")
+        return _unknown(words, f"passes `{name}` nothing that can be analysed")
     return Followed(steps=(Step(words=words[at:]),))
 
 
@@ -128,17 +132,17 @@ def _follow_env(words: tuple[Word, ...], source: Step | None) -> Followed:
         if found := _VARIABLE.fullmatch(word.text):
             assignments.append((found[1], evolve(word, text=found[2])))
         elif word.text.startswith("-"):
-            return _unknown(words, f"gives `env` an option that is not known to be harmless: {word.text}")
+            return _unknown(words, f"passes `env` an option that is not known to be harmless: {word.text}")
         else:
             return Followed(steps=(Step(words=words[at:], assignments=tuple(assignments)),))
-    return _unknown(words, "prints every variable of the environment, where secrets may be")
+    return _unknown(words, "prints every variable of the environment, where secrets may be kept")
 
 
 def _follow_command(words: tuple[Word, ...], source: Step | None) -> Followed:
     if len(words) > 1 and words[1].text in ("-v", "-V"):
         return Followed(itself=words)
     if len(words) < 2 or words[1].text.startswith("-"):
-        return _unknown(words, "uses `command` in a way that is not followed")
+        return _unknown(words, "uses `command` in a way that is not analysed")
     return Followed(steps=(Step(words=words[1:]),))
 
 
@@ -147,7 +151,7 @@ _SHELL_COMMANDS = frozenset(("-c", "-ec", "-uc", "-euc", "-uec"))
 
 
 def _follow_shell(words: tuple[Word, ...], source: Step | None) -> Followed:
-    """Follow `sh -c LINE`, where nothing stands behind the line."""
+    """Follow `sh -c LINE` with nothing after the line."""
     name = words[0].text
     at = 1
     while at < len(words) and words[at].text in _SHELL_FLAGS:
@@ -157,65 +161,66 @@ def _follow_shell(words: tuple[Word, ...], source: Step | None) -> Followed:
         return Followed(lines=(rest[1].text,))
     if any(word.text.startswith("-") and word.text.endswith("c") for word in words[1:]):
         lines = tuple(word.text for word in words[2:] if word.literal and not word.text.startswith("-"))
-        return Followed(lines=lines[:1], doubt=f"gives `{name}` a line in a way that is not followed")
+        return Followed(lines=lines[:1], doubt=f"passes `{name}` a line in a way that is not analysed")
     if all(word.text.startswith("-") for word in words[1:]):
         return Followed(doubt=f"`{name}` runs whatever it reads")
-    return Followed(doubt=f"runs a script: {next(w.text for w in words[1:] if not w.text.startswith('-'))}")
+    script = next(word.text for word in words[1:] if not word.text.startswith("-"))
+    return Followed(doubt=f"runs a script: {script}", kind="script")
 
 
-# find and xargs give names of files to a command. What they give begins with where find began, so that it is
-# no option; the command is one of those that only read.
+# find and xargs pass names of files to a command. The names begin with the place where find started, so none
+# is an option; the command must be one of those that only read.
 
 _READERS = frozenset(
     """cat head tail wc grep egrep fgrep rg ls stat file basename dirname realpath readlink du echo
     printf test md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum nl od hexdump
     strings jq diff cmp sed cut sort tac rev column fold""".split()
 )
-# These do no harm whatever words they get.
+# These are harmless whatever words they get.
 _SAYERS = frozenset("echo basename dirname".split())
 _LOOKERS = frozenset("ls stat basename dirname realpath readlink du echo printf test".split())
-# Predicates of find that take no value, so that what follows them is a predicate of its own.
+# Predicates of find without a value: the next word is another predicate.
 _ALONE = frozenset(
     """-print -print0 -prune -o -or -a -and ! -not -empty -ls -readable -executable -writable -true
     -depth -daystart -xdev -mount -noleaf -nouser -nogroup -quit ( ) , -L -H -P""".split()
 )
+_EXECS = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 _CHOICES = frozenset(("-o", "-or", "!", "-not", "(", ")", ","))
 
 
 def _follow_find(words: tuple[Word, ...], source: Step | None) -> Followed:
-    """Cut every -exec out of a find; what remains is judged as it is."""
+    """Cut every -exec out of a find; the rest is judged as it is."""
     texts = [word.text for word in words]
-    if not any(text in ("-exec", "-execdir", "-ok", "-okdir") for text in texts):
+    if not _EXECS.intersection(texts):
         return Followed(itself=words)
     rest: list[Word] = []
     steps: list[Step] = []
     doubt = ""
     at = 0
     while at < len(words):
-        if texts[at] not in ("-exec", "-execdir", "-ok", "-okdir"):
+        if texts[at] not in _EXECS:
             rest.append(words[at])
             at += 1
             continue
         end = next((i for i in range(at + 1, len(words)) if _ends_clause(texts, i)), len(words))
         inner = words[at + 1 : end]
-        # With -execdir the words of the command lead to other files in every directory.
+        # With -execdir the words of the command mean other files in every directory.
         if end == len(words) or not inner or texts[at] != "-exec":
             return _unknown(
-                words, f"runs a command for each file in a way that is not followed ({texts[at]})"
+                words, f"runs a command for each file in a way that is not analysed ({texts[at]})"
             )
         before = texts[at - 1]
         alone = before in _ALONE or not before.startswith("-") or before[1:2].isdigit()
         if not alone or any(word.pattern for word in words):
-            doubt = "runs a command for each file in a way that is not followed"
+            doubt = "runs a command for each file in a way that is not analysed"
         if inner[0].text not in _READERS:
             steps.append(Step(words=inner))
             doubt = doubt or f"runs `{inner[0].text}` for each file that is found"
         else:
-            # Only what stands before -exec limits what it is run on.
+            # Only the tests before -exec limit the files that it gets.
             steps.extend(_on_files(inner, tuple(texts[:at])))
         if any("{}" in word.text and word.text != "{}" for word in inner):
-            doubt = doubt or "puts names of files into other words"
-        # Without an action of its own find prints; with -exec it does not. Nothing of that matters here.
+            doubt = doubt or "puts file names inside other words"
         at = end + 1
     return Followed(steps=tuple(steps), itself=tuple(rest), doubt=doubt)
 
@@ -225,7 +230,7 @@ def _ends_clause(texts: list[str], at: int) -> bool:
 
 
 def _follow_xargs(words: tuple[Word, ...], source: Step | None) -> Followed:
-    """Follow `find ... -print0 | xargs -0 ...`; other names may be split into anything."""
+    """Follow `find ... -print0 | xargs -0 ...`; other input may be split into anything."""
     at, exact = 1, False
     while at < len(words) and words[at].text.startswith("-"):
         text = words[at].text
@@ -234,21 +239,21 @@ def _follow_xargs(words: tuple[Word, ...], source: Step | None) -> Followed:
         elif text in ("-0", "--null", "-0r", "-r0"):
             exact = True
         elif text not in ("-r", "--no-run-if-empty") and not re.fullmatch(r"-[nPL]\d+", text):
-            return _unknown(words, f"gives `xargs` an option that is not known to be harmless: {text}")
+            return _unknown(words, f"passes `xargs` an option that is not known to be harmless: {text}")
         at += 1
     inner = words[at:]
     if not inner:
-        return _unknown(words, "gives `xargs` no command")
+        return _unknown(words, "passes `xargs` no command")
     if inner[0].text in _SAYERS:
         return Followed(steps=(Step(words=inner),))
     finding = [word.text for word in source.words] if source else []
     printing = bool(finding) and finding[0] == "find" and finding[-1] == "-print0"
-    # Whatever else reaches the pipe, messages about errors for instance, would be taken for names.
+    # Anything else in the pipe, error messages for instance, would be read as names.
     mixed = source is not None and any(
         (each.descriptor, each.operator) != ("2", ">") for each in source.redirections
     )
     if not exact or not printing or mixed or sum(text in _ACTIONS for text in finding) != 1:
-        return _unknown(words, f"runs `{inner[0].text}` on whatever it reads, which may be anything")
+        return _unknown(words, f"runs `{inner[0].text}` on its input, which may be anything")
     if inner[0].text not in _READERS:
         return _unknown(words, f"runs `{inner[0].text}` for each file that is found")
     steps = _on_files((*inner, Word(text="{}")), tuple(finding))
@@ -259,13 +264,11 @@ def _follow_xargs(words: tuple[Word, ...], source: Step | None) -> Followed:
 _HIDDEN = """.env .env.local .env.production .envrc .netrc .npmrc .pypirc .pgpass .my.cnf .git-credentials
     .bash_history .zsh_history .python_history .psql_history .vault-token .htpasswd .s3cfg .boto .dockercfg
     .credentials .credentials.json .secrets .secret .token .Xauthority""".split()
-_ACTIONS = frozenset(
-    "-print -print0 -printf -ls -exec -execdir -ok -okdir -fls -fprint -fprint0 -fprintf".split()
-)
+_ACTIONS = frozenset((*_EXECS, *"-print -print0 -printf -ls -fls -fprint -fprint0 -fprintf".split()))
 
 
 def _on_files(inner: tuple[Word, ...], finding: tuple[str, ...]) -> tuple[Step, ...]:
-    """Give a command the names that a find may find: globs that stand for every one of them."""
+    """Return a command with every name that a find may pass to it, as globs."""
     starts = []
     for text in finding[1:]:
         if (text.startswith("-") and text not in ("-L", "-H", "-P")) or text in ("!", "(", ")", ","):
@@ -276,7 +279,7 @@ def _on_files(inner: tuple[Word, ...], finding: tuple[str, ...]) -> tuple[Step, 
     wanted = tests[0] if len(tests) == 1 and not _CHOICES.intersection(finding) else "*"
     if "\\" in wanted:
         wanted = "*"
-    # Unlike a shell's, the wildcards of find match a dot at the beginning.
+    # Unlike those of a shell, the wildcards of find match a leading dot.
     names = [wanted, *(name for name in _HIDDEN if fnmatchcase(name, wanted.lower()))]
     steps = []
     for start in starts or ["."]:
@@ -288,18 +291,18 @@ def _on_files(inner: tuple[Word, ...], finding: tuple[str, ...]) -> tuple[Step, 
             )
             steps.append(Step(words=replaced))
         if inner[0].text not in _LOOKERS:
-            # Reading what is found in a directory is as harmless as searching all of it.
+            # Reading what find finds is as harmless as searching the whole directory.
             steps.append(Step(words=tuple(Word(text=text) for text in ("grep", "-r", "-e", "x", start))))
     return tuple(steps)
 
 
 def _is_fixed(word: Word) -> bool:
-    """Tell whether a word is exactly its text, whatever the shell does."""
+    """Return whether a word is exactly its text, whatever the shell does."""
     return word.literal and not word.pattern and not word.home
 
 
 def _unknown(words: tuple[Word, ...], doubt: str) -> Followed:
-    """Leave a doubt, with every command that these words might run."""
+    """Return a doubt, with the commands that these words might run."""
     if words[0].text in ("eval", "watch", "su", "script", "ssh", "trap"):
         texts = [word.text for word in words[1:] if word.literal and not word.text.startswith("-")]
         return Followed(lines=(" ".join(texts),) if texts else (), doubt=doubt)
