@@ -66,9 +66,16 @@ def _output() -> OutputPort:
 
 
 def open_engine(
-    home: Home | None = None, config: Config | None = None, *, consent: Consent = "none"
+    home: Home | None = None,
+    config: Config | None = None,
+    *,
+    consent: Consent = "none",
+    is_client: bool = False,
 ) -> Engine:
-    """Open the engine for this process; nothing is started by it. `consent` is that of whoever submits."""
+    """Open the engine for this process; only one of a client starts the daemon when a verb needs it.
+
+    `consent` is given to everything that is submitted through it.
+    """
     home = home or open_home()
     config = config or configuration.load()
     return Engine(
@@ -79,7 +86,13 @@ def open_engine(
         output=_output,
         bell=BellClient(home.bell),
         consent=consent,
+        start_daemon=(lambda: start_daemon(home)) if is_client else None,
     )
+
+
+def open_client(home: Home | None = None, config: Config | None = None) -> Engine:
+    """Open the engine for a frontend."""
+    return open_engine(home, config, is_client=True)
 
 
 def make_loops(home: Home, config: Config, *, is_after_reboot: bool) -> Loops:
@@ -152,20 +165,13 @@ def run_agent(run_id: str) -> int:
             stream.reconfigure(encoding="utf-8", errors="replace")
     home = open_home()
     try:
-        engine = open_engine(home)
+        engine = open_client(home)
     except BadValue as error:  # the configuration of the directory it works in
         engine = open_engine(home, configuration.Config())
         return fail(engine, run_id, error)
     backends = engine.config.backends
     try:
-        return asyncio.run(
-            answer(
-                engine,
-                run_id,
-                lambda name: make(name, backends.get(name, {}), home.path),
-                unheld=lambda: ensure_daemon(engine),
-            )
-        )
+        return asyncio.run(answer(engine, run_id, lambda name: make(name, backends.get(name, {}), home.path)))
     finally:
         engine.close()
 
@@ -188,11 +194,11 @@ def send_trial(address: Address, config: Config) -> None:
     processes.send_trial(address, config)
 
 
-def run_chat(engine: Engine, **how: Any) -> int:
-    """Have a person talk with an agent; `how` is what `frontends.chat` needs to know."""
+def run_chat(engine: Engine, **options: Any) -> int:
+    """Let a person talk with an agent; `options` are those of `frontends.chat`."""
     from errands.frontends.chat.chat import run
 
-    return run(engine, ensure_daemon=lambda: ensure_daemon(engine), **how)
+    return run(engine, **options)
 
 
 def run_discord(home: Home, config: Config, name: str) -> int:
@@ -232,12 +238,6 @@ def start_daemon(home: Home) -> None:
         f"the daemon does not answer after {READY_WITHIN:g} s; nothing is lost: "
         f"see {home.log}, then `errands daemon status` and `errands doctor`"
     )
-
-
-def ensure_daemon(engine: Engine) -> None:
-    """See to it that somebody runs the loops of this engine's home."""
-    if not engine.bell.is_answered():
-        start_daemon(engine.home)
 
 
 def store_damage(home: Home) -> list[str]:
@@ -308,8 +308,7 @@ def serve_mcp(
         dialect,
         http=http,
         everything=everything,
-        open_engine=open_engine,
-        ensure_daemon=ensure_daemon,
+        open_engine=open_client,
         environ=environ,
     )
 

@@ -11,7 +11,7 @@ import socket
 import sys
 
 from errands import config as configuration
-from errands.bootstrap import SystemClock, ensure_daemon, open_engine, open_home
+from errands.bootstrap import SystemClock, open_client, open_engine, open_home
 from errands.model.errors import BadValue
 
 TYPE_CHECKING = False
@@ -214,7 +214,7 @@ def run_discord(home: Home, config: Config, name: str, line: socket.socket | Non
     logging.basicConfig(level=logging.WARNING, format=_LOG_LINE)
     settings = config.channels[name]
     point_at(settings.get("api"))
-    engine = open_engine(home, config)
+    engine = open_client(home, config)
 
     async def serve() -> None:
         loop = asyncio.get_running_loop()
@@ -228,7 +228,6 @@ def run_discord(home: Home, config: Config, name: str, line: socket.socket | Non
             channel=name,
             allowed=[int(each) for each in settings.get("allowed", ())],
             guild=int(settings["guild"]) if "guild" in settings else None,
-            ensure_daemon=lambda: ensure_daemon(engine),
         )
         running = loop.create_task(bot.start(read_secret(str(settings["token"]))))
         waiting = loop.create_task(stopped.wait())

@@ -51,6 +51,7 @@ class Stage:
         self.engine = engine
         self.discord = discord
         self.started = 0
+        engine.start_daemon = self._note_daemon
         (folder / "token").write_text("token")
         (folder / "victim").touch()
         self._victim = str(folder / "victim")
@@ -60,9 +61,7 @@ class Stage:
 
     async def connect(self) -> None:
         before = self.discord.connections
-        self._bot = Bot(
-            self.engine, channel="discord", allowed=[ADA], guild=None, ensure_daemon=self._note_daemon
-        )
+        self._bot = Bot(self.engine, channel="discord", allowed=[ADA], guild=None)
         point_at(self.discord.url)
         self._running = asyncio.create_task(self._bot.start("token"))
         await until(lambda: self.discord.connections > before and self._bot and self._bot.is_ready())
@@ -86,6 +85,7 @@ class Stage:
         await self._channel.deliver(delivery_of(notices))
         with self.engine.store:
             self.engine.store.delivered([each.id for each in notices], now=notices[0].created_at)
+        self.started = 0
         return task.id, max(self.discord.messages)
 
     async def does(self, act: Any, *words: Any, **options: Any) -> None:

@@ -43,7 +43,9 @@ class Client:
         self._environ = {name: value for name, value in os.environ.items() if name != points.VARIABLE}
 
     def run(self) -> None:
-        self._engine: Engine = bootstrap.open_engine(config=config.load(cwd="/"), consent="yes")
+        self._engine: Engine = bootstrap.open_engine(
+            config=config.load(cwd="/"), consent="yes", is_client=True
+        )
         for number, act in enumerate(self._plan.acts):
             if act.client != self._number or number in self._told.answered:
                 continue
@@ -129,7 +131,7 @@ class Client:
     def _ensure(self) -> None:
         """See to it that there is a daemon, as every command does."""
         try:
-            bootstrap.ensure_daemon(self._engine)
+            self._engine.ensure_daemon()
         except DaemonError as error:
             print(f"no daemon: {error}", flush=True)
 

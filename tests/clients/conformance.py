@@ -226,7 +226,7 @@ async def demanding(ctx: Context, call_next: CallNext) -> HandlerResult:
 
 
 def main() -> None:
-    door = Door(Suite(), open_engine=bootstrap.open_engine, ensure_daemon=bootstrap.ensure_daemon)
+    door = Door(Suite(), open_engine=bootstrap.open_client)
     server = make_server(door)
     add_content(server)
     add_forms(server)

@@ -62,7 +62,8 @@ def test_whoever_has_a_daemon_started_hears_from_it_at_once(daemons: Daemons, cl
     def start() -> None:
         daemons.start()
 
-    assert waiting.wait(client, [task.id], unheld=start) == []
+    client.start_daemon = start
+    assert waiting.wait(client, [task.id]) == []
     assert client.get(task.id).latest.exit_code == 4
 
 

@@ -46,7 +46,7 @@ async def busy(speaker: Speaker) -> str:
 
 
 def _calls(speaker: Speaker, found: str) -> int:
-    (view,) = speaker.engine.engine.light([found])
+    (view,) = speaker.engine.engine.summaries([found])
     assert view.agent is not None
     return view.agent.tool_calls
 

@@ -101,7 +101,6 @@ class McpWay:
         door = Door(
             named(dialect),
             open_engine=lambda: bootstrap.open_engine(engine.home, engine.config),
-            ensure_daemon=lambda _: None,
             everything=caller.everything,
             environ={
                 "ERRANDS_SESSION": caller.session or "",

@@ -53,8 +53,8 @@ async def listed(speaker: Speaker, **given: Any) -> list[dict[str, Any]]:
 async def ran(speaker: Speaker, task_id: str) -> View:
     """Wait until a task has run."""
     engine = speaker.engine.engine
-    await until(lambda: (view := engine.light([task_id])[0]).latest.number > 0 and not view.is_live)
-    return engine.light([task_id])[0]
+    await until(lambda: (view := engine.summaries([task_id])[0]).latest.number > 0 and not view.is_live)
+    return engine.summaries([task_id])[0]
 
 
 # task_add

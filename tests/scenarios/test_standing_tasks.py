@@ -45,7 +45,7 @@ async def standing(stage: Stage, session: str, command: str = "echo marmalade", 
 async def run(stage: Stage, task_id: str) -> None:
     await stage.engine.fire(task_id)
     engine = stage.engine.engine
-    await until(lambda: (view := engine.light([task_id])[0]).latest.number > 0 and not view.is_live)
+    await until(lambda: (view := engine.summaries([task_id])[0]).latest.number > 0 and not view.is_live)
 
 
 async def look(speaker: Speaker, dialect: str, task_id: str) -> str:
@@ -115,7 +115,7 @@ async def test_waiting_for_it_means_its_run(stage: Stage, session: str) -> None:
     speaker = await stage.speaker("native", session, wake="session")
     task_id = await standing(stage, session, "read line; echo $line", input="pipe")
     await stage.engine.fire(task_id)
-    await until(lambda: stage.engine.engine.light([task_id])[0].latest.state == "running")
+    await until(lambda: stage.engine.engine.summaries([task_id])[0].latest.state == "running")
     waits = await speaker("wait", id=task_id, timeout=100)
     assert facts(waits)["run_state"] == "running"
     await stage.engine.send(task_id, b"marmalade\n")

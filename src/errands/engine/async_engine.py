@@ -35,9 +35,9 @@ _READ_AT_ONCE = 100  # tasks of which all have ended
 class AsyncEngine:
     """What `errands.connect()` gives. The verbs are local transactions, well under a millisecond each."""
 
-    def __init__(self, engine: Engine, *, unheld: Callable[[], None]) -> None:
+    def __init__(self, engine: Engine, *, ensure_daemon: Callable[[], None] | None = None) -> None:
         self.engine = engine
-        self._unheld = unheld
+        self._ensure_daemon = ensure_daemon or engine.ensure_daemon
         self._submitter = ""
         self._gathered: list[tuple[Draft, asyncio.Future[View]]] = []
 
@@ -206,7 +206,7 @@ class AsyncEngine:
         for start in range(0, len(ids), _READ_AT_ONCE):
             some = ids[start : start + _READ_AT_ONCE]
             in_time = in_time and await self._wait_for(some, deadline)
-            views += self.engine.light(some)
+            views += self.engine.summaries(some)
         return views
 
     async def _wait_for(self, task_ids: Sequence[str], deadline: float | None) -> bool:
@@ -222,7 +222,7 @@ class AsyncEngine:
         """Wait for one task; tell whether it has ended."""
         if self.engine.store.ended(task_id):
             return True
-        async with Line(self.engine, [task_id], self._unheld, ends_only=True) as line:
+        async with Line(self.engine, [task_id], ensure_daemon=self._ensure_daemon, ends_only=True) as line:
             while not self.engine.store.ended(task_id):
                 left = LOOK if deadline is None else min(LOOK, deadline - time.monotonic())
                 if left <= 0:
@@ -237,7 +237,7 @@ class AsyncEngine:
         """
         ids = tuple(self.engine.resolve(each) for each in task_ids)
         seen = {view.id: _place(view) for view in self._watched(ids, ())}
-        async with Line(self.engine, ids or ("*",), self._unheld) as line:
+        async with Line(self.engine, ids or ("*",), ensure_daemon=self._ensure_daemon) as line:
             while True:
                 told = await line.news(LOOK)
                 for view in self._watched(told or ids, () if told else seen):
@@ -260,7 +260,7 @@ class AsyncEngine:
         """Yield a task's output as it comes, from its beginning, until its run has ended."""
         view = self.engine.get(task_id)
         run_id, offset = view.latest.id, 0
-        async with Line(self.engine, [view.id], self._unheld) as line:
+        async with Line(self.engine, [view.id], ensure_daemon=self._ensure_daemon) as line:
             while True:
                 over = self._is_over(view, run_id)
                 piece = self.engine.output(run_id, offset=offset, limit=_CHUNK)
@@ -330,12 +330,17 @@ class Line:
     """A line to the doorbell that an event loop can wait on."""
 
     def __init__(
-        self, engine: Engine, task_ids: Sequence[str], unheld: Callable[[], None], *, ends_only: bool = False
+        self,
+        engine: Engine,
+        task_ids: Sequence[str],
+        *,
+        ensure_daemon: Callable[[], None] | None = None,
+        ends_only: bool = False,
     ) -> None:
         self._bell = BellClient(engine.home.bell)
         self._ids = task_ids
         self._ends_only = ends_only
-        self._unheld = unheld
+        self._ensure_daemon = ensure_daemon or engine.ensure_daemon
         self._loop = asyncio.get_running_loop()
         self._handle = -1
         self._heard: asyncio.Future[None] | None = None
@@ -353,7 +358,7 @@ class Line:
         """
         if self._handle < 0:
             if not self._call():
-                self._unheld()
+                self._ensure_daemon()
                 await asyncio.sleep(min(timeout, 0.05))
             return None
         deadline = self._loop.time() + timeout

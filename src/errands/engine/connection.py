@@ -47,7 +47,7 @@ class EngineConnection:
                     lock.release()
                     engine.close()
                     raise
-        return AsyncEngine(engine, unheld=self._unheld)
+        return AsyncEngine(engine, ensure_daemon=self._ensure_daemon)
 
     async def __aexit__(self, *error: object) -> None:
         try:
@@ -73,11 +73,11 @@ class EngineConnection:
         failure = None if self._loops is None else self._loops.failure
         return failure.exception() if failure is not None and failure.done() else None
 
-    def _unheld(self) -> None:
-        """Nobody answers the bell: the holder died, and its work is waiting."""
+    def _ensure_daemon(self) -> None:
+        """Start the daemon if the process that ran the loops died; raise what ended our own loops."""
         failure = self._failure()
         if failure is not None:
             raise failure
         if self._loops is None and not self._engine.bell.is_answered():
-            _LOG.warning("nobody runs the loops of %s; starting the daemon", self._engine.home.path)
+            _LOG.warning("no daemon runs for %s; starting one", self._engine.home.path)
             self._start_daemon()

@@ -14,68 +14,70 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from errands.engine.engine import Engine
+    from errands.engine.core import EngineCore
+    from errands.engine.triggers.schedules import Schedules
     from errands.model.task import Task
     from errands.model.view import View
+    from errands.ports.store import Store
 
 
 RECENT = 100  # runs of a standing task that are shown: it may have had a hundred thousand
 
 
-def details(engine: Engine, task: Task, view: View) -> dict[str, Any]:
+def details(core: EngineCore, schedules: Schedules, task: Task, view: View) -> dict[str, Any]:
     return {
-        **_action(engine, task),
+        **_action(core.store, task),
         "env": dict(task.action.env),
         "after": list(task.after),
-        "waiting_for": [each for each in task.after if view.waits and not engine.store.ended(each)],
+        "waiting_for": [each for each in task.after if view.waits and not core.store.ended(each)],
         "message": task.message,
         "limits": {name: value for name, value in LIMITS.whole(task.limits).items() if value is not None},
-        "files": engine.files(view.latest.id),
+        "files": core.files(view.latest.id),
         "digest": task.digest,
         "evidence": _evidence(task),
         "removed_variables": task.removed.split(),
-        "approvals": [approval_json(each) for each in engine.store.approvals(task.id)],
-        **_standing(engine, task),
+        "approvals": [approval_json(each) for each in core.store.approvals(task.id)],
+        **_standing(core, schedules, task),
     }
 
 
-def _standing(engine: Engine, task: Task) -> dict[str, Any]:
+def _standing(core: EngineCore, schedules: Schedules, task: Task) -> dict[str, Any]:
     """Say when a standing task runs, and what became of its latest slots."""
     trigger = recurring(task.trigger)
     if trigger is None:
         return {}
     return {
         "trigger": as_plain(trigger),
-        "next_runs": [plain_value(each) for each in engine.schedules.coming(task.id)],
+        "next_runs": [plain_value(each) for each in schedules.coming(task.id)],
         "slots": [
             {name: plain_value(getattr(each, name)) for name in fields(each)}
-            for each in engine.schedules.ledger(task.id)
+            for each in schedules.ledger(task.id)
         ],
-        "watch": _watch(engine, task),
+        "watch": _watch(core.store, task),
         "watched": task.action.watch or None,
     }
 
 
-def _watch(engine: Engine, task: Task) -> dict[str, Any] | None:
+def _watch(store: Store, task: Task) -> dict[str, Any] | None:
     if not isinstance(task.trigger, On):
         return None
     from errands.engine.triggers.watches import watch_json
 
-    return watch_json(engine.store, task.id)
+    return watch_json(store, task.id)
 
 
-def _action(engine: Engine, task: Task) -> dict[str, Any]:
+def _action(store: Store, task: Task) -> dict[str, Any]:
     """Say what a task does, in plain values."""
     action = task.action
     if isinstance(action, Prompt):
-        session = engine.store.session(task.id)
+        session = store.session(task.id)
         return {
             "session": None if session is None else session.name,
             "forked_from": action.fork,
             "tools": None if action.tools is None else list(action.tools),
             "depth": action.depth,
             "budget": dict(action.budget),
-            "result": engine.store.last_answer(task.id),
+            "result": store.last_answer(task.id),
         }
     plain = SHELL.whole(action)
     return {

@@ -10,10 +10,9 @@ from errands.model.span import EXECUTE, START, caller, span_id, spans_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from errands.engine.engine import Engine
     from errands.model.span import Span
     from errands.model.view import View
     from errands.ports.spans import Traced
@@ -27,13 +26,13 @@ def _ids(run_id: str, created_at: datetime) -> tuple[str, ...]:
 class Tracing:
     """Answers what traces ask, whoever asks: the command line, or the process that exports."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._store: Store = engine.store
+    def __init__(self, store: Store, get: Callable[[str], View]) -> None:
+        self._store = store
+        self._get = get
 
     def tree(self, task_id: str) -> list[Span]:
         """Give the spans of the whole tree that a task stands in, from whoever launched it first."""
-        root = self._engine.get(task_id)
+        root = self._get(task_id)
         seen = {root.id}
         while (above := self._launcher(root)) is not None and above.id not in seen:
             root = above
@@ -51,7 +50,7 @@ class Tracing:
         """Give the spans of one run; none when it is gone."""
         task_id, number = task_of(run_id)
         try:
-            return self._of(self._engine.get(task_id), only=number)
+            return self._of(self._get(task_id), only=number)
         except NotFound:
             return []  # cleared since
 
@@ -73,7 +72,7 @@ class Tracing:
         for run in view.history:
             for child in self._store.launched_by(run.id):
                 if child not in seen:
-                    spans += self._down(self._engine.get(child), seen)
+                    spans += self._down(self._get(child), seen)
         return spans
 
     def _of(self, view: View, *, only: int | None = None) -> list[Span]:
@@ -90,6 +89,6 @@ class Tracing:
         if not view.created_by.startswith(LAUNCHED):
             return None
         try:
-            return self._engine.get(task_of(view.created_by.removeprefix(LAUNCHED))[0])
+            return self._get(task_of(view.created_by.removeprefix(LAUNCHED))[0])
         except NotFound:
             return None

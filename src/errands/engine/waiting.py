@@ -10,7 +10,7 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from errands.engine.engine import Engine
 
@@ -22,21 +22,19 @@ def wait(
     task_ids: Sequence[str],
     *,
     timeout: float | None = None,
-    unheld: Callable[[], None] | None = None,
 ) -> list[str]:
     """Block until all tasks have ended or the time-out has passed; give those still live.
 
     They are waited for one after the other, the last one first, because most have ended when it does.
-    `unheld` is called when nobody runs the loops, so that the caller can see to it that somebody does.
     """
     deadline = None if timeout is None else time.monotonic() + timeout
     live = [each for each in task_ids if not engine.store.ended(each)]
-    while live and _wait(engine, live[-1], deadline, unheld):
+    while live and _wait(engine, live[-1], deadline):
         live.pop()
     return [each for each in live if not engine.store.ended(each)]
 
 
-def _wait(engine: Engine, task_id: str, deadline: float | None, unheld: Callable[[], None] | None) -> bool:
+def _wait(engine: Engine, task_id: str, deadline: float | None) -> bool:
     """Wait for one task; tell whether it has ended."""
     line = type(engine.bell)(engine.home.bell)
     try:
@@ -47,8 +45,8 @@ def _wait(engine: Engine, task_id: str, deadline: float | None, unheld: Callable
                 return False
             if not watching:
                 watching = line.wait_for(task_id)
-                if not watching and unheld is not None:
-                    unheld()
+                if not watching:
+                    engine.ensure_daemon()
                     watching = line.wait_for(task_id)
             # The first answer says that from now on we are told: what happened before is worth a look.
             select.select([line.fileno()] if watching else [], [], [], left)

@@ -66,7 +66,7 @@ async def embedded(home: str, **overrides: Any) -> AsyncIterator[TestEngine]:
     The test answers for what it submits, unless it says `yes=False`.
     """
     async with connect(home, **{"yes": True, **overrides}) as connected:
-        engine = TestEngine(connected.engine, unheld=_nobody)
+        engine = TestEngine(connected.engine, ensure_daemon=_nobody)
         try:
             yield engine
         finally:

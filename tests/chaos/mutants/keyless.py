@@ -15,12 +15,12 @@ from tests.chaos.surgery import exchange
 SCENARIO = "repeated"
 CAUGHT_BY = "I1"
 
-launch_all = Submitter.launch_all
+submit_all = Submitter.submit_all
 
 
 def break_engine() -> None:
-    exchange(Submitter, "launch_all", _launch_all)
+    exchange(Submitter, "submit_all", _submit_all)
 
 
-def _launch_all(launching: Submitter, judged: Sequence[tuple[Draft, Ruling]], **named: Any) -> list[View]:
-    return launch_all(launching, [(evolve(draft, key=None), ruling) for draft, ruling in judged], **named)
+def _submit_all(launching: Submitter, judged: Sequence[tuple[Draft, Ruling]], **named: Any) -> list[View]:
+    return submit_all(launching, [(evolve(draft, key=None), ruling) for draft, ruling in judged], **named)

@@ -53,7 +53,7 @@ def look(engine: Engine) -> Discovery:
     """Begin a look, as the run of the standing task does."""
     known = arrange(engine)
     assert known is not None
-    view = engine.light([known])[0]
+    view = engine.summaries([known])[0]
     if not view.is_live:
         view = engine.schedules.fire(known)
     return Discovery(engine, view.latest.id)

@@ -102,7 +102,7 @@ async def test_an_answer_is_kept_before_the_agent_leaves(engine: TestEngine, pro
     agent = Leaving(engine.engine, task.latest.id)
     with engine.engine.store:
         engine.engine.store.set_waiting(task.latest.id, None)
-    assert await answer(engine.engine, task.latest.id, lambda _: agent, unheld=lambda: None) == 0
+    assert await answer(engine.engine, task.latest.id, lambda _: agent) == 0
     assert agent.kept == "done"
 
 

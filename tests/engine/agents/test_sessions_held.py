@@ -262,7 +262,7 @@ async def test_what_could_not_be_written_is_not_forgotten(
 @pytest.mark.spec("R1")
 async def test_an_agent_is_told_what_it_does(engine: TestEngine, project: Project) -> None:
     task = await engine.answered("hello", description="Greet the person.", cwd=project.path)
-    context = RunContext(engine.engine, task.latest.id, unheld=lambda: None)
+    context = RunContext(engine.engine, task.latest.id)
     assert context.session == f"task:{task.id}"
     assert context.spec.system == "You are executing a background task. Greet the person."
     assert context.text == "hello"
@@ -275,7 +275,7 @@ async def held(engine: TestEngine, project: Project, sitting: Engine | None = No
     """A desk at which nobody else sits: its agent's run is over for this process, and lives for the store."""
     task = await engine.ask("`sleep 60`", cwd=project.path)
     await until(lambda: waiting(engine, task.id) == "task")
-    return RunContext(sitting or engine.engine, task.latest.id, unheld=lambda: None)
+    return RunContext(sitting or engine.engine, task.latest.id)
 
 
 @pytest.mark.spec("A8")
@@ -306,7 +306,7 @@ async def test_another_process_finds_the_answer(engine: TestEngine, project: Pro
     await asyncio.wait([asking])
     engine.engine.reject(task_id, by="ada", door="cli", note="why?")
 
-    again = RunContext(engine.engine, context.run, unheld=lambda: None)
+    again = RunContext(engine.engine, context.run)
 
     assert await again.request_approval(CALL) == Decision(allowed=False, reason="refused by ada: why?")
     assert len(engine.engine.store.approvals(task_id)) == 1

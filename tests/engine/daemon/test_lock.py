@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import errands
-from errands.bootstrap import ensure_daemon, open_engine, start_daemon
+from errands.bootstrap import open_engine, start_daemon
 from errands.engine import waiting
 from errands.engine.daemon.lock import DaemonLock, daemon_facts, is_daemon_running
 from errands.engine.engine import Engine
@@ -262,7 +262,8 @@ def test_what_a_dead_daemon_left_is_taken_over(home: Home, daemons: Daemons, cli
     daemons.kill()
     assert os.path.exists(home.bell)
     assert daemon_facts(home) is None
-    ensure_daemon(client)
+    client.start_daemon = lambda: start_daemon(home)
+    client.ensure_daemon()
 
     assert daemons.pid != first
     assert finished(client, client.submit(Draft(command="true")).id).state == "completed"
@@ -278,7 +279,8 @@ def test_a_stopped_daemon_hinders_nobody_and_loses_nothing(
     eventually(lambda: b"ready" in client.output(running.id).content)
     os.kill(pid, signal.SIGSTOP)
     began = time.monotonic()
-    ensure_daemon(client)
+    client.start_daemon = lambda: start_daemon(home)
+    client.ensure_daemon()
     queued = client.submit(Draft(command=f"echo start >> {tmp_path}/witness"))
     withdrawn = client.submit(Draft(command=f"echo never >> {tmp_path}/witness"))
     client.cancel([withdrawn.id])

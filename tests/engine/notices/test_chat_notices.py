@@ -23,7 +23,7 @@ def talk(engine: TestEngine, **more: str) -> RunContext:
     """Begin a conversation, and sit down at the desk of its run."""
     held = Draft(prompt="hello", agent="offline", lane="held", owner=CHAT, **more)  # type: ignore[arg-type]
     view = engine.engine.submit(held)
-    return RunContext(engine.engine, view.latest.id, unheld=lambda: None)
+    return RunContext(engine.engine, view.latest.id)
 
 
 async def said(engine: TestEngine, context: RunContext) -> list[str]:

@@ -23,16 +23,17 @@ async def attended(home: Home, *, is_wanted: bool = True) -> bool:
 
     def wait() -> bool:
         engine = open_engine(home)
+        engine.start_daemon = _start_none
         try:
-            return attend(engine, OWNER, is_wanted=lambda: is_wanted, unheld=_nobody)
+            return attend(engine, OWNER, is_wanted=lambda: is_wanted)
         finally:
             engine.close()
 
     return await asyncio.to_thread(wait)
 
 
-def _nobody() -> None:
-    raise AssertionError("somebody runs the loops")
+def _start_none() -> None:
+    raise AssertionError("a daemon runs already")
 
 
 async def test_news_end_the_wait(engine: TestEngine, home: Home) -> None:

@@ -50,7 +50,7 @@ async def test_an_interval_is_run_at_the_times_of_its_grid_also_by_the_next_engi
 ) -> None:
     monkeypatch.setattr(bootstrap, "start_daemon", lambda home: None)  # it would go by another clock
     async with bootstrap.connect(home.path, yes=True, **TICK) as connected:
-        engine = TestEngine(connected.engine, unheld=lambda: None)
+        engine = TestEngine(connected.engine, ensure_daemon=lambda: None)
         task = await engine.submit("true", every=timedelta(hours=6))
         assert (task.state, task.standing and task.standing.next_at) == ("active", clock.now() + 6 * HOUR)
         clock.turn(6 * HOUR + 10 * MINUTE)

@@ -98,7 +98,7 @@ def test_one_of_something_is_told_as_one(person: Person) -> None:
     task_id = person.types("ask", "--wait", "--json", "hello").object["id"]
     engine = bootstrap.open_engine(bootstrap.open_home(str(person.home)))
     try:
-        (view,) = engine.light([task_id])
+        (view,) = engine.summaries([task_id])
     finally:
         engine.close()
     assert view.agent is not None

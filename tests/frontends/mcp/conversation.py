@@ -100,7 +100,6 @@ async def connected(
         open_engine=lambda: bootstrap.open_engine(
             engine.engine.home, engine.engine.config if config else None
         ),
-        ensure_daemon=lambda _: None,
         everything=everything,
         environ={"ERRANDS_SESSION": session or "", "USER": "ada"},
         cwd=cwd or os.getcwd(),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, nullcontext
 
 from errands.engine.agents.activity import ActivityLog
@@ -51,13 +51,10 @@ _LOG = logging.getLogger("errands.desk")
 
 
 class RunContext:
-    """The desk of one run. `unheld` is called when nobody runs the loops."""
-
-    def __init__(self, engine: Engine, run_id: str, *, unheld: Callable[[], None]) -> None:
+    def __init__(self, engine: Engine, run_id: str) -> None:
         task_id, self._number = task_of(run_id)
         self._engine = engine
         self._store = engine.store
-        self._unheld = unheld
         self._task = engine.store.task(task_id)
         action = self._task.action
         if not isinstance(action, Prompt):
@@ -170,7 +167,7 @@ class RunContext:
 
     async def _answer(self, question: Approval) -> Approval:
         """Wait until a person has answered, or nobody can any more."""
-        async with Line(self._engine, [self._task.id], self._unheld) as line:
+        async with Line(self._engine, [self._task.id]) as line:
             while (answer := tool_approvals.answer_to(self._engine, question)) is None:
                 await line.news(LOOK_AGAIN)
         return answer
@@ -220,13 +217,13 @@ class RunContext:
 
     async def _ended(self, view: View) -> View:
         """Wait for a child task, lending our slot when it takes its time."""
-        engine = AsyncEngine(self._engine, unheld=self._unheld)
+        engine = AsyncEngine(self._engine)
         view = await engine.wait(view.id, timeout=0 if view.state == "proposed" else QUICK)
         if view.state == "proposed":
-            async with self._away("approval"), Line(self._engine, [view.id], self._unheld) as line:
+            async with self._away("approval"), Line(self._engine, [view.id]) as line:
                 while view.state == "proposed":
                     await line.news(LOOK_AGAIN)
-                    (view,) = self._engine.light([view.id])
+                    (view,) = self._engine.summaries([view.id])
         if view.is_live:
             async with self._away("task"):
                 view = await engine.wait(view.id)
@@ -294,7 +291,7 @@ class RunContext:
         self._wait_for("slot")
         self._engine.bell.ring()
         with self._held:
-            async with Line(self._engine, [self._task.id], self._unheld) as line:
+            async with Line(self._engine, [self._task.id]) as line:
                 while self._waits:
                     await line.news(LOOK_AGAIN)
 

@@ -25,11 +25,9 @@ STOPPED = 143
 _FAREWELL = 2.0  # seconds for an agent to stop what it has set going
 
 
-async def answer(
-    engine: Engine, run_id: str, make: Callable[[str], Agent], *, unheld: Callable[[], None]
-) -> int:
+async def answer(engine: Engine, run_id: str, make: Callable[[str], Agent]) -> int:
     """Answer the prompt of a run; the answer, or why there is none, is stored before the process ends."""
-    context = RunContext(engine, run_id, unheld=unheld)
+    context = RunContext(engine, run_id)
     if context.answer is not None:  # it was stored, and then the process died
         print(context.answer, flush=True)
         return 0

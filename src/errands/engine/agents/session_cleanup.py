@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from errands.engine.engine import Engine
+    from errands.engine.core import EngineCore
     from errands.model.agent.session import OrphanSession
     from errands.ports.agent import Activity, Agent, ToolCall, Usage
     from errands.ports.home import Home
@@ -51,24 +51,24 @@ def start(home: Home) -> None:
         _LOG.warning("sessions are dropped later, no process can be started for it: %s", error)
 
 
-async def drop_all(engine: Engine, make: Callable[[str, str], Agent]) -> None:
+async def drop_all(core: EngineCore, make: Callable[[str, str], Agent]) -> None:
     """Drop what is left at backends; `make` makes the agent of a name for a directory."""
-    lock = os.open(f"{engine.home.path}/dropping", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    lock = os.open(f"{core.home.path}/dropping", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        while left := engine.store.remnants(now=engine.clock.now()):
+        while left := core.store.remnants(now=core.clock.now()):
             for each in left:
-                await _drop(engine, each, make)
+                await _drop(core, each, make)
     except BlockingIOError:
         pass  # another process is at it, until nothing is left
     finally:
         os.close(lock)
 
 
-async def _drop(engine: Engine, remnant: OrphanSession, make: Callable[[str, str], Agent]) -> None:
+async def _drop(core: EngineCore, remnant: OrphanSession, make: Callable[[str, str], Agent]) -> None:
     from asyncio import timeout  # whoever only starts the process has no use for it
 
-    store = engine.store
+    store = core.store
     try:
         agent = make(remnant.agent, remnant.cwd)
         try:
@@ -85,7 +85,7 @@ async def _drop(engine: Engine, remnant: OrphanSession, make: Callable[[str, str
             if is_last:
                 store.forget_remnant(remnant)
             else:
-                store.try_later(remnant, at=engine.clock.now() + PAUSE * 2**remnant.tries)
+                store.try_later(remnant, at=core.clock.now() + PAUSE * 2**remnant.tries)
         return
     _LOG.info("session %s of agent %s is dropped", remnant.name, remnant.agent)
     with store:

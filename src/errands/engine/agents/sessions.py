@@ -9,7 +9,9 @@ from errands.model.run import task_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.engine.engine import Engine
+    from collections.abc import Callable
+
+    from errands.engine.core import EngineCore
     from errands.model.agent.session import Exchange, Session
     from errands.model.options.draft import Draft
     from errands.model.view import View
@@ -18,9 +20,10 @@ if TYPE_CHECKING:
 class Sessions:
     """The verbs and questions about sessions; each is one transaction on the engine's store."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._store = engine.store
+    def __init__(self, core: EngineCore, submit: Callable[[Draft], View]) -> None:
+        self._core = core
+        self._submit = submit
+        self._store = core.store
 
     def ask(self, draft: Draft, *, resume: str | None = None, is_awaited: bool = False) -> View:
         """Ask an agent, in a new task or, with `resume`, in that of an earlier prompt.
@@ -36,7 +39,7 @@ class Sessions:
                     "a resume goes on in the same session; give one of them"
                 )
             return self.resume(resume, draft.prompt, is_awaited=is_awaited)
-        view = self._engine.submit(draft)
+        view = self._submit(draft)
         if is_awaited:
             with self._store:
                 self._store.add_exchange(view.latest.id, draft.prompt, is_awaited=True)
@@ -46,11 +49,12 @@ class Sessions:
         """Send a follow-up prompt to a completed task's session, as a new run; of two at once one wins."""
         if not text.strip():
             raise BadValue("there is no prompt; say what the agent shall do next")
-        engine, now = self._engine, self._engine.clock.now()
+        core, now = self._core, self._core.clock.now()
         try:
-            task_id = engine.resolve(task_id)
+            task_id = core.resolve(task_id)
         except NotFound:
             raise NotFound(f"Task not found: {task_id}") from None
+        core.ensure_daemon()
         with self._store:
             view = self._store.view(task_id)
             check_resumable(view, self._store.session(task_id))
@@ -58,8 +62,8 @@ class Sessions:
                 self._store.reopen(task_id, now=now)
             run = self._store.add_run(task_id, cause="resume", now=now)
             self._store.add_exchange(run.id, text, is_awaited=is_awaited)
-        engine.bell.ring()
-        return engine.light([task_id])[0]
+        core.bell.ring()
+        return core.summaries([task_id])[0]
 
     def expect(self, run_id: str) -> None:
         """Note that somebody blocks until a run ends, and need not be told; it may be a command's as well."""
@@ -71,7 +75,7 @@ class Sessions:
     def acknowledge(self, run_id: str, *, reader: str) -> None:
         """Note that whoever asked has got the answer, so that it is not told once more."""
         with self._store:
-            self._store.acknowledge(run_id, reader=reader, now=self._engine.clock.now())
+            self._store.acknowledge(run_id, reader=reader, now=self._core.clock.now())
 
     def give_up_waiting(self, run_id: str) -> None:
         """Note that whoever asked blocks no longer, so that the answer is told after all."""
@@ -81,7 +85,7 @@ class Sessions:
     def end_session(self, name: str) -> None:
         """Note that a parent session is over. What it started goes on; what is finished may be removed."""
         with self._store:
-            self._store.end_session(name, now=self._engine.clock.now())
+            self._store.end_session(name, now=self._core.clock.now())
 
     def reopen_session(self, name: str) -> None:
         """Note that a parent session goes on after all: what it started is kept again."""
@@ -93,4 +97,4 @@ class Sessions:
 
     def conversation(self, task_id: str) -> list[tuple[int, Exchange]]:
         """Give what a task was asked and answered, oldest first, with the numbers of the runs."""
-        return self._store.exchanges(self._engine.resolve(task_id))
+        return self._store.exchanges(self._core.resolve(task_id))

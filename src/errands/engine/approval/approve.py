@@ -28,45 +28,46 @@ from errands.ports.store import Query
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.engine.approval.ruling import Judge, Ruling
-    from errands.engine.engine import Engine
+    from errands.engine.core import EngineCore
     from errands.model.approval import Approval, ApprovalState, StandingApproval
     from errands.model.task import Task
     from errands.model.view import View
+    from errands.ports.store import Store
 
 _ANSWERS = {"granted": "approved", "refused": "rejected", "expired": "rejected", "void": "withdrawn"}
 _enclosing: list[str] = []
 
 
 def approve(
-    engine: Engine, judging: Judge, task_id: str, *, by: str, door: str, always: bool, shown: int | None
+    core: EngineCore, judging: Judge, task_id: str, *, by: str, door: str, always: bool, shown: int | None
 ) -> None:
     _check_person(by, door)
-    if is_unattended(by, door) and not engine.config.approval.yes:
+    if is_unattended(by, door) and not core.config.approval.yes:
         # Whoever may not pass --yes may not propose and approve either.
         raise NotAPerson("nobody is at a terminal here, and approval.yes is false; approve it at a terminal")
-    task_id, now, store = engine.resolve(task_id), engine.clock.now(), engine.store
-    question = _question(engine, task_id, shown)
+    task_id, now, store = core.resolve(task_id), core.clock.now(), core.store
+    question = _question(core, task_id, shown)
     task = store.task(task_id)
     if is_held_call(task):
         if always:
             raise BadValue("a call of an agent is approved each time; leave out --always")
-        return _answer_call(engine, question, "granted", by=by, door=door)
-    ruling = ruling_on(engine, judging, task)
+        return _answer_call(core, question, "granted", by=by, door=door)
+    ruling = ruling_on(store, judging, task)
     if always:
         _check_always(task, ruling)
-    is_deaf = _is_deaf(engine, task)
+    is_deaf = _is_deaf(core, task)
     evidence = evidence_of(task)
     fresh = None if evidence is None else refreshed(evidence, task.action.cwd)
     said = [] if evidence is None or fresh is None else changes(evidence, fresh)
     with store:
         if said:
             if store.question(task_id) != question:
-                raise _resolved(engine, task_id)
-            run = _asked_run(engine, task, question)
-            within = engine.config.approval.expires
+                raise _resolved(core, task_id)
+            run = _asked_run(core, task, question)
+            within = core.config.approval.expires
             ask_again(store, task, run, fresh, said, now=now, within=within)
         elif not store.answer(question.id, "granted", by=by, door=door, now=now):
-            raise _resolved(engine, task_id)
+            raise _resolved(core, task_id)
         else:
             store.grant(task_id, by=by, door=door, now=now)
             if is_deaf:
@@ -75,7 +76,7 @@ def approve(
                 begin(store, task, now=now)
             if always:
                 store.keep_always(task, by=by, now=now)
-    engine.bell.ring()
+    core.bell.ring()
     if said:
         raise Drifted(
             f"not approved: since task {task_id} was asked about, {'; '.join(said)}; "
@@ -83,22 +84,22 @@ def approve(
         )
 
 
-def _is_deaf(engine: Engine, task: Task) -> bool:
+def _is_deaf(core: EngineCore, task: Task) -> bool:
     """Tell whether a standing task begins to listen with the yes; one more must be allowed then."""
     if recurring(task.trigger) is None:
         return False
     from errands.engine.triggers.schedules import check_room
 
-    cursor = engine.store.cursor(task.id)
+    cursor = core.store.cursor(task.id)
     is_deaf = cursor is not None and cursor.next_at is None
     if is_deaf:
-        check_room(engine.store, engine.config)
+        check_room(core.store, core.config)
     return is_deaf
 
 
-def _asked_run(engine: Engine, task: Task, question: Approval) -> Run:
+def _asked_run(core: EngineCore, task: Task, question: Approval) -> Run:
     """Give the run that a question is about; that of a standing task may be still to come."""
-    if recurring(task.trigger) is not None and not engine.store.view(task.id).latest.number:
+    if recurring(task.trigger) is not None and not core.store.view(task.id).latest.number:
         return Run(
             task_id=task.id,
             number=1,
@@ -107,43 +108,43 @@ def _asked_run(engine: Engine, task: Task, question: Approval) -> Run:
             attempt=0,
             created_at=task.created_at,
         )
-    return engine.store.run(f"{task.id}.{question.run}")
+    return core.store.run(f"{task.id}.{question.run}")
 
 
-def reject(engine: Engine, task_id: str, *, by: str, door: str, note: str, shown: int | None) -> None:
+def reject(core: EngineCore, task_id: str, *, by: str, door: str, note: str, shown: int | None) -> None:
     _check_person(by, door)
-    task_id, now, store = engine.resolve(task_id), engine.clock.now(), engine.store
-    question = _question(engine, task_id, shown)
+    task_id, now, store = core.resolve(task_id), core.clock.now(), core.store
+    question = _question(core, task_id, shown)
     if is_held_call(store.task(task_id)):
-        return _answer_call(engine, question, "refused", by=by, door=door, note=note)
+        return _answer_call(core, question, "refused", by=by, door=door, note=note)
     with store:
         if not store.answer(question.id, "refused", by=by, door=door, now=now, note=note):
-            raise _resolved(engine, task_id)
+            raise _resolved(core, task_id)
         why = f"rejected by {by}" + (f": {note}" if note else "")
         ended = turn_down(store, question, why, now=now)
-    engine.bell.ring(ended)
+    core.bell.ring(ended)
 
 
-def answer_target(engine: Engine, task_id: str) -> str:
+def answer_target(core: EngineCore, task_id: str) -> str:
     """Find the task that an answer is for: what an agent waits for may be a task of its own.
 
     An agent that waits for several is told apart by nobody but the person who answers.
     """
-    task_id = engine.resolve(task_id)
-    view = engine.light([task_id])[0]
-    if view.agent is None or view.latest.state != "running" or engine.store.question(task_id) is not None:
+    task_id = core.resolve(task_id)
+    view = core.summaries([task_id])[0]
+    if view.agent is None or view.latest.state != "running" or core.store.question(task_id) is not None:
         return task_id
-    found = proposals(engine, view)
+    found = proposals(core, view)
     if len(found) > 1:
         named = "; ".join(f"{each.id} ({line(each.command)})" for each in found)
         raise Ambiguous(f"{task_id} waits for the answers to {len(found)} tasks, answer each: {named}")
     return found[0].id if found else task_id
 
 
-def proposals(engine: Engine, agent: View) -> list[View]:
+def proposals(core: EngineCore, agent: View) -> list[View]:
     """List what the latest run of an agent has proposed and nobody has answered, oldest first."""
     by = f"run {agent.latest.id}"
-    return [each for each in engine.list(Query(states=("proposed",)))[::-1] if each.created_by == by]
+    return [each for each in core.list(Query(states=("proposed",)))[::-1] if each.created_by == by]
 
 
 def is_held_call(task: Task) -> bool:
@@ -152,31 +153,31 @@ def is_held_call(task: Task) -> bool:
 
 
 def _answer_call(
-    engine: Engine, question: Approval, state: ApprovalState, *, by: str, door: str, note: str = ""
+    core: EngineCore, question: Approval, state: ApprovalState, *, by: str, door: str, note: str = ""
 ) -> None:
-    with engine.store:
-        if not engine.store.answer(question.id, state, by=by, door=door, now=engine.clock.now(), note=note):
-            raise _resolved(engine, question.task_id)
-    engine.bell.ring_about([question.task_id])
+    with core.store:
+        if not core.store.answer(question.id, state, by=by, door=door, now=core.clock.now(), note=note):
+            raise _resolved(core, question.task_id)
+    core.bell.ring_about([question.task_id])
 
 
-def take_back(engine: Engine, name: str, *, by: str, door: str) -> StandingApproval:
+def take_back(core: EngineCore, name: str, *, by: str, door: str) -> StandingApproval:
     """Have something asked about again that was approved for all times, by the beginning of its digest."""
     _check_person(by, door)
-    found = [each for each in engine.store.standing() if name and each.digest.startswith(name)]
+    found = [each for each in core.store.standing() if name and each.digest.startswith(name)]
     if len(found) != 1:
         raise NotFound(
             f"{len(found) or 'no'} approvals for all times begin with {name[:80]!r}; "
             "`errands audit --always` lists them"
         )
-    with engine.store:
-        engine.store.forget_always(found[0].digest)
+    with core.store:
+        core.store.forget_always(found[0].digest)
     return found[0]
 
 
-def ruling_on(engine: Engine, judging: Judge, task: Task) -> Ruling:
+def ruling_on(store: Store, judging: Judge, task: Task) -> Ruling:
     """Judge a task as it is now; what a rule forbids is refused, whoever said yes."""
-    ruling = judging.rule_again(task.action, engine.store.environment(task.action.environment))
+    ruling = judging.rule_again(task.action, store.environment(task.action.environment))
     if ruling.judgement.verdict == "deny":
         raise denied(ruling.judgement)
     return ruling
@@ -199,16 +200,16 @@ def _check_person(by: str, door: str) -> None:
         )
 
 
-def _question(engine: Engine, task_id: str, shown: int | None) -> Approval:
-    question, now = engine.store.question(task_id), engine.clock.now()
+def _question(core: EngineCore, task_id: str, shown: int | None) -> Approval:
+    question, now = core.store.question(task_id), core.clock.now()
     if question is not None and question.expires_at <= now:
         # Nobody ran the loops when its time was up.
-        with engine.store:
-            ended = expire(engine.store, now=now)
-        engine.bell.ring(ended)
+        with core.store:
+            ended = expire(core.store, now=now)
+        core.bell.ring(ended)
         question = None
     if question is None:
-        raise _resolved(engine, task_id)
+        raise _resolved(core, task_id)
     if shown is not None and question.id != shown:
         raise _outdated(task_id)
     return question
@@ -221,11 +222,11 @@ def _outdated(task_id: str) -> Drifted:
     )
 
 
-def _resolved(engine: Engine, task_id: str) -> AlreadyResolved | Drifted | IllegalMove:
+def _resolved(core: EngineCore, task_id: str) -> AlreadyResolved | Drifted | IllegalMove:
     """Say who answered, and when; or that somebody else's answer had it asked about anew."""
-    asked = engine.store.approvals(task_id)
+    asked = core.store.approvals(task_id)
     if not asked:
-        return IllegalMove(f"task {task_id} is {engine.store.view(task_id).state}; nothing is asked about it")
+        return IllegalMove(f"task {task_id} is {core.store.view(task_id).state}; nothing is asked about it")
     last = asked[-1]
     if last.state == "waiting":
         return _outdated(task_id)

@@ -82,7 +82,7 @@ def _facts(engine: Engine, notice: Notice) -> dict[str, Any]:
 def _is_agent(engine: Engine, task: str) -> bool:
     """Tell whether a task's error may be in the words of a model; of what was cleared nobody knows."""
     try:
-        return engine.light([task])[0].agent is not None
+        return engine.summaries([task])[0].agent is not None
     except (NotFound, StoreError):
         return True
 

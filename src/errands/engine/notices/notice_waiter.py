@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 GATHER = 0.5  # seconds: what ends in a burst is told at once, and who blocked for it has said so by then
 
 
-def attend(engine: Engine, owner: str, *, is_wanted: Callable[[], bool], unheld: Callable[[], None]) -> bool:
+def attend(engine: Engine, owner: str, *, is_wanted: Callable[[], bool]) -> bool:
     """Wait until there is news for an owner; False when none can come any more, or nobody wants it."""
     bell = type(engine.bell)(engine.home.bell)
     watching = False
@@ -42,7 +42,7 @@ def attend(engine: Engine, owner: str, *, is_wanted: Callable[[], bool], unheld:
             if not watching:
                 watching = bell.watch()
                 if not watching:
-                    unheld()
+                    engine.ensure_daemon()
             # Nobody rings when a notice has been kept back long enough.
             pause = GATHER if is_coming else LOOK
             select.select([bell.fileno()] if watching else [], [], [], pause if watching else 0.05)

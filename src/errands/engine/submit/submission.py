@@ -6,6 +6,7 @@ import os
 
 from errands.engine.actor import actor
 from errands.engine.approval.questions import ask
+from errands.engine.submit.draft_trigger import drafted_trigger
 from errands.engine.submit.environment import Environments
 from errands.engine.submit.limits import LimitDefaults
 from errands.model.action import Prompt, Shell
@@ -15,7 +16,7 @@ from errands.model.errors import BadValue, ErrandsError, NotFound, StoreError
 from errands.model.record import evolve
 from errands.model.task import Task
 from errands.model.text.naming import command_slug, is_id, new_id, slug
-from errands.model.trigger import At, Cron, Every, Now, On, recurring
+from errands.model.trigger import Cron, Every, On, recurring
 from errands.model.verdict import Reason
 from errands.model.view import first_view
 from errands.text import did_you_mean
@@ -49,10 +50,10 @@ class Submitter:
         self._environments = Environments()
         self._limits = LimitDefaults(config)
 
-    def launch_all(self, judged: Sequence[tuple[Draft, Ruling]], *, now: datetime) -> list[View]:
+    def submit_all(self, judged: Sequence[tuple[Draft, Ruling]], *, now: datetime) -> list[View]:
         """Create the tasks of several drafts, those first that others wait for."""
         if len(judged) == 1:
-            return [self._launch(*judged[0], {}, set(), now)]
+            return [self._submit(*judged[0], {}, set(), now)]
         named = {draft.name or f"#{i}": (draft, ruling) for i, (draft, ruling) in enumerate(judged)}
         if len(named) < len(judged):
             raise BadValue("two drafts of one call have the same name; give each its own")
@@ -60,11 +61,11 @@ class Submitter:
         ids: dict[str, str] = {}
         kept: set[str] = set()
         for name in ordered({name: draft.after for name, (draft, _) in named.items()}):
-            views[name] = self._launch(*named[name], ids, kept, now)
+            views[name] = self._submit(*named[name], ids, kept, now)
             ids[name] = views[name].id
         return [views[name] for name in named]
 
-    def launch_each(
+    def submit_each(
         self, judged: Sequence[tuple[Draft, Ruling | ErrandsError]], *, now: datetime
     ) -> list[View | ErrandsError]:
         """Create a task for every draft by itself: one that is refused keeps no other back."""
@@ -75,14 +76,14 @@ class Submitter:
                 answers.append(ruling)
                 continue
             try:
-                answers.append(self._launch(draft, ruling, {}, kept, now))
+                answers.append(self._submit(draft, ruling, {}, kept, now))
             except StoreError:
                 raise
             except ErrandsError as error:  # it is refused before anything is written
                 answers.append(error)
         return answers
 
-    def again(self, task: Task, ruling: Ruling, consent: Consent, door: str, *, now: datetime) -> None:
+    def restart(self, task: Task, ruling: Ruling, consent: Consent, door: str, *, now: datetime) -> None:
         """Queue another run of a task behind what it waits for, or ask about it first.
 
         A person's consent to exactly this still counts.
@@ -144,7 +145,7 @@ class Submitter:
         if waiting:
             self._store.add_waits(run.id, waiting)
 
-    def _launch(
+    def _submit(
         self, draft: Draft, ruling: Ruling, ids: Mapping[str, str], kept: set[str], now: datetime
     ) -> View:
         """Create one task; `kept` names the environments that this transaction has stored already."""
@@ -340,20 +341,6 @@ class Submitter:
             raise BadValue(
                 f"there is no lane {lane!r}{did_you_mean(lane, lanes)}. There are: {known}; {advice}"
             )
-
-
-def drafted_trigger(draft: Draft, config: Config, *, now: datetime) -> Trigger:
-    """Make the trigger that a draft asks for, in the zone it names, or that of whoever asks."""
-    if draft.every is None and draft.cron is None and draft.on is None:
-        return Now() if draft.at is None else At(time=draft.at)
-    from errands.model.schedule.recurring import trigger_of
-
-    zone = config.schedules.zone
-    if zone == "local" and draft.on is None:
-        from errands.engine.submit.timezone import local_zone
-
-        zone = local_zone(os.environ if draft.environ is None else draft.environ)
-    return trigger_of(draft, now=now, zone=zone)
 
 
 def _watched(draft: Draft) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from errands.config import Config
-    from errands.engine.engine import Engine
+    from errands.engine.core import EngineCore
     from errands.model.options.draft import Draft
     from errands.model.schedule.slot_record import Slot
     from errands.model.task import Task
@@ -28,43 +28,45 @@ RECENT = 10  # records of slots that are shown
 
 
 class Schedules:
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._store = engine.store
+    def __init__(self, core: EngineCore) -> None:
+        self._core = core
+        self._store = core.store
 
     def pause(self, task_id: str, *, by: str | None = None) -> View:
         """Make the trigger of a standing task deaf; a run goes on, one that has not started is withdrawn."""
-        engine, now = self._engine, self._engine.clock.now()
-        task_id = engine.resolve(task_id)
+        core, now = self._core, self._core.clock.now()
+        task_id = core.resolve(task_id)
         with self._store:
             task = self._standing(task_id, "paused")
             if task.state != "paused":
                 close_books(self._store, task, now=now, reason="paused before its turn")
                 self._move(task, "pause", now)
                 _withdraw(self._store, self._store.view(task_id), "paused", _who(by), now)
-        engine.bell.ring()
-        return engine.light([task_id])[0]
+        core.bell.ring()
+        return core.summaries([task_id])[0]
 
     def unpause(self, task_id: str) -> View:
         """Let a trigger hear again, from now on; failures before are forgotten."""
-        engine, now = self._engine, self._engine.clock.now()
-        task_id = engine.resolve(task_id)
+        core, now = self._core, self._core.clock.now()
+        task_id = core.resolve(task_id)
+        core.ensure_daemon()
         with self._store:
             task = self._standing(task_id, "unpaused")
             if task.state != "active":
-                check_room(self._store, engine.config)
+                check_room(self._store, core.config)
                 self._move(task, "unpause", now)
                 if isinstance(task.trigger, On):
                     # What happened while it was deaf is not heard: the source is looked at anew.
                     self._store.keep_watch(Watch(task_id=task_id))
                 begin(self._store, task, now=now)
-        engine.bell.ring()
-        return engine.light([task_id])[0]
+        core.bell.ring()
+        return core.summaries([task_id])[0]
 
     def fire(self, task_id: str) -> View:
         """Run a task now, whatever its trigger says; one whose start was delayed starts."""
-        engine, now = self._engine, self._engine.clock.now()
-        task_id = engine.resolve(task_id)
+        core, now = self._core, self._core.clock.now()
+        task_id = core.resolve(task_id)
+        core.ensure_daemon()
         with self._store:
             view, task = self._store.view(task_id), self._store.task(task_id)
             trigger = recurring(task.trigger)
@@ -81,8 +83,8 @@ class Schedules:
                 cursor = self._store.cursor(task_id)
                 if cursor is not None and trigger.max_runs is not None and cursor.runs >= trigger.max_runs:
                     self._store.listen_at(task_id, None)
-        engine.bell.ring()
-        return engine.light([task_id])[0]
+        core.bell.ring()
+        return core.summaries([task_id])[0]
 
     def cancel(self, view: View, *, by: str, now: datetime) -> list[str]:
         """End a standing task with its run; give its id when nothing of it is left.
@@ -105,7 +107,7 @@ class Schedules:
 
     def coming(self, task_id: str, count: int = COMING) -> list[datetime]:
         """Tell when a schedule is heard next; nothing while it is deaf."""
-        task = self._store.task(self._engine.resolve(task_id))
+        task = self._store.task(self._core.resolve(task_id))
         cursor = self._store.cursor(task.id)
         if cursor is None or cursor.next_at is None or task.state != "active":
             return []
@@ -114,17 +116,17 @@ class Schedules:
 
     def preview(self, draft: Draft, count: int = COMING) -> tuple[Trigger, list[datetime]]:
         """Say when a draft would run, without starting anything."""
-        from errands.engine.submit.submission import drafted_trigger
+        from errands.engine.submit.draft_trigger import drafted_trigger
         from errands.model.options.draft import check
 
         check(draft)
-        now = self._engine.clock.now()
-        trigger = drafted_trigger(draft, self._engine.config, now=now)
+        now = self._core.clock.now()
+        trigger = drafted_trigger(draft, self._core.config, now=now)
         return trigger, _preview(trigger, "preview", after=now, count=count)
 
     def ledger(self, task_id: str, limit: int = RECENT) -> list[Slot]:
         """Give what became of the latest slots, newest first."""
-        return self._store.slots(self._engine.resolve(task_id), limit=limit)
+        return self._store.slots(self._core.resolve(task_id), limit=limit)
 
     def _standing(self, task_id: str, what: str) -> Task:
         task = self._store.task(task_id)

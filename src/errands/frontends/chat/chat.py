@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from contextlib import suppress
 
 from errands.engine.engine import Engine
@@ -31,7 +31,6 @@ def run(
     *,
     perform: Perform,
     describe: Describe,
-    ensure_daemon: Callable[[], None],
     look: Look,
     chat: str | None,
     goes_on: bool,
@@ -45,6 +44,7 @@ def run(
     who = _who(engine, name, agent, model)
     with open(f"{folder}/last", "w", encoding="utf-8") as file:
         file.write(name)
+    engine.ensure_daemon()
     engine.sessions.reopen_session(name)
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     if is_terminal:
@@ -60,7 +60,6 @@ def run(
             paper=paper,
             perform=perform,
             describe=describe,
-            ensure_daemon=ensure_daemon,
             is_person=is_terminal and not enclosing_run(),
             agent=agent,
             model=model,
@@ -83,7 +82,7 @@ async def _with_background(room: ChatSession, talking: Awaitable[None]) -> None:
     """Talk, while messages are shown and answers are given beside it; what fails there fails all of it."""
     beside = [
         asyncio.ensure_future(room.talk()),
-        asyncio.ensure_future(room.messages.watch(room.ensure_daemon)),
+        asyncio.ensure_future(room.messages.watch()),
     ]
     front = asyncio.ensure_future(talking)
     try:
@@ -128,7 +127,7 @@ def _named(engine: Engine, given: str) -> str:
     if engine.store.keyed(name) is not None or engine.list(Query(parent=name, limit=1)):
         return name
     try:
-        key = engine.light([engine.resolve(given)])[0].key
+        key = engine.summaries([engine.resolve(given)])[0].key
     except NotFound:
         key = None
     if key is None or not key.startswith(CHAT):
@@ -141,7 +140,7 @@ def _who(engine: Engine, name: str, agent: str | None, model: str | None) -> str
     task_id = engine.store.keyed(name)
     if task_id is None:
         return known(agent or engine.config.agents.default, engine.config)
-    talk = engine.light([task_id])[0].agent
+    talk = engine.summaries([task_id])[0].agent
     assert talk is not None
     if agent not in (None, talk.name) or model not in (None, talk.model):
         raise BadValue(f"{name} is a conversation with {talk.name}; leave out --agent and --model")

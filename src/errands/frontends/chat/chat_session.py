@@ -48,7 +48,6 @@ class ChatSession:
         paper: Output,
         perform: Perform,
         describe: Describe,
-        ensure_daemon: Callable[[], None],
         is_person: bool,
         agent: str | None = None,
         model: str | None = None,
@@ -56,7 +55,6 @@ class ChatSession:
         self.engine = engine
         self.name = name
         self.paper = paper
-        self.ensure_daemon = ensure_daemon
         self.who = actor()
         self.is_over = False
         self.has_failed = False  # whether a message got no answer
@@ -121,7 +119,6 @@ class ChatSession:
         self._started(view, "started again:")
 
     def _started(self, view: View, verb: str) -> None:
-        self.ensure_daemon()
         if view.state != "proposed":
             if view.standing is not None:
                 told = "what is new is told here" if view.notify == "on_change" else view.wake
@@ -188,13 +185,12 @@ class ChatSession:
             asked = self.engine.get(task_id).question
             number = None if asked is None else asked.id
             self.say(*self._describe(task_id, self.paper.look))
-        before = self.engine.light([task_id])[0].state
+        before = self.engine.summaries([task_id])[0].state
         if yes:
             self.messages.settled.discard(task_id)
             # Without a terminal a program may be typing, which answers for itself: approval.yes is for that.
             by = self.who if self._is_person else f"{self.who}{SAID_YES}"
             self.engine.approve(task_id, by=by, door=DOOR, question=number)
-            self.ensure_daemon()
             self.say(f"approved {task_id}" if before == "proposed" else f"allowed; {task_id} goes on")
         else:
             self.messages.settled.add(task_id)
@@ -236,7 +232,7 @@ class ChatSession:
         """Go on with an answer that was on its way when the chat was left, or came since."""
         task_id = self.engine.store.keyed(self.name)
         if task_id is not None:
-            view = self.engine.light([task_id])[0]
+            view = self.engine.summaries([task_id])[0]
             if view.is_live or view.latest.retrieved_at is None:
                 self._current = view
                 self._idle.clear()
@@ -254,7 +250,6 @@ class ChatSession:
                 **self._place(),
             )
             self._current = send(self.engine, draft)
-            self.ensure_daemon()
         except ErrandsError as error:
             self.has_failed = True
             self.complain(error)
@@ -262,7 +257,7 @@ class ChatSession:
     async def _listen(self, view: View) -> None:
         try:
             speaking = AgentStream(self.paper, self.engine.mask(view.id))
-            ended = await attend(self.engine, view, speaking, self.ensure_daemon)
+            ended = await attend(self.engine, view, speaking)
             self.engine.mark_retrieved(ended)
             if ended.state == "cancelled":
                 self.say(self.paper.look.paint("(interrupted)", "dim"))

@@ -61,7 +61,6 @@ def resume(room: ChatSession, rest: str) -> None:
     if not prompt.strip():
         raise BadValue("say which task and what it shall do next: /resume ID PROMPT")
     view = room.engine.sessions.resume(task_id, prompt.strip())
-    room.ensure_daemon()
     room.say(f"{view.id} goes on in the background  (/status {view.id})")
 
 

@@ -36,9 +36,9 @@ class Messages:
         waiting = engine.store.unread(name)
         self._seen = waiting[0].id - 1 if waiting else engine.store.last_notice()
 
-    async def watch(self, unheld: Callable[[], None]) -> None:
+    async def watch(self) -> None:
         """Show what comes in, until this is cancelled."""
-        async with Line(self._engine, ("*",), unheld) as line:
+        async with Line(self._engine, ("*",)) as line:
             while True:
                 self.look()
                 await line.news(LOOK)

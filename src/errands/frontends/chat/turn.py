@@ -6,7 +6,6 @@ person or for a command of its own, they may go on.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import ExitStack
 
 from errands.engine.agents.model_gate import ModelGate
@@ -38,14 +37,14 @@ def send(engine: Engine, draft: Draft) -> View:
     return engine.sessions.ask(evolve(draft, lane=LANE, notify="never"))
 
 
-async def attend(engine: Engine, view: View, speaking: AgentStream, unheld: Callable[[], None]) -> View:
+async def attend(engine: Engine, view: View, speaking: AgentStream) -> View:
     """Stay with the latest run of a conversation until it has ended, and put on paper what is said."""
     run_id = view.latest.id
     ear = SpeechReader(engine.home.run(run_id))
     gate = ModelGate(engine.home.path)
     with ExitStack() as held:
         is_held = False
-        async with Line(engine, [view.id], unheld) as line:
+        async with Line(engine, [view.id]) as line:
             while True:
                 # The state first: what was said before the end is then never missed.
                 state = engine.store.run(run_id).state
@@ -61,7 +60,7 @@ async def attend(engine: Engine, view: View, speaking: AgentStream, unheld: Call
                     held.close()
                 is_held = thinks
                 await line.news(GLANCE)
-    ended = engine.light([view.id])[0]
+    ended = engine.summaries([view.id])[0]
     answer = engine.store.exchange(run_id)
     speaking.finish((answer.answer if answer else None) or "")
     return ended

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
         """What puts the parts together; it stands above the command line, so it is handed in."""
 
         def open_home(self, path: str | None = None) -> Home: ...
-        def open_engine(self, home: Home | None = None, config: Config | None = None) -> Engine: ...
-        def ensure_daemon(self, engine: Engine) -> None: ...
+        def open_client(self, home: Home | None = None, config: Config | None = None) -> Engine: ...
         def start_daemon(self, home: Home) -> None: ...
         def run_daemon(self, home: Home | None = None) -> int: ...
         def store_damage(self, home: Home) -> list[str]: ...
@@ -135,12 +134,8 @@ class Context:
     @property
     def engine(self) -> Engine:
         if self._engine is None:
-            self._engine = self.bootstrap.open_engine(self.home, self.config)
+            self._engine = self.bootstrap.open_client(self.home, self.config)
         return self._engine
-
-    def ensure_daemon(self) -> None:
-        """See to it that somebody runs the loops."""
-        self.bootstrap.ensure_daemon(self.engine)
 
     @property
     def look(self) -> Look:

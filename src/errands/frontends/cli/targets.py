@@ -32,7 +32,7 @@ def told_apart(context: Context, error: Ambiguous) -> Ambiguous:
     """Say of each task that the beginning of an id fits how old it is and what became of it."""
     if not error.ids:
         return error
-    at, shown = now(), context.engine.light(error.ids[:MOST_NAMED])
+    at, shown = now(), context.engine.summaries(error.ids[:MOST_NAMED])
     lines = [f"  {view.id}  {state_word(view)}, {ago(view.created_at, at=at)}" for view in shown]
     if len(error.ids) > len(shown):
         lines.append("  ... (errands ls --all)")

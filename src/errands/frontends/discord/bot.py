@@ -7,7 +7,7 @@ messages that we wrote ourselves are believed. Whoever is not on the list of all
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import discord
@@ -38,7 +38,6 @@ class Bot(discord.Client):
         channel: str,
         allowed: Iterable[int],
         guild: int | None,
-        ensure_daemon: Callable[[], None],
     ) -> None:
         intents = discord.Intents.none()
         intents.guilds = intents.guild_reactions = intents.dm_reactions = True
@@ -46,7 +45,6 @@ class Bot(discord.Client):
         super().__init__(intents=intents, chunk_guilds_at_startup=False, guild_ready_timeout=0.1)
         self.engine = engine
         self.channel = channel
-        self.ensure_daemon = ensure_daemon
         self._allowed = frozenset(allowed)
         self._guild = None if guild is None else discord.Object(guild)
         self.tree = app_commands.CommandTree(self)
@@ -99,7 +97,6 @@ class Bot(discord.Client):
         try:
             if token.answer == "approve":
                 self.engine.approve(token.task_id, by=by, door=DOOR, question=token.question)
-                self.ensure_daemon()
                 return f"✅ approved by {user.name}"
             self.engine.reject(token.task_id, by=by, door=DOOR, question=token.question)
             return f"❌ dismissed by {user.name}"

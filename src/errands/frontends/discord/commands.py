@@ -27,7 +27,6 @@ class Listener(Protocol):
 
     engine: Engine
     channel: str
-    ensure_daemon: Callable[[], None]
 
     def is_allowed(self, user_id: int) -> bool: ...
 
@@ -58,7 +57,6 @@ def add_commands(tree: app_commands.CommandTree[discord.Client], bot: Listener) 
                 door="discord",
             )
         )
-        bot.ensure_daemon()
         if view.state == "proposed":
             return f"`{view.id}` waits for a yes; you will be asked here."
         return f"started `{view.id}`; its end is told here."
@@ -84,7 +82,6 @@ def add_commands(tree: app_commands.CommandTree[discord.Client], bot: Listener) 
         def act() -> str:
             by = f"{interaction.user.name} (discord {interaction.user.id})"
             view = bot.engine.approve(task, by=by, door="discord")
-            bot.ensure_daemon()
             return f"✅ `{view.id}` is approved"
 
         await reply(interaction, act)

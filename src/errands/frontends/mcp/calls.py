@@ -78,7 +78,6 @@ class Calls:
             self.begin(call)
 
     def _launched(self, call: Call) -> None:
-        self.door.ensure_daemon()
         if call.is_kept:
             self._write(call)
 

@@ -37,7 +37,6 @@ class Door:
         dialect: Dialect,
         *,
         open_engine: Callable[[], Engine],
-        ensure_daemon: Callable[[Engine], None],
         everything: bool = False,
         environ: Mapping[str, str] = os.environ,
         cwd: str | None = None,
@@ -46,7 +45,6 @@ class Door:
         self.everything = everything
         self.cwd = cwd or os.getcwd()
         self._open_engine = open_engine
-        self._ensure_held = ensure_daemon
         self._engine: AsyncEngine | None = None
         self._session = checked_session(environ.get("ERRANDS_SESSION") or "")
         self._wake = environ.get("ERRANDS_WAKE") or "none"
@@ -57,17 +55,12 @@ class Door:
     @property
     def engine(self) -> AsyncEngine:
         if self._engine is None:
-            engine = self._open_engine()
-            self._engine = AsyncEngine(engine, unheld=lambda: self._ensure_held(engine))
+            self._engine = AsyncEngine(self._open_engine())
         return self._engine
 
     def close(self) -> None:
         if self._engine is not None:
             self._engine.engine.close()
-
-    def ensure_daemon(self) -> None:
-        """See to it that somebody carries out what was asked for."""
-        self._ensure_held(self.engine.engine)
 
     def caller(self, client: Client) -> Caller:
         """Say who calls. What a client launched in a project it finds there again, whatever died."""
@@ -116,9 +109,8 @@ class Door:
         raise NotFound(f"there is no task {line(task_id[:80])!r}")
 
     def cancel(self, caller: Caller, task_ids: Sequence[str]) -> None:
-        """End tasks in the name of whoever calls, and see to it that somebody carries that out."""
+        """End tasks in the name of the caller."""
         self.engine.engine.cancel(task_ids, by=caller.actor)
-        self.ensure_daemon()
 
     def may_answer(self, client: Client) -> bool:
         """Tell whether there is a person who can be asked: never from inside of a run."""

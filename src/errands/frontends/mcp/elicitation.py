@@ -59,7 +59,7 @@ def _fits(door: Door, question: Approval) -> bool:
 
 def form(door: Door, question: Approval) -> ElicitRequestFormParams:
     """Write the form for a question: all that would run, where, and why it is asked about."""
-    view = door.engine.engine.light([question.task_id])[0]
+    view = door.engine.engine.summaries([question.task_id])[0]
     what = "This prompt" if view.agent is not None and view.state == "proposed" else "This command"
     shown = [f"  {line(each)}" for each in view.command.split("\n")]
     if view.state != "proposed":
@@ -84,7 +84,6 @@ def answer(door: Door, call: Call, client: Client, question: Approval, said: Eli
     try:
         if agreed is True:
             engine.approve(question.task_id, by=by, door=NAME, question=question.id)
-            door.ensure_daemon()
         else:
             note = f"declined in {client.name}"
             view = engine.reject(question.task_id, by=by, door=NAME, note=note, question=question.id)

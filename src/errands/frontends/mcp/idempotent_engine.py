@@ -59,7 +59,7 @@ class IdempotentEngine:
     async def _once(self, launch: Callable[[str], Awaitable[View]]) -> View:
         number, self._count = self._count, self._count + 1
         if number < len(self._call.launched):
-            return self._engine.engine.light([self._call.launched[number]])[0]
+            return self._engine.engine.summaries([self._call.launched[number]])[0]
         # The key holds even if this process dies before it has noted the id.
         view = await launch(f"{self._call.id}:{number}")
         self._call.launched.append(view.id)

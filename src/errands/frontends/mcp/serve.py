@@ -21,14 +21,12 @@ def serve(
     http: str | None,
     everything: bool,
     open_engine: Callable[[], Engine],
-    ensure_daemon: Callable[[Engine], None],
     environ: Mapping[str, str] = os.environ,
 ) -> int:
     """Serve until the client hangs up or, over HTTP, until this process is told to end."""
     door = Door(
         named(dialect),
         open_engine=open_engine,
-        ensure_daemon=ensure_daemon,
         everything=everything,
         environ=environ,
     )

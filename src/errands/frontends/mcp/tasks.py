@@ -58,7 +58,7 @@ class Tasks:
         client = self._check(ctx, params)
         found = self.detailed(client, params.task_id)
         if found["status"] == "working":
-            self._door.ensure_daemon()  # whoever polls waits, and a daemon that was killed moves nothing
+            self._door.engine.engine.ensure_daemon()  # the client waits, and nothing moves without one
         return {"resultType": "complete", **found}
 
     async def update(self, ctx: Context, params: UpdateParams) -> dict[str, Any]:

@@ -32,7 +32,7 @@ def settled(context: Context, arguments: Arguments, view: View, *, is_new: bool)
         started = ask(context, view)
         if started is not None:
             return started
-        view = context.engine.light([view.id])[0]
+        view = context.engine.summaries([view.id])[0]
     if view.state == "proposed" and getattr(arguments, "yes", False):
         context.note("--yes counts for nothing here: approval.yes is false")
     if arguments.json:

@@ -44,7 +44,7 @@ class Watch:
         """Wait for a change, a key or for the time to pass."""
         if not self._watching:
             # Nobody runs the loops, and whoever waits wants the task to end.
-            self._context.ensure_daemon()
+            self._context.engine.ensure_daemon()
             self._watching = self._line.watch(self._ids)
             timeout = min(timeout, SOONEST)
         select.select(
@@ -80,11 +80,11 @@ def wait_for(
             # A script that changes before the start sends a task back to a person, and no bell tells of that.
             left = LOOK if deadline is None else max(0.0, min(LOOK, deadline - time.monotonic()))
             if glance is not None:
-                glance(engine.light(task_ids))
+                glance(engine.summaries(task_ids))
                 left = min(every, left)
             held = {view.id for view in engine.list(Query(states=("proposed",)))}
             waited = [each for each in task_ids if each not in held]
-            views = engine.light(waited)
+            views = engine.summaries(waited)
             for each in _awaited(engine, views):
                 if each.question is not None and each.question.id not in told:
                     told.add(each.question.id)
@@ -95,9 +95,9 @@ def wait_for(
                 watch.news(left)
                 live = [each for each in waited if not engine.store.ended(each)]
             else:
-                live = wait(engine, waited, timeout=left, unheld=context.ensure_daemon)
+                live = wait(engine, waited, timeout=left)
             if not live or (deadline is not None and time.monotonic() >= deadline):
-                return engine.light(task_ids)
+                return engine.summaries(task_ids)
     finally:
         if watch is not None:
             watch.close()

@@ -26,7 +26,7 @@ def feed(context: Context, task_id: str) -> None:
 
     def pass_on() -> None:
         # A connection to the store belongs to the thread that opened it.
-        engine = context.bootstrap.open_engine(home, settings)
+        engine = context.bootstrap.open_client(home, settings)
         try:
             _pass_on(engine, task_id, sys.stdin.fileno())
         finally:

@@ -30,7 +30,6 @@ def approve(context: Context, arguments: Arguments) -> int:
     )
     if person and not arguments.json and not arguments.quiet:
         context.note(*question(facts_of(context, before), context.error_look))
-    context.ensure_daemon()
     if before.state != "proposed" and not arguments.wait and not arguments.json and not arguments.quiet:
         context.say(f"allowed; {context.look.paint(view.id, 'bold')} goes on")
         return 0

@@ -58,7 +58,6 @@ def ask(context: Context, arguments: Arguments) -> int:
     )
     if arguments.preview:
         return show_preview(context, arguments, draft)
-    context.ensure_daemon()
     before = context.engine.clock.now()
     task_id = None if arguments.resume is None else context.engine.resolve(arguments.resume)
     view = context.engine.sessions.ask(draft, resume=task_id, is_awaited=arguments.wait)
@@ -70,7 +69,6 @@ def resume(context: Context, arguments: Arguments) -> int:
     check_reply(arguments)
     prompt = _prompt(arguments.prompt)
     task_id = context.engine.resolve(arguments.id)
-    context.ensure_daemon()
     view = context.engine.sessions.resume(task_id, prompt, is_awaited=arguments.wait)
     return converse(context, arguments, view, is_new=True)
 

@@ -19,7 +19,6 @@ def chat(context: Context, arguments: Arguments) -> int:
     if arguments.chat and getattr(arguments, "continue"):
         raise Usage("--continue is for the latest chat; leave it out, or the name")
     gc.enable()  # whoever talks is no short command
-    context.ensure_daemon()
     return context.bootstrap.run_chat(
         context.engine,
         perform=_performing(context),

@@ -67,7 +67,7 @@ def _wake_claude(context: Context) -> int:
         return 0
     owner, engine = sessions[0], context.engine
     with turn(engine, owner) as is_mine:
-        while is_mine and attend(engine, owner, is_wanted=_is_wanted(context), unheld=context.ensure_daemon):
+        while is_mine and attend(engine, owner, is_wanted=_is_wanted(context)):
             if _delivered(context, owner, context.note):
                 return BLOCKING
     return 0
@@ -139,9 +139,7 @@ def _tell_opencode(context: Context, session: str) -> int:
 
     owner, engine = f"opencode:{session}", context.engine
     with turn(engine, owner) as is_mine:
-        if not is_mine or not attend(
-            engine, owner, is_wanted=_is_wanted(context), unheld=context.ensure_daemon
-        ):
+        if not is_mine or not attend(engine, owner, is_wanted=_is_wanted(context)):
             return 0
         found = news(engine, owner)[:MOST]
         _printed(message(engine, found))

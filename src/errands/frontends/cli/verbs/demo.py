@@ -84,7 +84,7 @@ class Stage:
         """Wait until a standing task has run once."""
         import time
 
-        engine = self._context.bootstrap.open_engine(self._context.bootstrap.open_home(self.home))
+        engine = self._context.bootstrap.open_client(self._context.bootstrap.open_home(self.home))
         try:
             until = time.monotonic() + 20.0
             while engine.get(engine.resolve(name)).latest.completed_at is None:

@@ -98,7 +98,7 @@ def _retry(context: Context, arguments: Arguments) -> int:
     meant = (
         known if arguments.all else [each for word in arguments.ids for each in _meant(context, word, known)]
     )
-    context.ensure_daemon()
+    context.engine.ensure_daemon()
     with store:
         dead = [notice.id for notice in meant if notice.state != "waiting"]
         again = store.send_again(None if arguments.all else dead)

@@ -25,7 +25,6 @@ def pause(context: Context, arguments: Arguments) -> int:
 
 
 def unpause(context: Context, arguments: Arguments) -> int:
-    context.ensure_daemon()
     for each in arguments.id:
         view = context.engine.schedules.unpause(each)
         if arguments.json:
@@ -37,7 +36,6 @@ def unpause(context: Context, arguments: Arguments) -> int:
 
 def fire(context: Context, arguments: Arguments) -> int:
     check_reply(arguments)
-    context.ensure_daemon()
     view = context.engine.schedules.fire(arguments.id)
     if view.standing is None:
         return reply(context, arguments, view)

@@ -18,7 +18,6 @@ def propose(context: Context, arguments: Arguments) -> int:
         raise Usage("--json and --quiet exclude each other; give one of them")
     draft = draft_of(arguments, command_of(arguments, arguments.command))
     draft = evolve(draft, propose=True, door=door_of(person=is_person()), **start_of(context, arguments))
-    context.ensure_daemon()
     view = context.engine.submit(draft)
     if arguments.json:
         context.tell_view(view)

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 def restart(context: Context, arguments: Arguments) -> int:
     check_reply(arguments)
-    context.ensure_daemon()
     return reply(context, arguments, context.engine.restart(arguments.id, **consent_of(arguments)))
 
 

@@ -29,7 +29,6 @@ def run(context: Context, arguments: Arguments) -> int:
     draft = evolve(draft_of(arguments, command), **start_of(context, arguments), **consent_of(arguments))
     if arguments.preview:
         return show_preview(context, arguments, draft)
-    context.ensure_daemon()
     before = context.engine.clock.now()
     view = context.engine.submit(draft)
     return reply(context, arguments, view, is_new=view.created_at >= before)

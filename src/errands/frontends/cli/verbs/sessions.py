@@ -34,7 +34,8 @@ def sessions(context: Context, arguments: Arguments) -> int:
 def _all(context: Context, arguments: Arguments) -> int:
     found = context.engine.sessions.sessions()
     views = {
-        view.id: view for view in context.engine.light(list(dict.fromkeys(each.task_id for each in found)))
+        view.id: view
+        for view in context.engine.summaries(list(dict.fromkeys(each.task_id for each in found)))
     }
     rows: list[tuple[str | Cell, ...]] = []
     for each in found:

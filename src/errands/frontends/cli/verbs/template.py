@@ -46,7 +46,6 @@ def run(context: Context, arguments: Arguments) -> int:
     changes: dict[str, Any] = {key: value for key, value in start_of(context, arguments).items() if value}
     if arguments.name is not None:
         changes["name"] = arguments.name
-    context.ensure_daemon()
     before = context.engine.clock.now()
     view = context.engine.submit_template(
         arguments.template, dict(map(_parameter, arguments.parameter)), **changes, **consent_of(arguments)

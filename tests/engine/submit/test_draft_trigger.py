@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from errands.engine.engine import Engine
-from errands.engine.submit import timezone
-from errands.engine.submit.timezone import local_zone
+from errands.engine.submit import draft_trigger
+from errands.engine.submit.draft_trigger import local_zone
 from errands.model.errors import BadValue
 from errands.model.options.draft import Draft
 
@@ -22,8 +22,8 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     zone.parent.mkdir(parents=True)
     zone.touch()
     (tmp_path / "localtime").symlink_to(zone)
-    monkeypatch.setattr(timezone, "_LINK", str(tmp_path / "localtime"))
-    monkeypatch.setattr(timezone, "_NAME", str(tmp_path / "timezone"))
+    monkeypatch.setattr(draft_trigger, "_LINK", str(tmp_path / "localtime"))
+    monkeypatch.setattr(draft_trigger, "_NAME", str(tmp_path / "timezone"))
     return tmp_path
 
 

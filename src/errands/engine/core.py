@@ -1,0 +1,156 @@
+"""What every part of the engine shares: the store, the home, the configuration, the clock, the bell, and
+the questions about tasks.
+
+The parts take this instead of the whole engine; nothing below `engine.py` imports it.
+"""
+
+from __future__ import annotations
+
+from errands.model.errors import BadValue, NotFound
+from errands.model.record import evolve
+from errands.model.text.naming import is_id
+from errands.ports.home import files_in, last_activity, recognised, reported
+from errands.ports.store import Query
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from errands.config import Config
+    from errands.engine.bell_client import BellClient
+    from errands.model.approval import Approval, Consent
+    from errands.model.event import Event
+    from errands.model.run import Run
+    from errands.model.text.mask import Mask
+    from errands.model.view import RunView, View
+    from errands.ports.clock import Clock
+    from errands.ports.home import Home
+    from errands.ports.output import OutputPort, Piece
+    from errands.ports.store import Store
+
+MANY = 5000  # ids in one question: SQLite takes a limited number of values
+
+
+class EngineCore:
+    """`consent` is given to everything that is submitted here. `start_daemon` makes this the engine of a
+    client, which starts the daemon when a verb needs one.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        home: Home,
+        config: Config,
+        clock: Clock,
+        output: Callable[[], OutputPort],
+        bell: BellClient,
+        consent: Consent = "none",
+        start_daemon: Callable[[], None] | None = None,
+    ) -> None:
+        self.store = store
+        self.home = home
+        self.config = config
+        self.clock = clock
+        self.bell = bell
+        self.consent = consent
+        self._output = output
+        self.start_daemon = start_daemon
+
+    def close(self) -> None:
+        self.bell.close()
+        self.store.close()
+
+    def ensure_daemon(self) -> None:
+        """Start the daemon if none answers; an engine that is not a client's does nothing."""
+        if self.start_daemon is not None and not self.bell.is_answered():
+            self.start_daemon()
+
+    def resolve(self, task_id: str) -> str:
+        """Complete a unique prefix of a task's id. Anything that could not be an id is simply not found."""
+        if not is_id(task_id):
+            raise NotFound(f"there is no task {task_id[:80]!r}; `errands ls` shows those there are")
+        return self.store.resolve(task_id)
+
+    def id_by_key(self, key: str) -> str | None:
+        """Return the id of the task that was submitted under an idempotency key."""
+        return self.store.keyed(key)
+
+    def has_ended(self, task_id: str) -> bool:
+        return self.store.ended(task_id)
+
+    def view(self, task_id: str) -> View:
+        """Show a task as the store has it, without what only the directory of its run knows."""
+        return self.store.view(task_id)
+
+    def run(self, run_id: str) -> Run:
+        return self.store.run(run_id)
+
+    def history(self, task_id: str, *, limit: int = -1) -> tuple[RunView, ...]:
+        """List the runs of a task, oldest first; with `limit` only that many of the latest."""
+        return self.store.history(task_id, limit=limit)
+
+    def question(self, task_id: str) -> Approval | None:
+        """Return the open question about a task."""
+        return self.store.question(task_id)
+
+    def output(self, task_id: str, *, offset: int = 0, limit: int | None = None) -> Piece:
+        """Read a task's output from an offset; the piece says where to go on."""
+        if offset < 0:
+            raise BadValue(f"offset must be 0 or more, not {offset}")
+        return self._output().read(self._run_directory(task_id), offset=offset, limit=limit)
+
+    def tail(self, task_id: str, lines: int | None = None) -> Piece:
+        """Read the last lines of a task's output, whatever its size."""
+        count = self.config.runs.tail_lines if lines is None else lines
+        return self._output().tail(self._run_directory(task_id), count)
+
+    def files(self, run_id: str) -> list[str]:
+        """Name the files a run left in its directory."""
+        return files_in(self.home.run(run_id))
+
+    def mask(self, task_id: str) -> Mask:
+        """Make what hides a task's secrets, and well-known tokens, wherever its output is shown."""
+        from errands.model.text.mask import Mask
+
+        task = self.store.task(self.resolve(task_id))
+        return Mask({**self.store.environment(task.action.environment), **task.action.env})
+
+    def events(self, task_id: str) -> list[Event]:
+        return self.store.events(self.resolve(task_id))
+
+    def _run_directory(self, task_id: str) -> str:
+        """Return the directory of a run, or of the latest run of a task."""
+        if "." in task_id:
+            parent, _, number = task_id.rpartition(".")
+            return self.home.run(self.store.run(f"{self.resolve(parent)}.{number}").id)
+        return self.home.run(self.store.view(self.resolve(task_id)).latest.id)
+
+    def summaries(self, task_ids: Sequence[str]) -> list[View]:
+        """Show tasks without their details, in the order asked for."""
+        ids = tuple(task_ids)
+        views = {
+            view.id: view
+            for start in range(0, len(ids), MANY)
+            for view in self.list(Query(ids=ids[start : start + MANY]))
+        }
+        # One that is missing is damaged or was cleared: the store says which.
+        return [views.get(each) or self.with_live_facts(self.store.view(each)) for each in ids]
+
+    def with_live_facts(self, view: View) -> View:
+        """Add what only the directory of a running run knows, and what a proposed task asks."""
+        if view.latest.state != "running":
+            if view.state == "proposed" and view.question is None:
+                return evolve(view, question=self.store.question(view.id))
+            return view
+        directory = self.home.run(view.latest.id)
+        if (agent := view.agent) is not None:
+            question = self.store.question(view.id) if agent.waiting == "approval" else None
+            seen = reported(directory)
+            return evolve(view, progress=seen, activity_at=agent.activity_at, question=question)
+        seen = reported(directory) or recognised(self._output(), directory)
+        return evolve(view, progress=seen, activity_at=last_activity(directory))
+
+    def list(self, query: Query) -> list[View]:
+        """List tasks, newest first."""
+        return [self.with_live_facts(each) for each in self.store.views(query)]
