@@ -12,6 +12,7 @@ from errands.model.view import approval_json, plain_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from errands.engine.core import EngineCore
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 RECENT = 100  # runs of a standing task that are shown: it may have had a hundred thousand
 
 
-def details(core: EngineCore, schedules: Schedules, task: Task, view: View) -> dict[str, Any]:
+def details(core: EngineCore, schedules: Callable[[], Schedules], task: Task, view: View) -> dict[str, Any]:
     return {
         **_action(core.store, task),
         "env": dict(task.action.env),
@@ -41,17 +42,17 @@ def details(core: EngineCore, schedules: Schedules, task: Task, view: View) -> d
     }
 
 
-def _standing(core: EngineCore, schedules: Schedules, task: Task) -> dict[str, Any]:
+def _standing(core: EngineCore, schedules: Callable[[], Schedules], task: Task) -> dict[str, Any]:
     """Say when a standing task runs, and what became of its latest slots."""
     trigger = recurring(task.trigger)
     if trigger is None:
         return {}
     return {
         "trigger": as_plain(trigger),
-        "next_runs": [plain_value(each) for each in schedules.coming(task.id)],
+        "next_runs": [plain_value(each) for each in schedules().coming(task.id)],
         "slots": [
             {name: plain_value(getattr(each, name)) for name in fields(each)}
-            for each in schedules.ledger(task.id)
+            for each in schedules().ledger(task.id)
         ],
         "watch": _watch(core.store, task),
         "watched": task.action.watch or None,

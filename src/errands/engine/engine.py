@@ -236,7 +236,7 @@ class Engine(EngineCore):
 
         task_id = self.resolve(task_id)
         view = self.with_live_facts(self.store.view(task_id))
-        found = details(self, self.schedules, self.store.task(task_id), view)
+        found = details(self, lambda: self.schedules, self.store.task(task_id), view)
         most = -1 if view.standing is None else RECENT
         return evolve(view, details=found, history=self.store.history(task_id, limit=most))
 

@@ -24,7 +24,7 @@ from errands.model.errors import BadValue
 from errands.model.view import View
 from errands.ports.home import Home
 from tests.engine.agent_project import Project
-from tests.engine.daemons import Daemons
+from tests.engine.daemons import Daemons, eventually
 from tests.frontends.mcp.process import WITHIN, Served
 
 pytestmark = pytest.mark.spec("X5")
@@ -61,6 +61,7 @@ def test_a_task_survives_the_death_of_the_server_and_of_the_daemon(daemons: Daem
     with Served(tmp_path) as server:
         answer = server.call("run", command="sleep 2; echo all is well", wait=60_000)
         assert answer["resultType"] == "task"
+        eventually(lambda: "running" in server.call("list")["content"][0]["text"])
         server.kill()
     os.kill(daemons.pid, signal.SIGKILL)
 
