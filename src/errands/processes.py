@@ -209,7 +209,7 @@ def run_discord(home: Home, config: Config, name: str, line: socket.socket | Non
             f"the bot needs {error.name}, which is not installed; "
             "install it with: pip install 'errands[discord]'"
         ) from error
-    from errands.channels.secret import read_secret
+    from errands.channels import read_secret
 
     logging.basicConfig(level=logging.WARNING, format=_LOG_LINE)
     settings = config.channels[name]

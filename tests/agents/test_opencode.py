@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from errands.agents.opencode import OpenCode
-from errands.agents.opencode.wire import Wire, WireError
+from errands.http import AsyncClient, HttpError, basic_auth
 from errands.model.agent.errors import AgentError, AgentUnavailable
 from errands.model.errors import BadValue
 from errands.testing.agent_context import RecordingContext
@@ -52,8 +52,8 @@ async def answering(*pieces: bytes, stay: bool = False) -> AsyncIterator[tuple[s
         await asyncio.gather(*lines, return_exceptions=True)
 
 
-def wire(url: str, *, password: str | None = None, timeout: float = 5.0) -> Wire:
-    return Wire(url, username="opencode", password=password, timeout=timeout)
+def client(url: str, *, password: str | None = None, timeout: float = 5.0) -> AsyncClient:
+    return AsyncClient(url, headers=basic_auth("opencode", password) if password else {}, timeout=timeout)
 
 
 @pytest.mark.parametrize(
@@ -68,9 +68,9 @@ def wire(url: str, *, password: str | None = None, timeout: float = 5.0) -> Wire
 @pytest.mark.parametrize("cut", [lambda whole: [whole], lambda whole: [bytes([each]) for each in whole]])
 async def test_an_answer_is_read_however_it_comes(answer: bytes, cut: Callable[[bytes], list[bytes]]) -> None:
     async with answering(*cut(answer)) as (url, _asked):
-        reply = await wire(url).ask("GET", "/x", query={})
+        reply = await client(url).request("GET", "/x", query={})
 
-    assert (reply.code, reply.value) == (200, {"a": 12})
+    assert (reply.code, reply.json()) == (200, {"a": 12})
 
 
 @pytest.mark.fault("F48")
@@ -81,32 +81,34 @@ async def test_an_answer_is_read_however_it_comes(answer: bytes, cut: Callable[[
 )
 async def test_an_answer_that_breaks_off_is_an_error(answer: bytes) -> None:
     async with answering(answer) as (url, _asked):
-        with pytest.raises(WireError) as caught:
-            await wire(url).ask("POST", "/x", query={}, body={})
+        with pytest.raises(HttpError) as caught:
+            await client(url).request("POST", "/x", query={}, body={})
 
-    assert caught.value.sent
+    assert caught.value.was_sent
 
 
 async def test_an_answer_that_does_not_come_is_not_waited_for_without_end() -> None:
     async with answering(stay=True) as (url, _asked):
-        with pytest.raises(WireError) as caught:
-            await wire(url, timeout=0.1).ask("GET", "/x", query={})
+        with pytest.raises(HttpError) as caught:
+            await client(url, timeout=0.1).request("GET", "/x", query={})
 
-    assert caught.value.sent
+    assert caught.value.was_sent
 
 
 async def test_a_server_that_is_not_there_got_nothing() -> None:
-    with pytest.raises(WireError) as caught:
-        await wire(f"http://127.0.0.1:{_free_port()}").ask("POST", "/x", query={}, body={})
+    with pytest.raises(HttpError) as caught:
+        await client(f"http://127.0.0.1:{_free_port()}").request("POST", "/x", query={}, body={})
 
-    assert not caught.value.sent
+    assert not caught.value.was_sent
 
 
 async def test_what_is_asked_is_escaped_and_carries_the_password() -> None:
     async with answering(b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n") as (url, asked):
-        reply = await wire(f"{url}/base", password="secret").ask("GET", "/ä b", query={"directory": "/x y&z"})
+        reply = await client(f"{url}/base", password="secret").request(
+            "GET", "/ä b", query={"directory": "/x y&z"}
+        )
 
-    assert reply.value is None
+    assert reply.json() is None
     head = asked[0].decode().split("\r\n")
     assert head[0] == "GET /base/%C3%A4%20b?directory=%2Fx+y%26z HTTP/1.1"
     assert "Authorization: Basic b3BlbmNvZGU6c2VjcmV0" in head
@@ -115,7 +117,7 @@ async def test_what_is_asked_is_escaped_and_carries_the_password() -> None:
 async def test_events_are_read_however_they_are_cut() -> None:
     stream = b"HTTP/1.1 200 OK\r\n\r\n" + EVENT + b": a comment\n\n" + b'data: {"type":\r\ndata: "b"}\r\n\r\n'
     async with answering(*[bytes([each]) for each in stream]) as (url, _asked):
-        events = [each async for each in wire(url).events("/event", query={}, silence=5)]
+        events = [each async for each in client(url).events("/event", query={}, silence=5)]
 
     assert events == [{"type": "a"}, {"type": "b"}]
 
@@ -123,9 +125,9 @@ async def test_events_are_read_however_they_are_cut() -> None:
 @pytest.mark.fault("F48")
 async def test_a_stream_that_falls_silent_is_given_up() -> None:
     async with answering(b"HTTP/1.1 200 OK\r\n\r\n" + EVENT, stay=True) as (url, _asked):
-        events = wire(url).events("/event", query={}, silence=0.2)
+        events = client(url).events("/event", query={}, silence=0.2)
         assert await anext(events) == {"type": "a"}
-        with pytest.raises(WireError):
+        with pytest.raises(HttpError):
             await anext(events)
 
 
@@ -145,7 +147,7 @@ async def test_a_server_that_is_down_is_named_after_a_few_tries(tmp_path: Path) 
     [
         (b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n", "wants a password"),
         (b"HTTP/1.1 400 Bad\r\nContent-Length: 4\r\n\r\nno!!", "refuses POST /session: 400 no!!"),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>", "talks nonsense"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>", "is not JSON"),
     ],
 )
 async def test_what_the_server_refuses_is_told(tmp_path: Path, answer: bytes, words: str) -> None:

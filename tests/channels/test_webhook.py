@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from errands.channels import http_post
+from errands.channels import blocking
 from errands.channels.webhook import Webhook
 from errands.config.secret import signing_key
 from errands.model.notices.errors import ChannelError, NotNow, Refused, Unacknowledged
@@ -77,7 +77,7 @@ async def test_a_letter_without_an_answer_may_have_arrived(
 async def test_a_receiver_that_hangs_is_not_waited_for_for_ever(
     webhook: Webhook, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_post, "TIMEOUT", 0.1)
+    monkeypatch.setattr(blocking, "TIMEOUT", 0.1)
     receiver.moods = ["hang"]
     with pytest.raises(Unacknowledged, match="timed out"):
         await webhook.deliver(delivery(""))

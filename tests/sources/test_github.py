@@ -93,7 +93,7 @@ async def test_only_what_was_asked_for_is_asked_for(home: Home, github: FakeGitH
 async def test_whoever_wants_to_be_left_alone_is(home: Home, github: FakeGitHub) -> None:
     github.limited, github.pause = 1, 77
     async with asked(home, github) as source:
-        with pytest.raises(SourceError, match=r"wants to be left alone for 7. s: API rate limit") as error:
+        with pytest.raises(SourceError, match=r"asks us to wait 7. s: API rate limit") as error:
             await anext(source.observe())
 
     assert 70 <= (error.value.after or 0) <= 77
@@ -103,7 +103,7 @@ async def test_whoever_wants_to_be_left_alone_is(home: Home, github: FakeGitHub)
     ("trouble", "said"),
     [
         ({"broken": 1}, "GitHub answers with 502"),
-        ({"token": "another"}, "does not take the token: Bad credentials"),
+        ({"token": "another"}, "does not accept the token: Bad credentials"),
         ({"repository": "people/other"}, "there is no such repository"),
     ],
 )

@@ -51,6 +51,6 @@ def backend_of(name: str, backend: str) -> Any:
     if kind is None:
         raise UnknownAgent(
             f"there is no backend {backend!r} for agents; there are: {', '.join(BUILT_IN)}, "
-            f"and whatever is installed as an entry point of {GROUP}"
+            f"and the installed entry points of {GROUP}"
         )
     return kind

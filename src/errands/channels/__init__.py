@@ -1,12 +1,13 @@
-"""Channels: the ways in which notices leave, each a stranger to the others.
+"""Channels: the ways in which notices leave; none knows another.
 
-A channel is a class that takes one mapping of settings. Those that come with Errands are registered the same
-way as anybody else's: as entry points of the group `errands.channels`. They are made in the sender alone.
+A channel is a class that takes a mapping of settings, registered as an entry point of the group
+`errands.channels`. Only the sender process creates them.
 """
 
 from __future__ import annotations
 
-from errands.model.notices.errors import Refused
+from errands.model.errors import BadValue
+from errands.model.notices.errors import ChannelError, Refused
 from errands.ports.plugin import find, install_hint
 
 TYPE_CHECKING = False
@@ -25,15 +26,15 @@ BUILT_IN = {
     "discord": "errands.channels.discord:Discord",
     "apprise": "errands.channels.apprise:AppriseChannel",
 }
-# What a channel needs that the base install has not.
+# The extra that a channel needs.
 EXTRAS = {"discord": "discord", "apprise": "apprise"}
-# Those that need no settings are there without a section in the configuration.
+# Channels that need no section in the configuration.
 READY = ("session", "terminal", "desktop")
-TRIAL = "test"  # the event of a letter that somebody sends to see it arrive
+TRIAL = "test"  # the event of a delivery that a person sends as a test
 
 
 def make(name: str, settings: Mapping[str, Any]) -> Channel:
-    """Make the channel that the configuration knows by a name."""
+    """Create the channel with this name in the configuration."""
     kind = str(settings.get("kind", name))
     if not settings and kind not in READY:
         raise Refused(f"the configuration has no channel {name!r}; write [channels.{name}] or cancel it")
@@ -46,6 +47,16 @@ def make(name: str, settings: Mapping[str, Any]) -> Channel:
     if channel is None:
         raise Refused(
             f"there is no channel of kind {kind!r}; there are: {', '.join(BUILT_IN)}, "
-            f"and whatever is installed as an entry point of {GROUP}"
+            f"and the installed entry points of {GROUP}"
         )
     return channel
+
+
+def read_secret(place: str) -> str:
+    """Read the secret at `file:PATH` or `env:NAME`."""
+    from errands.config import secret
+
+    try:
+        return secret.read_secret(place)
+    except BadValue as error:
+        raise ChannelError(str(error)) from error

@@ -1,6 +1,6 @@
 """Everything Apprise reaches, from Slack and Telegram to e-mail, as one channel.
 
-Its targets are names in the configuration, each with a URL as Apprise writes them.
+Its targets are names in the configuration, each with an Apprise URL.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 
 import apprise
 
-from errands.channels.http_post import Threads
-from errands.channels.secret import read_secret
+from errands.channels import read_secret
+from errands.channels.blocking import Threads
 from errands.model.notices.delivery import NO_CONSENT, Delivery, text, title
 from errands.model.notices.errors import ChannelError, Refused
 
@@ -35,7 +35,9 @@ class AppriseChannel:
     def _deliver(self, delivery: Delivery, url: str) -> None:
         service = apprise.Apprise()
         if not service.add(url):
-            raise Refused(f"the URL of target {delivery.address.target!r} is none that Apprise understands")
+            raise Refused(
+                f"the URL of target {delivery.address.target!r} is not one that Apprise understands"
+            )
         with apprise.LogCapture(level=logging.WARNING) as log:  # type: ignore[no-untyped-call]
             is_taken = service.notify(
                 title=title(delivery),

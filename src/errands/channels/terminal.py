@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from errands.channels import TRIAL
-from errands.channels.http_post import Threads
+from errands.channels.blocking import Threads
 from errands.model.notices.delivery import Delivery, text, title
 from errands.model.notices.errors import NotNow, Refused, Unacknowledged
 from errands.text import framed

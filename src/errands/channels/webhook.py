@@ -14,8 +14,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from errands.channels.http_post import Threads, request
-from errands.channels.secret import read_secret
+from errands.channels import read_secret
+from errands.channels.blocking import Threads, request
 from errands.config.secret import signing_key
 from errands.model.notices.delivery import Delivery, facts_of, text, title
 

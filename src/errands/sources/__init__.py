@@ -57,6 +57,6 @@ def _find(name: str) -> Any:
     if kind is None:
         raise SourceError(
             f"there is no source {name!r}; there are: {', '.join(BUILT_IN)}, "
-            f"and whatever is installed as an entry point of {GROUP}"
+            f"and the installed entry points of {GROUP}"
         )
     return kind

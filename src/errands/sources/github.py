@@ -1,25 +1,28 @@
 """GitHub as a source: new pull requests and failed builds of a repository.
 
-It is asked now and then, and says in a few bytes that nothing has changed (ETag); or it delivers by itself,
-to a webhook. Both tell the same things in the same words.
+It is polled with ETags, so that an unchanged list costs a few bytes; or GitHub delivers to a webhook. Both
+report the same events.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
+import subprocess
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
+from errands import http
 from errands.model.schedule.errors import SourceError
 from errands.model.schedule.event_trigger import option
 from errands.model.text.duration import parse_duration
 from errands.model.trigger import On
 from errands.ports.source import Observation, SourceEvent
-from errands.sources.http_api import Api
 from errands.sources.receiver import IncomingRequest, Inlet
 
 TYPE_CHECKING = False
@@ -28,11 +31,19 @@ if TYPE_CHECKING:
 
 HEARTBEAT = 60.0
 PAGE = 100
-# How builds end that somebody should look at.
-FAILED = ("failure", "timed_out", "startup_failure")
+FAILED = ("failure", "timed_out", "startup_failure")  # conclusions worth a look
+TIMEOUT = 20.0  # seconds
+LONGEST = 8 << 20  # bytes of a response
+LONGEST_PAUSE = 3600.0
+TOKENS = ("GITHUB_TOKEN", "GH_TOKEN")
+NO_TOKEN = (
+    "there is no token for GitHub: set GITHUB_TOKEN where the daemon is started, or log in with gh auth login"
+)
 
 
 class GitHub:
+    """The baseline has, for each event, the ETag of its list and the newest entry seen."""
+
     def __init__(self, trigger: On, context: SourceContext) -> None:
         self._context = context
         self._repository = trigger.subject
@@ -41,17 +52,16 @@ class GitHub:
         self.every = parse_duration(option(trigger, "every")).total_seconds()
         hook = option(trigger, "hook")
         self._inlet = Inlet(hook, context.webhook_settings(hook)) if hook else None
-        self._api: Api | None = None
+        self._token = ""
         self._seen: dict[str, Any] = {}
 
     async def open(self, baseline: str | None) -> None:
         self._seen = json.loads(baseline) if baseline else {}
         if self._inlet is None:
-            # It may ask gh for the token, which takes its time.
-            self._api = await asyncio.to_thread(Api, self._context.setting("github"))
+            self._token = await asyncio.to_thread(_find_token)
         elif self._inlet.kind != "github":
             raise SourceError(
-                f"the webhook {self._inlet.name} is not of GitHub; "
+                f"the webhook {self._inlet.name} is not GitHub's; "
                 f'write [webhooks.{self._inlet.name}] kind = "github"'
             )
         else:
@@ -62,20 +72,19 @@ class GitHub:
             await self._inlet.close()
 
     def observe(self) -> AsyncIterator[Observation]:
-        return self._asked() if self._inlet is None else self._delivered(self._inlet)
+        return self._poll() if self._inlet is None else self._receive(self._inlet)
 
-    async def _asked(self) -> AsyncIterator[Observation]:
-        assert self._api is not None
+    async def _poll(self) -> AsyncIterator[Observation]:
         while True:
             events: list[SourceEvent] = []
             pause = self.every
             for event in self._events:
                 seen = self._seen.get(event, {})
-                reply = await asyncio.to_thread(self._api.get, self._path(event), seen.get("etag"))
-                pause = max(pause, reply.pause)
-                if reply.value is not None:
-                    found, last = self._news(event, reply.value, seen.get("last"))
-                    self._seen[event] = {"etag": reply.etag, "last": last}
+                response = await asyncio.to_thread(self._get, self._path(event), seen.get("etag"))
+                pause = max(pause, _seconds(response.headers.get("x-poll-interval")))
+                if response.code != 304:
+                    found, last = self._news(event, _parsed(response), seen.get("last"))
+                    self._seen[event] = {"etag": response.headers.get("etag"), "last": last}
                     events += found
             yield Observation(baseline=json.dumps(self._seen, sort_keys=True), events=tuple(events))
             await asyncio.sleep(pause)
@@ -86,8 +95,25 @@ class GitHub:
         branch = f"&branch={quote(self._branch, safe='')}" if self._branch else ""
         return f"/repos/{self._repository}/actions/runs?status=completed&per_page={PAGE}{branch}"
 
+    def _get(self, path: str, etag: str | None) -> http.Response:
+        headers = {
+            "Accept": "application/vnd.github+json",
+            "Authorization": f"Bearer {self._token}",
+            "User-Agent": "errands",
+            "X-GitHub-Api-Version": "2022-11-28",
+            **({"If-None-Match": etag} if etag else {}),
+        }
+        url = self._context.setting("github").rstrip("/") + path
+        try:
+            response = http.request("GET", url, headers=headers, timeout=TIMEOUT, longest=LONGEST + 1)
+        except http.HttpError as error:
+            raise SourceError(f"GitHub cannot be reached: {error}") from error
+        if response.code not in (200, 304):
+            raise _refusal(response)
+        return response
+
     def _news(self, event: str, value: Any, last: Any) -> tuple[list[SourceEvent], Any]:
-        """Give what is new of a list, oldest first, and how far that is."""
+        """Return the new entries of a list, oldest first, and the newest one seen."""
         if event == "pull":
             found = [each for each in value if isinstance(each, dict)]
             highest = max([int(last or 0), *(int(each["number"]) for each in found)])
@@ -104,7 +130,7 @@ class GitHub:
             and each["updated_at"] >= known["at"]
             and _build_key(each) not in known["there"]
         ]
-        # Of those that ended in the second of the last look, some may come later.
+        # More builds that ended in the same second may be listed later.
         there = [_build_key(each) for each in builds if each["updated_at"] == newest]
         return [_build(each) for each in reversed(fresh)], {"at": newest, "there": there}
 
@@ -114,15 +140,15 @@ class GitHub:
     def _is_since(self, moment: str) -> bool:
         return datetime.fromisoformat(moment) >= self._context.since.replace(microsecond=0)
 
-    async def _delivered(self, inlet: Inlet) -> AsyncIterator[Observation]:
+    async def _receive(self, inlet: Inlet) -> AsyncIterator[Observation]:
         yield Observation(baseline="")
         async with aclosing(inlet.deliveries(HEARTBEAT)) as deliveries:  # type: ignore[type-var]
             async for each in deliveries:
-                event = None if each is None else self._of_delivery(each)
+                event = None if each is None else self._event(each)
                 yield Observation(baseline="", events=() if event is None else (event,))
 
-    def _of_delivery(self, delivery: IncomingRequest) -> SourceEvent | None:
-        """Find what we wait for in a delivery; everything else is taken and forgotten."""
+    def _event(self, delivery: IncomingRequest) -> SourceEvent | None:
+        """Return the event in a delivery; None if this task does not wait for it."""
         try:
             payload = json.loads(delivery.content)
             if payload["repository"]["full_name"].lower() != self._repository.lower():
@@ -131,8 +157,8 @@ class GitHub:
                 return _pull(payload["pull_request"]) if payload["action"] == "opened" else None
             if delivery.event == "workflow_run" and "build" in self._events:
                 build = payload["workflow_run"]
-                is_meant = not self._branch or build.get("head_branch") == self._branch
-                return _build(build) if build.get("conclusion") in FAILED and is_meant else None
+                is_on_branch = not self._branch or build.get("head_branch") == self._branch
+                return _build(build) if build.get("conclusion") in FAILED and is_on_branch else None
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
         return None
@@ -153,11 +179,10 @@ def _pull(pull: Mapping[str, Any]) -> SourceEvent:
 
 
 def _build(build: Mapping[str, Any]) -> SourceEvent:
-    attempt = build.get("run_attempt", 1)
     facts = {
         "event": "build",
         "id": build["id"],
-        "attempt": attempt,
+        "attempt": build.get("run_attempt", 1),
         "name": str(build.get("name", ""))[:200],
         "conclusion": build.get("conclusion"),
         "branch": build.get("head_branch"),
@@ -170,3 +195,54 @@ def _build(build: Mapping[str, Any]) -> SourceEvent:
 
 def _build_key(build: Mapping[str, Any]) -> str:
     return f"build {build['id']}.{build.get('run_attempt', 1)}"
+
+
+def _parsed(response: http.Response) -> Any:
+    if len(response.body) > LONGEST:
+        raise SourceError("the answer of GitHub is too long")
+    try:
+        return json.loads(response.body)
+    except ValueError:
+        raise SourceError("what answers is not GitHub; see events.github") from None
+
+
+def _refusal(response: http.Response) -> SourceError:
+    try:
+        said = str(json.loads(response.body).get("message", ""))[:200]
+    except (ValueError, AttributeError):
+        said = ""
+    why = f": {said}" if said else ""
+    if response.code in (403, 429):
+        pause = _seconds(response.headers.get("retry-after"))
+        if not pause and response.headers.get("x-ratelimit-remaining") == "0":
+            reset = _seconds(response.headers.get("x-ratelimit-reset"), longest=1e12)
+            pause = max(1.0, reset - time.time())
+        if pause:
+            pause = min(pause, LONGEST_PAUSE)
+            return SourceError(f"GitHub asks us to wait {pause:.0f} s{why}", after=pause)
+    if response.code == 401:
+        return SourceError(f"GitHub does not accept the token{why}")
+    if response.code == 404:
+        return SourceError(f"there is no such repository, or the token may not see it{why}")
+    return SourceError(f"GitHub answers with {response.code}{why}")
+
+
+def _seconds(header: str | None, *, longest: float = LONGEST_PAUSE) -> float:
+    return min(float(header), longest) if header is not None and header.isdecimal() else 0.0
+
+
+def _find_token() -> str:
+    """Return the token of the environment, or ask `gh` for one, which takes its time."""
+    for name in TOKENS:
+        if os.environ.get(name):
+            return os.environ[name]
+    try:
+        asked = subprocess.run(
+            ["gh", "auth", "token"], capture_output=True, text=True, timeout=10, check=False,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        raise SourceError(NO_TOKEN) from None
+    if asked.returncode or not asked.stdout.strip():
+        raise SourceError(NO_TOKEN)
+    return asked.stdout.strip()

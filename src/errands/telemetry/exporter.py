@@ -8,9 +8,8 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from urllib.parse import urlsplit
 
+from errands import http
 from errands.model.errors import StoreError
 from errands.model.record import evolve
 from errands.model.span import Span
@@ -51,7 +50,7 @@ class Exporter:
         try:
             while self.export():
                 pass
-        except (OSError, HTTPException, StoreError) as error:
+        except (OSError, StoreError) as error:
             _LOG.warning("spans wait until the exporter runs again: %s", error)
 
     def export(self) -> bool:
@@ -70,18 +69,11 @@ class Exporter:
         return passed.place > cursor.place
 
     def _send(self, spans: Sequence[Span]) -> None:
-        url = urlsplit(self._settings.url)
-        kind = HTTPSConnection if url.scheme == "https" else HTTPConnection
-        line = kind(url.netloc, timeout=self._settings.timeout)
-        try:
-            headers = {"Content-Type": "application/json", **self._settings.headers}
-            path = f"{url.path or '/'}?{url.query}" if url.query else url.path or "/"
-            line.request("POST", path, request(spans, self._settings.resource), headers)
-            answer = line.getresponse()
-            said = answer.read(2000).decode("utf-8", "replace")
-        finally:
-            line.close()
-        if answer.status in _TEMPORARY:
-            raise HTTPException(f"{self._settings.url} answers {answer.status} {answer.reason}")
-        if answer.status >= 300:
-            _LOG.error("%s refuses %d spans: %d %s", self._settings.url, len(spans), answer.status, said)
+        url, body = self._settings.url, request(spans, self._settings.resource)
+        headers = {"Content-Type": "application/json", **self._settings.headers}
+        response = http.request("POST", url, headers=headers, body=body, timeout=self._settings.timeout)
+        if response.code in _TEMPORARY:
+            raise http.HttpError(f"{url} answers {response.code}", was_sent=True)
+        if response.code >= 300:
+            said = response.body[:2000].decode("utf-8", "replace")
+            _LOG.error("%s refuses %d spans: %d %s", url, len(spans), response.code, said)

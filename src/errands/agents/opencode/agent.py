@@ -11,7 +11,7 @@ from errands.agents.opencode.fork_cut import cut
 from errands.agents.opencode.server import Server
 from errands.agents.opencode.turn import SETTLE, TAG, Turn, Unfinished
 from errands.agents.opencode.turn_account import entries
-from errands.agents.opencode.wire import WireError
+from errands.http import HttpError
 from errands.model.agent.errors import AgentError, AgentUnavailable, SessionGone
 from errands.model.errors import BadValue
 from errands.ports.agent import Answer
@@ -84,7 +84,7 @@ class OpenCode:
     async def post(self, session: str, text: str, context: AgentContext) -> None:
         try:
             await self._server.add(session, self._message(text, context.spec))
-        except WireError as error:
+        except HttpError as error:
             raise AgentUnavailable(f"OpenCode at {self._server.url} hung up: {error}") from error
 
     async def abort(self, session: str) -> None:
@@ -120,7 +120,7 @@ class OpenCode:
         body["parts"][0]["metadata"] = {TAG: context.run}
         try:
             await self._server.send(session, body)
-        except WireError:
+        except HttpError:
             pass  # it may have arrived: whoever follows the turn finds out, and nobody sends it again
 
     async def _follow(

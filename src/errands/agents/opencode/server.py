@@ -7,7 +7,7 @@ import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
-from errands.agents.opencode.wire import Reply, Wire, WireError
+from errands.http import AsyncClient, HttpError, Response, basic_auth
 from errands.model.agent.errors import AgentError, AgentUnavailable, SessionGone
 from errands.model.agent.install_hints import OPENCODE, no_server
 
@@ -22,10 +22,10 @@ class Server:
         self.url = str(settings.get("url", URL))
         self.retries = int(settings.get("retries", 3))
         self._directories: dict[str, str] = {}
-        self._wire = Wire(
+        password = settings.get("password") or os.environ.get("OPENCODE_SERVER_PASSWORD")
+        self._client = AsyncClient(
             self.url,
-            username=str(settings.get("username", "opencode")),
-            password=settings.get("password") or os.environ.get("OPENCODE_SERVER_PASSWORD"),
+            headers=basic_auth(str(settings.get("username", "opencode")), password) if password else {},
             timeout=float(settings.get("timeout", TIMEOUT)),
         )
 
@@ -73,7 +73,7 @@ class Server:
         await self._value("POST", f"/permission/{request}/reply", directory=directory, body=body)
 
     async def send(self, session: str, body: Mapping[str, Any]) -> None:
-        """Send a prompt, at most once. `WireError` when nobody knows whether it arrived."""
+        """Send a prompt, at most once. Raise `HttpError` when it may have arrived."""
         await self._value("POST", f"/session/{session}/prompt_async", body=body, once=True)
 
     async def add(self, session: str, body: Mapping[str, Any]) -> None:
@@ -93,7 +93,7 @@ class Server:
     async def events(self, session: str) -> AsyncIterator[Mapping[str, Any]]:
         """Give what happens to a session, until the stream breaks; `server.connected` is the first."""
         query = {"directory": await self.directory(session)}
-        async for event in self._wire.events("/event", query=query, silence=SILENCE):
+        async for event in self._client.events("/event", query=query, silence=SILENCE):
             about = event.get("properties", {}).get("sessionID")
             if about == session or event.get("type") == "server.connected":
                 yield event
@@ -118,16 +118,16 @@ class Server:
             if attempt:
                 await asyncio.sleep(0.25 * 2**attempt)
             try:
-                reply = await self._wire.ask(method, path, query=asked, body=body)
+                reply = await self._client.request(method, path, query=asked, body=body)
                 return self._checked(method, path, reply)
-            except WireError as error:
+            except HttpError as error:
                 trouble = error
-                if once and error.sent:
+                if once and error.was_sent:
                     raise
-        why = str(trouble) if trouble.sent else no_server(OPENCODE)
+        why = str(trouble) if trouble.was_sent else no_server(OPENCODE)
         raise AgentUnavailable(f"OpenCode at {self.url} gives no answer: {why}") from trouble
 
-    def _checked(self, method: str, path: str, reply: Reply) -> Any:
+    def _checked(self, method: str, path: str, reply: Response) -> Any:
         if reply.code == 404 and path.startswith("/session/"):
             raise SessionGone
         if reply.code == 404 and path.startswith("/permission/"):
@@ -137,4 +137,4 @@ class Server:
         if reply.code >= 300:
             said = reply.body[:300].decode(errors="replace")
             raise AgentError(f"OpenCode at {self.url} refuses {method} {path}: {reply.code} {said}")
-        return reply.value
+        return reply.json()

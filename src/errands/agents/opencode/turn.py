@@ -14,7 +14,7 @@ from typing import Any
 
 from errands.agents.opencode.server import RECENT, Server
 from errands.agents.opencode.turn_account import Account, text_of
-from errands.agents.opencode.wire import WireError
+from errands.http import HttpError
 from errands.model.agent.errors import AgentError, AgentUnavailable
 from errands.ports.agent import Answer, ToolCall
 
@@ -96,7 +96,7 @@ class Turn:
             try:
                 async for event in self._server.events(self._session):
                     self._hear(event)
-            except (WireError, AgentError):
+            except (HttpError, AgentError):
                 pass  # whoever polls finds out what is wrong
             await asyncio.sleep(min(1.0, self._poll))
 

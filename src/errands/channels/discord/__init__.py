@@ -13,8 +13,8 @@ import aiohttp
 import discord
 from discord.http import Route
 
+from errands.channels import read_secret
 from errands.channels.discord.split import split
-from errands.channels.secret import read_secret
 from errands.model.notices.answer_token import SIGNS, AnswerToken
 from errands.model.notices.delivery import NO_CONSENT, Delivery, text, title
 from errands.model.notices.errors import ChannelError, NotNow, Refused, Unacknowledged

@@ -1,0 +1,50 @@
+"""Blocking channels: threads for what blocks, and requests whose failures the notifier understands."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from errands import http
+from errands.model.notices.errors import ChannelError, NotNow, Refused, Unacknowledged
+
+T = TypeVar("T")
+AT_ONCE = 8
+TIMEOUT = 15.0  # seconds, for each step; less than the notifier waits
+_FINAL = (400, 410, 413, 415, 422)  # sending it again would not help
+_LATER = (429, 503)
+LONGEST_PAUSE = 900.0
+
+
+class Threads:
+    """The threads of one channel: a channel that hangs takes none from another."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(AT_ONCE)
+
+    async def run(self, act: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._pool, act)
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def request(method: str, url: str, content: bytes | None, headers: Mapping[str, str]) -> http.Response:
+    """Send one request and return a successful response; raise a `ChannelError` for anything else."""
+    try:
+        response = http.request(method, url, headers=headers, body=content, timeout=TIMEOUT)
+    except http.HttpError as error:
+        if error.was_sent:
+            raise Unacknowledged(f"sent, but there is no answer: {error}") from error
+        raise ChannelError(f"{urlsplit(url).netloc.rpartition('@')[2]} cannot be reached: {error}") from error
+    if 200 <= response.code < 300:
+        return response
+    said = response.body[:200].decode("utf-8", "replace").strip()
+    why = f"the answer is {response.code}" + (f": {said}" if said else "")
+    pause = response.headers.get("retry-after", "")
+    if response.code in _LATER and pause.isdecimal():
+        raise NotNow(why, after=min(float(pause), LONGEST_PAUSE))
+    raise Refused(why) if response.code in _FINAL else ChannelError(why)

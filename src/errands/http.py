@@ -1,0 +1,176 @@
+"""HTTP clients over the standard library: `request` blocks; `AsyncClient` also follows a stream of events.
+
+Every failure is an `HttpError` that says whether the server may have received the request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import http.client
+import json
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+LONGEST_HEAD = 1 << 20
+LONGEST_EVENT = 64 << 20
+# A time-out is an OSError; a malformed response is a ValueError.
+_BROKEN = (OSError, EOFError, ValueError, asyncio.LimitOverrunError, http.client.HTTPException)
+
+
+class HttpError(OSError):
+    """The server cannot be reached, is too slow, hangs up, or its response makes no sense."""
+
+    def __init__(self, message: str, *, was_sent: bool) -> None:
+        super().__init__(message)
+        self.was_sent = was_sent
+
+
+class Response:
+    """`headers` have lower-case names."""
+
+    def __init__(self, code: int, headers: Mapping[str, str], body: bytes) -> None:
+        self.code = code
+        self.headers = headers
+        self.body = body
+
+    def json(self) -> Any:
+        """Parse the body; return None if it is empty."""
+        try:
+            return json.loads(self.body) if self.body else None
+        except ValueError as error:
+            raise HttpError(f"the response is not JSON: {self.body[:200]!r}", was_sent=True) from error
+
+
+def request(
+    method: str,
+    url: str,
+    *,
+    headers: Mapping[str, str],
+    body: bytes | None = None,
+    timeout: float,
+    longest: int = 1 << 20,
+) -> Response:
+    """Send one request and return at most `longest` bytes of the response; each step may take `timeout`."""
+    parts = urlsplit(url)
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection = kind(parts.hostname or "", parts.port, timeout=timeout)
+    was_sent = False
+    try:
+        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        connection.request(method, target, body=body, headers=dict(headers))
+        was_sent = True
+        answer = connection.getresponse()
+        names = {name.lower(): value for name, value in answer.getheaders()}
+        return Response(answer.status, names, answer.read(longest))
+    except (OSError, http.client.HTTPException) as error:
+        raise HttpError(str(error) or type(error).__name__, was_sent=was_sent) from error
+    finally:
+        connection.close()
+
+
+def basic_auth(username: str, password: str) -> dict[str, str]:
+    word = base64.b64encode(f"{username}:{password}".encode()).decode()
+    return {"Authorization": f"Basic {word}"}
+
+
+class AsyncClient:
+    """A client for one server; each request has its own connection, so no failure affects the next."""
+
+    def __init__(self, url: str, *, headers: Mapping[str, str], timeout: float) -> None:
+        parts = urlsplit(url)
+        self._host = parts.hostname or "127.0.0.1"
+        self._ssl = ssl.create_default_context() if parts.scheme == "https" else None
+        self._port = parts.port or (443 if self._ssl else 80)
+        self._prefix = parts.path.rstrip("/")
+        self._timeout = timeout
+        self._headers = {"Host": parts.netloc.rpartition("@")[2], "Connection": "close", **headers}
+
+    async def request(
+        self, method: str, path: str, *, query: Mapping[str, str], body: Any = None
+    ) -> Response:
+        """Send a request, with `body` as JSON, and read the whole response."""
+        was_sent = False
+        try:
+            async with asyncio.timeout(self._timeout), self._connection() as (reader, writer):
+                was_sent = True
+                await self._send(writer, method, path, query, body)
+                code, headers = await _head(reader)
+                pieces = [piece async for piece in _body(reader, headers)]
+        except _BROKEN as error:
+            raise HttpError(str(error) or type(error).__name__, was_sent=was_sent) from error
+        return Response(code, headers, b"".join(pieces))
+
+    async def events(self, path: str, *, query: Mapping[str, str], silence: float) -> AsyncIterator[Any]:
+        """Yield the server-sent events of a stream until it ends, breaks, or is silent for too long."""
+        try:
+            async with self._connection() as (reader, writer):
+                async with asyncio.timeout(self._timeout):
+                    await self._send(writer, "GET", path, query, None)
+                    code, headers = await _head(reader)
+                if code != 200:
+                    raise HttpError(f"the server answers {code} when asked for events", was_sent=True)
+                rest = b""
+                pieces = aiter(_body(reader, headers))
+                while True:
+                    async with asyncio.timeout(silence):
+                        piece = await anext(pieces, b"")
+                    if not piece:
+                        return
+                    *events, rest = (rest + piece).replace(b"\r\n", b"\n").split(b"\n\n")
+                    for event in events:
+                        lines = [line[5:] for line in event.split(b"\n") if line.startswith(b"data:")]
+                        if lines:
+                            yield json.loads(b"\n".join(lines))
+                    if len(rest) > LONGEST_EVENT:
+                        raise ValueError("an event without an end")
+        except _BROKEN as error:
+            raise HttpError(str(error) or type(error).__name__, was_sent=True) from error
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+        reader, writer = await asyncio.open_connection(
+            self._host, self._port, ssl=self._ssl, limit=LONGEST_HEAD
+        )
+        try:
+            yield reader, writer
+        finally:
+            writer.transport.abort()
+
+    async def _send(
+        self, writer: asyncio.StreamWriter, method: str, path: str, query: Mapping[str, str], body: Any
+    ) -> None:
+        content = b"" if body is None else json.dumps(body).encode()
+        headers = dict(self._headers)
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        if method != "GET":
+            headers["Content-Length"] = str(len(content))
+        target = self._prefix + quote(path) + (f"?{urlencode(query)}" if query else "")
+        lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
+        writer.write("\r\n".join([*lines, "", ""]).encode() + content)
+        await writer.drain()
+
+
+async def _head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
+    lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+    protocol, _, rest = lines[0].partition(" ")
+    if not protocol.startswith("HTTP/"):
+        raise ValueError(f"the response is not HTTP: {lines[0][:200]!r}")
+    pairs = (line.partition(":") for line in lines[1:] if line)
+    return int(rest[:3]), {name.lower(): value.strip() for name, _, value in pairs}
+
+
+async def _body(reader: asyncio.StreamReader, headers: Mapping[str, str]) -> AsyncIterator[bytes]:
+    if headers.get("transfer-encoding", "").lower() == "chunked":
+        while size := int((await reader.readuntil(b"\r\n")).split(b";")[0], 16):
+            yield await reader.readexactly(size)
+            await reader.readexactly(2)
+    elif "content-length" in headers:
+        yield await reader.readexactly(int(headers["content-length"]))
+    else:
+        while piece := await reader.read(65536):
+            yield piece
