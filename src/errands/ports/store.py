@@ -73,8 +73,11 @@ if TYPE_CHECKING:
         def add_waits(self, run_id: str, on: Sequence[str]) -> None:
             """Make a pending run wait for tasks that have not completed yet."""
 
-        def again(self, run_id: str, *, attempt: int, spent: float = 0.0) -> None:
-            """Note that a running run is started anew, and how many seconds its attempts took so far."""
+        def new_attempt(self, run_id: str, *, attempt: int, spent: float = 0.0) -> bool:
+            """Begin the next attempt of a running run; `spent` are the seconds its attempts took so far.
+
+            False when it is not running, or not in the attempt before this one.
+            """
 
         def note_start(self, run_id: str, *, pid: int) -> None: ...
         def request_stop(self, run_id: str, *, by: str, now: datetime) -> bool:
@@ -83,7 +86,10 @@ if TYPE_CHECKING:
         def end(
             self, run: Run, outcome: Outcome, ending: Ending, *, summary: str | None, now: datetime
         ) -> bool:
-            """Write how a run ended, its task's new state, its event; False if it had ended already."""
+            """Write how an attempt at a run ended, and its task's new state.
+
+            False if the run is not running, or in another attempt since.
+            """
 
         def turn_down(self, run_id: str, *, why: str, now: datetime) -> bool:
             """Cancel the pending run of a proposed task and reject the task."""
@@ -159,11 +165,17 @@ if TYPE_CHECKING:
         def grant(self, task_id: str, *, by: str, door: str, now: datetime) -> None:
             """Make a proposed task active, and let go of its run."""
 
-        def hold(self, run: Run, *, now: datetime) -> None:
-            """Make a task proposed again and hold its run, which has not started; answers so far are void."""
+        def hold(self, run: Run, *, now: datetime) -> bool:
+            """Make a task proposed again and hold its run, which has not started; answers so far are void.
 
-        def rejudge(self, task: Task, *, now: datetime) -> None:
-            """Write down anew what was found out about a task, and by whom it is approved."""
+            False when the task has ended.
+            """
+
+        def rejudge(self, task: Task, *, now: datetime) -> bool:
+            """Replace the verdict on a task, and who approved it.
+
+            False when it is neither active nor proposed.
+            """
 
         def next_expiry(self) -> datetime | None:
             """Tell when the next question expires."""

@@ -111,7 +111,7 @@ class Supervisor:
             self._last_output.pop(run.id, None)
             return None
         again = evolve(run, attempt=run.attempt + 1)
-        self._store.again(run.id, attempt=again.attempt, spent=run.spent)
+        self._store.new_attempt(run.id, attempt=again.attempt, spent=run.spent)
         return task, again
 
     def record(self, *, now: datetime) -> tuple[list[str], Effects]:
@@ -142,7 +142,7 @@ class Supervisor:
             spent = run.spent + max(0.0, elapsed - held)
             _LOG.warning("the agent of run %s died; starting attempt %d", run_id, run.attempt + 1)
             again = evolve(run, attempt=run.attempt + 1, spent=spent)
-            self._store.again(run_id, attempt=again.attempt, spent=spent)
+            self._store.new_attempt(run_id, attempt=again.attempt, spent=spent)
             revived.append((task, again))
         return revived
 

@@ -10,7 +10,7 @@ from errands.model.run import task_of
 from errands.model.text.json_text import plain_text, utf8
 from errands.model.verdict import Reason
 from errands.stores.sqlite.columns import TYPES, maybe_micros, micros, moment
-from errands.stores.sqlite.table import Table
+from errands.stores.sqlite.table import OPEN_TASK, Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -210,44 +210,46 @@ class ApprovalRows(Table):
         for (seq,) in rows:
             self.db.write("UPDATE runs SET held = 0 WHERE seq = ? AND state = 'pending'", (seq,))
 
-    def hold(self, run: Run, *, now: datetime) -> None:
+    def hold(self, run: Run, *, now: datetime) -> bool:
         at = micros(now)
-        (seq, run_seq) = self.one("SELECT seq, run FROM tasks WHERE id = ?", run.task_id)
-        self.db.write(
-            """
-            UPDATE runs SET state = 'pending', held = 1, started_at = NULL, pid = NULL
-            WHERE seq = ? AND state IN ('pending', 'running')
-            """,
-            (run_seq,),
-        )
-        self.db.write(
-            """
+        rows = self.db.write(
+            f"""
             UPDATE tasks SET state = 'proposed', approved_by = NULL, approved_at = NULL, updated_at = ?
-            WHERE seq = ?
+            WHERE id = ? AND state IN ({OPEN_TASK}) RETURNING seq, run
             """,
-            (at, seq),
-        )
-        # A question that is still open, or an answer that was not used, was about what is no more.
-        self.db.write(
-            """
-            UPDATE approvals SET state = 'void', at = coalesce(at, ?)
-            WHERE task = ? AND run = ? AND state IN ('waiting', 'granted')
-            """,
-            (at, seq, run.number),
-        )
+            (at, run.task_id),
+        ).fetchall()
+        for seq, run_seq in rows:
+            self.db.write(
+                """
+                UPDATE runs SET state = 'pending', held = 1, started_at = NULL, pid = NULL
+                WHERE seq = ? AND state IN ('pending', 'running')
+                """,
+                (run_seq,),
+            )
+            # An open question, or an answer that was not used yet, is about what has changed since.
+            self.db.write(
+                """
+                UPDATE approvals SET state = 'void', at = coalesce(at, ?)
+                WHERE task = ? AND run = ? AND state IN ('waiting', 'granted')
+                """,
+                (at, seq, run.number),
+            )
+        return bool(rows)
 
-    def rejudge(self, task: Task, *, now: datetime) -> None:
-        self.db.write(
+    def rejudge(self, task: Task, *, now: datetime) -> bool:
+        changed = self.db.write(
             """
             UPDATE tasks SET state = ?, approved_by = ?, approved_at = ?, door = ?, verdict = ?, digest = ?,
                              evidence = ?, updated_at = ?
-            WHERE id = ?
+            WHERE id = ? AND state IN ('active', 'proposed')
             """,
             (
                 task.state, task.approved_by, maybe_micros(task.approved_at), task.door, task.verdict,
                 task.digest, task.evidence, micros(now), task.id,
             ),
-        )  # fmt: skip
+        ).rowcount  # fmt: skip
+        return bool(changed)
 
     def next_expiry(self) -> datetime | None:
         rows = self.db.read(

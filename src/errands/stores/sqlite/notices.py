@@ -118,16 +118,18 @@ class NoticeRows(Table):
         )
 
     def send_again(self, notice_ids: Sequence[int] | None) -> list[int]:
-        # A letter is sent again as it was, so that whoever got it after all knows it.
-        given_up = "state IN ('unknown', 'dead')"
+        # A delivery is sent again as it was, so that a receiver that got it after all recognises it.
+        chosen = ""
         if notice_ids is not None:
-            given_up += (
-                f" AND (id IN ({marks(notice_ids)}) OR letter IN "
-                f"(SELECT letter FROM outbox WHERE id IN ({marks(notice_ids)}) AND {given_up}))"
+            ids = f"({marks(notice_ids)})"
+            chosen = (
+                f"AND (id IN {ids} OR letter IN "
+                f"(SELECT letter FROM outbox WHERE id IN {ids} AND state IN ('unknown', 'dead')))"
             )
         rows = self.db.write(
             f"""
-            UPDATE outbox SET state = 'waiting', attempts = 0, next_at = 0 WHERE {given_up} RETURNING id
+            UPDATE outbox SET state = 'waiting', attempts = 0, next_at = 0
+            WHERE state IN ('unknown', 'dead') {chosen} RETURNING id
             """,
             (*(notice_ids or ()), *(notice_ids or ())),
         ).fetchall()

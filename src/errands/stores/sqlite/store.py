@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from errands.model.errors import AlreadyActive, IllegalMove, NotFound, StoreUnreadable
+from errands.model.errors import AlreadyActive, IllegalMove, StoreUnreadable
 from errands.model.run import Run, task_of
 from errands.model.states import TASK_MOVES
 from errands.model.task import PRIORITIES
@@ -12,7 +12,7 @@ from errands.stores.sqlite.columns import TASK, maybe_micros, micros
 from errands.stores.sqlite.notices import NoticeRows
 from errands.stores.sqlite.sessions import SessionRows
 from errands.stores.sqlite.spans import SpanRows
-from errands.stores.sqlite.table import Table, known, listed, marks
+from errands.stores.sqlite.table import OPEN_TASK, Table, known, listed, marks
 from errands.stores.sqlite.templates import TemplateRows
 from errands.stores.sqlite.transitions import TransitionRows
 from errands.stores.sqlite.views import ViewRows
@@ -119,11 +119,11 @@ class SqliteStore(TransitionRows, LaterRows, ViewRows, NoticeRows, SessionRows, 
         at = micros(now)
         try:
             rows = self.db.write(
-                """
+                f"""
                 INSERT INTO runs (task, number, cause, state, lane, priority, not_before, created_at, held)
                 SELECT seq, (SELECT coalesce(max(number), 0) + 1 FROM runs WHERE runs.task = tasks.seq),
                        ?, 'pending', lane, priority, ?, ?, state = 'proposed'
-                FROM tasks WHERE id = ?
+                FROM tasks WHERE id = ? AND state IN ({OPEN_TASK})
                 RETURNING seq, task, number
                 """,
                 (cause, maybe_micros(not_before), at, task_id),
@@ -131,9 +131,13 @@ class SqliteStore(TransitionRows, LaterRows, ViewRows, NoticeRows, SessionRows, 
         except sqlite3.IntegrityError:
             raise AlreadyActive(f"task {task_id} has a live run already; wait for it or cancel it") from None
         if not rows:
-            raise NotFound(f"there is no task {task_id!r}; `errands ls` shows those there are")
+            (state,) = self.one("SELECT state FROM tasks WHERE id = ?", task_id)
+            raise IllegalMove(f"task {task_id} is {state}, so it gets no more runs; reopen it first")
         run_seq, seq, number = rows[0]
-        self.db.write("UPDATE tasks SET run = ?, updated_at = ? WHERE seq = ?", (run_seq, at, seq))
+        self.db.write(
+            f"UPDATE tasks SET run = ?, updated_at = ? WHERE seq = ? AND state IN ({OPEN_TASK})",
+            (run_seq, at, seq),
+        )
         return Run(task_id=task_id, number=number, cause=cause, state="pending", attempt=0, created_at=now)
 
     def add_waits(self, run_id: str, on: Sequence[str]) -> None:

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
     from errands.stores.sqlite.connection import Connection
 
+# A task may be given more runs until it has ended.
+OPEN_TASK = "'proposed', 'active', 'paused'"
+
 
 class Table:
     def __init__(self, connection: Connection, runs_dir: str) -> None:

@@ -1,10 +1,15 @@
-"""Moves: every change of a run's state, each a compare-and-set with its event in the same transaction."""
+"""Transitions: every change of a run's state.
+
+Each is a compare-and-set: it names the state it expects and says whether it happened. That a run was queued,
+started, stopped and ended is read off its row (`events`), so a transition needs no event of its own.
+"""
 
 from __future__ import annotations
 
 from errands.model.errors import StoreUnreadable
 from errands.model.record import evolve
 from errands.model.run import task_of
+from errands.model.states import TASK_MOVES
 from errands.model.text.json_text import utf8
 from errands.ports.store import any_run
 from errands.stores.sqlite.columns import RUN, TASK, maybe_micros, micros, moment, run_from, task_from
@@ -22,6 +27,19 @@ if TYPE_CHECKING:
     from errands.model.task import Task
     from errands.ports.store import Fit
     from errands.stores.sqlite.connection import Connection
+
+# The states a task may be in when the end of a run leads it to another one; it may also stay as it is.
+_END_MOVES = ("finish", "give up", "pause", "cancel")
+
+
+def _may_become(state: str, after: str) -> bool:
+    return after == state or after in [TASK_MOVES[state].get(move) for move in _END_MOVES]
+
+
+_BEFORE = {
+    after: ", ".join([f"'{state}'" for state in TASK_MOVES if _may_become(state, after)])
+    for after in TASK_MOVES
+}
 
 
 class TransitionRows(Table):
@@ -94,11 +112,15 @@ class TransitionRows(Table):
         self._places[run.id] = (seq, task_seq)
         return task, run
 
-    def again(self, run_id: str, *, attempt: int, spent: float = 0.0) -> None:
-        self.db.write(
-            "UPDATE runs SET attempt = ?, elapsed = nullif(?, 0.0) WHERE seq = ? AND state = 'running'",
-            (attempt, spent, self.run_seq(run_id)),
-        )
+    def new_attempt(self, run_id: str, *, attempt: int, spent: float = 0.0) -> bool:
+        changed = self.db.write(
+            """
+            UPDATE runs SET attempt = ?, elapsed = nullif(?, 0.0)
+            WHERE seq = ? AND state = 'running' AND attempt = ?
+            """,
+            (attempt, spent, self.run_seq(run_id), attempt - 1),
+        ).rowcount
+        return bool(changed)
 
     def note_start(self, run_id: str, *, pid: int) -> None:
         self.db.write(
@@ -133,17 +155,19 @@ class TransitionRows(Table):
             SET state = ?, completed_at = ?, started_at = coalesce(?, started_at), pid = coalesce(?, pid),
                 exit_code = ?, elapsed = ?, cpu = ?, rss = ?, bytes = ?, lines = ?, truncated = ?,
                 leftovers = ?{"".join([f", {name} = ?" for name in rare])}
-            WHERE seq = ? AND state = 'running'
+            WHERE seq = ? AND state = 'running' AND attempt = ?
             """,
             (
                 outcome.run_state, maybe_micros(ending.ended_at) or at, maybe_micros(ending.started_at),
                 ending.pid, ending.code, ending.elapsed, ending.cpu, ending.rss, ending.bytes, ending.lines,
-                int(ending.truncated), ending.leftovers, *rare.values(), seq,
+                int(ending.truncated), ending.leftovers, *rare.values(), seq, run.attempt,
             ),
         ).rowcount  # fmt: skip
         if changed:
+            before = _BEFORE[outcome.task_state]
             self.db.write(
-                "UPDATE tasks SET state = ?, updated_at = ? WHERE seq = ?", (outcome.task_state, at, task_seq)
+                f"UPDATE tasks SET state = ?, updated_at = ? WHERE seq = ? AND state IN ({before})",
+                (outcome.task_state, at, task_seq),
             )
         return bool(changed)
 
@@ -226,7 +250,8 @@ class TransitionRows(Table):
     def note_idle(self, run_id: str) -> bool:
         return bool(
             self.db.write(
-                "UPDATE runs SET idle_told = 1 WHERE seq = ? AND idle_told = 0", (self.run_seq(run_id),)
+                "UPDATE runs SET idle_told = 1 WHERE seq = ? AND state = 'running' AND idle_told = 0",
+                (self.run_seq(run_id),),
             ).rowcount
         )
 
@@ -315,4 +340,7 @@ class TransitionRows(Table):
             """,
             (at, at, error, seq),
         )
-        self.db.write("UPDATE tasks SET state = 'failed', updated_at = ? WHERE seq = ?", (at, task_seq))
+        self.db.write(
+            "UPDATE tasks SET state = 'failed', updated_at = ? WHERE seq = ? AND state = 'active'",
+            (at, task_seq),
+        )

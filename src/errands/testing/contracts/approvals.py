@@ -139,6 +139,14 @@ class ApprovalContract:
         assert claim(store) == []
         assert {view.state for view in store.views(Query(states=("proposed",)))} == {"proposed"}
 
+    def test_an_ended_task_is_neither_held_nor_judged_again(self, store: Store) -> None:
+        run, _ = propose(store)
+        with store:
+            store.turn_down(run.id, why="no", now=START)
+            assert not store.hold(run, now=START)
+            assert not store.rejudge(evolve(store.task(run.task_id), state="active"), now=START)
+        assert store.task(run.task_id).state == "rejected"
+
     @pytest.mark.spec("A10")
     def test_however_many_runs_are_not_fit_the_next_one_that_is_gets_its_turn(self, store: Store) -> None:
         for number in range(1200):

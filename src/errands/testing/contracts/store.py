@@ -107,6 +107,57 @@ class StoreContract:
         assert store.view(task.id).latest.state == "completed"
         assert store.view(task.id).latest.exit_code == 0
 
+    def test_the_end_of_an_earlier_attempt_does_not_end_a_later_one(self, store: Store) -> None:
+        add(store, sample_task())
+        [(task, first)] = claim(store)
+        ending = sample_ending()
+        with store:
+            assert store.new_attempt(first.id, attempt=2)
+            assert not store.end(first, rollup(task, first, ending), ending, summary=None, now=START)
+        assert store.view(task.id).latest.state == "running"
+        second = store.run(first.id)
+        with store:
+            assert store.end(second, rollup(task, second, ending), ending, summary=None, now=START)
+        assert store.view(task.id).latest.state == "completed"
+
+    def test_attempts_are_counted_one_by_one(self, store: Store) -> None:
+        run = add(store, sample_task())
+        with store:
+            assert not store.new_attempt(run.id, attempt=1)
+        claim(store)
+        with store:
+            assert store.new_attempt(run.id, attempt=2, spent=1.5)
+            assert not store.new_attempt(run.id, attempt=2)
+            assert not store.new_attempt(run.id, attempt=4)
+        assert (store.run(run.id).attempt, store.run(run.id).spent) == (2, 1.5)
+
+    def test_the_end_of_a_run_does_not_reopen_its_task(self, store: Store) -> None:
+        add(store, sample_task())
+        [(task, run)] = claim(store)
+        ending = sample_ending()
+        with store:
+            store.move_task(task.id, "cancel", now=START)
+            assert store.end(run, rollup(task, run, ending), ending, summary=None, now=START)
+        assert store.task(task.id).state == "cancelled"
+
+    def test_an_ended_task_gets_no_more_runs(self, store: Store) -> None:
+        add(store, sample_task())
+        [(task, run)] = claim(store)
+        ending = sample_ending()
+        with store:
+            store.end(run, rollup(task, run, ending), ending, summary=None, now=START)
+        with pytest.raises(IllegalMove, match="reopen"), store:
+            store.add_run(task.id, cause="restart", now=START)
+
+    def test_silence_is_noted_once_and_only_while_a_run_goes_on(self, store: Store) -> None:
+        run = add(store, sample_task())
+        with store:
+            assert not store.note_idle(run.id)
+        claim(store)
+        with store:
+            assert store.note_idle(run.id)
+            assert not store.note_idle(run.id)
+
     def test_a_running_run_can_be_neither_withdrawn_nor_skipped(self, store: Store) -> None:
         run = add(store, sample_task())
         claim(store)
