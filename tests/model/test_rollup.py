@@ -199,3 +199,41 @@ def test_a_change_is_told_and_nothing_else(before: str | None, result: str, code
     assert (
         rollup(task, sample_run(), sample_ending(code=code), cursor=cursor, result=result).notify is is_told
     )
+
+
+RETRYING = sample_task(limits=Limits(retries=2))
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.mark.spec("L27")
+@pytest.mark.parametrize(
+    ("ending", "earlier", "cause", "delay"),
+    [
+        (sample_ending(code=1), 0, "submit", MINUTE),
+        (sample_ending(code=1), 1, "retry", 2 * MINUTE),
+        (sample_ending(code=1), 2, "retry", None),
+        (sample_ending(code=0), 1, "retry", None),
+        (sample_ending(code=1), 0, "resume", None),
+        (sample_ending(code=1, stop="cancel"), 0, "submit", None),
+        (sample_ending(code=None, signal=9), 0, "submit", MINUTE),
+        (sample_ending(code=None, signal=9, stop="timeout"), 0, "submit", MINUTE),
+        (sample_ending(code=None, signal=9, stop="memory"), 0, "submit", None),
+        (sample_ending(code=None, error="make: command not found"), 0, "submit", None),
+    ],
+)
+def test_a_one_shot_task_is_retried_where_that_makes_sense(
+    ending: Ending, earlier: int, cause: Any, delay: timedelta | None
+) -> None:
+    outcome = rollup(RETRYING, sample_run(cause=cause), ending, earlier_failures=earlier, backoff=MINUTE)
+
+    assert outcome.retry_in == delay
+    assert (outcome.task_state == "active") == (delay is not None)
+    assert outcome.notify == (delay is None)
+
+
+@pytest.mark.spec("L27")
+def test_a_failure_after_a_request_to_stop_is_not_retried() -> None:
+    asked = sample_run(stop_requested_at=START, stop_by="ada")
+    outcome = rollup(RETRYING, asked, sample_ending(code=1), backoff=MINUTE)
+
+    assert (outcome.run_state, outcome.task_state, outcome.retry_in) == ("failed", "failed", None)

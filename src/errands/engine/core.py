@@ -139,6 +139,10 @@ class EngineCore:
 
     def with_live_facts(self, view: View) -> View:
         """Add what only the directory of a running run knows, and what a proposed task asks."""
+        if view.latest.cause == "retry" and view.is_live and view.standing is None:
+            from errands.engine.daemon.outcome import retry_view
+
+            view = evolve(view, retry=retry_view(self.store, view))
         if view.latest.state != "running":
             if view.state == "proposed" and view.question is None:
                 return evolve(view, question=self.store.question(view.id))

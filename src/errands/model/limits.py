@@ -26,6 +26,7 @@ class Limits:
     processes: int | None = None
     output: int = 10 * 1024 * 1024
     grace: timedelta = timedelta(seconds=5)
+    retries: int = 0  # new runs of a one-shot task that failed
 
 
 LIMITS = JsonCodec(Limits)

@@ -29,6 +29,10 @@ SIGNALS = {
     14: "SIGALRM", 15: "SIGTERM", 24: "SIGXCPU", 25: "SIGXFSZ", 31: "SIGSYS",
 }  # fmt: skip
 
+# Failures of a one-shot task that another run may not have. A command that cannot be started, a limit and a
+# budget would only be hit again.
+RETRIED: tuple[Failure, ...] = ("exit", "signal", "timeout", "idle", "agent", "lost", "interrupted")
+
 
 @record
 class Outcome:
@@ -54,11 +58,13 @@ def rollup(
     *,
     cursor: ScheduleCursor | None = None,
     result: str = "something",
+    earlier_failures: int = 0,
     backoff: timedelta = timedelta(),
 ) -> Outcome:
     """Decide what an ending means. The run's own result wins over a stop that came too late to matter.
 
-    `cursor` is that of a recurring task; `result` is a digest of what the run reports, empty for nothing.
+    `cursor` is that of a recurring task; `earlier_failures` counts the runs that this one retries, of a task
+    that runs once. `result` is a digest of what the run reports, empty for nothing.
     """
     failure, error = _failure(task, ending)
     if ending.stop == "cancel":
@@ -69,20 +75,25 @@ def rollup(
     run_state = run_after(run.state, move)
     failed = run_state == "failed"
     reported = result if run_state == "completed" else f"{run_state} {error} {result}"
-    failures, retry_in = 0, None
-    if cursor is not None and run_state != "completed":
-        counts = failed and run.cause != "resume"
-        failures = cursor.failures + int(counts)
-        if counts and task.state == "active":
-            retry_in = Retry(retries=SCHEDULED_RETRIES, backoff=backoff).next_delay(failures)
+    counts = failed and run.cause != "resume"
+    before = earlier_failures if cursor is None else cursor.failures
+    failures = 0 if run_state == "completed" else before + int(counts)
+    retries = task.limits.retries if cursor is None else SCHEDULED_RETRIES
+    delay = Retry(retries=retries, backoff=backoff).next_delay(failures) if counts else None
+    is_retried = task.state == "active" and run.stop_requested_at is None
+    if cursor is None:
+        is_retried = is_retried and failure in RETRIED
+    retry_in = delay if is_retried else None
     return Outcome(
         run_state=run_state,
-        task_state=_task_state(task, run_state)
+        task_state=_one_shot_state(task, run_state, is_retried=retry_in is not None)
         if cursor is None
-        else _recurring_state(task, run, run_state, cursor, gives_up=failed and retry_in is None),
+        else _recurring_state(task, run, run_state, cursor, gives_up=counts and delay is None),
         failure=failure if failed else None,
         error=error,
-        notify=should_notify(
+        # A one-shot task is reported once, when its last run has ended.
+        notify=(cursor is not None or retry_in is None)
+        and should_notify(
             task.notify,
             failed=failed,
             is_empty=not reported,
@@ -109,8 +120,8 @@ def _recurring_state(
     return task.state
 
 
-def _task_state(task: Task, run_state: RunState) -> TaskState:
-    if task.state != "active":
+def _one_shot_state(task: Task, run_state: RunState, *, is_retried: bool) -> TaskState:
+    if task.state != "active" or is_retried:
         return task.state
     match run_state:
         case "completed":

@@ -92,6 +92,15 @@ class RecurringView:
 
 
 @record
+class RetryView:
+    """Which try of a one-shot task its live run is; `at` is when it may start, None once it may."""
+
+    number: int
+    of: int
+    at: datetime | None
+
+
+@record
 class View:
     """A task with its latest run; `details` and `history` are there when one task was asked for.
 
@@ -132,6 +141,7 @@ class View:
     question: Approval | None = None
     agent: AgentView | None = None
     standing: RecurringView | None = None
+    retry: RetryView | None = None
     details: Mapping[str, Any] | None = None
     history: tuple[RunView, ...] = ()
 
@@ -328,6 +338,7 @@ def as_json(view: View) -> dict[str, Any]:
         "answer": None if agent is None else agent.answer,
         "channels": [str(each) for each in view.channels],
         "wake": view.wake,
+        "retry": None if view.retry is None else _plain(view.retry),
         "runs": view.runs,
     }
     if view.details is not None:
@@ -339,6 +350,8 @@ def as_json(view: View) -> dict[str, Any]:
 def _next_run(view: View) -> datetime | None:
     if view.standing is not None:
         return view.standing.next_at
+    if view.retry is not None:
+        return view.retry.at
     return view.due_at if view.latest.state == "pending" else None
 
 

@@ -100,6 +100,9 @@ if TYPE_CHECKING:
         def skip(self, run_id: str, *, reason: Skip, error: str, now: datetime) -> bool:
             """Skip a pending run; False when it is no longer pending."""
 
+        def not_before(self, run_id: str) -> datetime | None:
+            """Return when a delayed run may start; None when it may."""
+
         def next_due(self) -> datetime | None:
             """Tell when the next delayed run wants to start."""
 

@@ -17,6 +17,7 @@ from errands.model.record import evolve
 from errands.model.rollup import rollup
 from errands.model.run import task_of
 from errands.model.trigger import recurring
+from errands.model.view import RetryView
 from errands.text import shortened
 
 TYPE_CHECKING = False
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from errands.model.run import Run
     from errands.model.states import Failure
     from errands.model.task import Task
+    from errands.model.view import View
     from errands.ports.home import Home
     from errands.ports.output import OutputPort
     from errands.ports.store import Store
@@ -39,7 +41,10 @@ AWAITED = timedelta(seconds=2)  # how long a notice waits for a blocked caller t
 
 
 class Effects:
-    """What one or more ends did: the tasks that ended, those that were let go, and whether a time changed."""
+    """What the ends of runs did to tasks: which ended, which were let go, which changed without an end.
+
+    With `needs_look` there is something new to wait for or to stop.
+    """
 
     def __init__(self) -> None:
         self.ended: list[str] = []
@@ -66,15 +71,21 @@ class OutcomeWriter:
         if isinstance(task.action, Prompt):
             exchange = store.exchange(run.id) or Exchange(text="")
             ending = _agent_ending(run, _whole(run, ending, now), exchange)
-        cursor = None
+        cursor, earlier_failures = None, 0
         if recurring(task.trigger) is not None:
             task = store.task(task.id)  # it may have been paused or cancelled meanwhile
             cursor = store.cursor(task.id)
+        elif task.limits.retries:
+            run = store.run(run.id)  # it may have been asked to stop meanwhile
+            earlier_failures = retries_so_far(store, task.id, task.limits.retries)
         result = "something"
         if cursor is not None or task.notify == "on_change":
             result = self._fingerprint(run, ending, exchange)
 
-        outcome = rollup(task, run, ending, cursor=cursor, result=result, backoff=self._backoff)
+        outcome = rollup(
+            task, run, ending, cursor=cursor, result=result, earlier_failures=earlier_failures,
+            backoff=self._backoff,
+        )  # fmt: skip
 
         summary = self._summary(task, run, ending) if exchange is None else _first_line(exchange.answer)
         if not store.end(run, outcome, ending, summary=summary, now=now):
@@ -84,7 +95,11 @@ class OutcomeWriter:
         if cursor is not None:
             after_scheduled_run(store, task, run, outcome, now=now)
             effects.needs_look = True
-        if anyone_waits:
+        if cursor is None and outcome.retry_in is not None:
+            store.add_run(task.id, cause="retry", now=now, not_before=now + outcome.retry_in)
+            effects.changed.append(task.id)
+            effects.needs_look = True
+        elif anyone_waits:
             release_dependents(store, task.id, outcome.run_state, effects, now=now)
         else:
             effects.ended.append(task.id)
@@ -224,6 +239,23 @@ def _notify_unstarted(store: Store, run_id: str, *, now: datetime) -> None:
     # A rejection is always reported: silence would look like success.
     if view.state == "rejected" or should_notify(view.notify, failed=view.latest.state == "skipped"):
         enqueue(store, view, run_id, view.state, state=view.state, error=view.latest.error, now=now)
+
+
+def retries_so_far(store: Store, task_id: str, most: int) -> int:
+    """Count the retries up to the latest run of a one-shot task; a restart starts anew."""
+    count = 0
+    for run in reversed(store.history(task_id, limit=most + 1)):
+        if run.cause != "retry":
+            break
+        count += 1
+    return count
+
+
+def retry_view(store: Store, view: View) -> RetryView:
+    """Return which try the live run of a one-shot task is."""
+    retries = store.task(view.id).limits.retries
+    number = 1 + retries_so_far(store, view.id, retries)
+    return RetryView(number=number, of=1 + retries, at=store.not_before(view.latest.id))
 
 
 def _agent_ending(run: Run, ending: Ending, exchange: Exchange) -> Ending:

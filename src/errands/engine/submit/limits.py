@@ -25,7 +25,7 @@ class LimitDefaults:
         """Give the limits of a draft; `timeout` is the usual one of its kind."""
         asked = (
             draft.timeout, draft.idle, draft.on_idle, draft.memory, draft.cpu, draft.processes,
-            draft.output, draft.grace, timeout,
+            draft.output, draft.grace, draft.retries, timeout,
         )  # fmt: skip
         if asked != self._asked:
             runs = self._runs
@@ -38,6 +38,7 @@ class LimitDefaults:
                 processes=_amount(draft.processes, runs.processes),
                 output=draft.output or runs.output_cap,
                 grace=runs.grace if draft.grace is None else draft.grace,
+                retries=draft.retries,
             )
             self._asked = asked
         return self._limits

@@ -96,8 +96,10 @@ class WatchContext:
                 continue
             if view.id in after and view.latest.number < after[view.id]:
                 continue
-            for run in self._store.history(view.id):
-                if run.completed_at is None or run.number <= after.get(view.id, 0):
+            history = self._store.history(view.id)
+            retried = {run.number - 1 for run in history if run.cause == "retry" and view.standing is None}
+            for run in history:
+                if run.completed_at is None or run.number <= after.get(view.id, 0) or run.number in retried:
                     continue
                 if view.id in after or run.completed_at > self.since:
                     found.append((run.completed_at, self._end(view, run)))

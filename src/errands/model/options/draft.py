@@ -88,6 +88,7 @@ class Draft:
     processes: int | None = None
     output: int | None = None
     grace: timedelta | None = None
+    retries: int = 0
     input: Input = "none"
     sandbox: Walls = "none"
     consent: Consent = "none"
@@ -132,6 +133,10 @@ def check(draft: Draft) -> None:
     for label, amount in (("memory", draft.memory), ("processes", draft.processes)):
         if amount is not None and amount < 0:
             raise BadValue(f"{label} cannot be less than 0; leave it out for no limit")
+    if draft.retries < 0:
+        raise BadValue(f"retries must be at least 0 (got {draft.retries})")
+    if draft.retries and (draft.every or draft.cron or draft.on):
+        raise BadValue("retries is for a task that runs once; a recurring task is retried once by itself")
     if draft.output is not None and draft.output < 4096:
         raise BadValue(f"an output cap of {draft.output} bytes is too small; the least is 4096")
     if draft.at is not None and draft.at.tzinfo is None:

@@ -12,7 +12,16 @@ from errands.model.run import task_of
 from errands.model.states import TASK_MOVES
 from errands.model.text.json_text import utf8
 from errands.ports.store import any_run
-from errands.stores.sqlite.columns import RUN, TASK, maybe_micros, micros, moment, run_from, task_from
+from errands.stores.sqlite.columns import (
+    RUN,
+    TASK,
+    maybe_micros,
+    maybe_moment,
+    micros,
+    moment,
+    run_from,
+    task_from,
+)
 from errands.stores.sqlite.table import Table, known
 
 TYPE_CHECKING = False
@@ -201,6 +210,10 @@ class TransitionRows(Table):
             """
         )
         return moment(rows[0][0]) if rows else None
+
+    def not_before(self, run_id: str) -> datetime | None:
+        rows = self.db.read("SELECT not_before FROM runs WHERE seq = ?", (self.run_seq(run_id),))
+        return maybe_moment(rows[0][0])
 
     def release_due(self, *, now: datetime) -> datetime | None:
         self.db.write(

@@ -32,7 +32,7 @@ _VIEW = RowCodec(
     TYPES,
     columns={"task_state": "state", "waits": "runs.waits"},
     given=("state", "runs", "latest", "agent", "standing"),
-    unread=("progress", "activity_at", "question", "details", "history"),
+    unread=("progress", "activity_at", "question", "retry", "details", "history"),
     priority=PRIORITY,
     waits=Shape(read=lambda waits: waits or 0),
 )

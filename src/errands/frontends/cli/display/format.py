@@ -168,6 +168,11 @@ def waits_for(view: View, *, at: datetime) -> str:
     if view.state == "proposed":
         reasons = view.question.reasons if view.question else ()
         return "needs a yes" + "".join(f": {line(reason.text)}" for reason in reasons[:1])
+    if view.retry is not None:
+        which = f"({view.retry.number} of {view.retry.of})"
+        if view.retry.at is not None and view.retry.at > at:
+            return f"failed, trying again in {spoken(view.retry.at - at)} {which}"
+        return f"failed, waits for room in lane {view.lane} to try again {which}"
     if view.standing is not None:
         next_at = view.standing.next_at
         if view.standing.health is not None and next_at is None:

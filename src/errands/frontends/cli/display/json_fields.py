@@ -77,6 +77,7 @@ ALWAYS = {
     "answer": "what the latest run answered, or null",
     "channels": "where it reports beside the inbox, each as `NAME:TARGET`",
     "wake": "how its end will be told",
+    "retry": "which try its live run is: `number`, `of`, and `at`, when it may start; or null",
     "runs": "how many runs it has had",
 }
 ALONE = {

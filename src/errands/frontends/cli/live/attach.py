@@ -51,6 +51,9 @@ def attend(context: Context, arguments: Arguments, view: View, *, is_new: bool) 
                 code = _stay(context, view, lens, presses)
         else:
             follow(context, view.latest.id, lens)
+            while (again := _next_try(context, view)) is not None:
+                view = again
+                follow(context, view.latest.id, lens)
             lens.close()
             code = 0
     except KeyboardInterrupt:
@@ -84,11 +87,23 @@ def _stay(context: Context, view: View, lens: OutputFilter, presses: KeyPresses)
                 cancelling = True
                 continue
             pressed = pressed or INTERRUPT
+        if pressed is None and (again := _next_try(context, view)) is not None:
+            view, offset = again, 0
+            continue
         lens.close()
         if pressed is None:
             return 0
         context.note("", _goes_on(view))
         return STILL_LIVE if pressed == SUSPEND else INTERRUPTED
+
+
+def _next_try(context: Context, view: View) -> View | None:
+    """Return the task with its next run if the one that ended is retried."""
+    found = context.engine.summaries([view.id])[0]
+    if found.retry is None or found.latest.number == view.latest.number:
+        return None
+    context.note(waits_for(found, at=now()))
+    return found
 
 
 def _goes_on(view: View) -> str:

@@ -118,6 +118,8 @@ def _facts(context: Context, view: View, at: datetime) -> Iterator[tuple[str, st
         yield "state", waits_for(view, at=at)
     else:
         yield "after", ", ".join(details.get("after", ()))
+    if view.retry is not None and run.state == "running":
+        yield "try", f"{view.retry.number} of {view.retry.of}"
     if run.started_at is not None:
         yield "started", f"{local(run.started_at)} ({ago(run.started_at, at=at)})"
     if run.completed_at is not None:
@@ -247,6 +249,8 @@ def _limits(limits: Mapping[str, Any]) -> str:
         words.append(f"memory {size(limits['memory'])}")
     if limits.get("processes"):
         words.append(plural(limits["processes"], "process", "processes"))
+    if limits.get("retries"):
+        words.append(plural(limits["retries"], "retry", "retries"))
     return ", ".join(words)
 
 
