@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from errands.model.record import evolve, fields, maker, record
+from errands.model.record import evolve, fields, record
 
 
 @record
@@ -88,16 +88,3 @@ def test_evolve_refuses_an_unknown_field() -> None:
 
 def test_a_record_shows_its_values() -> None:
     assert repr(Point(x=1, name="a")) == "Point(x=1, y=0, name='a')"
-
-
-def test_a_maker_takes_its_fields_in_its_own_order_and_the_others_keep_their_defaults() -> None:
-    make = maker(Point, "name x")
-
-    for number in range(10):  # the first few are made in another way than the others
-        made = make("here", number)
-        assert made == Point(name="here", x=number)
-        assert type(made) is Point
-        with pytest.raises(AttributeError):
-            made.x = 3  # type: ignore[misc]
-        with pytest.raises((TypeError, ValueError)):
-            make("here")

@@ -7,7 +7,7 @@ more is `resumed` from then until it has answered, and only the run tells whethe
 from __future__ import annotations
 
 from errands.model.action import Prompt
-from errands.model.record import fields, maker, record
+from errands.model.record import fields, record
 from errands.model.states import LIVE, STANDING
 from errands.model.text.json_text import utf8
 
@@ -196,26 +196,49 @@ def unrun(task_id: str, created_at: datetime) -> RunView:
     )
 
 
-_first_run = maker(RunView, "id number cause state attempt created_at output_file")
-_first_view = maker(
-    View,
-    "id kind state task_state name description command cwd lane priority batch key template owner notify "
-    "parent created_at created_by updated_at runs due_at waits latest approved_by approved_at door verdict "
-    "channels question agent",
-)
-
-
 def first_view(task: Task, run: Run, output_file: str, question: Approval | None = None) -> View:
     """Show a task that was made just now: what is known needs no look at the store."""
-    latest = _first_run(run.id, run.number, run.cause, run.state, run.attempt, run.created_at, output_file)
-    return _first_view(
-        task.id, task.kind, task.state if task.state == "proposed" else run.state, task.state,
-        utf8(task.name), utf8(task.description), utf8(task.action.line), utf8(task.action.cwd), task.lane,
-        task.priority, task.batch, task.key, task.template, task.owner, task.notify, task.parent,
-        task.created_at, task.created_by, task.created_at, run.number, task.due_at, 0, latest,
-        task.approved_by, task.approved_at, task.door, task.verdict, task.channels, question,
-        _first_agent_view(task),
-    )  # fmt: skip
+    latest = RunView(
+        id=run.id,
+        number=run.number,
+        cause=run.cause,
+        state=run.state,
+        attempt=run.attempt,
+        created_at=run.created_at,
+        output_file=output_file,
+    )
+    return View(
+        id=task.id,
+        kind=task.kind,
+        state=task.state if task.state == "proposed" else run.state,
+        task_state=task.state,
+        name=utf8(task.name),
+        description=utf8(task.description),
+        command=utf8(task.action.line),
+        cwd=utf8(task.action.cwd),
+        lane=task.lane,
+        priority=task.priority,
+        batch=task.batch,
+        key=task.key,
+        template=task.template,
+        owner=task.owner,
+        notify=task.notify,
+        parent=task.parent,
+        created_at=task.created_at,
+        created_by=task.created_by,
+        updated_at=task.created_at,
+        runs=run.number,
+        due_at=task.due_at,
+        waits=0,
+        latest=latest,
+        approved_by=task.approved_by,
+        approved_at=task.approved_at,
+        door=task.door,
+        verdict=task.verdict,
+        channels=task.channels,
+        question=question,
+        agent=_first_agent_view(task),
+    )
 
 
 def shown_state(task: TaskState, run: RunView) -> str:

@@ -25,7 +25,6 @@ from errands.model.verdict import Judgement
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from errands.config import Config
     from errands.judge.evidence.repositories import Repositories
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from errands.model.options.draft import Draft
     from errands.model.sandbox import Walls
 
-_MOST = 256  # judgements, and search paths, remembered
+_MOST = 256  # search paths remembered
 
 
 @record
@@ -54,7 +53,6 @@ class Judge:
         self._config = config
         rules = config.approval
         self._rules = read_rules(allow=rules.allow, ask=rules.ask, deny=rules.deny)
-        self._remembered: dict[object, Ruling] = {}
         self._open: dict[tuple[str, str], frozenset[str]] = {}
 
     def judge(self, draft: Draft) -> Judgement:
@@ -70,7 +68,6 @@ class Judge:
     def _ruling(self, draft: Draft) -> Ruling:
         check(draft)
         environ = os.environ if draft.environ is None else draft.environ
-        raw: Any = getattr(environ, "_data", environ)  # the bytes behind os.environ are quicker to get at
         cwd = os.path.abspath(draft.cwd or os.getcwd())
         watch = "" if draft.on is None else _watched(draft.on)
         if draft.prompt is not None:
@@ -78,17 +75,6 @@ class Judge:
             if watch:
                 prompt = evolve(prompt, env=draft.env, watch=watch)
             return self.rule_again(prompt, environ)
-        key: object = (
-            draft.command, draft.then, draft.before, draft.lastly, draft.input, draft.sandbox, cwd, watch,
-            tuple(draft.env.items()) if draft.env else None,
-            raw.get(b"PATH", raw.get("PATH")), raw.get(b"HOME", raw.get("HOME")),
-        )  # fmt: skip
-        try:
-            known = self._remembered.get(key)
-        except TypeError:  # words as a list: fine, but nothing to remember anything by
-            key, known = None, None
-        if known is not None:
-            return known
         action = Shell(
             commands=(draft.command, *draft.then),
             cwd=cwd,
@@ -99,29 +85,21 @@ class Judge:
             input=draft.input,
             watch=watch,
         )
-        ruling, is_lasting = self._judged(action, environ, draft.sandbox)
-        if is_lasting and key is not None:
-            if len(self._remembered) >= _MOST:
-                self._remembered.clear()
-            self._remembered[key] = ruling
-        return ruling
+        return self._judged(action, environ, draft.sandbox)
 
     def rule_again(self, action: Action, environ: Mapping[str, str]) -> Ruling:
         """Judge what a task would run now; its environment is the one it was launched with."""
         if not isinstance(action, Prompt):
-            return self._judged(action, environ)[0]
+            return self._judged(action, environ)
         if not action.watch:
             return prompt_ruling(action)
         # The prompt itself does nothing; what is run to see whether it is time to ask it does.
         watched = Shell(commands=(action.watch,), cwd=action.cwd, environment="", env=action.env)
-        ruling = self._judged(watched, environ)[0]
+        ruling = self._judged(watched, environ)
         evidence = None if ruling.evidence is None else read_evidence(ruling.evidence)
         return evolve(ruling, digest=digest(action, evidence))
 
-    def _judged(
-        self, action: Shell, environ: Mapping[str, str], walls: Walls = "none"
-    ) -> tuple[Ruling, bool]:
-        """Judge an action, and tell whether nothing it was asked of the workspace can change."""
+    def _judged(self, action: Shell, environ: Mapping[str, str], walls: Walls = "none") -> Ruling:
         variables = {**environ, **action.env} if action.env else environ
         witness = _Witness(LocalWorkspace(action.cwd, variables, shell=self._config.runs.shell))
         if walls != "none":
@@ -135,7 +113,7 @@ class Judge:
             hooks=(*action.before, *action.lastly, *([action.watch] if action.watch else ())),
         )
         evidence = self._evidence(judgement, witness, variables.get("PATH", DEFAULT_PATH))
-        ruling = Ruling(
+        return Ruling(
             judgement=judgement,
             cwd=action.cwd,
             project=witness.project,
@@ -143,7 +121,6 @@ class Judge:
             evidence=None if evidence is None else evidence_text(evidence),
             sandbox=action.sandbox,
         )
-        return ruling, evidence is None
 
     def _evidence(self, judgement: Judgement, witness: _Witness, path: str) -> Evidence | None:
         names = [*judgement.scripts]

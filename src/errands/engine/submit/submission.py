@@ -8,7 +8,7 @@ from errands.engine.actor import actor
 from errands.engine.approval.questions import ask
 from errands.engine.submit.draft_trigger import drafted_trigger
 from errands.engine.submit.environment import Environments
-from errands.engine.submit.limits import LimitDefaults
+from errands.engine.submit.limits import limits_of
 from errands.model.action import Prompt, Shell
 from errands.model.approval import SAID_YES, way_in
 from errands.model.dependencies import ordered
@@ -48,7 +48,6 @@ class Submitter:
         self._runs_dir = runs_dir
         self._consent = consent
         self._environments = Environments()
-        self._limits = LimitDefaults(config)
 
     def submit_all(self, judged: Sequence[tuple[Draft, Ruling]], *, now: datetime) -> list[View]:
         """Create the tasks of several drafts, those first that others wait for."""
@@ -286,7 +285,7 @@ class Submitter:
             description=draft.description or draft.name or action.line,
             action=action,
             trigger=trigger,
-            limits=self._limits.of(draft, timeout),
+            limits=limits_of(draft, self._config.runs, timeout=timeout),
             lane=lane,
             priority=draft.priority,
             notify=draft.notify or self._policy(trigger),

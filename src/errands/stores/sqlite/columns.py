@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from errands.model.action import PROMPT, SHELL, Prompt
 from errands.model.codec import RowCodec, Shape
 from errands.model.errors import BadValue, StoreUnreadable
-from errands.model.limits import LIMITS, Limits
+from errands.model.limits import LIMITS
 from errands.model.notices.notice import parse_address
 from errands.model.run import Run
 from errands.model.task import PRIORITIES, Task
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from errands.model.action import Action
+    from errands.model.limits import Limits
     from errands.model.notices.notice import Address
     from errands.model.trigger import Standing, Trigger
 
@@ -31,16 +32,11 @@ if TYPE_CHECKING:
 # What reading a damaged row can raise.
 DAMAGE = (BadValue, ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_EXACT = 2**33 * 1_000_000
-_NOW = Now()
-_last_moment = (0, EPOCH)
-_CACHED = 64
-_SHORT = 1000  # characters of an action that is worth caching
+_MICROSECOND = timedelta(microseconds=1)
 
 
 def micros(moment: datetime) -> int:
-    since = moment - EPOCH  # to divide it would take three times as long
-    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+    return (moment - EPOCH) // _MICROSECOND
 
 
 def maybe_micros(moment: datetime | None) -> int | None:
@@ -48,16 +44,7 @@ def maybe_micros(moment: datetime | None) -> int | None:
 
 
 def moment(value: int) -> datetime:
-    global _last_moment
-    if value == _last_moment[0]:  # a task is often made, queued and approved at once
-        return _last_moment[1]
-    # Twice as fast, and exact for as long as a float has microseconds: until the year 2242.
-    if 0 <= value < _EXACT:
-        made = datetime.fromtimestamp(value / 1_000_000, UTC)
-    else:
-        made = EPOCH + timedelta(microseconds=value)
-    _last_moment = (value, made)
-    return made
+    return EPOCH + timedelta(microseconds=value)
 
 
 def maybe_moment(value: int | None) -> datetime | None:
@@ -68,47 +55,22 @@ def action_text(action: Action) -> str:
     return plain_text(PROMPT.encode(action) if isinstance(action, Prompt) else SHELL.encode(action))
 
 
-_actions: dict[tuple[str, str], Action] = {}
-
-
 def action_from(text: str, environment: str) -> Action:
-    """Read an action; what is done again and again is read once, since records can be shared."""
-    known = _actions.get((text, environment))
-    if known is None:
-        import json
+    import json
 
-        parts = json.loads(text)
-        codec = PROMPT if "agent" in parts else SHELL
-        known = codec.decode(parts, environment=environment)
-        if len(text) < _SHORT:
-            if len(_actions) >= _CACHED:
-                _actions.clear()
-            _actions[text, environment] = known
-    return known
-
-
-_last_limits = (Limits(), "{}")
-_limits: dict[str, Limits] = {}
+    parts = json.loads(text)
+    codec = PROMPT if "agent" in parts else SHELL
+    return codec.decode(parts, environment=environment)
 
 
 def _limits_text(limits: Limits) -> str:
-    """Write limits; tasks that are made together share them."""
-    global _last_limits
-    if limits is not _last_limits[0]:
-        _last_limits = (limits, plain_text(LIMITS.encode(limits)))
-    return _last_limits[1]
+    return plain_text(LIMITS.encode(limits))
 
 
 def _limits_from(text: str) -> Limits:
-    """Read limits; most tasks have the same, and records can be shared."""
-    known = _limits.get(text)
-    if known is None:
-        import json
+    import json
 
-        if len(_limits) >= _CACHED:
-            _limits.clear()
-        known = _limits[text] = LIMITS.decode(json.loads(text))
-    return known
+    return LIMITS.decode(json.loads(text))
 
 
 def _channels_text(channels: tuple[Address, ...]) -> str:
@@ -133,7 +95,7 @@ def standing_from(text: str) -> Standing:
 def _trigger(standing: str | None, due_at: int | None) -> Trigger:
     if standing is not None:
         return standing_from(standing)
-    return _NOW if due_at is None else At(time=moment(due_at))
+    return Now() if due_at is None else At(time=moment(due_at))
 
 
 TEXT = Shape(utf8)
@@ -144,8 +106,8 @@ TYPES: dict[str, Shape] = {
     "Priority": PRIORITY,
     "bool": Shape(int, bool),
     "datetime": Shape(micros, moment),
-    "tuple[Address, ...]": Shape(_channels_text, _channels_from, is_tuple=True),
-    "tuple[str, ...]": Shape(" ".join, lambda text: tuple(text.split()), is_tuple=True),
+    "tuple[Address, ...]": Shape(_channels_text, _channels_from),
+    "tuple[str, ...]": Shape(" ".join, lambda text: tuple(text.split())),
 }
 TASK = RowCodec(
     Task,

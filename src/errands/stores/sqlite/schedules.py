@@ -118,10 +118,10 @@ class ScheduleRows(Table):
     def add_slots(self, task_id: str, slots: Sequence[Slot]) -> None:
         (seq,) = self.one("SELECT seq FROM tasks WHERE id = ?", task_id)
         for each in slots:
-            columns, values = _SLOT.write(each)
+            values = _SLOT.write(each)
             self.db.write(
                 f"""
-                INSERT INTO slots (task, {columns}) VALUES (?, {marks(values)})
+                INSERT INTO slots (task, {_SLOT.written_columns}) VALUES (?, {marks(values)})
                 ON CONFLICT (task, slot)
                 DO UPDATE SET outcome = excluded.outcome, run = excluded.run, at = excluded.at
                 WHERE slots.outcome = 'waiting'

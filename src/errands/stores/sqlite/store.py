@@ -12,7 +12,7 @@ from errands.stores.sqlite.columns import TASK, maybe_micros, micros
 from errands.stores.sqlite.notices import NoticeRows
 from errands.stores.sqlite.sessions import SessionRows
 from errands.stores.sqlite.spans import SpanRows
-from errands.stores.sqlite.table import OPEN_TASK, Table, known, listed, marks
+from errands.stores.sqlite.table import OPEN_TASK, Table, marks
 from errands.stores.sqlite.templates import TemplateRows
 from errands.stores.sqlite.transitions import TransitionRows
 from errands.stores.sqlite.views import ViewRows
@@ -70,11 +70,10 @@ class SqliteStore(TransitionRows, LaterRows, ViewRows, NoticeRows, SessionRows, 
         seq = self._add(task, has_run=True)
         if seq is None:
             return None
-        later = known(not_before=maybe_micros(not_before))
         self.db.write(
-            f"""
-            INSERT INTO runs (task, number, cause, state, lane, priority, created_at, held{listed(later)})
-            VALUES (?, 1, 'submit', 'pending', ?, ?, ?, ?{", ?" * len(later)})
+            """
+            INSERT INTO runs (task, number, cause, state, lane, priority, created_at, held, not_before)
+            VALUES (?, 1, 'submit', 'pending', ?, ?, ?, ?, ?)
             """,
             (
                 seq,
@@ -82,7 +81,7 @@ class SqliteStore(TransitionRows, LaterRows, ViewRows, NoticeRows, SessionRows, 
                 PRIORITIES.index(task.priority),
                 micros(task.created_at),
                 int(task.state == "proposed"),
-                *later.values(),
+                maybe_micros(not_before),
             ),
         )
         return Run(
@@ -101,12 +100,12 @@ class SqliteStore(TransitionRows, LaterRows, ViewRows, NoticeRows, SessionRows, 
 
     def _add(self, task: Task, *, has_run: bool) -> int | None:
         """Write a task, and which run will be its first; None when its id is taken."""
-        columns, values = TASK.write(task)
+        values = TASK.write(task)
         # Within a transaction the number of the next run is known, so the task need not be told later.
         run = "(SELECT coalesce(max(seq), 0) + 1 FROM runs)" if has_run else "NULL"
         try:
             return self.db.write(
-                f"INSERT INTO tasks ({columns}, run) VALUES ({marks(values)}, {run})", values
+                f"INSERT INTO tasks ({TASK.written_columns}, run) VALUES ({marks(values)}, {run})", values
             ).lastrowid
         except sqlite3.IntegrityError as error:
             if "tasks.id" in str(error):

@@ -7,7 +7,7 @@ from errands.model.run import task_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
     from errands.stores.sqlite.connection import Connection
@@ -36,19 +36,6 @@ class Table:
             WHERE tasks.id = ? AND runs.number = ?
         """
         return int(self.one(sql, task_id, number)[0])
-
-
-def known(**values: Any) -> dict[str, Any]:
-    """Leave out the columns that stay NULL.
-
-    For each None that is handed over, the driver looks for somebody who knows how to write it.
-    """
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def listed(columns: Iterable[str]) -> str:
-    """Name columns behind others."""
-    return "".join([f", {name}" for name in columns])
 
 
 def marks(values: Sequence[object]) -> str:

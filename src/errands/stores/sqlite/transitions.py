@@ -22,7 +22,7 @@ from errands.stores.sqlite.columns import (
     run_from,
     task_from,
 )
-from errands.stores.sqlite.table import Table, known
+from errands.stores.sqlite.table import Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from errands.model.states import Skip
     from errands.model.task import Task
     from errands.ports.store import Fit
-    from errands.stores.sqlite.connection import Connection
 
 # The states a task may be in when the end of a run leads it to another one; it may also stay as it is.
 _END_MOVES = ("finish", "give up", "pause", "cancel")
@@ -52,11 +51,6 @@ _BEFORE = {
 
 
 class TransitionRows(Table):
-    def __init__(self, connection: Connection, runs_dir: str) -> None:
-        super().__init__(connection, runs_dir)
-        # Where the runs stand that were claimed here: run and task, by the run's id.
-        self._places: dict[str, tuple[int, int]] = {}
-
     def ready_lanes(self) -> list[str]:
         # One step of the index per lane, however many runs are ready in each.
         ready = "state = 'pending' AND waits = 0 AND held = 0 AND not_before IS NULL"
@@ -118,7 +112,6 @@ class TransitionRows(Table):
             """,
             (at, seq),
         )
-        self._places[run.id] = (seq, task_seq)
         return task, run
 
     def new_attempt(self, run_id: str, *, attempt: int, spent: float = 0.0) -> bool:
@@ -148,28 +141,20 @@ class TransitionRows(Table):
 
     def end(self, run: Run, outcome: Outcome, ending: Ending, *, summary: str | None, now: datetime) -> bool:
         at = micros(now)
-        seq, task_seq = self._places.pop(run.id) if run.id in self._places else self._place(run)
-        # Of a run that went well most of these are unknown; none was known before.
-        rare = known(
-            signal=ending.signal,
-            failure=outcome.failure,
-            error=outcome.error,
-            hooks=",".join(ending.hooks) or None,
-            output_failed=ending.disk,
-            summary=summary,
-        )
+        seq, task_seq = self._place(run)
         changed = self.db.write(
-            f"""
+            """
             UPDATE runs
             SET state = ?, completed_at = ?, started_at = coalesce(?, started_at), pid = coalesce(?, pid),
                 exit_code = ?, elapsed = ?, cpu = ?, rss = ?, bytes = ?, lines = ?, truncated = ?,
-                leftovers = ?{"".join([f", {name} = ?" for name in rare])}
+                leftovers = ?, signal = ?, failure = ?, error = ?, hooks = ?, output_failed = ?, summary = ?
             WHERE seq = ? AND state = 'running' AND attempt = ?
             """,
             (
                 outcome.run_state, maybe_micros(ending.ended_at) or at, maybe_micros(ending.started_at),
                 ending.pid, ending.code, ending.elapsed, ending.cpu, ending.rss, ending.bytes, ending.lines,
-                int(ending.truncated), ending.leftovers, *rare.values(), seq, run.attempt,
+                int(ending.truncated), ending.leftovers, ending.signal, outcome.failure, outcome.error,
+                ",".join(ending.hooks) or None, ending.disk, summary, seq, run.attempt,
             ),
         ).rowcount  # fmt: skip
         if changed:
