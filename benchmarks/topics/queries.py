@@ -147,7 +147,7 @@ def _left_running(engine: Engine) -> float:
 def _expired(engine: Engine) -> float:
     now = datetime.now(UTC)
     began = time.perf_counter()
-    engine.store.expired(before=now, limit=100)
+    engine.store.expired_tasks(before=now, limit=100)
     return time.perf_counter() - began
 
 

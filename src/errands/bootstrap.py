@@ -378,7 +378,7 @@ def _arrange_discovery(home: Home, config: Config) -> None:
     """Have an agent look for work now and then, or not any more, as the configuration wants it."""
     engine = open_engine(home, config)
     try:
-        if config.discovery.enabled or engine.store.keyed("discovery") is not None:
+        if config.discovery.enabled or engine.store.id_by_key("discovery") is not None:
             from errands.engine.agents.discovery import arrange
 
             arrange(engine)

@@ -84,7 +84,7 @@ class Stage:
         notices = self.engine.store.queued(address, limit=1)
         await self._channel.deliver(delivery_of(notices))
         with self.engine.store:
-            self.engine.store.delivered([each.id for each in notices], now=notices[0].created_at)
+            self.engine.store.mark_delivered([each.id for each in notices], now=notices[0].created_at)
         self.started = 0
         return task.id, max(self.discord.messages)
 

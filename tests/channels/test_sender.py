@@ -204,7 +204,7 @@ async def test_what_is_new_does_not_wait_for_the_next_try_of_something_else(outb
     outbox.add("mail")
     [notice] = outbox.store.queued(Address(channel="mail", target="me"), limit=1)
     with outbox.store:
-        outbox.store.deferred([notice.id], error="down", next_at=outbox.clock.now() + timedelta(minutes=5))
+        outbox.store.defer([notice.id], error="down", next_at=outbox.clock.now() + timedelta(minutes=5))
     sending = SenderService(outbox.store, outbox.clock, start)
     sending._look()
     outbox.add("hook")
@@ -224,7 +224,7 @@ async def test_a_clock_that_was_put_back_does_not_keep_the_sender_from_starting(
     outbox.add("mail")
     [notice] = outbox.store.queued(Address(channel="mail", target="me"), limit=1)
     with outbox.store:
-        outbox.store.deferred([notice.id], error="down", next_at=outbox.clock.now() + timedelta(minutes=5))
+        outbox.store.defer([notice.id], error="down", next_at=outbox.clock.now() + timedelta(minutes=5))
     sending = SenderService(outbox.store, outbox.clock, start)
     sending._look()
     assert started == []

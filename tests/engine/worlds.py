@@ -48,7 +48,7 @@ class World:
         self.latest = START
         with self.store:
             first = first_cursor(schedule, self.task.id, after=START)
-            assert self.store.add_standing(self.task, ScheduleCursor(heard=START, next_at=first))
+            assert self.store.add_recurring(self.task, ScheduleCursor(heard=START, next_at=first))
 
     def close(self) -> None:
         for store in self.stores:

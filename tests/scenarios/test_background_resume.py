@@ -69,8 +69,8 @@ async def test_a_task_is_resumed_while_its_follow_up_is_processed(
 async def test_sessions_do_not_expire(engine: TestEngine) -> None:
     task = await engine.answered("`echo marmalade`")
     much_later = engine.engine.clock.now() + timedelta(days=10_000)
-    assert engine.engine.store.expired(before=much_later, limit=10) == []
-    assert engine.engine.store.superseded(before=much_later, limit=10) == []
+    assert engine.engine.store.expired_tasks(before=much_later, limit=10) == []
+    assert engine.engine.store.superseded_runs(before=much_later, limit=10) == []
     await engine.resume(task.id, "what was said?")
     done = await engine.wait(task.id, timeout=WITHIN)
     assert done.agent is not None
@@ -117,7 +117,7 @@ async def test_session_expired(engine: TestEngine) -> None:
     session = engine.engine.store.session(task.id)
     assert session is not None
     with engine.engine.store as store:
-        store.session_gone(session, now=engine.engine.clock.now())
+        store.mark_session_gone(session, now=engine.engine.clock.now())
     with pytest.raises(ErrandsError) as refused:
         await engine.resume(task.id, "go on")
     assert str(refused.value) == "Session expired or was deleted. Start a new background_task to continue."

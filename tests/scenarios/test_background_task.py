@@ -118,7 +118,7 @@ async def test_check_running_task_status(engine: TestEngine, project: Project) -
 async def test_task_persistence(engine: TestEngine) -> None:
     task = await engine.answered("hello", parent="chat-1")
     late = engine.engine.clock.now() + timedelta(days=1000)
-    assert engine.engine.store.expired(before=late, limit=10) == []
+    assert engine.engine.store.expired_tasks(before=late, limit=10) == []
     await engine.clear(task.id)
     assert await engine.list() == []
     assert engine.engine.store.sessions(limit=1) == []
@@ -192,7 +192,7 @@ async def test_reject_concurrent_resume(engine: TestEngine, project: Project) ->
 async def test_handle_expired_session_on_resume(engine: TestEngine) -> None:
     task = await engine.answered("hello")
     with engine.engine.store as store:
-        store.session_gone(session(engine, task), now=engine.engine.clock.now())
+        store.mark_session_gone(session(engine, task), now=engine.engine.clock.now())
     with pytest.raises(SessionGone, match="Start a new background_task to continue"):
         await engine.resume(task.id, "go on")
 

@@ -110,7 +110,7 @@ async def test_resume_of_a_session_that_is_gone(stage: Stage, opencode: Speaker)
     with stage.engine.engine.store as store:
         session = store.session(found)
         assert session is not None
-        store.session_gone(session, now=stage.engine.now())
+        store.mark_session_gone(session, now=stage.engine.now())
     said = await opencode.refused("background_resume", task_id=found, message="go on")
     assert said == "Session expired or was deleted. Start a new background_task to continue."
 

@@ -35,7 +35,7 @@ class AgentContext:
     def signal(self, at: datetime, text: str = "something") -> None:
         with self.store:
             self.store.add_signal(self.task_id, f'{{"text": "{text}"}}', now=at)
-            self.store.listen_at(self.task_id, at)
+            self.store.set_next_fire(self.task_id, at)
 
     def turn(self, at: datetime) -> None:
         with self.store:

@@ -189,7 +189,7 @@ async def test_more_than_anybody_can_take_is_turned_away_and_found_again(
         await until(lambda: watch_of(client, task_id).health == "broken")
         assert watch_of(client, task_id).baseline == "full"
         with client.store:
-            client.store.take_signals(task_id, run=0)
+            client.store.assign_signals(task_id, run=0)
 
         await until(lambda: source.opened[-1] == "full")  # it is opened with what was remembered
         source.say("too much", "one more")

@@ -74,7 +74,7 @@ class EngineCore:
 
     def id_by_key(self, key: str) -> str | None:
         """Return the id of the task that was submitted under an idempotency key."""
-        return self.store.keyed(key)
+        return self.store.id_by_key(key)
 
     def has_ended(self, task_id: str) -> bool:
         return self.store.ended(task_id)

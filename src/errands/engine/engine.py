@@ -164,7 +164,7 @@ class Engine(EngineCore):
         try:
             whose = self.resolve(task_id)
         except NotFound:
-            whose = self.store.recalled(task_id)
+            whose = self.store.resolve_removed(task_id)
         return self.store.audit(whose, limit=limit)
 
     # Ending.
@@ -183,7 +183,7 @@ class Engine(EngineCore):
                 run = view.latest
                 if view.standing is not None:
                     ended += self.schedules.cancel(view, by=who, now=now)
-                elif run.state == "pending" and self.store.withdraw(run.id, by=who, now=now):
+                elif run.state == "pending" and self.store.cancel_pending(run.id, by=who, now=now):
                     ended += after_unstarted_run(self.store, run.id, "cancelled", now=now)
                 elif run.state == "running":
                     self.store.request_stop(run.id, by=who, now=now)
@@ -222,7 +222,7 @@ class Engine(EngineCore):
             runs = self.store.remove(ids, now=self.clock.now())
         for run_id in runs:
             remove_tree(self.home.run(run_id))
-        if self.store.remnants(now=self.clock.now()):
+        if self.store.orphan_sessions(now=self.clock.now()):
             from errands.engine.agents.session_cleanup import start
 
             start(self.home)

@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     class ScheduleStore(Protocol):
         """The part of the store that knows of standing tasks."""
 
-        def add_standing(self, task: Task, cursor: ScheduleCursor) -> bool:
+        def add_recurring(self, task: Task, cursor: ScheduleCursor) -> bool:
             """Add a standing task, which has no run yet; False when its id is taken."""
 
         def cursor(self, task_id: str) -> ScheduleCursor | None: ...
         def next_hearing(self) -> datetime | None:
             """Tell when the first trigger wants to listen again."""
 
-        def due_hearings(self, *, now: datetime, limit: int) -> list[tuple[Task, ScheduleCursor, bool]]:
+        def due_schedules(self, *, now: datetime, limit: int) -> list[tuple[Task, ScheduleCursor, bool]]:
             """Give the standing tasks whose triggers want to listen, and whether each has a live run."""
 
-        def ahead(self, now: datetime) -> list[tuple[Task, ScheduleCursor]]:
+        def schedules_ahead(self, now: datetime) -> list[tuple[Task, ScheduleCursor]]:
             """Give those that have heard more than has happened: the clock was put back."""
 
-        def hear(
+        def advance(
             self, task_id: str, *, since: datetime, until: datetime, next_at: datetime | None, runs: int = 0
         ) -> bool:
             """Note how far was heard; False when somebody else has heard it meanwhile."""
 
-        def listen_at(self, task_id: str, next_at: datetime | None) -> None:
+        def set_next_fire(self, task_id: str, next_at: datetime | None) -> None:
             """Say when a trigger listens again; None makes it deaf."""
 
         def count_run(self, task_id: str) -> None: ...
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
         def move_task(self, task_id: str, move: str, *, now: datetime) -> TaskState | None:
             """Move a standing task itself; None when its state knows no such move."""
 
-        def count_standing(self, states: Sequence[str]) -> int: ...
-        def advance(self, run_id: str) -> bool:
+        def count_recurring(self, states: Sequence[str]) -> int: ...
+        def start_now(self, run_id: str) -> bool:
             """Let a delayed run into its lane before its time; False when it waits for no time."""
 
         def add_slots(self, task_id: str, slots: Sequence[Slot]) -> None:
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
         def drop_waiting(self, task_id: str, reason: str) -> None:
             """Give up the slots that wait for their turn."""
 
-        def take_back(self, task_id: str, slot: Slot, kept: Slot | None) -> None:
+        def trim_slot(self, task_id: str, slot: Slot, kept: Slot | None) -> None:
             """Take back a record of times that are still to come, or the part of it that is."""
 
         def forget_slots(self, *, before: datetime) -> None: ...
@@ -102,7 +102,7 @@ if TYPE_CHECKING:
         def signals(self, task_id: str, *, run: int | None = None) -> list[Signal]:
             """Give the signals of a run, or those that wait for one, oldest first."""
 
-        def take_signals(self, task_id: str, *, run: int) -> int:
+        def assign_signals(self, task_id: str, *, run: int) -> int:
             """Give all waiting signals to a run; give their number."""
 
         def forget_signals(self, *, before: datetime) -> None: ...

@@ -91,13 +91,13 @@ if TYPE_CHECKING:
             False if the run is not running, or in another attempt since.
             """
 
-        def turn_down(self, run_id: str, *, why: str, now: datetime) -> bool:
+        def reject_pending(self, run_id: str, *, why: str, now: datetime) -> bool:
             """Cancel the pending run of a proposed task and reject the task."""
 
-        def withdraw(self, run_id: str, *, by: str, now: datetime) -> bool:
+        def cancel_pending(self, run_id: str, *, by: str, now: datetime) -> bool:
             """Cancel a pending run; False when it is no longer pending."""
 
-        def skip(self, run_id: str, *, reason: Skip, error: str, now: datetime) -> bool:
+        def skip_pending(self, run_id: str, *, reason: Skip, error: str, now: datetime) -> bool:
             """Skip a pending run; False when it is no longer pending."""
 
         def not_before(self, run_id: str) -> datetime | None:
@@ -109,7 +109,7 @@ if TYPE_CHECKING:
         def release_due(self, *, now: datetime) -> datetime | None:
             """Let delayed runs whose time has come into their lanes; give the time of the next."""
 
-        def anyone_waits(self) -> bool:
+        def has_waits(self) -> bool:
             """Tell whether there is a run that waits for a task."""
 
         def dependents(self, task_id: str) -> list[str]:
@@ -150,7 +150,7 @@ if TYPE_CHECKING:
             What was asked about tasks that are gone is there as well, until it is forgotten.
             """
 
-        def recalled(self, prefix: str) -> str:
+        def resolve_removed(self, prefix: str) -> str:
             """Complete a unique prefix of the id of a task that is gone, and of which the audit knows."""
 
         def forget_answers(self, *, before: datetime) -> None:
@@ -161,7 +161,7 @@ if TYPE_CHECKING:
         ) -> bool:
             """Answer a question; False when it was answered before."""
 
-        def refused(self, *, since: datetime) -> list[str]:
+        def recent_refusals(self, *, since: datetime) -> list[str]:
             """Give what a person said no to: name, description and command or prompt, a line each."""
 
         def forget_refusals(self, *, before: datetime) -> None: ...
@@ -184,16 +184,16 @@ if TYPE_CHECKING:
             """Tell when the next question expires."""
 
         def overdue(self, *, now: datetime) -> list[Approval]: ...
-        def keep_always(self, task: Task, *, by: str, now: datetime) -> None:
+        def add_standing_approval(self, task: Task, *, by: str, now: datetime) -> None:
             """Remember that exactly what this task runs needs no question any more."""
 
-        def standing(self) -> list[StandingApproval]:
+        def standing_approvals(self) -> list[StandingApproval]:
             """List what was approved for all times, the latest first."""
 
-        def forget_always(self, digest: str) -> bool:
+        def remove_standing_approval(self, digest: str) -> bool:
             """Have it asked about again; False when it was not approved for all times."""
 
-        def always(self, digest: str) -> str | None:
+        def standing_approval(self, digest: str) -> str | None:
             """Name who approved exactly this for all times."""
 
         # Questions.
@@ -205,7 +205,7 @@ if TYPE_CHECKING:
         def resolve(self, prefix: str) -> str:
             """Complete a unique prefix of a task's id."""
 
-        def keyed(self, key: str) -> str | None: ...
+        def id_by_key(self, key: str) -> str | None: ...
         def views(self, query: Query) -> list[View]: ...
         def view(self, task_id: str) -> View: ...
         def history(self, task_id: str, *, limit: int = -1) -> tuple[RunView, ...]:
@@ -222,10 +222,10 @@ if TYPE_CHECKING:
 
         def events(self, task_id: str) -> list[Event]: ...
         def counts(self) -> dict[str, int]: ...
-        def superseded(self, *, before: datetime, limit: int) -> list[str]:
+        def superseded_runs(self, *, before: datetime, limit: int) -> list[str]:
             """Name the runs that ended before a time and have been followed by another run of their task."""
 
-        def expired(self, *, before: datetime, limit: int) -> list[str]: ...
+        def expired_tasks(self, *, before: datetime, limit: int) -> list[str]: ...
 
         # Notices.
         def add_notice(
@@ -247,11 +247,11 @@ if TYPE_CHECKING:
         def queued(self, address: Address, *, limit: int) -> list[Notice]:
             """Give what waits to be sent to an address, oldest first."""
 
-        def seal(self, notice_ids: Sequence[int]) -> None:
+        def assign_delivery(self, notice_ids: Sequence[int]) -> None:
             """Make one letter of notices, named after the first; it stays that when it is sent again."""
 
-        def delivered(self, notice_ids: Sequence[int], *, now: datetime) -> None: ...
-        def deferred(
+        def mark_delivered(self, notice_ids: Sequence[int], *, now: datetime) -> None: ...
+        def defer(
             self, notice_ids: Sequence[int], *, error: str, next_at: datetime, is_attempt: bool = True
         ) -> None: ...
         def give_up(self, notice_ids: Sequence[int], state: NoticeState, *, error: str) -> None:
@@ -290,7 +290,7 @@ if TYPE_CHECKING:
 
         def session_named(self, name: str) -> Session | None: ...
         def sessions(self, *, limit: int) -> list[Session]: ...
-        def session_gone(self, session: Session, *, now: datetime) -> None:
+        def mark_session_gone(self, session: Session, *, now: datetime) -> None:
             """Note that a session is no more; what it said is forgotten."""
 
         def messages(self, session: Session) -> list[str]: ...
@@ -342,7 +342,7 @@ if TYPE_CHECKING:
         def forget_ended_sessions(self) -> None:
             """Drop the ended sessions that no task belongs to any more."""
 
-        def remnants(self, *, now: datetime) -> list[OrphanSession]:
+        def orphan_sessions(self, *, now: datetime) -> list[OrphanSession]:
             """Give the sessions that are to be dropped at their backends by now."""
 
         def try_later(self, remnant: OrphanSession, *, at: datetime) -> None: ...

@@ -87,7 +87,7 @@ def test_a_session_is_dropped_at_its_server_when_its_task_is_cleared(
     client.clear([talk(client, project)])
     eventually(lambda: backend.asked)
     assert [each.partition("?")[0] for each in backend.asked] == ["/session/ses_1"]
-    eventually(lambda: not client.store.remnants(now=client.clock.now()))
+    eventually(lambda: not client.store.orphan_sessions(now=client.clock.now()))
 
 
 @pytest.mark.spec("O14")
@@ -99,10 +99,10 @@ def test_a_server_that_is_away_keeps_nobody_from_clearing(
     began = time.monotonic()
     client.clear([task_id])
     assert time.monotonic() - began < 1
-    eventually(lambda: not client.store.remnants(now=client.clock.now()))
+    eventually(lambda: not client.store.orphan_sessions(now=client.clock.now()))
     assert "session ses_1 of agent opencode is not dropped, it is tried again" in Path(home.log).read_text()
 
-    (left,) = client.store.remnants(now=client.clock.now().replace(year=9000))
+    (left,) = client.store.orphan_sessions(now=client.clock.now().replace(year=9000))
     assert left.tries == 1
     with client.store:
         client.store.try_later(left, at=client.clock.now())
@@ -126,7 +126,7 @@ async def test_a_backend_that_fails_in_its_own_way_keeps_no_other_session(
     with client.store:
         client.store.remove(tasks, now=client.clock.now())
     await drop_all(client, lambda name, cwd: Odd({}) if name == "command" else Offline({}))
-    (left,) = client.store.remnants(now=client.clock.now().replace(year=9000))
+    (left,) = client.store.orphan_sessions(now=client.clock.now().replace(year=9000))
     assert (left.agent, left.tries) == ("command", 1)
 
 
@@ -140,7 +140,7 @@ def test_one_process_drops_for_all_who_clear(client: Engine, home: Home, project
             client.clear([talk(client, project)])
             client.clear([talk(client, project)])
             eventually(lambda: len(linux.marked("ERRANDS_HOME", home.path)) == 1)
-    eventually(lambda: not client.store.remnants(now=client.clock.now()))
+    eventually(lambda: not client.store.orphan_sessions(now=client.clock.now()))
 
 
 @pytest.mark.spec("O14")
@@ -153,8 +153,8 @@ def test_what_is_cleared_is_cleared_though_no_process_can_be_started_or_waited_f
         client.clear([talk(client, project)])
     finally:
         signal.signal(signal.SIGCHLD, usual)
-    eventually(lambda: not client.store.remnants(now=client.clock.now()))
+    eventually(lambda: not client.store.orphan_sessions(now=client.clock.now()))
     os.rename(home.log, f"{home.log}.1")
     os.mkdir(home.log)
     client.clear([talk(client, project)])
-    assert client.store.remnants(now=client.clock.now())
+    assert client.store.orphan_sessions(now=client.clock.now())

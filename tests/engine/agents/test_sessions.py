@@ -101,7 +101,7 @@ async def test_a_session_that_is_gone_is_told_in_known_words(engine: TestEngine)
     session = store.session(task.id)
     assert session is not None
     with store:
-        store.session_gone(session, now=engine.engine.clock.now())
+        store.mark_session_gone(session, now=engine.engine.clock.now())
     with pytest.raises(SessionGone) as gone:
         await engine.resume(task.id, "go on")
     assert str(gone.value) == ("Session expired or was deleted. Start a new background_task to continue.")
@@ -331,7 +331,7 @@ async def test_a_session_has_no_end_but_that_of_its_parent(engine: TestEngine) -
     loose = await engine.answered("hello", parent="chat-2")
     engine.engine.sessions.end_session("chat-2")
     later = engine.engine.clock.now() + timedelta(days=400)
-    assert engine.engine.store.expired(before=later, limit=10) == [loose.id]
+    assert engine.engine.store.expired_tasks(before=later, limit=10) == [loose.id]
     assert {mine.id, kept.id}.isdisjoint([loose.id])
 
 
@@ -376,7 +376,7 @@ async def test_a_cleared_task_takes_its_conversation_along(engine: TestEngine, t
     store = engine.engine.store
     assert store.sessions(limit=10) == []
     later = engine.engine.clock.now() + timedelta(days=1)
-    assert store.expired(before=later, limit=10) == [child.id]
+    assert store.expired_tasks(before=later, limit=10) == [child.id]
 
 
 def _session(engine: TestEngine, task_id: str) -> Session:

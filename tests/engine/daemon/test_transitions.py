@@ -61,9 +61,9 @@ def move(store: SqliteStore, run_id: str, name: str) -> bool:
             case "claim":
                 return bool(store.claim("shell", limit=1, now=START))
             case "withdraw":
-                return store.withdraw(run_id, by="somebody", now=START)
+                return store.cancel_pending(run_id, by="somebody", now=START)
             case "skip":
-                return store.skip(run_id, reason="dependency", error="x", now=START)
+                return store.skip_pending(run_id, reason="dependency", error="x", now=START)
             case "request a stop":
                 return store.request_stop(run_id, by="somebody", now=START)
             case _:

@@ -282,7 +282,7 @@ async def test_an_active_schedule_is_neither_cleared_nor_removed_by_age(home: Ho
         task = await engine.submit("true", every=HOUR)
         clock.turn(HOUR)
         await ran(engine, task.id, 1)
-        assert engine.engine.store.expired(before=clock.now() + 100 * HOUR, limit=10) == []
+        assert engine.engine.store.expired_tasks(before=clock.now() + 100 * HOUR, limit=10) == []
         with pytest.raises(Exception, match="still live"):
             await engine.clear(task.id)
 

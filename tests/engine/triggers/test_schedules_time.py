@@ -298,11 +298,11 @@ def test_what_was_heard_meanwhile_by_another_is_not_written_again(tmp_path: Path
     world = World(tmp_path, SCHEDULES["every 10m"], holders=2)
     world.clock.turn(10 * MINUTE)
     with world.store:
-        stale = world.store.due_hearings(now=world.clock.now(), limit=1)[0][1]
+        stale = world.store.due_schedules(now=world.clock.now(), limit=1)[0][1]
     world.look(1)
     with world.store:
         until = world.clock.now()
-        assert not world.store.hear(world.task.id, since=stale.heard, until=until, next_at=None)
+        assert not world.store.advance(world.task.id, since=stale.heard, until=until, next_at=None)
     world.check()
     world.close()
 
@@ -324,7 +324,7 @@ def test_a_schedule_whose_zone_is_gone_is_paused_and_told_and_keeps_no_other_bac
     world = World(tmp_path, SCHEDULES["twice a day"])
     other = sample_task("other-222222", trigger=SCHEDULES["every 10m"])
     with world.store:
-        world.store.add_standing(other, ScheduleCursor(heard=START, next_at=START + 10 * MINUTE))
+        world.store.add_recurring(other, ScheduleCursor(heard=START, next_at=START + 10 * MINUTE))
         world.store.db.write(
             "UPDATE tasks SET standing = replace(standing, 'America/New_York', 'Gone/City') WHERE id = ?",
             (world.task.id,),

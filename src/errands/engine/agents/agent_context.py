@@ -127,7 +127,7 @@ class RunContext:
         """Note that the session is no more, so that the next resume is refused at once."""
         if self.own is not None:
             with self._store:
-                self._store.session_gone(self.own, now=self._engine.clock.now())
+                self._store.mark_session_gone(self.own, now=self._engine.clock.now())
 
     # What an agent is doing.
 
@@ -323,7 +323,7 @@ class RunContext:
         found = self._find(session)
         if found is not None:
             with self._store:
-                self._store.session_gone(found, now=self._engine.clock.now())
+                self._store.mark_session_gone(found, now=self._engine.clock.now())
 
     def _find(self, session: str) -> Session | None:
         """Find a session by its name: our own, or the latest that is called so."""

@@ -61,7 +61,7 @@ def agent_of(config: Config) -> str | None:
 def arrange(engine: Engine) -> str | None:
     """See to it that the task stands as the configuration wants it, or not at all; give its id if it does."""
     settings, agent = engine.config.discovery, agent_of(engine.config)
-    known = engine.store.keyed(KEY)
+    known = engine.store.id_by_key(KEY)
     is_wanted = settings.enabled and agent is not None
     if known is not None:
         task = engine.store.task(known)
@@ -205,7 +205,7 @@ class Discovery:
         )
 
     def _refused(self) -> list[str]:
-        return self._engine.store.refused(since=self._engine.clock.now() - self._settings.cooldown)
+        return self._engine.store.recent_refusals(since=self._engine.clock.now() - self._settings.cooldown)
 
     def _known(self) -> Iterator[tuple[str, str]]:
         own = task_of(self._run)[0]

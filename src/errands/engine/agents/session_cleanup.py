@@ -56,7 +56,7 @@ async def drop_all(core: EngineCore, make: Callable[[str, str], Agent]) -> None:
     lock = os.open(f"{core.home.path}/dropping", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        while left := core.store.remnants(now=core.clock.now()):
+        while left := core.store.orphan_sessions(now=core.clock.now()):
             for each in left:
                 await _drop(core, each, make)
     except BlockingIOError:

@@ -75,7 +75,7 @@ def approve(
 
                 begin(store, task, now=now)
             if always:
-                store.keep_always(task, by=by, now=now)
+                store.add_standing_approval(task, by=by, now=now)
     core.bell.ring()
     if said:
         raise Drifted(
@@ -164,14 +164,14 @@ def _answer_call(
 def take_back(core: EngineCore, name: str, *, by: str, door: str) -> StandingApproval:
     """Have something asked about again that was approved for all times, by the beginning of its digest."""
     _check_person(by, door)
-    found = [each for each in core.store.standing() if name and each.digest.startswith(name)]
+    found = [each for each in core.store.standing_approvals() if name and each.digest.startswith(name)]
     if len(found) != 1:
         raise NotFound(
             f"{len(found) or 'no'} approvals for all times begin with {name[:80]!r}; "
             "`errands audit --always` lists them"
         )
     with core.store:
-        core.store.forget_always(found[0].digest)
+        core.store.remove_standing_approval(found[0].digest)
     return found[0]
 
 

@@ -86,7 +86,7 @@ def turn_down(store: Store, question: Approval, why: str, *, now: datetime) -> l
     from errands.engine.daemon.outcome import after_unstarted_run
 
     run_id = f"{question.task_id}.{question.run}"
-    is_over = store.turn_down(run_id, why=why, now=now)
+    is_over = store.reject_pending(run_id, why=why, now=now)
     if not is_over and not store.view(question.task_id).latest.number:
         # A standing task is asked about before it has a run.
         is_over = store.move_task(question.task_id, "reject", now=now) is not None

@@ -42,9 +42,9 @@ class Janitor:
             return 0
         now = self._clock.now()
         with self._store:
-            ids = self._store.expired(before=now - retention.keep, limit=BATCH)
+            ids = self._store.expired_tasks(before=now - retention.keep, limit=BATCH)
             runs = self._store.remove(ids, now=now)
-            past = self._store.superseded(before=now - retention.history, limit=BATCH)
+            past = self._store.superseded_runs(before=now - retention.history, limit=BATCH)
             self._store.remove_runs(past)
             if not ids:
                 self._store.forget_notices(before=now - retention.keep)
@@ -61,7 +61,7 @@ class Janitor:
 
     def drop_sessions(self) -> None:
         """See to it that backends forget the sessions whose tasks are gone."""
-        if self._store.remnants(now=self._clock.now()):
+        if self._store.orphan_sessions(now=self._clock.now()):
             from errands.engine.agents.session_cleanup import start
 
             start(self._home)

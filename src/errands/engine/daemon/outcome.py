@@ -142,7 +142,7 @@ class OutcomeWriter:
         for child in store.live_children(session_name(task.id)):
             if store.task(task_of(child)[0]).created_by != f"run {run.id}":
                 continue
-            if store.withdraw(child, by=f"the end of {run.id}", now=now):
+            if store.cancel_pending(child, by=f"the end of {run.id}", now=now):
                 effects.ended += after_unstarted_run(store, child, "cancelled", now=now)
             else:
                 store.request_stop(child, by=f"the end of {run.id}", now=now)
@@ -192,7 +192,7 @@ def after_scheduled_run(store: Store, task: Task, run: Run, outcome: Outcome, *,
     if outcome.retry_in is not None:
         store.add_run(task.id, cause="retry", now=now, not_before=now + outcome.retry_in)
     elif task.state == "active" and outcome.task_state in ("paused", "failed"):
-        store.listen_at(task.id, None)
+        store.set_next_fire(task.id, None)
         store.drop_waiting(task.id, f"the task is {outcome.task_state}")
         give_up(store, task, now=now, reason=f"the task is {outcome.task_state}")
         why = f"it failed {outcome.failures} times in a row ({outcome.error})"
@@ -203,7 +203,7 @@ def after_scheduled_run(store: Store, task: Task, run: Run, outcome: Outcome, *,
     elif outcome.task_state == "done":
         give_up(store, task, now=now, reason="it has run as often as it should")
     elif outcome.task_state == "active" and is_waiting(store, task):
-        store.listen_at(task.id, now)
+        store.set_next_fire(task.id, now)
 
 
 def after_unstarted_run(store: Store, run_id: str, state: str, *, now: datetime) -> list[str]:
@@ -226,7 +226,7 @@ def release_dependents(store: Store, task_id: str, state: str, effects: Effects,
             continue
         for run_id in waiting:
             why = f"it waited for {each}, which is {how}"
-            if store.skip(run_id, reason="dependency", error=why, now=now):
+            if store.skip_pending(run_id, reason="dependency", error=why, now=now):
                 _notify_unstarted(store, run_id, now=now)
                 queue.append((task_of(run_id)[0], "skipped"))
 

@@ -121,7 +121,7 @@ class Supervisor:
         """
         effects = Effects()
         over = [run_id for run_id in self._ended if not self._is_to_revive(run_id)]
-        anyone_waits = bool(over) and self._store.anyone_waits()
+        anyone_waits = bool(over) and self._store.has_waits()
         for run_id in over:
             task, run = self._live[run_id]
             ending = self._ended[run_id].ending

@@ -46,11 +46,11 @@ async def announce(engine: Engine, agent: Agent, session: str, context: RunConte
         mark = f"[notice {delivery.key}]"
         with store:
             # What comes after a crash is another letter: under the mark of this one nobody would see it.
-            store.seal([each.id for each in delivery.notices])
+            store.assign_delivery([each.id for each in delivery.notices])
         if not any(mark in each for each in context.messages(session) or ()):
             await agent.post(session, message(masked(engine, delivery), mark, BUDGET), context)
         with store:
-            store.delivered([each.id for each in delivery.notices], now=engine.clock.now())
+            store.mark_delivered([each.id for each in delivery.notices], now=engine.clock.now())
 
 
 def news(store: Store, task: Task, *, now: datetime) -> list[Delivery]:
@@ -65,7 +65,7 @@ def news(store: Store, task: Task, *, now: datetime) -> list[Delivery]:
         (past if is_past else waiting).append(notice)
     if past:
         with store:
-            store.delivered([each.id for each in past], now=now)
+            store.mark_delivered([each.id for each in past], now=now)
     deliveries = []
     while waiting:
         taken = sealed(waiting) or waiting[: share(waiting, BUDGET)]

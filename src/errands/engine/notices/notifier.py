@@ -139,7 +139,7 @@ class Notifier:
         """Send the next letter of an address; tell whether there may be another one at once."""
         if is_answered(self._store, waiting[0]):  # it would only confuse
             with self._store:
-                self._store.delivered([waiting[0].id], now=self._clock.now())
+                self._store.mark_delivered([waiting[0].id], now=self._clock.now())
             return True
         channel: Channel | None = None
         notices = sealed(waiting) or waiting[:1]
@@ -160,7 +160,7 @@ class Notifier:
         except Exception as error:  # noqa: BLE001  # a channel may fail in any way, and delays no other
             return self._defer(notices, str(error) or type(error).__name__)
         with self._store:
-            self._store.delivered([each.id for each in notices], now=self._clock.now())
+            self._store.mark_delivered([each.id for each in notices], now=self._clock.now())
         return True
 
     def _channel(self, name: str) -> Channel:
@@ -175,7 +175,7 @@ class Notifier:
 
     def _seal(self, notices: list[Notice]) -> list[Notice]:
         with self._store:
-            self._store.seal([each.id for each in notices])
+            self._store.assign_delivery([each.id for each in notices])
         return [evolve(each, delivery=notices[0].id) for each in notices]
 
     def _delivery(self, notices: list[Notice]) -> Delivery:
@@ -211,7 +211,7 @@ class Notifier:
     ) -> bool:
         with self._store:
             ids = [each.id for each in notices]
-            self._store.deferred(ids, error=_bounded(error), next_at=next_at, is_attempt=is_attempt)
+            self._store.defer(ids, error=_bounded(error), next_at=next_at, is_attempt=is_attempt)
         return False
 
     def _give_up(self, notices: list[Notice], state: NoticeState, error: str) -> bool:

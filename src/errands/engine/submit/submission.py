@@ -136,7 +136,7 @@ class Submitter:
                 waiting.append(other)
             elif view.state != "completed":
                 why = f"it waits for {other}, which is {view.state}"
-                self._store.skip(run.id, reason="dependency", error=why, now=now)
+                self._store.skip_pending(run.id, reason="dependency", error=why, now=now)
                 from errands.engine.daemon.outcome import after_unstarted_run
 
                 after_unstarted_run(self._store, run.id, "skipped", now=now)
@@ -149,7 +149,7 @@ class Submitter:
     ) -> View:
         """Create one task; `kept` names the environments that this transaction has stored already."""
         if draft.key is not None:
-            first = self._store.keyed(draft.key)
+            first = self._store.id_by_key(draft.key)
             if first is not None:
                 return self._store.view(first)
         if draft.parent is not None and draft.parent.startswith("task:"):
@@ -158,7 +158,7 @@ class Submitter:
             check_fan_out(self._store, self._config, draft.parent)
         judgement = ruling.judgement
         way = None if draft.propose else self._way(judgement, draft.consent)
-        always = self._store.always(ruling.digest) if way is None and not draft.propose else None
+        always = self._store.standing_approval(ruling.digest) if way is None and not draft.propose else None
         run = None
         is_standing = False
         while run is None and not is_standing:
@@ -193,7 +193,7 @@ class Submitter:
             check_room(self._store, self._config)
             if isinstance(task.trigger, (Every, Cron)):
                 next_at = first_cursor(task.trigger, task.id, after=now)
-        is_new = self._store.add_standing(task, ScheduleCursor(heard=now, next_at=next_at))
+        is_new = self._store.add_recurring(task, ScheduleCursor(heard=now, next_at=next_at))
         if is_new and isinstance(task.trigger, On):
             from errands.model.schedule.watch import Watch
 

@@ -37,16 +37,16 @@ def gather(store: Store, task: Task, cursor: ScheduleCursor, now: datetime, *, i
     trigger = task.trigger
     _, first, last = store.waiting_signals(task.id)
     if not isinstance(trigger, On) or first is None or last is None:
-        store.listen_at(task.id, None)
+        store.set_next_fire(task.id, None)
         return False
     if is_busy:
         return _join(store, task, now)
     room_at = _room_at(store, task.id, trigger.rate, now)
     if room_at is not None:
         _break(store, task.id, trigger, room_at)
-        store.listen_at(task.id, room_at)
+        store.set_next_fire(task.id, room_at)
         return True
-    if not store.hear(task.id, since=cursor.heard, until=max(now, cursor.heard), next_at=None, runs=1):
+    if not store.advance(task.id, since=cursor.heard, until=max(now, cursor.heard), next_at=None, runs=1):
         return False
     number = store.add_run(task.id, cause="event", now=now).number
     _record(store, task.id, "ran", number, now)
@@ -79,9 +79,9 @@ def _join(store: Store, task: Task, now: datetime) -> bool:
     latest = store.view(task.id).latest
     if latest.state == "pending" and latest.cause == "event":
         _record(store, task.id, "coalesced", latest.number, now, JOINED)
-        store.listen_at(task.id, None)
+        store.set_next_fire(task.id, None)
         return True
-    store.listen_at(task.id, now + AGAIN)
+    store.set_next_fire(task.id, now + AGAIN)
     return False
 
 
@@ -91,7 +91,7 @@ def _record(
     count, first, last = store.waiting_signals(task_id)
     if first is None or last is None:
         return
-    store.take_signals(task_id, run=run)
+    store.assign_signals(task_id, run=run)
     slot = Slot(slot=first, until=last, count=count, outcome=outcome, at=now, reason=reason, run=run or None)
     store.add_slots(task_id, [slot])
 

@@ -170,7 +170,7 @@ class Listener:
                 _, first, last = store.waiting_signals(task.id)
                 assert first is not None
                 assert last is not None
-                store.listen_at(task.id, burst_end(trigger, first=first, last=last))
+                store.set_next_fire(task.id, burst_end(trigger, first=first, last=last))
         if is_news:
             self._engine.bell.ring()
 

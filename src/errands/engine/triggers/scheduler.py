@@ -53,7 +53,7 @@ class Scheduler:
 
         Call it inside a transaction.
         """
-        for task, cursor in self._store.ahead(now):
+        for task, cursor in self._store.schedules_ahead(now):
             schedule = task.trigger
             if not isinstance(schedule, (Every, Cron)):
                 continue
@@ -63,7 +63,9 @@ class Scheduler:
                 self._pause(task, error, now)
         for task_id in self._store.watched_tasks():
             if self._store.waiting_signals(task_id)[0]:
-                self._store.listen_at(task_id, now)  # it may have been put off by the clock that was wrong
+                self._store.set_next_fire(
+                    task_id, now
+                )  # it may have been put off by the clock that was wrong
 
     def _rewind(self, task: Task, schedule: Schedule, cursor: ScheduleCursor, now: datetime) -> None:
         store = self._store
@@ -71,18 +73,18 @@ class Scheduler:
         next_at = first_cursor(schedule, task.id, after=now)
         for record in store.slots(task.id, after=now):
             if is_far or record.outcome not in RAN:
-                store.take_back(task.id, record, _until(schedule, record, now))
+                store.trim_slot(task.id, record, _until(schedule, record, now))
         back = spoken(cursor.heard - now)
         store.add_event(task.id, "clock went back", run=None, now=now, detail=f"by {back} or more")
-        store.hear(task.id, since=cursor.heard, until=now, next_at=next_at)
+        store.advance(task.id, since=cursor.heard, until=now, next_at=next_at)
 
     def turn(self, now: datetime) -> list[str]:
         """Hear what is due; give the tasks that changed by it. Call it inside a transaction."""
         changed = []
-        for task, cursor, is_busy in self._store.due_hearings(now=now, limit=BATCH):
+        for task, cursor, is_busy in self._store.due_schedules(now=now, limit=BATCH):
             schedule = task.trigger
             if task.state not in ("active", "proposed"):
-                self._store.listen_at(task.id, None)  # it has ended since
+                self._store.set_next_fire(task.id, None)  # it has ended since
             elif not isinstance(schedule, (Every, Cron)):
                 if gather(self._store, task, cursor, now, is_busy=is_busy or task.state == "proposed"):
                     changed.append(task.id)
@@ -111,7 +113,9 @@ class Scheduler:
         starts = heard.run is not None
         is_last = schedule.max_runs is not None and cursor.runs + int(starts) >= schedule.max_runs
         next_at = None if is_last else heard.next_at
-        if not store.hear(task.id, since=cursor.heard, until=heard.until, next_at=next_at, runs=int(starts)):
+        if not store.advance(
+            task.id, since=cursor.heard, until=heard.until, next_at=next_at, runs=int(starts)
+        ):
             return False
         records = list(heard.records)
         if heard.run is not None:
@@ -126,7 +130,7 @@ class Scheduler:
     def _pause(self, task: Task, error: BadValue, now: datetime) -> None:
         """Pause a task whose schedule means nothing any more, as when its zone is gone, and tell of it."""
         _LOG.error("task %s is paused: %s", task.id, error)
-        self._store.listen_at(task.id, None)
+        self._store.set_next_fire(task.id, None)
         self._store.move_task(task.id, "pause", now=now)
         why = f"it is paused, its schedule cannot be heard: {error}"
         event = f"paused {now:%Y-%m-%d %H:%M:%S}"
@@ -151,7 +155,7 @@ def close_books(store: Store, task: Task, *, now: datetime, reason: str) -> None
     while is_open:
         heard = advance(schedule, task.id, heard=since, now=now, is_busy=True)
         is_open = heard.until > since and heard.next_at == now
-        store.hear(task.id, since=since, until=heard.until, next_at=None)
+        store.advance(task.id, since=since, until=heard.until, next_at=None)
         store.add_slots(task.id, heard.records)
         since = heard.until
     store.drop_waiting(task.id, reason)

@@ -71,7 +71,7 @@ class Schedules:
             view, task = self._store.view(task_id), self._store.task(task_id)
             trigger = recurring(task.trigger)
             if trigger is None:
-                if view.state != "pending" or not self._store.advance(view.latest.id):
+                if view.state != "pending" or not self._store.start_now(view.latest.id):
                     raise IllegalMove(
                         f"task {task_id} is {view.state} and waits for no time; errands restart runs it again"
                     )
@@ -82,7 +82,7 @@ class Schedules:
                 self._store.count_run(task_id)
                 cursor = self._store.cursor(task_id)
                 if cursor is not None and trigger.max_runs is not None and cursor.runs >= trigger.max_runs:
-                    self._store.listen_at(task_id, None)
+                    self._store.set_next_fire(task_id, None)
         core.bell.ring()
         return core.summaries([task_id])[0]
 
@@ -147,13 +147,13 @@ def begin(store: Store, task: Task, *, now: datetime) -> None:
         next_at = first_cursor(task.trigger, task.id, after=now)
     elif is_waiting(store, task):
         next_at = now
-    store.hear(task.id, since=cursor.heard, until=now, next_at=next_at)
+    store.advance(task.id, since=cursor.heard, until=now, next_at=next_at)
     store.note_result(task.id, failures=0, result=cursor.result)
 
 
 def check_room(store: Store, config: Config) -> None:
     """Refuse one more standing task when there are as many as there may be."""
-    count = store.count_standing(("active",))
+    count = store.count_recurring(("active",))
     if count >= config.schedules.most:
         raise BadValue(
             f"{count} standing tasks are active, and schedules.most allows {config.schedules.most}; "
@@ -164,7 +164,7 @@ def check_room(store: Store, config: Config) -> None:
 def _withdraw(store: Store, view: View, what: str, by: str, now: datetime) -> None:
     """Take back a run that has not started; its slot is skipped."""
     run = view.latest
-    if view.is_live and run.state == "pending" and store.withdraw(run.id, by=by, now=now):
+    if view.is_live and run.state == "pending" and store.cancel_pending(run.id, by=by, now=now):
         store.reword_slot(view.id, run.number, "skipped", f"{what} by {by} before it started")
 
 

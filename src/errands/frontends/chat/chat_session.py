@@ -230,7 +230,7 @@ class ChatSession:
 
     def _catch_up(self) -> None:
         """Go on with an answer that was on its way when the chat was left, or came since."""
-        task_id = self.engine.store.keyed(self.name)
+        task_id = self.engine.store.id_by_key(self.name)
         if task_id is not None:
             view = self.engine.summaries([task_id])[0]
             if view.is_live or view.latest.retrieved_at is None:
@@ -308,7 +308,7 @@ class ChatSession:
         if self.asking is not None:
             self.enter("")
         engine = self.engine
-        conversation = engine.store.keyed(self.name)
+        conversation = engine.store.id_by_key(self.name)
         live = [view.id for view in engine.list(Query(parent=self.name, states=("pending", "running")))]
         going = [each for each in live if each != conversation]
         standing = engine.list(Query(parent=self.name, states=("active", "paused", "proposed")))

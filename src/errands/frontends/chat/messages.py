@@ -47,7 +47,7 @@ class Messages:
         """Show what came in since the last look."""
         store = self._engine.store
         found = store.inbox(self._name, after=self._seen)
-        conversation = store.keyed(self._name)
+        conversation = store.id_by_key(self._name)
         told: list[Notice] = []
         for notice in found:
             self._seen = notice.id

@@ -27,7 +27,7 @@ def send(engine: Engine, draft: Draft) -> View:
     """Send a message to the conversation that the draft's key names; the first one makes it."""
     assert draft.prompt is not None
     assert draft.key is not None
-    task_id = engine.store.keyed(draft.key)
+    task_id = engine.store.id_by_key(draft.key)
     if task_id is not None:
         try:
             return engine.sessions.resume(task_id, draft.prompt)

@@ -62,7 +62,7 @@ class BackgroundTasks(AbstractCapability[Any]):
         if self._telling:
             store = self._engine.engine.store
             with store:
-                store.delivered(self._telling, now=self._engine.now())
+                store.mark_delivered(self._telling, now=self._engine.now())
             self._telling = []
         return response
 

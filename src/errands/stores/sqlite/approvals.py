@@ -141,7 +141,7 @@ class ApprovalRows(Table):
             for row in rows
         ]
 
-    def recalled(self, prefix: str) -> str:
+    def resolve_removed(self, prefix: str) -> str:
         rows = self.db.read("SELECT DISTINCT task, created_by FROM past_approvals")
         launchers = {task_of(by.removeprefix("run "))[0] for _, by in rows if by.startswith("run ")}
         ids = sorted(each for each in launchers.union(task for task, _ in rows) if each.startswith(prefix))
@@ -191,7 +191,7 @@ class ApprovalRows(Table):
             )
         return is_answered
 
-    def refused(self, *, since: datetime) -> list[str]:
+    def recent_refusals(self, *, since: datetime) -> list[str]:
         rows = self.db.read("SELECT text FROM refusals WHERE at > ? ORDER BY at DESC", (micros(since),))
         return [row[0] for row in rows]
 
@@ -263,20 +263,20 @@ class ApprovalRows(Table):
             micros(now),
         )
 
-    def keep_always(self, task: Task, *, by: str, now: datetime) -> None:
+    def add_standing_approval(self, task: Task, *, by: str, now: datetime) -> None:
         self.db.write(
             "INSERT OR REPLACE INTO always VALUES (?, ?, ?, ?, ?)",
             (task.digest, utf8(task.action.line), utf8(task.action.cwd), utf8(by), micros(now)),
         )
 
-    def standing(self) -> list[StandingApproval]:
+    def standing_approvals(self) -> list[StandingApproval]:
         rows = self.db.read(f"SELECT {_STANDING.columns} FROM always ORDER BY at DESC")
         return [_STANDING.read(row) for row in rows]
 
-    def forget_always(self, digest: str) -> bool:
+    def remove_standing_approval(self, digest: str) -> bool:
         return bool(self.db.write("DELETE FROM always WHERE digest = ?", (digest,)).rowcount)
 
-    def always(self, digest: str) -> str | None:
+    def standing_approval(self, digest: str) -> str | None:
         rows = self.db.read("SELECT by FROM always WHERE digest = ?", (digest,))
         return rows[0][0] if rows else None
 

@@ -82,13 +82,13 @@ class NoticeRows(Table):
             limit,
         )
 
-    def seal(self, notice_ids: Sequence[int]) -> None:
+    def assign_delivery(self, notice_ids: Sequence[int]) -> None:
         self.db.write_all(
             "UPDATE outbox SET letter = ? WHERE id = ? AND state = 'waiting' AND letter IS NULL",
             [(notice_ids[0], each) for each in notice_ids],
         )
 
-    def delivered(self, notice_ids: Sequence[int], *, now: datetime) -> None:
+    def mark_delivered(self, notice_ids: Sequence[int], *, now: datetime) -> None:
         self.db.write_all(
             """
             UPDATE outbox SET state = 'delivered', delivered_at = ?, error = NULL
@@ -97,7 +97,7 @@ class NoticeRows(Table):
             [(micros(now), each) for each in notice_ids],
         )
 
-    def deferred(
+    def defer(
         self, notice_ids: Sequence[int], *, error: str, next_at: datetime, is_attempt: bool = True
     ) -> None:
         self.db.write_all(

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class RetentionRows(Table):
-    def expired(self, *, before: datetime, limit: int) -> list[str]:
+    def expired_tasks(self, *, before: datetime, limit: int) -> list[str]:
         rows = self.db.read(
             """
             SELECT tasks.id
@@ -38,7 +38,7 @@ class RetentionRows(Table):
         )
         return [row[0] for row in rows]
 
-    def superseded(self, *, before: datetime, limit: int) -> list[str]:
+    def superseded_runs(self, *, before: datetime, limit: int) -> list[str]:
         rows = self.db.read(
             """
             SELECT tasks.id || '.' || runs.number FROM runs JOIN tasks ON tasks.seq = runs.task

@@ -29,7 +29,7 @@ class ScheduleRows(Table):
         rows = self.db.read(f"SELECT {_CURSOR.columns} FROM hearings WHERE task = {_SEQ}", (task_id,))
         return _CURSOR.read(rows[0]) if rows else None
 
-    def due_hearings(self, *, now: datetime, limit: int) -> list[tuple[Task, ScheduleCursor, bool]]:
+    def due_schedules(self, *, now: datetime, limit: int) -> list[tuple[Task, ScheduleCursor, bool]]:
         rows = self.db.read(
             f"""
             SELECT {TASK.columns}, {_CURSOR.columns},
@@ -51,7 +51,7 @@ class ScheduleRows(Table):
             found.append((task, _CURSOR.read(row[TASK.width : -1]), bool(row[-1])))
         return found
 
-    def ahead(self, now: datetime) -> list[tuple[Task, ScheduleCursor]]:
+    def schedules_ahead(self, now: datetime) -> list[tuple[Task, ScheduleCursor]]:
         rows = self.db.read(
             f"""
             SELECT {TASK.columns}, {_CURSOR.columns} FROM hearings JOIN tasks ON tasks.seq = hearings.task
@@ -61,7 +61,7 @@ class ScheduleRows(Table):
         )
         return [(task_from(row[: TASK.width]), _CURSOR.read(row[TASK.width :])) for row in rows]
 
-    def hear(
+    def advance(
         self, task_id: str, *, since: datetime, until: datetime, next_at: datetime | None, runs: int = 0
     ) -> bool:
         return bool(
@@ -74,7 +74,7 @@ class ScheduleRows(Table):
             ).rowcount
         )
 
-    def listen_at(self, task_id: str, next_at: datetime | None) -> None:
+    def set_next_fire(self, task_id: str, next_at: datetime | None) -> None:
         self.db.write(
             f"UPDATE hearings SET next_at = ? WHERE task = {_SEQ}", (maybe_micros(next_at), task_id)
         )
@@ -98,11 +98,11 @@ class ScheduleRows(Table):
         )
         return after
 
-    def count_standing(self, states: Sequence[str]) -> int:
+    def count_recurring(self, states: Sequence[str]) -> int:
         sql = f"SELECT count(*) FROM tasks WHERE standing IS NOT NULL AND state IN ({marks(states)})"
         return int(self.db.read(sql, states)[0][0])
 
-    def advance(self, run_id: str) -> bool:
+    def start_now(self, run_id: str) -> bool:
         return bool(
             self.db.write(
                 """
@@ -166,7 +166,7 @@ class ScheduleRows(Table):
             (reason, task_id),
         )
 
-    def take_back(self, task_id: str, slot: Slot, kept: Slot | None) -> None:
+    def trim_slot(self, task_id: str, slot: Slot, kept: Slot | None) -> None:
         place = f"WHERE task = {_SEQ} AND slot = ?"
         if kept is None:
             self.db.write(f"DELETE FROM slots {place}", (task_id, micros(slot.slot)))

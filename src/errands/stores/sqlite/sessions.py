@@ -63,7 +63,7 @@ class SessionRows(Table):
         rows = self.db.read(f"{_SESSIONS} ORDER BY sessions.seq DESC LIMIT ?", (limit,))
         return [_SESSION.read(row) for row in rows]
 
-    def session_gone(self, session: Session, *, now: datetime) -> None:
+    def mark_session_gone(self, session: Session, *, now: datetime) -> None:
         """Note that a session is no more; what it said is forgotten."""
         self.db.write(
             """
@@ -198,7 +198,7 @@ class SessionRows(Table):
             (task, run),
         )
 
-    def remnants(self, *, now: datetime) -> list[OrphanSession]:
+    def orphan_sessions(self, *, now: datetime) -> list[OrphanSession]:
         """Give the sessions that are to be dropped at their backends by now."""
         rows = self.db.read(
             f"SELECT {_ORPHAN.columns} FROM remnants WHERE next_at <= ? ORDER BY seq",

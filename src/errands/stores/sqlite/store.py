@@ -88,7 +88,7 @@ class SqliteStore(TransitionRows, LaterRows, ViewRows, NoticeRows, SessionRows, 
             task_id=task.id, number=1, cause="submit", state="pending", attempt=0, created_at=task.created_at
         )
 
-    def add_standing(self, task: Task, cursor: ScheduleCursor) -> bool:
+    def add_recurring(self, task: Task, cursor: ScheduleCursor) -> bool:
         seq = self._add(task, has_run=False)
         if seq is None:
             return False

@@ -176,15 +176,15 @@ class TransitionRows(Table):
         )
         return seq, task_seq
 
-    def turn_down(self, run_id: str, *, why: str, now: datetime) -> bool:
+    def reject_pending(self, run_id: str, *, why: str, now: datetime) -> bool:
         return self._end_pending(run_id, "cancelled", "rejected", None, why, now)
 
-    def withdraw(self, run_id: str, *, by: str, now: datetime) -> bool:
+    def cancel_pending(self, run_id: str, *, by: str, now: datetime) -> bool:
         return self._end_pending(
             run_id, "cancelled", "cancelled", None, f"cancelled by {by} before it started", now
         )
 
-    def skip(self, run_id: str, *, reason: Skip, error: str, now: datetime) -> bool:
+    def skip_pending(self, run_id: str, *, reason: Skip, error: str, now: datetime) -> bool:
         return self._end_pending(run_id, "skipped", "failed", reason, error, now)
 
     def next_due(self) -> datetime | None:
@@ -210,7 +210,7 @@ class TransitionRows(Table):
         rows = self.db.read("SELECT next_at FROM hearings WHERE next_at IS NOT NULL ORDER BY next_at LIMIT 1")
         return moment(rows[0][0]) if rows else None
 
-    def anyone_waits(self) -> bool:
+    def has_waits(self) -> bool:
         return bool(self.db.read("SELECT 1 FROM waits LIMIT 1"))
 
     def dependents(self, task_id: str) -> list[str]:

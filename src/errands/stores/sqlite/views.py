@@ -191,7 +191,7 @@ class ViewRows(Table):
         said = f"{prefix!r} fits several tasks: {', '.join(sorted(ids)[:5])}{more}; give more letters"
         raise Ambiguous(said, prefix=prefix, ids=ids)
 
-    def keyed(self, key: str) -> str | None:
+    def id_by_key(self, key: str) -> str | None:
         rows = self.db.read("SELECT id FROM tasks WHERE key = ?", (key,))
         return rows[0][0] if rows else None
 

@@ -96,7 +96,7 @@ class WatchRows(Table):
     def signals(self, task_id: str, *, run: int | None = None) -> list[Signal]:
         return self._signals(f"signals.task = {_SEQ} AND signals.run IS ? ORDER BY signals.seq", task_id, run)
 
-    def take_signals(self, task_id: str, *, run: int) -> int:
+    def assign_signals(self, task_id: str, *, run: int) -> int:
         return self.db.write(
             f"UPDATE signals SET run = ? WHERE task = {_SEQ} AND run IS NULL", (run, task_id)
         ).rowcount

@@ -58,7 +58,7 @@ class ApprovalContract:
         with store:
             assert store.answer(question.id, "refused", by="ada", door="web", now=START, note="no")
             assert not store.answer(question.id, "granted", by="bob", door="cli", now=START)
-            assert store.turn_down(run.id, why="rejected by ada", now=START)
+            assert store.reject_pending(run.id, why="rejected by ada", now=START)
         [answered] = store.approvals()
         assert (answered.state, answered.by, answered.door, answered.note) == ("refused", "ada", "web", "no")
         assert (store.view(run.task_id).state, store.view(run.task_id).latest.state) == (
@@ -82,9 +82,9 @@ class ApprovalContract:
         assert store.approvals() == []
         assert store.audit() == store.audit(run.task_id) == [evolve(before, is_gone=True)]
         assert (before.command, before.cwd, before.outcome, before.exit_code) == ("true", "/", "failed", 3)
-        assert store.recalled("true") == run.task_id
+        assert store.resolve_removed("true") == run.task_id
         with pytest.raises(NotFound):
-            store.recalled("false")
+            store.resolve_removed("false")
         with store:
             store.forget_answers(before=START + SECOND)
         assert len(store.audit()) == 1
@@ -99,7 +99,7 @@ class ApprovalContract:
             run = add(store, task)
             with store:
                 store.ask(task, 1, [], now=START, expires_at=START + SECOND, is_granted=True)
-                store.withdraw(run.id, by="ada", now=START)
+                store.cancel_pending(run.id, by="ada", now=START)
 
         def names(of: str | None = None, limit: int | None = None) -> str:
             return "".join(each.approval.task_id[0] for each in store.audit(of, limit=limit))
@@ -117,7 +117,7 @@ class ApprovalContract:
         assert store.views(Query(states=("pending",))) == []
         assert [view.id for view in store.views(Query(states=OPEN))] == [run.task_id]
         with store:
-            store.turn_down(run.id, why="no", now=START)
+            store.reject_pending(run.id, why="no", now=START)
         assert store.views(Query()) == store.views(Query(states=("cancelled",))) == []
         assert [view.id for view in store.views(Query(states=("rejected",)))] == [run.task_id]
         assert [view.id for view in store.views(Query(ids=(run.task_id,)))] == [run.task_id]
@@ -142,7 +142,7 @@ class ApprovalContract:
     def test_an_ended_task_is_neither_held_nor_judged_again(self, store: Store) -> None:
         run, _ = propose(store)
         with store:
-            store.turn_down(run.id, why="no", now=START)
+            store.reject_pending(run.id, why="no", now=START)
             assert not store.hold(run, now=START)
             assert not store.rejudge(evolve(store.task(run.task_id), state="active"), now=START)
         assert store.task(run.task_id).state == "rejected"
@@ -199,11 +199,15 @@ class ApprovalContract:
         with store:
             store.add_event(run.task_id, "drifted", run=1, now=START, detail="\udcff.sh has changed")
             store.answer(question.id, "refused", by="\udcff", door="cli", now=START, note="\udcff")
-            store.keep_always(sample_task(digest="digest"), by="\udcff", now=START)
+            store.add_standing_approval(sample_task(digest="digest"), by="\udcff", now=START)
             store.grant(run.task_id, by="\udcff", door="cli", now=START)
-            store.turn_down(run.id, why="rejected: \udcff", now=START)
+            store.reject_pending(run.id, why="rejected: \udcff", now=START)
         [answered] = store.approvals()
-        assert (answered.by, answered.note, store.always("digest")) == ("\ufffd", "\ufffd", "\ufffd")
+        assert (answered.by, answered.note, store.standing_approval("digest")) == (
+            "\ufffd",
+            "\ufffd",
+            "\ufffd",
+        )
         assert store.view(run.task_id).latest.error == "rejected: \ufffd"
         assert "\ufffd.sh has changed" in [event.detail for event in store.events(run.task_id)]
 
@@ -219,20 +223,22 @@ class ApprovalContract:
     def test_the_question_of_a_cancelled_task_is_void(self, store: Store) -> None:
         run, question = propose(store)
         with store:
-            assert store.withdraw(run.id, by="ada", now=START)
+            assert store.cancel_pending(run.id, by="ada", now=START)
             assert not store.answer(question.id, "granted", by="bob", door="cli", now=START)
         assert store.view(run.task_id).task_state == "cancelled"
         assert [each.state for each in store.approvals(run.task_id)] == ["void"]
 
     def test_what_is_approved_for_all_times_is_kept(self, store: Store) -> None:
         with store:
-            store.keep_always(sample_task(digest="digest"), by="ada", now=START)
-        assert (store.always("digest"), store.always("other")) == ("ada", None)
-        assert [(each.command, each.by, each.at) for each in store.standing()] == [("true", "ada", START)]
+            store.add_standing_approval(sample_task(digest="digest"), by="ada", now=START)
+        assert (store.standing_approval("digest"), store.standing_approval("other")) == ("ada", None)
+        assert [(each.command, each.by, each.at) for each in store.standing_approvals()] == [
+            ("true", "ada", START)
+        ]
         with store:
-            assert store.forget_always("digest")
-            assert not store.forget_always("digest")
-        assert store.always("digest") is None
+            assert store.remove_standing_approval("digest")
+            assert not store.remove_standing_approval("digest")
+        assert store.standing_approval("digest") is None
 
     @pytest.mark.spec("D4")
     def test_what_was_refused_is_known_although_the_task_is_gone(self, store: Store) -> None:
@@ -241,12 +247,12 @@ class ApprovalContract:
         with store:
             assert store.answer(question.id, "refused", by="ada", door="cli", now=START)
             assert store.answer(other.id, "granted", by="ada", door="cli", now=START)
-            store.turn_down("true-222222.1", why="no", now=START)
+            store.reject_pending("true-222222.1", why="no", now=START)
             store.remove(["true-222222"], now=START)
-        [known] = store.refused(since=START - SECOND)
+        [known] = store.recent_refusals(since=START - SECOND)
 
         assert known.split("\n")[-1] == "true"
-        assert store.refused(since=START) == []
+        assert store.recent_refusals(since=START) == []
         with store:
             store.forget_refusals(before=START + SECOND)
-        assert store.refused(since=START - SECOND) == []
+        assert store.recent_refusals(since=START - SECOND) == []

@@ -58,7 +58,7 @@ class OutboxContract:
             add(store, 1, address)
         [head] = waiting(store)
         with store:
-            store.deferred([head.id], error="down", next_at=START + SECOND)
+            store.defer([head.id], error="down", next_at=START + SECOND)
         add(store, 2)
 
         queues = dict(store.queues())
@@ -71,7 +71,7 @@ class OutboxContract:
         add(store, 1)
         [notice] = waiting(store)
         with store:
-            store.deferred([notice.id], error="busy", next_at=START + SECOND, is_attempt=False)
+            store.defer([notice.id], error="busy", next_at=START + SECOND, is_attempt=False)
         [notice] = waiting(store)
         assert (notice.attempts, notice.error) == (0, "busy")
 
@@ -80,7 +80,7 @@ class OutboxContract:
             add(store, number)
         first, second = waiting(store)
         with store:
-            store.seal([first.id, second.id])
+            store.assign_delivery([first.id, second.id])
         add(store, 3)
         assert [each.delivery for each in waiting(store)] == [first.id, first.id, None]
 
@@ -89,7 +89,7 @@ class OutboxContract:
             add(store, number)
         first, second = waiting(store)
         with store:
-            store.delivered([first.id], now=START)
+            store.mark_delivered([first.id], now=START)
         assert [each.id for each in waiting(store)] == [second.id]
 
     def test_what_is_over_is_forgotten_in_time_and_what_waits_is_not(self, store: Store) -> None:
@@ -97,7 +97,7 @@ class OutboxContract:
             add(store, number)
         first, second, third, fourth = (each.id for each in waiting(store))
         with store:
-            store.delivered([first], now=START)
+            store.mark_delivered([first], now=START)
             store.give_up([second], "dead", error="down")
             assert store.forget_notices(before=START) == 0
             assert store.forget_notices(before=START + SECOND) == 2
@@ -109,7 +109,7 @@ class OutboxContract:
             add(store, number)
         first, second, third = (each.id for each in waiting(store))
         with store:
-            store.seal([first, second])
+            store.assign_delivery([first, second])
             store.give_up([first, second], "dead", error="down")
             store.give_up([third], "unknown", error="no answer")
         assert store.queues() == []

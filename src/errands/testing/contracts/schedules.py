@@ -31,7 +31,7 @@ EVERY = Every(span=MINUTE, anchor=START)
 def stand(store: Store, trigger: Standing = EVERY, **changes: Any) -> Task:
     task = sample_task(trigger=trigger, **changes)
     with store:
-        assert store.add_standing(task, ScheduleCursor(heard=START, next_at=START + MINUTE))
+        assert store.add_recurring(task, ScheduleCursor(heard=START, next_at=START + MINUTE))
     return task
 
 
@@ -62,33 +62,33 @@ class ScheduleContract:
         view = store.view(task.id)
         assert (view.state, view.runs, view.is_live, store.ended(task.id)) == ("active", 0, False, False)
         with store:
-            assert not store.add_standing(task, ScheduleCursor(heard=START))
+            assert not store.add_recurring(task, ScheduleCursor(heard=START))
 
     def test_the_first_that_wants_to_listen_is_known_and_those_that_are_due(self, store: Store) -> None:
         stand(store)
         other = stand(store, id="other-222222")
         with store:
-            store.listen_at(other.id, START + 2 * MINUTE)
+            store.set_next_fire(other.id, START + 2 * MINUTE)
         assert store.next_hearing() == START + MINUTE
-        due = store.due_hearings(now=START + MINUTE, limit=10)
+        due = store.due_schedules(now=START + MINUTE, limit=10)
         assert [(task.id, is_busy) for task, _, is_busy in due] == [("true-222222", False)]
         with store:
-            store.listen_at("true-222222", None)
+            store.set_next_fire("true-222222", None)
             store.add_run(other.id, cause="manual", now=START)
-        assert [each[2] for each in store.due_hearings(now=START + 2 * MINUTE, limit=10)] == [True]
+        assert [each[2] for each in store.due_schedules(now=START + 2 * MINUTE, limit=10)] == [True]
 
     def test_of_two_that_have_heard_the_same_one_writes_it(self, store: Store) -> None:
         task = stand(store)
         later = START + MINUTE
         with store:
-            assert store.hear(task.id, since=START, until=later, next_at=later, runs=1)
-            assert not store.hear(task.id, since=START, until=later, next_at=later, runs=1)
+            assert store.advance(task.id, since=START, until=later, next_at=later, runs=1)
+            assert not store.advance(task.id, since=START, until=later, next_at=later, runs=1)
         assert store.cursor(task.id) == ScheduleCursor(heard=later, next_at=later, runs=1)
 
     def test_those_ahead_of_the_clock_are_found(self, store: Store) -> None:
         task = stand(store)
-        assert store.ahead(START) == []
-        assert [each.id for each, _ in store.ahead(START - MINUTE)] == [task.id]
+        assert store.schedules_ahead(START) == []
+        assert [each.id for each, _ in store.schedules_ahead(START - MINUTE)] == [task.id]
 
     def test_a_result_and_failures_are_kept(self, store: Store) -> None:
         task = stand(store)
@@ -104,9 +104,9 @@ class ScheduleContract:
         with store:
             assert store.move_task(task.id, "unpause", now=START) is None
             assert store.move_task(task.id, "pause", now=START) == "paused"
-            assert store.count_standing(("active",)) == 0
+            assert store.count_recurring(("active",)) == 0
             assert store.move_task(task.id, "unpause", now=START) == "active"
-            assert store.count_standing(("active",)) == 1
+            assert store.count_recurring(("active",)) == 1
             assert store.move_task(task.id, "cancel", now=START) == "cancelled"
         assert store.ended(task.id)
 
@@ -146,8 +146,8 @@ class ScheduleContract:
         with store:
             run = store.add_run(task.id, cause="retry", now=START, not_before=START + MINUTE)
             assert store.ready_lanes() == []
-            assert store.advance(run.id)
-            assert not store.advance(run.id)
+            assert store.start_now(run.id)
+            assert not store.start_now(run.id)
         assert store.ready_lanes() == ["shell"]
 
     def test_records_of_slots_are_read_newest_first_and_from_a_time_on(self, store: Store) -> None:
@@ -166,8 +166,8 @@ class ScheduleContract:
         assert store.slots(task.id, after=START + 4 * MINUTE) == [last]
         kept = evolve(span, until=START + MINUTE, count=2)
         with store:
-            store.take_back(task.id, span, kept)
-            store.take_back(task.id, last, None)
+            store.trim_slot(task.id, span, kept)
+            store.trim_slot(task.id, last, None)
         assert store.slots(task.id) == [kept]
         with store:
             store.forget_slots(before=START + 2 * MINUTE)
@@ -198,10 +198,10 @@ class ScheduleContract:
     def test_a_standing_task_expires_only_after_its_end_also_without_a_run(self, store: Store) -> None:
         task = stand(store)
         later = START + MINUTE
-        assert store.expired(before=later, limit=10) == []
+        assert store.expired_tasks(before=later, limit=10) == []
         with store:
             store.move_task(task.id, "cancel", now=START)
-        assert store.expired(before=later, limit=10) == [task.id]
+        assert store.expired_tasks(before=later, limit=10) == [task.id]
         with store:
             store.remove([task.id], now=START)
         with pytest.raises(NotFound):
@@ -273,7 +273,7 @@ class WatchContract:
             assert store.add_signal(task.id, '{"n": 3}', now=START)
         assert [each.body for each in store.signals(task.id)] == ['{"n": 1}', '{"n": 2}', '{"n": 3}']
         with store:
-            assert store.take_signals(task.id, run=1) == 3
+            assert store.assign_signals(task.id, run=1) == 3
         assert store.signals(task.id) == []
         assert [each.run for each in store.signals(task.id, run=1)] == [1, 1, 1]
         with store:

@@ -71,7 +71,7 @@ class SessionStoreContract:
         session = talk(store)
         with store:
             store.add_messages(session, ["1"], run=1, now=START)
-            store.session_gone(session, now=START + SECOND)
+            store.mark_session_gone(session, now=START + SECOND)
         found = store.session("talk-222222")
         assert found is not None
         assert found.gone_at == START + SECOND
@@ -142,14 +142,14 @@ class SessionStoreContract:
         add(store, sample_task("child-222222", parent="task:talk-222222"))
         assert store.live_children("task:talk-222222") == ["child-222222.1"]
         with store:
-            store.withdraw("child-222222.1", by="me", now=START)
-            store.withdraw("talk-222222.1", by="me", now=START)
+            store.cancel_pending("child-222222.1", by="me", now=START)
+            store.cancel_pending("talk-222222.1", by="me", now=START)
         assert store.live_children("task:talk-222222") == []
         late = START + timedelta(days=1)
-        assert store.expired(before=late, limit=9) == []
+        assert store.expired_tasks(before=late, limit=9) == []
         with store:
             store.remove(["talk-222222"], now=START)
-        assert store.expired(before=late, limit=9) == ["child-222222"]
+        assert store.expired_tasks(before=late, limit=9) == ["child-222222"]
 
     def test_what_a_backend_keeps_of_a_removed_task_is_remembered_until_it_is_dropped(
         self, store: Store
@@ -157,36 +157,36 @@ class SessionStoreContract:
         session = talk(store)
         with store:
             store.add_session(evolve(session, name="ses_1"))
-            store.withdraw("talk-222222.1", by="me", now=START)
-        assert store.remnants(now=START) == []
+            store.cancel_pending("talk-222222.1", by="me", now=START)
+        assert store.orphan_sessions(now=START) == []
         with store:
             store.remove(["talk-222222"], now=START)
-        (left,) = store.remnants(now=START)
+        (left,) = store.orphan_sessions(now=START)
         assert (left.agent, left.name, left.tries) == (session.agent, "ses_1", 0)
         with store:
             store.try_later(left, at=START + SECOND)
-        assert store.remnants(now=START) == []
-        assert [each.tries for each in store.remnants(now=START + SECOND)] == [1]
+        assert store.orphan_sessions(now=START) == []
+        assert [each.tries for each in store.orphan_sessions(now=START + SECOND)] == [1]
         with store:
             store.forget_remnant(left)
-        assert store.remnants(now=START + SECOND) == []
+        assert store.orphan_sessions(now=START + SECOND) == []
 
     def test_of_what_is_kept_here_nothing_is_left(self, store: Store) -> None:
         session = talk(store)
         with store:
             store.add_session(evolve(session, name=session_name(session.task_id)))
-            store.withdraw("talk-222222.1", by="me", now=START)
+            store.cancel_pending("talk-222222.1", by="me", now=START)
             store.remove(["talk-222222"], now=START)
-        assert store.remnants(now=START) == []
+        assert store.orphan_sessions(now=START) == []
 
     @pytest.mark.spec("S16")
     def test_a_session_that_goes_on_keeps_its_children_again(self, store: Store) -> None:
         add(store, sample_task("child-222222", parent="chat:abc234"))
         with store:
-            store.withdraw("child-222222.1", by="me", now=START)
+            store.cancel_pending("child-222222.1", by="me", now=START)
             store.end_session("chat:abc234", now=START)
         late = START + timedelta(days=1)
-        assert store.expired(before=late, limit=9) == ["child-222222"]
+        assert store.expired_tasks(before=late, limit=9) == ["child-222222"]
         with store:
             store.reopen_session("chat:abc234")
-        assert store.expired(before=late, limit=9) == []
+        assert store.expired_tasks(before=late, limit=9) == []

@@ -162,8 +162,8 @@ class StoreContract:
         run = add(store, sample_task())
         claim(store)
         with store:
-            assert not store.withdraw(run.id, by="tester", now=START)
-            assert not store.skip(run.id, reason="dependency", error="x", now=START)
+            assert not store.cancel_pending(run.id, by="tester", now=START)
+            assert not store.skip_pending(run.id, reason="dependency", error="x", now=START)
         assert store.view(run.task_id).latest.state == "running"
 
     def test_a_stop_is_requested_once(self, store: Store) -> None:
@@ -206,7 +206,7 @@ class StoreContract:
         with pytest.raises(IllegalMove), store:
             store.reopen(run.task_id, now=START)
         with store:
-            store.withdraw(run.id, by="tester", now=START)
+            store.cancel_pending(run.id, by="tester", now=START)
             store.reopen(run.task_id, now=START)
             again = store.add_run(run.task_id, cause="restart", now=START)
         assert again.number == 2
@@ -231,7 +231,7 @@ class StoreContract:
         with pytest.raises(Ambiguous):
             store.resolve("make")
         with store:
-            store.withdraw(first.id, by="tester", now=START)
+            store.cancel_pending(first.id, by="tester", now=START)
         assert store.resolve("make") == "make-233333"
 
     @pytest.mark.spec("L13")
@@ -269,14 +269,14 @@ class StoreContract:
         run = add(store, sample_task())
         with store:
             assert store.remove([run.task_id], now=START) == []
-        assert store.expired(before=START + timedelta(days=400), limit=9) == []
+        assert store.expired_tasks(before=START + timedelta(days=400), limit=9) == []
 
     @pytest.mark.spec("O13")
     def test_a_task_of_a_parent_session_does_not_expire(self, store: Store) -> None:
         for task in (sample_task("a-222222"), sample_task("b-222222", parent="chat")):
             with store:
-                store.withdraw(add(store, task).id, by="tester", now=START)
-        assert store.expired(before=START + SECOND, limit=9) == ["a-222222"]
+                store.cancel_pending(add(store, task).id, by="tester", now=START)
+        assert store.expired_tasks(before=START + SECOND, limit=9) == ["a-222222"]
 
     @pytest.mark.spec("O13")
     def test_earlier_runs_are_superseded_and_the_latest_never_is(self, store: Store) -> None:
@@ -288,8 +288,8 @@ class StoreContract:
                     store.reopen("true-222222", now=START)
                     run = store.add_run("true-222222", cause="restart", now=START)
                 assert run is not None
-                store.withdraw(run.id, by="tester", now=START)
-        old = store.superseded(before=START + SECOND, limit=9)
+                store.cancel_pending(run.id, by="tester", now=START)
+        old = store.superseded_runs(before=START + SECOND, limit=9)
         assert old == ["true-222222.1", "true-222222.2"]
         with store:
             store.remove_runs(old)
@@ -353,7 +353,7 @@ class StoreContract:
         assert store.run_with_span("d", ids) == "d-222222.1"
         assert told == [f"{each}-222222.1" for each in "abcd"], "each run is looked at once"
         with store:
-            store.withdraw("d-222222.1", by="me", now=START)
+            store.cancel_pending("d-222222.1", by="me", now=START)
             store.remove(["d-222222"], now=START)
         assert store.run_with_span("d", ids) is None
 

@@ -305,7 +305,7 @@ def _schedules(context: Context) -> Iterator[Finding]:
     if not os.path.exists(context.home.store):
         return
     store = context.engine.store
-    active = store.count_standing(("active",))
+    active = store.count_recurring(("active",))
     if not active:
         yield Finding(level="ok", text="nothing is scheduled")
     else:

@@ -147,7 +147,7 @@ def _tell_opencode(context: Context, session: str) -> int:
         if sys.stdin.readline().strip() != "told":
             return 1
         with engine.store:
-            engine.store.delivered([each.id for each in found], now=engine.clock.now())
+            engine.store.mark_delivered([each.id for each in found], now=engine.clock.now())
     return 0
 
 

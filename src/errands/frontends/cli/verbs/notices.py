@@ -103,7 +103,7 @@ def _retry(context: Context, arguments: Arguments) -> int:
         dead = [notice.id for notice in meant if notice.state != "waiting"]
         again = store.send_again(None if arguments.all else dead)
         for notice in _held_up(waiting, meant):
-            store.deferred([notice.id], error=notice.error or "", next_at=now(), is_attempt=False)
+            store.defer([notice.id], error=notice.error or "", next_at=now(), is_attempt=False)
             again.append(notice.id)
     context.engine.bell.ring()
     if arguments.json:
