@@ -17,7 +17,7 @@ from errands import config
 from errands.config import backends
 from errands.frontends.cli import parser, reference, verbs
 from errands.model.errors import BadValue
-from errands.model.options.draft import BUDGETS
+from errands.model.limits import BUDGETS
 from tests.documents import DOCUMENTS, ROOT, Block, anchors, blocks, commands, links, named_files
 
 README = ROOT / "README.md"

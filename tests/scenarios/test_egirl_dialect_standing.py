@@ -144,7 +144,7 @@ async def test_what_does_not_fit_together_is_refused(
     ("more", "said"),
     [
         ({"interval": "soon"}, "'soon' is not a duration"),
-        ({"interval": "10ms"}, "every cannot be less than a second"),
+        ({"interval": "10ms"}, "every must be at least 1s (got 10ms)"),
         ({"interval": None, "cron": "whenever"}, "whenever"),
         ({"channel": "carrier-pigeon"}, "there is no channel 'carrier-pigeon'"),
         ({"channel": "discord", "channel_target": "1234"}, "channel discord is not configured"),

@@ -207,7 +207,7 @@ def test_a_draft_that_says_too_much_is_refused(client: Engine) -> None:
 
     with pytest.raises(BadValue, match="one trigger, not every and on"):
         client.submit(Draft(command="true", every=HOUR, on="file:*.py"))
-    with pytest.raises(BadValue, match="debounce is about an event"):
+    with pytest.raises(BadValue, match="debounce means nothing without on"):
         client.submit(Draft(command="true", debounce=SECOND))
-    with pytest.raises(BadValue, match="rate cannot be 0"):
+    with pytest.raises(BadValue, match="rate must be at least 1"):
         client.submit(Draft(command="true", on="file:*.py", rate=0))

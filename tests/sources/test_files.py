@@ -229,14 +229,14 @@ async def test_a_commit_in_a_real_repository_makes_a_run(
 @pytest.mark.parametrize(
     ("on", "options", "said"),
     [
-        ("src/*.py", {}, "is no event; write SOURCE:SUBJECT"),
-        ("file:", {}, "is no event; write SOURCE:SUBJECT"),
+        ("src/*.py", {}, "is not an event; write SOURCE:SUBJECT"),
+        ("file:", {}, "is not an event; write SOURCE:SUBJECT"),
         ("files:src/*.py", {}, "there is no source 'files'"),
         ("file:src/*.py", {"event": "created"}, "has no option 'event'; it takes: events, during"),
         ("file:src/*.py", {"events": "moved"}, "events cannot be 'moved'; choose from: created"),
-        ("command:ls", {"every": "0.1s"}, "the least is a second"),
+        ("command:ls", {"every": "0.1s"}, "must be at least 1s"),
         ("command:ls", {"match": "("}, "write a regular expression"),
-        ("github:project", {}, "is no repository; write github:owner/repository"),
+        ("github:project", {}, "is not a repository; write github:owner/repository"),
         ("webhook:deploy", {}, "the configuration has no webhook 'deploy'"),
         ("task:*", {}, "or task:\\* with the option batch=NAME"),
     ],

@@ -5,7 +5,7 @@ The backends themselves are not asked: some are not installed, and importing the
 
 from __future__ import annotations
 
-from errands.model.options.draft import BUDGETS
+from errands.model.limits import BUDGETS
 from errands.text import did_you_mean
 
 TYPE_CHECKING = False

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Unpack
 
 from errands.engine.bell_client import BellClient
 from errands.engine.engine import Engine
@@ -16,16 +16,18 @@ from errands.model.errors import BadValue, ErrandsError
 from errands.model.event import Event
 from errands.model.notices.notice import Notice
 from errands.model.options.draft import Draft
-from errands.model.record import fields
+from errands.model.options.table import BY_NAME
 from errands.model.states import ENDED, OPEN
 from errands.model.view import View
 from errands.ports.output import Piece
 from errands.ports.store import Query
+from errands.text import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.model.action import Command
     from errands.model.agent.session import Exchange
+    from errands.model.options.typed import PromptOptions, TaskOptions
 
 _CHUNK = 256 * 1024
 _AT_ONCE = 100  # tasks in one transaction: the first of many shall start while the last are written
@@ -41,11 +43,10 @@ class AsyncEngine:
         self._submitter = ""
         self._gathered: list[tuple[Draft, asyncio.Future[View]]] = []
 
-    async def submit(self, command: Command | Sequence[str] | Draft, /, **options: Any) -> View:
-        """Create a task; `options` are the fields of `Draft`: name, cwd, env, after, timeout, batch ...
-
-        What several coroutines submit at once is written in one transaction.
-        """
+    async def submit(
+        self, command: Command | Sequence[str] | Draft, /, **options: Unpack[TaskOptions]
+    ) -> View:
+        """Create a task. What several coroutines submit at once is written in one transaction."""
         draft = drafted(command, options)
         current = asyncio.current_task()
         name = current.get_name() if current else ""
@@ -77,11 +78,17 @@ class AsyncEngine:
                 answer.set_result(view)
 
     async def ask(
-        self, text: str, /, *, resume: str | None = None, is_awaited: bool = False, **options: Any
+        self,
+        text: str,
+        /,
+        *,
+        resume: str | None = None,
+        is_awaited: bool = False,
+        **options: Unpack[PromptOptions],
     ) -> View:
-        """Ask an agent; `options` are the fields of `Draft`: agent, model, fork, cwd, timeout, budget ...
+        """Ask an agent.
 
-        With `resume` there are none: what a task was launched with holds for its whole conversation.
+        `resume` takes no options: what a task was launched with holds for its whole conversation.
         """
         if resume is not None and (given := sorted(options.keys() - {"fork"})):
             raise BadValue(
@@ -294,30 +301,16 @@ class AsyncEngine:
         )
 
 
-def drafted(command: Command | Sequence[str] | Draft, options: dict[str, Any]) -> Draft:
-    """Make a draft from how people call `submit`: a shell line, words, or a draft."""
+def drafted(command: Any, options: Mapping[str, Any]) -> Draft:
+    """Make a draft from the arguments of `submit`: a shell line, words or a draft, and task options."""
     if isinstance(command, Draft):
         if options:
-            raise BadValue("give either a Draft or options, not both")
+            raise BadValue(f"a Draft takes no further options (got {', '.join(options)}); put them into it")
         return command
-    unknown = set(options) - set(fields(Draft))
-    if unknown:
-        raise BadValue(f"unknown options: {', '.join(sorted(unknown))}; see errands.Draft")
-    words = command if isinstance(command, str) else tuple(command)
-    return Draft(command=words, **{name: _meant(name, value) for name, value in options.items()})
-
-
-def _meant(name: str, value: Any) -> Any:
-    """Take seconds where a timedelta is meant, and any sequence where a tuple is."""
-    if name in ("timeout", "idle", "cpu", "grace", "every", "jitter", "max_age") and isinstance(
-        value, int | float
-    ):
-        return timedelta(seconds=value)
-    if name in ("then", "before", "lastly", "after"):
-        if isinstance(value, str):
-            raise BadValue(f"{name} takes a list, not one string: {name}=[{value!r}]")
-        return tuple(value)
-    return value
+    for name in options:
+        if name not in BY_NAME and name != "prompt":
+            raise BadValue(f"there is no option {name!r}{did_you_mean(name, BY_NAME)}; see docs/python.md")
+    return Draft(command=command, **options)
 
 
 def _place(view: View) -> tuple[object, ...]:

@@ -82,8 +82,11 @@ def _action(store: Store, task: Task) -> dict[str, Any]:
         }
     plain = SHELL.whole(action)
     return {
-        **{name: plain[name] for name in ("commands", "before", "input", "sandbox")},
+        "commands": plain["commands"],
+        "before": plain["before"],
         "finally": plain["lastly"],
+        "input": plain["input"],
+        "sandbox": plain["sandbox"],
     }
 
 

@@ -14,6 +14,7 @@ from errands.ports.home import remove_tree
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
     from typing import Any
 
     from errands.engine.agents.sessions import Sessions
@@ -43,7 +44,7 @@ class Engine(EngineCore):
 
         `after` may name another draft of the same call by its name; a circle is refused.
         """
-        judged = [(draft, self._ruling(draft)) for draft in drafts]
+        judged = [self._ruling(draft) for draft in drafts]
         self.ensure_daemon()
         now = self.clock.now()
         with self.store:
@@ -53,7 +54,7 @@ class Engine(EngineCore):
 
     def submit_each(self, drafts: Iterable[Draft]) -> list[View | ErrandsError]:
         """Create several tasks in one transaction, each for itself: a refused one keeps no other back."""
-        judged = [(draft, self._ruling_or_refusal(draft)) for draft in drafts]
+        judged = [self._ruling_or_refusal(draft) for draft in drafts]
         self.ensure_daemon()
         with self.store:
             answers = [
@@ -65,7 +66,7 @@ class Engine(EngineCore):
 
     def judge(self, draft: Draft) -> Judgement:
         """Say whether a draft would start at once, needs a person, or is forbidden, and why."""
-        return self._judge.judge(draft)
+        return self._judge.judge(_checked(draft, self.clock.now()))
 
     def restart(self, task_id: str, *, consent: Consent = "none", door: str = "python") -> View:
         """Run an ended task again, as a new run; it is judged anew, as everything that starts is."""
@@ -87,18 +88,19 @@ class Engine(EngineCore):
         self.bell.ring()
         return self.summaries([task_id])[0]
 
-    def _ruling(self, draft: Draft) -> Ruling:
+    def _ruling(self, draft: Draft) -> tuple[Draft, Ruling]:
+        draft = _checked(draft, self.clock.now())
         if draft.consent != "none" or self.consent != "none":
             from errands.engine.approval.approve import refuse_inside_a_run
 
             refuse_inside_a_run()
-        return self._judge.rule(draft)
+        return draft, self._judge.rule(draft)
 
-    def _ruling_or_refusal(self, draft: Draft) -> Ruling | ErrandsError:
+    def _ruling_or_refusal(self, draft: Draft) -> tuple[Draft, Ruling | ErrandsError]:
         try:
             return self._ruling(draft)
         except ErrandsError as error:
-            return error
+            return draft, error
 
     @property
     def _judge(self) -> Judge:
@@ -262,14 +264,14 @@ class Engine(EngineCore):
 
     def save_template(self, name: str, draft: Draft) -> None:
         """Save a draft under a name; a template of that name is replaced."""
-        from errands.model.options.draft import check
         from errands.model.options.template import check_name, parameters, to_text
 
+        now = self.clock.now()
         check_name(name)
-        check(draft)
+        draft = _checked(draft, now)
         parameters(draft)
         with self.store:
-            self.store.save_template(name, to_text(draft), now=self.clock.now())
+            self.store.save_template(name, to_text(draft), now=now)
 
     def remove_template(self, name: str) -> None:
         with self.store:
@@ -313,3 +315,9 @@ class Engine(EngineCore):
         from errands.engine.agents.sessions import Sessions
 
         return Sessions(self, self.submit)
+
+
+def _checked(draft: Draft, now: datetime) -> Draft:
+    from errands.model.options.check import checked  # reading commands do not pay for the table
+
+    return checked(draft, now=now)

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
     OnIdle = Literal["stop", "report"]
 
+UNLIMITED = timedelta.max  # asked for: no limit, although the configuration has one
+# What an agent's run can be limited in.
+BUDGETS = ("input_tokens", "output_tokens", "total_tokens", "requests", "tool_calls", "cost_microdollars")
+
 
 @record
 class Limits:

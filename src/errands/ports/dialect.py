@@ -12,8 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime, timedelta
-    from typing import Any, Protocol
+    from typing import Any, Protocol, Unpack
 
+    from errands.model.options.typed import PromptOptions, TaskOptions
     from errands.model.view import View
     from errands.ports.output import Piece
 
@@ -33,8 +34,10 @@ if TYPE_CHECKING:
     class EngineApi(Protocol):
         """What a dialect uses of the engine; `AsyncEngine` implements it."""
 
-        async def submit(self, command: str, /, **options: Any) -> View: ...
-        async def ask(self, text: str, /, *, is_awaited: bool = False, **options: Any) -> View: ...
+        async def submit(self, command: str, /, **options: Unpack[TaskOptions]) -> View: ...
+        async def ask(
+            self, text: str, /, *, is_awaited: bool = False, **options: Unpack[PromptOptions]
+        ) -> View: ...
         async def resume(self, task_id: str, text: str, /, *, is_awaited: bool = False) -> View: ...
         async def restart(self, task_id: str, /) -> View: ...
         async def pause(self, task_id: str, /, *, by: str | None = None) -> View: ...

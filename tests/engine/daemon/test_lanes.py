@@ -94,7 +94,7 @@ async def test_priority_orders_the_queue_and_age_orders_a_priority(home: Home, t
         first = await engine.started(WAITING, input="pipe")
         order = tmp_path / "order"
         tasks = [
-            await engine.submit(f"echo {name} >> {order}", priority=priority)
+            await engine.submit(f"echo {name} >> {order}", priority=priority)  # type: ignore[arg-type]
             for name, priority in (
                 ("low-1", "low"), ("normal-1", "normal"), ("high-1", "high"),
                 ("normal-2", "normal"), ("high-2", "high"), ("low-2", "low"),

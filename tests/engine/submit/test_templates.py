@@ -79,7 +79,7 @@ def test_what_cannot_be_started_is_refused_and_creates_nothing(client: Engine) -
         client.submit_template("greet", {})
     with pytest.raises(BadValue, match="could take its value for code"):
         client.save_template("trap", Draft(command="echo `{{x}}`"))
-    with pytest.raises(BadValue, match="no command"):
+    with pytest.raises(BadValue, match="command is empty"):
         client.save_template("empty", Draft(command=" "))
     with pytest.raises(NotFound, match="no template 'empty'"):
         client.remove_template("empty")
@@ -89,5 +89,5 @@ def test_what_cannot_be_started_is_refused_and_creates_nothing(client: Engine) -
 @pytest.mark.spec("L15")
 async def test_a_value_that_is_no_command_any_more_is_refused(engine: TestEngine) -> None:
     engine.engine.save_template("run", Draft(command=("{{program}}", "x")))
-    with pytest.raises(BadValue, match="there is no command"):
+    with pytest.raises(BadValue, match="command is empty"):
         engine.engine.submit_template("run", {"program": " "})

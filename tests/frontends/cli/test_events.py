@@ -73,9 +73,9 @@ def test_an_agent_can_wait_for_events(person: Person, tmp_path: Path) -> None:
         (("--on", "nothing"), "write SOURCE:SUBJECT"),
         (("--on", "fils:x"), "did you mean file?"),
         (("--on", "file:x", "--on-option", "every"), "write NAME=VALUE"),
-        (("--on", "file:x", "--every", "1h"), "one trigger, not every and on"),
+        (("--on", "file:x", "--every", "1h"), "one trigger, not --every and --on"),
         (("--on", "file:x", "--wait"), "has no end to wait for"),
-        (("--debounce", "1s"), "debounce is about an event"),
+        (("--debounce", "1s"), "--debounce means nothing without --on"),
     ],
 )
 def test_what_makes_no_sense_is_refused(person: Person, words: tuple[str, ...], said: str) -> None:

@@ -94,7 +94,7 @@ def test_options_after_an_operand_are_named_so_that_a_verb_can_doubt_them() -> N
         (["a", "--tail"], "--tail needs a value; write --tail N"),
         (["a", "--tail", "--follow"], "--tail needs a value"),
         (["a", "--tail", "five"], "--tail: 'five' is not a whole number"),
-        (["a", "--tail", "-5"], "--tail: -5 is too little; the least is 0"),
+        (["a", "--tail", "-5"], "--tail: must be at least 0 .got -5."),
         (["a", "--follow=yes"], "--follow takes no value"),
         (["a", "--lane=x", "--lane=y"], "--lane was given twice"),
         (
@@ -131,7 +131,7 @@ def test_help_is_found_before_anything_is_complained_about() -> None:
 
 
 def test_numbers_from_one_refuse_nothing_at_all() -> None:
-    with pytest.raises(ValueError, match="the least is 1"):
+    with pytest.raises(ValueError, match="must be at least 1"):
         whole_from_one("0")
 
 

@@ -131,12 +131,12 @@ def test_logs_of_what_has_not_run_say_when_it_will(person: Person) -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["--tz", "UTC"], "--tz is about a schedule; give --every or --cron too, or --at, or leave it out"),
-        (["--active-hours", "9-17"], "--active-hours is about a schedule; give --every or --cron too"),
-        (["--on", "file:x", "--max-age", "1h"], "--max-age is about a schedule"),
-        (["--max-runs", "2"], "--max-runs is about a task that runs again and again; give --every, --cron"),
-        (["--every", "1h", "--on-option", "every=1m"], "--on-option is about an event; give --on too"),
-        (["--max-wait", "1m"], "--max-wait is about an event"),
+        (["--tz", "UTC"], "--tz means nothing without --every, --cron or --at; add that, or leave it out"),
+        (["--active-hours", "9-17"], "--active-hours means nothing without --every or --cron"),
+        (["--on", "file:x", "--max-age", "1h"], "--max-age means nothing without --every or --cron"),
+        (["--max-runs", "2"], "--max-runs means nothing without --every, --cron or --on"),
+        (["--every", "1h", "--on-option", "every=1m"], "--on-option means nothing without --on"),
+        (["--max-wait", "1m"], "--max-wait means nothing without --on"),
     ],
 )
 def test_an_option_alone_is_refused_as_it_was_typed(person: Person, words: list[str], complaint: str) -> None:

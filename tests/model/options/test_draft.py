@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 
 from errands.model.errors import BadValue
-from errands.model.options.draft import UNLIMITED, Draft, check
+from errands.model.limits import UNLIMITED
+from errands.model.options.check import checked
+from errands.model.options.draft import Draft
 from errands.model.record import evolve
 
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 GOOD = Draft(command=("make", "test"))
 
 
@@ -26,27 +29,28 @@ GOOD = Draft(command=("make", "test"))
     ],
 )
 def test_what_can_run_is_accepted(changes: dict[str, Any]) -> None:
-    check(evolve(GOOD, **changes))
+    draft = evolve(GOOD, **changes)
+    assert checked(draft, now=NOW) is draft
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"command": ""}, "there is no command"),
-        ({"command": " \n"}, "there is no command"),
-        ({"command": ()}, "there is no command"),
-        ({"command": ("", "x")}, "there is no command"),
-        ({"then": ("",)}, "there is no command"),
-        ({"before": ((),)}, "there is no command"),
-        ({"lastly": (" ",)}, "there is no command"),
+        ({"command": ""}, "command is empty"),
+        ({"command": " \n"}, "command is empty"),
+        ({"command": ()}, "command is empty"),
+        ({"command": ("", "x")}, "command is empty"),
+        ({"then": ("",)}, "command is empty"),
+        ({"before": ((),)}, "command is empty"),
+        ({"lastly": (" ",)}, "command is empty"),
         ({"command": ("a", "b\0c")}, "NUL"),
         ({"env": {"A": "\0"}}, "NUL"),
         ({"cwd": "/tmp/\0"}, "NUL"),
         ({"env": {"": "x"}}, "write NAME=VALUE"),
         ({"env": {"A=B": "x"}}, "write NAME=VALUE"),
-        ({"command": "echo \ud800"}, "no text"),
-        ({"env": {"A": "\ud800"}}, "no text"),
-        ({"cwd": "/tmp/\ud800"}, "no text"),
+        ({"command": "echo \ud800"}, "half a character"),
+        ({"env": {"A": "\ud800"}}, "half a character"),
+        ({"cwd": "/tmp/\ud800"}, "half a character"),
         ({"batch": "\udcff"}, "batch"),
         ({"key": "\udcff"}, "key"),
         ({"owner": "\ud800"}, "owner"),
@@ -66,4 +70,4 @@ def test_what_can_run_is_accepted(changes: dict[str, Any]) -> None:
 )
 def test_what_could_never_run_is_refused_and_says_why(changes: dict[str, Any], words: str) -> None:
     with pytest.raises(BadValue, match=words):
-        check(evolve(GOOD, **changes))
+        checked(evolve(GOOD, **changes), now=NOW)

@@ -17,7 +17,6 @@ from errands.judge.workspace import is_within
 from errands.model.action import Prompt, Shell
 from errands.model.approval import Evidence, digest, evidence_text, read_evidence
 from errands.model.errors import Denied
-from errands.model.options.draft import check
 from errands.model.record import evolve, record
 from errands.model.sandbox import Sandbox
 from errands.model.verdict import Judgement
@@ -66,7 +65,6 @@ class Judge:
         return ruling
 
     def _ruling(self, draft: Draft) -> Ruling:
-        check(draft)
         environ = os.environ if draft.environ is None else draft.environ
         cwd = os.path.abspath(draft.cwd or os.getcwd())
         watch = "" if draft.on is None else _watched(draft.on)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from errands.model.limits import Limits
-from errands.model.options.draft import UNLIMITED
+from errands.model.limits import UNLIMITED, Limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

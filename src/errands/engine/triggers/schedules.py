@@ -117,10 +117,10 @@ class Schedules:
     def preview(self, draft: Draft, count: int = COMING) -> tuple[Trigger, list[datetime]]:
         """Say when a draft would run, without starting anything."""
         from errands.engine.submit.draft_trigger import drafted_trigger
-        from errands.model.options.draft import check
+        from errands.model.options.check import checked
 
-        check(draft)
         now = self._core.clock.now()
+        draft = checked(draft, now=now)
         trigger = drafted_trigger(draft, self._core.config, now=now)
         return trigger, _preview(trigger, "preview", after=now, count=count)
 

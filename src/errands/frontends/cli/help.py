@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def overview(look: Look) -> str:
-    """All verbs, grouped by what people want."""
+    """Return the list of all verbs, by purpose."""
     lines = [
         "Errands runs slow commands in the background and loses none of them.",
         "",
@@ -28,7 +28,7 @@ def overview(look: Look) -> str:
         lines += ["", look.paint(f"{title}:", "bold"), *_rows(rows, look, left)]
     lines += [
         "",
-        "errands VERB --help explains a verb; errands --version tells the version.",
+        "errands VERB --help explains a verb; errands --version prints the version.",
         "Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 not approved, 124 wait timed out,",
         "125 lost or skipped, 128+n died by signal n; wait and run --wait give the task's own code.",
     ]
@@ -36,7 +36,7 @@ def overview(look: Look) -> str:
 
 
 def family(name: str, look: Look) -> str:
-    """The verbs that share a first word."""
+    """Return the list of the verbs that share a first word."""
     rows = [(member, load(member).summary) for member in FAMILIES[name]]
     return "\n".join(
         [f"{look.paint('Usage:', 'bold')} errands {name} VERB [options]", "", *_rows(rows, look)]
@@ -44,7 +44,7 @@ def family(name: str, look: Look) -> str:
 
 
 def verb_help(verb: Verb, look: Look) -> str:
-    """One verb: usage, operands, options, examples."""
+    """Return the help of one verb: usage, operands, options, examples."""
     usages = [f"errands {usage}" for usage in usage_lines(verb)]
     lines = [f"{look.paint('Usage:', 'bold')} {usages[0]}", *(" " * 7 + usage for usage in usages[1:])]
     lines += ["", *wrap(f"{verb.summary[0].upper()}{verb.summary[1:]}.", min(look.columns, 96))]
@@ -66,20 +66,20 @@ def verb_help(verb: Verb, look: Look) -> str:
 
 
 def usage_lines(verb: Verb) -> tuple[str, ...]:
-    """How a verb is written, without the program's name."""
+    """Return the usage of a verb, without the program's name."""
     return verb.usage or (" ".join([verb.name, "[options]", *map(str, verb.operands)]),)
 
 
 def spelled(option: Option) -> str:
-    """An option as it is written: `-n, --tail N`."""
+    """Return an option as it is typed: `-n, --tail N`."""
     return ", ".join(option.flags) + (f" {option.values}" if option.metavar else "")
 
 
 def explained(option: Option) -> str:
-    """What an option does, with its default and whether it can be given again."""
+    """What an option does, its default, and whether it can be repeated."""
     notes = []
-    if option.default is not None:
-        notes.append(f"default {option.default}")
+    if option.default is not None or option.default_text:
+        notes.append(f"default {option.default_text or option.default}")
     if option.repeat:
         notes.append("can be given several times")
     return option.help + (f" ({'; '.join(notes)})" if notes else "")
@@ -87,7 +87,7 @@ def explained(option: Option) -> str:
 
 def _rows(rows: Iterable[tuple[str, str]], look: Look, left: int = 0) -> list[str]:
     rows = list(rows)
-    # One very long option must not push all explanations to the right edge.
+    # One very long option must not push every explanation to the right edge.
     left = left or min(max(width(name) for name, _ in rows), 30)
     room = max(min(look.columns, 110) - left - 4, 30)
     lines = []

@@ -1,7 +1,7 @@
-"""Options: the table of what a verb takes, and the parser that reads it.
+"""The option parser, and the tables of what each verb takes.
 
-One table per verb feeds the parser, the help, the shell completion and the reference, so they cannot
-disagree. What a table does not list is an error; nothing is accepted and ignored.
+A verb's table feeds the parser, the help, the shell completion and the reference. What it does not list is an
+error; nothing is accepted and ignored.
 """
 
 from __future__ import annotations
@@ -43,20 +43,26 @@ class Usage(BadValue):
 
 @record
 class Option:
-    """A flag, or with a metavar an option that takes a value. `--no-such-thing` becomes `no_such_thing`."""
+    """A flag, or with a metavar an option that takes a value.
+
+    Its value is found as `dest`; without that `--no-such-thing` becomes `no_such_thing`. `default_text` says
+    the default in words, where the parser does not know it.
+    """
 
     flags: tuple[str, ...]
     help: str
     metavar: str = ""
+    dest: str = ""
     convert: Callable[[str], Any] = str
     choices: tuple[str, ...] = ()
     repeat: bool = False
     default: Any = None
+    default_text: str = ""
     completes: Completes = ""
 
     @property
     def name(self) -> str:
-        return self.flags[-1].lstrip("-").replace("-", "_")
+        return self.dest or self.flags[-1].lstrip("-").replace("-", "_")
 
     @property
     def values(self) -> str:
@@ -66,7 +72,7 @@ class Option:
 
 @record
 class Operand:
-    """A word that is no option."""
+    """A word that is not an option."""
 
     metavar: str
     help: str
@@ -86,10 +92,10 @@ class Operand:
 
 @record
 class Verb:
-    """A command of the command line; `usage` replaces the usual line where that says too little.
+    """A command of the command line; `usage` replaces the generated usage line.
 
-    One that `starts` tasks refuses a wrong configuration; the others warn and go on. `refused` are flags that
-    people look for here, with the reason why there are none.
+    A verb that `starts` tasks refuses a wrong configuration; the others warn and go on. `refused` are flags
+    that people look for here, each with the reason why it does not exist.
     """
 
     name: str
@@ -108,8 +114,8 @@ class Verb:
 class Arguments:
     """The values of a command line, by the names of options and operands.
 
-    `dashed` tells how many operands stood before `--`, None without one; `trailing` names the options that
-    followed operands, each with the number of those.
+    `dashed` is the number of operands before `--`, None without one; `trailing` are the options that
+    followed operands, each with the number of operands before it.
     """
 
     def __init__(self, values: dict[str, Any]) -> None:
@@ -125,7 +131,7 @@ JSON = Option(flags=("--json",), help="print JSON: one object, or one object per
 
 
 def parse(verb: Verb, words: Sequence[str]) -> Arguments:
-    """Read the words that follow a verb. When help is asked for, nothing else is checked."""
+    """Read the words that follow a verb; `--help` ends the reading."""
     values: dict[str, Any] = {
         o.name: () if o.repeat else o.default if o.metavar else False for o in verb.options
     }
@@ -208,7 +214,7 @@ def _check_choice(what: str, text: str, choices: tuple[str, ...]) -> None:
 
 
 def _placed(verb: Verb, words: list[str]) -> dict[str, Any]:
-    """Give the words that are no options to the operands, in order."""
+    """Assign the words that are not options to the operands, in order."""
     values: dict[str, Any] = {}
     left = list(words)
     for operand in verb.operands:
@@ -242,5 +248,5 @@ def _at_least(least: int, text: str) -> int:
     if not digits.isdecimal() or not digits.isascii():
         raise ValueError(f"{text!r} is not a whole number")
     if int(text) < least:
-        raise ValueError(f"{text} is too little; the least is {least}")
+        raise ValueError(f"must be at least {least} (got {text})")
     return int(text)

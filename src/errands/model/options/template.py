@@ -10,23 +10,33 @@ from __future__ import annotations
 from datetime import timedelta
 
 from errands.model.action import quoted
+from errands.model.codec import JsonCodec, Shape
 from errands.model.errors import BadValue
-from errands.model.options.draft import UNLIMITED, Draft
-from errands.model.record import evolve, fields
+from errands.model.limits import UNLIMITED
+from errands.model.options.draft import Draft
+from errands.model.options.table import OPTIONS
+from errands.model.record import evolve
 from errands.model.text.naming import slug
 from errands.model.text.quoting import open_quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
 
     from errands.model.action import Command
 
-_COMMANDS = ("then", "before", "lastly")
-_SPANS = ("timeout", "idle", "cpu", "grace", "every", "jitter", "max_age", "debounce", "max_wait")
-# They belong to whoever starts it: nobody consents once for all times.
-_UNKEPT = ("environ", "consent", "door", "propose")
+# A limit that is lifted is written as null.
+_SPAN = Shape(
+    lambda span: None if span == UNLIMITED else span.total_seconds(),
+    lambda seconds: UNLIMITED if seconds is None else timedelta(seconds=seconds),
+    reads_none=True,
+)
+DRAFT: JsonCodec[Draft] = JsonCodec(
+    Draft,
+    leave_out=tuple(option.name for option in OPTIONS if not option.saved),
+    has_defaults=False,
+    **{option.name: _SPAN for option in OPTIONS if option.type == "duration"},
+)
 
 
 def check_name(name: str) -> None:
@@ -38,15 +48,15 @@ def check_name(name: str) -> None:
 
 
 def parameters(draft: Draft) -> dict[str, str | None]:
-    """Name a template's parameters with their defaults, None where a value must be given."""
+    """Return a template's parameters with their defaults, None where a value must be given."""
     found: dict[str, str | None] = {}
 
-    def note(name: str, default: str | None) -> str:
+    def collect(name: str, default: str | None) -> str:
         if found.get(name) is None:
             found[name] = default
         return ""
 
-    _mapped(draft, note)
+    _mapped(draft, collect)
     return found
 
 
@@ -64,50 +74,23 @@ def filled(draft: Draft, values: Mapping[str, str]) -> Draft:
 
 
 def to_text(draft: Draft) -> str:
-    """Write a draft as JSON, only what differs from the defaults."""
     import json
 
     if draft.at is not None or draft.key is not None:
         raise BadValue(
             "a template cannot have a start time or an idempotency key; give them when you start it"
         )
-    blank = Draft(command=draft.command)
-    kept: dict[str, Any] = {"command": draft.command}
-    for name in fields(draft):
-        value = getattr(draft, name)
-        if name not in _UNKEPT and value != getattr(blank, name):
-            kept[name] = _span_text(value) if isinstance(value, timedelta) else value
-    return json.dumps(kept)
+    return json.dumps(DRAFT.encode(draft))
 
 
 def from_text(text: str) -> Draft:
     import json
 
-    values: dict[str, Any] = json.loads(text)
-    for name in _SPANS:
-        if name in values:
-            values[name] = UNLIMITED if values[name] is None else timedelta(seconds=values[name])
-    for name in _COMMANDS:
-        if name in values:
-            values[name] = tuple(_command(each) for each in values[name])
-    for name in ("after", "channels"):
-        if name in values:
-            values[name] = tuple(values[name])
-    values["command"] = _command(values["command"])
-    return Draft(**values)
-
-
-def _span_text(span: timedelta) -> float | None:
-    """Write a duration in seconds; the absence of a limit, asked for, is null."""
-    return None if span == UNLIMITED else span.total_seconds()
-
-
-def _command(value: str | list[str]) -> Command:
-    return value if isinstance(value, str) else tuple(value)
+    return DRAFT.decode(json.loads(text))
 
 
 def _mapped(draft: Draft, value: Callable[[str, str | None], str]) -> Draft:
-    """Replace every placeholder of a draft by what `value(name, default)` gives."""
+    """Replace every placeholder of a draft by `value(name, default)`."""
 
     def command(each: Command) -> Command:
         if isinstance(each, str):
@@ -142,7 +125,7 @@ def _as_text(value: str, name: str, before: str) -> str:
     quote = open_quote(before)
     if quote is None:
         raise BadValue(
-            f"{{{{{name}}}}} stands where a shell could take its value for code; "
+            f"{{{{{name}}}}} is where a shell could take its value for code; "
             "write it outside of comments, here-documents, backquotes, arithmetic and nested quotes"
         )
     return f"{quote}{quoted(value)}{quote}"
@@ -151,7 +134,7 @@ def _as_text(value: str, name: str, before: str) -> str:
 def _replaced(text: str, value: Callable[[str, str | None, str], str]) -> str:
     """Replace `{{name}}` and `{{name=default}}`; braces around anything else are left alone.
 
-    `value(name, default, before)` also gets what stands before the placeholder, with a letter for each other.
+    `value(name, default, before)` also gets the text before the placeholder, with an x for each earlier one.
     """
     result = before = ""
     done = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.frontends.cli.display.format import ending_line, now
-from errands.frontends.cli.task_options import reply
+from errands.frontends.cli.reply import reply
 from errands.model.view import exit_code
 
 TYPE_CHECKING = False

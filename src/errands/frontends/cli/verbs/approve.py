@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from errands.frontends.cli.approval.caller import door_of, is_person
 from errands.frontends.cli.parser import JSON, Operand, Option, Verb
+from errands.frontends.cli.reply import REPLY, check_reply, reply
 from errands.frontends.cli.targets import answerable
-from errands.frontends.cli.task_options import REPLY, check_reply, reply
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import sys
 
+from errands.frontends.cli.display.format import now
 from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
-from errands.frontends.cli.task_options import NOT_APPROVED, command_of, variable
+from errands.frontends.cli.reply import NOT_APPROVED
+from errands.frontends.cli.task_options import command_of
 from errands.model.errors import BadValue
+from errands.model.options.table import BY_NAME
+from errands.model.options.values import value_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +44,8 @@ def judge(context: Context, arguments: Arguments) -> int:
     if not arguments.command:
         raise Usage("which command shall I judge? Give a line, or -- and words, or --jsonl")
     command = command_of(arguments, arguments.command)
-    found = _court(context)(command, arguments.cwd or "", dict(arguments.env))
+    env = value_of(BY_NAME["env"], arguments.env, "--env")
+    found = _court(context)(command, arguments.cwd or "", env)
     if arguments.json:
         context.tell_json(_plain(found))
     else:
@@ -53,6 +58,7 @@ def _court(context: Context) -> Callable[[Command, str, Mapping[str, str]], Judg
     import os
 
     from errands.engine.approval.ruling import Judge
+    from errands.model.options.check import checked
     from errands.model.options.draft import Draft
     from errands.model.verdict import Judgement, Reason
 
@@ -61,7 +67,7 @@ def _court(context: Context) -> Callable[[Command, str, Mapping[str, str]], Judg
     def judged(command: Command, cwd: str, env: Mapping[str, str]) -> Judgement:
         place = os.path.normpath(os.path.join(context.cwd, os.path.expanduser(cwd)))
         try:
-            return judging.judge(Draft(command=command, cwd=place, env=env))
+            return judging.judge(checked(Draft(command=command, cwd=place, env=env), now=now()))
         except BadValue as error:
             # What no start would accept is certainly not harmless.
             return Judgement(verdict="ask", reasons=(Reason(text=str(error), kind="shell"),))
@@ -128,7 +134,7 @@ def _answer(judged: Callable[[Command, str, Mapping[str, str]], Judgement], line
 VERBS = (
     Verb(
         name="judge",
-        summary="tell whether a command would start at once or needs a person's yes, and why",
+        summary="show whether a command would start or wait for approval, and why",
         run=judge,
         usage=("judge [options] 'SHELL LINE'", "judge [options] -- COMMAND WORD...", "judge --jsonl"),
         details="Nothing is started. The exit code is 0 for auto, 4 for ask and deny. With --jsonl each line "
@@ -140,9 +146,8 @@ VERBS = (
             Option(
                 flags=("--env",),
                 metavar="NAME=VALUE",
-                convert=variable,
                 repeat=True,
-                help="as if this were added to its environment",
+                help="as if this environment variable were set",
             ),
             Option(flags=("--jsonl",), help="judge the commands on standard input, one object per line"),
             JSON,

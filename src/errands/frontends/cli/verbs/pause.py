@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from errands.frontends.cli.display.recurring import say_recurring
 from errands.frontends.cli.parser import JSON, Operand, Verb
-from errands.frontends.cli.schedule_options import say_standing
-from errands.frontends.cli.task_options import REPLY, check_reply, reply
+from errands.frontends.cli.reply import REPLY, check_reply, reply
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def unpause(context: Context, arguments: Arguments) -> int:
         if arguments.json:
             context.tell_view(view)
         else:
-            say_standing(context, view)
+            say_recurring(context, view)
     return 0
 
 

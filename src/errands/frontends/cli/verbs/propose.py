@@ -1,11 +1,10 @@
-"""propose: a command that waits for the yes of a person, even if it is harmless."""
+"""propose: submit a command that waits for approval, even if it is harmless."""
 
 from __future__ import annotations
 
 from errands.frontends.cli.approval.caller import door_of, is_person
 from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
-from errands.frontends.cli.task_options import START, TRAITS, command_of, draft_of, start_of
-from errands.model.record import evolve
+from errands.frontends.cli.task_options import command_of, draft_of, options_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,8 +15,9 @@ if TYPE_CHECKING:
 def propose(context: Context, arguments: Arguments) -> int:
     if arguments.json and arguments.quiet:
         raise Usage("--json and --quiet exclude each other; give one of them")
-    draft = draft_of(arguments, command_of(arguments, arguments.command))
-    draft = evolve(draft, propose=True, door=door_of(person=is_person()), **start_of(context, arguments))
+    command = command_of(arguments, arguments.command)
+    door = door_of(person=is_person())
+    draft = draft_of(context, arguments, command=command, propose=True, door=door)
     view = context.engine.submit(draft)
     if arguments.json:
         context.tell_view(view)
@@ -35,17 +35,17 @@ def propose(context: Context, arguments: Arguments) -> int:
 VERBS = (
     Verb(
         name="propose",
-        summary="have a command wait for the yes of a person, even if it is harmless",
+        summary="submit a command that waits for approval, even if it is harmless",
         run=propose,
         starts=True,
         usage=("propose [options] 'SHELL LINE'", "propose [options] -- COMMAND WORD..."),
-        details="For agents and scripts that want somebody to look first. Nothing starts before "
+        details="For agents and scripts that want a person to look first. Nothing starts before "
         "errands approve.",
-        options=(*TRAITS, *START, Option(flags=("-q", "--quiet"), help="print the id alone"), JSON),
+        options=(*options_of("shell"), Option(flags=("-q", "--quiet"), help="print only the id"), JSON),
         operands=(Operand(metavar="COMMAND", help="what to run", repeat=True, completes="command"),),
         examples=(
             ("errands propose --description 'release 1.4' -- make release", ""),
-            ("errands propose --json 'git push origin main'", "the question as an object"),
+            ("errands propose --json 'git push origin main'", "the proposal as JSON"),
         ),
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errands.frontends.cli.approval.caller import YES, consent_of
 from errands.frontends.cli.parser import Operand, Verb
-from errands.frontends.cli.task_options import REPLY, check_reply, reply
+from errands.frontends.cli.reply import REPLY, check_reply, reply
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from errands.frontends.cli.display.format import ago, local, now, state_word
+from errands.frontends.cli.display.recurring import times_lines, watch_facts
 from errands.frontends.cli.parser import JSON, Operand, Option, Verb, whole_from_one
-from errands.frontends.cli.schedule_options import times_lines, watch_facts
 from errands.model.errors import BadValue
 from errands.model.text.sanitise import line
 from errands.model.view import plain_value

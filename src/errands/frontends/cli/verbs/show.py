@@ -20,10 +20,10 @@ from errands.frontends.cli.display.format import (
     took_text,
     waits_for,
 )
+from errands.frontends.cli.display.recurring import watch_facts
 from errands.frontends.cli.live.output_filter import clean
 from errands.frontends.cli.no_daemon import no_daemon_note
 from errands.frontends.cli.parser import JSON, Operand, Option, Verb, whole
-from errands.frontends.cli.schedule_options import watch_facts
 from errands.model.span import span_id
 from errands.model.text.duration import spoken
 from errands.model.text.sanitise import line

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from errands.frontends.cli.approval.caller import YES, consent_of
 from errands.frontends.cli.parser import JSON, Operand, Usage, Verb
-from errands.frontends.cli.task_options import (
-    NAME,
-    REPLY,
-    START,
-    TRAITS,
-    check_reply,
-    command_of,
-    draft_of,
-    reply,
-    start_of,
-)
+from errands.frontends.cli.reply import REPLY, check_reply, reply
+from errands.frontends.cli.task_options import command_of, draft_of, flags_of, given_options, options_of
 from errands.model.action import written
-from errands.model.options.template import from_text, parameters
-from errands.model.record import evolve, fields
+from errands.model.options.table import BY_NAME
+from errands.model.options.template import DRAFT, from_text, parameters
+from errands.model.record import evolve
 from errands.model.text.sanitise import line
 from errands.text import Cell, Column, facts, table
 
@@ -31,8 +23,8 @@ if TYPE_CHECKING:
 
 
 def save(context: Context, arguments: Arguments) -> int:
-    draft = draft_of(arguments, command_of(arguments, arguments.command, place=1))
-    # A template means the directory it was saved in, wherever it is started.
+    draft = draft_of(context, arguments, command=command_of(arguments, arguments.command, place=1))
+    # A template runs in the directory it was saved in, wherever it is started.
     context.engine.save_template(arguments.template, evolve(draft, cwd=draft.cwd or context.cwd))
     takes = ", ".join(parameters(draft)) or "no parameters"
     context.say(
@@ -43,9 +35,8 @@ def save(context: Context, arguments: Arguments) -> int:
 
 def run(context: Context, arguments: Arguments) -> int:
     check_reply(arguments)
-    changes: dict[str, Any] = {key: value for key, value in start_of(context, arguments).items() if value}
-    if arguments.name is not None:
-        changes["name"] = arguments.name
+    typed = draft_of(context, arguments, command="true")
+    changes = {name: getattr(typed, name) for name in given_options(arguments)}
     before = context.engine.clock.now()
     view = context.engine.submit_template(
         arguments.template, dict(map(_parameter, arguments.parameter)), **changes, **consent_of(arguments)
@@ -97,7 +88,7 @@ def remove(context: Context, arguments: Arguments) -> int:
 def _parameter(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not name or not equals:
-        raise Usage(f"{text!r} is no parameter; write NAME=VALUE")
+        raise Usage(f"{text!r} is not a parameter; write NAME=VALUE")
     return name, value
 
 
@@ -108,13 +99,7 @@ def _takes(draft: Draft) -> str:
 
 
 def _plain(name: str, draft: Draft) -> dict[str, Any]:
-    blank = type(draft)(command=draft.command)
-    values: dict[str, Any] = {"template": name, "parameters": parameters(draft), "command": draft.command}
-    for field in fields(draft):
-        value = getattr(draft, field)
-        if value != getattr(blank, field):
-            values[field] = value.total_seconds() if hasattr(value, "total_seconds") else value
-    return values
+    return {"template": name, "parameters": parameters(draft), **DRAFT.encode(draft)}
 
 
 def _shown(value: Any) -> str:
@@ -130,16 +115,16 @@ TEMPLATE = Operand(metavar="TEMPLATE", help="the template's name", completes="te
 VERBS = (
     Verb(
         name="template save",
-        summary="save a task under a name, to start it again and again",
+        summary="save a task under a name, to start it whenever you like",
         run=save,
         usage=(
             "template save TEMPLATE [options] 'SHELL LINE'",
             "template save TEMPLATE [options] -- COMMAND WORD...",
         ),
         details="{{name}} in the command, the description, the directory or a variable is a parameter, "
-        "{{name=default}} one with a default; in a shell line its value is quoted. An older template of that "
-        "name is replaced.",
-        options=TRAITS,
+        "{{name=default}} one with a default; in a shell line its value is quoted. An existing template of "
+        "that name is replaced.",
+        options=tuple(options_of("shell", start=False)),
         operands=(
             Operand(metavar="TEMPLATE", help="the template's name"),
             Operand(metavar="COMMAND", help="what to run", repeat=True, completes="command"),
@@ -151,7 +136,7 @@ VERBS = (
         summary="start a saved task",
         run=run,
         starts=True,
-        options=(NAME, *START, YES, *REPLY),
+        options=(*flags_of(BY_NAME["name"]), *options_of("shell", task=False), YES, *REPLY),
         operands=(
             TEMPLATE,
             Operand(metavar="PARAMETER", help="NAME=VALUE for each parameter", optional=True, repeat=True),

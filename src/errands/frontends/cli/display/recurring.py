@@ -1,0 +1,86 @@
+"""Recurring tasks in the terminal: when one would run, when it runs next, and the health of its watch."""
+
+from __future__ import annotations
+
+from errands.frontends.cli.display.format import ago, local, now
+from errands.model.text.sanitise import line
+from errands.text import plural
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+
+    from errands.frontends.cli.context import Context
+    from errands.frontends.cli.parser import Arguments
+    from errands.model.options.draft import Draft
+    from errands.model.view import View
+
+
+def show_preview(context: Context, arguments: Arguments, draft: Draft) -> int:
+    """Say when a draft would run."""
+    from errands.model.trigger import described
+    from errands.model.view import plain_value
+
+    trigger, times = context.engine.schedules.preview(draft)
+    if draft.at is not None:
+        times = [draft.at]
+    if arguments.json:
+        context.tell_json(
+            {"schedule": described(trigger), "next_runs": [plain_value(each) for each in times]}
+        )
+        return 0
+    context.say(f"{described(trigger)}; nothing is started", *times_lines(times, draft.zone))
+    return 0
+
+
+def times_lines(times: Sequence[datetime], zone: str | None = None) -> list[str]:
+    """Write times on the clock of whoever reads them, and on that of another zone."""
+    at = now()
+    return [f"  {local(each)}{_elsewhere(each, zone)}  ({ago(each, at=at)})" for each in times]
+
+
+def _elsewhere(moment: datetime, zone: str | None) -> str:
+    from errands.model.schedule.zone import zone_named
+
+    if zone is None:
+        return ""
+    there = moment.astimezone(zone_named(zone))
+    return "" if there.utcoffset() == moment.astimezone().utcoffset() else f" = {there:%H:%M} {zone}"
+
+
+def watch_facts(view: View, at: datetime) -> Iterator[tuple[str, str]]:
+    """Say how the watch of a task that waits for events fares."""
+    watch = (view.details or {}).get("watch")
+    if watch is None or view.standing is None:
+        return
+    fares = watch["health"]
+    if watch["failures"]:
+        fares += f", {plural(watch['failures'], 'look')} in a row failed"
+    yield "watch", f"{fares}: {line(watch['error'])}" if watch["error"] else fares
+    if view.standing.checked_at is not None:
+        yield "last look", f"{local(view.standing.checked_at)} ({ago(view.standing.checked_at, at=at)})"
+    last = watch["last_event"]
+    if last is not None and view.standing.signal_at is not None:
+        yield "last event", f"{line(last.get('text', ''))} ({ago(view.standing.signal_at, at=at)})"
+    if watch["waiting"]:
+        yield "waiting", f"{plural(watch['waiting'], 'signal')} for a run"
+
+
+def say_recurring(context: Context, view: View) -> None:
+    """Say that a task runs again and again, and when next: whoever meant something else sees it at once."""
+    standing = view.standing
+    assert standing is not None
+    name = context.look.paint(view.id, "bold")
+    when = "when it happens" if standing.health else "never"
+    if standing.next_at is not None:
+        when = f"{local(standing.next_at)} ({ago(standing.next_at, at=now())})"
+    told = {
+        "never": f"errands show {view.id} tells what became of it",
+        "on_failure": "errands notices tells if it fails",
+        "on_change": "errands notices tells what is new",
+    }.get(view.notify, "errands notices tells each end")
+    word = "watching" if standing.health else "scheduled"
+    context.say(
+        f"{word} {name}: {line(standing.rule)}; next run {when}  (errands schedule {view.id}; {told})"
+    )

@@ -1,0 +1,93 @@
+"""The reply to a verb that starts a task: that it has started, or with `--wait` its output and exit code."""
+
+from __future__ import annotations
+
+from errands.frontends.cli.display.format import now, waits_for
+from errands.frontends.cli.display.recurring import say_recurring
+from errands.frontends.cli.parser import JSON, Option, Usage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.frontends.cli.context import Context
+    from errands.frontends.cli.parser import Arguments
+    from errands.model.view import View
+
+AT_ONCE = 0.1  # seconds to wait for a task to start, before saying that it is queued
+NOT_APPROVED = 4
+
+REPLY = (
+    Option(flags=("-w", "--wait"), help="show its output and exit with its exit code"),
+    Option(flags=("--raw",), help="with --wait: the raw bytes, nothing masked or removed"),
+    Option(flags=("-q", "--quiet"), help="print only the id; with --wait only the output"),
+    JSON,
+)
+
+
+def check_reply(arguments: Arguments) -> None:
+    """Refuse options that exclude each other, before anything has started."""
+    if getattr(arguments, "raw", False) and (arguments.json or not arguments.wait):
+        raise Usage("--raw is about the output that --wait shows; give it with --wait, without --json")
+    if arguments.wait and any(getattr(arguments, each, None) for each in ("every", "cron", "on")):
+        raise Usage(
+            "a recurring task has no end to wait for; leave out --wait, or run it now: errands fire ID --wait"
+        )
+    if arguments.json and arguments.quiet:
+        raise Usage("--json and --quiet exclude each other; give one of them")
+
+
+def reply(context: Context, arguments: Arguments, view: View, *, is_new: bool = True) -> int:
+    """Say that a task has started, or stay with it until it ends; first ask, if it needs a yes."""
+    if view.state in ("proposed", "rejected"):
+        from errands.frontends.cli.approval.proposals import settled
+
+        answered = settled(context, arguments, view, is_new=is_new)
+        if answered is None:
+            return NOT_APPROVED
+        view = answered
+    if arguments.wait and view.standing is None:
+        from errands.frontends.cli.live.attach import attend
+
+        return attend(context, arguments, view, is_new=is_new)
+    if arguments.json:
+        context.tell_view(view)
+    elif arguments.quiet:
+        context.say(view.id)
+    elif not is_new:
+        context.say(f"{view.id} is there already, {view.state}  (errands show {view.id})")
+    elif view.standing is not None:
+        say_recurring(context, view)
+    else:
+        _say_started(context, view)
+    return 0
+
+
+def _say_started(context: Context, view: View) -> None:
+    from errands.frontends.cli.live.follow import wait_for_start
+
+    view = wait_for_start(context, view, AT_ONCE)
+    name = context.look.paint(view.id, "bold")
+    match view.latest.state:
+        case "pending":
+            if view.waits:
+                view = context.engine.get(view.id)
+            said = f"queued {name}: {waits_for(view, at=now())}  (errands show {view.id}; {_told_by(view)})"
+        case "running":
+            said = f"started {name}  (errands logs -f {view.id}; {_told_by(view)})"
+        case "skipped":
+            said = f"skipped {name}: {view.latest.error}  (errands show {view.id})"
+        case state:
+            said = f"started {name}  ({state} already; errands show {view.id})"
+    context.say(said)
+
+
+def _told_by(view: View) -> str:
+    """Who tells the end of a task, honestly."""
+    channels = dict.fromkeys(each.channel for each in view.channels)
+    tellers = " and ".join([*channels, "errands notices"]) + (" tell" if channels else " tells")
+    match view.notify:
+        case "never":
+            return f"errands wait {view.id} tells when it ends"
+        case "on_failure":
+            return f"{tellers} if it fails"
+        case _:
+            return f"{tellers} when it ends"
