@@ -1,6 +1,7 @@
-"""An ending: what the outside world says about how a run ended.
+"""An ending: what the outside world reports about how a run ended.
 
-It is the shim's exit line in our words, nothing decided yet; `rollup` says what it means.
+It is the shim's exit line in our words. `how` reads it as exactly one of several ways to end, and `rollup`
+decides what that means.
 """
 
 from __future__ import annotations
@@ -14,18 +15,61 @@ if TYPE_CHECKING:
 
     from errands.model.states import Failure
 
-    # Why the shim ended the run's processes, when it was not their own doing.
-    StopReason = Literal["cancel", "timeout", "idle", "memory", "cpu", "processes"]
+    # A limit at which the shim ended the run's processes.
+    Limit = Literal["timeout", "idle", "memory", "cpu", "processes"]
+    StopReason = Limit | Literal["cancel"]
+
+
+@record
+class Exited:
+    code: int
+
+
+@record
+class Killed:
+    signal: int
+
+
+@record
+class Cancelled:
+    """A person or program asked for the end, whatever the processes made of it."""
+
+
+@record
+class LimitExceeded:
+    limit: Limit
+
+
+@record
+class SpawnFailed:
+    error: str
+
+
+@record
+class AgentFailed:
+    """The agent itself reported why it gave up."""
+
+    failure: Failure
+    error: str
+
+
+@record
+class Lost:
+    reason: str
+
+
+@record
+class Interrupted:
+    """The machine restarted meanwhile."""
+
+
+if TYPE_CHECKING:
+    How = Exited | Killed | Cancelled | LimitExceeded | SpawnFailed | AgentFailed | Lost | Interrupted
 
 
 @record
 class Ending:
-    """How the processes of a run ended.
-
-    Exactly one of `code`, `signal`, `error` tells it: an exit, a death by signal, or a command that
-    could not be started; `lost` and `interrupted` mean that nobody knows. `failure` is there when an agent
-    said itself why it gave up, and `error` has its words.
-    """
+    """The facts as they were reported; a task can write into its own record, so they may contradict."""
 
     code: int | None = None
     signal: int | None = None
@@ -50,3 +94,24 @@ class Ending:
     peak: str | None = None
     disk: str | None = None
     failure: Failure | None = None
+
+    @property
+    def how(self) -> How:
+        """The one way in which it ended; a success has to be beyond doubt."""
+        if self.stop == "cancel":
+            return Cancelled()
+        if self.interrupted:
+            return Interrupted()
+        if self.lost is not None:
+            return Lost(reason=self.lost)
+        if self.failure is not None:
+            return AgentFailed(failure=self.failure, error=self.error or "")
+        if self.error is not None:
+            return SpawnFailed(error=self.error)
+        if self.stop is not None:
+            return LimitExceeded(limit=self.stop)
+        if self.signal is not None:
+            return Killed(signal=self.signal)
+        if self.code is not None:
+            return Exited(code=self.code)
+        return Lost(reason="its record does not say how it ended")

@@ -8,6 +8,13 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import assert_never as assert_never
+else:
+
+    def assert_never(value):
+        """Do what typing.assert_never does, without its import, which commands cannot afford."""
+        raise AssertionError(f"unreachable: {value!r}")
+
 
 # ruff: noqa: N818  # NotFound says what it is; NotFoundError would say it twice
 

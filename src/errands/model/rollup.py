@@ -8,6 +8,17 @@ from __future__ import annotations
 from datetime import timedelta
 
 from errands.model.action import Shell
+from errands.model.ending import (
+    AgentFailed,
+    Cancelled,
+    Exited,
+    Interrupted,
+    Killed,
+    LimitExceeded,
+    Lost,
+    SpawnFailed,
+)
+from errands.model.errors import assert_never
 from errands.model.notices.notice import should_notify
 from errands.model.record import record
 from errands.model.retry import Retry
@@ -17,7 +28,10 @@ from errands.model.trigger import recurring
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.model.ending import Ending
+    from typing import Literal
+
+    from errands.model.ending import Ending, Limit
+    from errands.model.limits import Limits
     from errands.model.run import Run
     from errands.model.schedule.cursor import ScheduleCursor
     from errands.model.states import Failure, RunState, TaskState
@@ -66,12 +80,8 @@ def rollup(
     `cursor` is that of a recurring task; `earlier_failures` counts the runs that this one retries, of a task
     that runs once. `result` is a digest of what the run reports, empty for nothing.
     """
-    failure, error = _failure(task, ending)
-    if ending.stop == "cancel":
-        move = "cancel"
-        error = _survivors(ending) or (f"stopped by {run.stop_by}" if run.stop_by else "stopped")
-    else:
-        move = "fail" if failure else "complete"
+    failure, error = _meaning(task, run, ending)
+    move = "cancel" if failure == "cancelled" else "fail" if failure is not None else "complete"
     run_state = run_after(run.state, move)
     failed = run_state == "failed"
     reported = result if run_state == "completed" else f"{run_state} {error} {result}"
@@ -80,16 +90,14 @@ def rollup(
     failures = 0 if run_state == "completed" else before + int(counts)
     retries = task.limits.retries if cursor is None else SCHEDULED_RETRIES
     delay = Retry(retries=retries, backoff=backoff).next_delay(failures) if counts else None
-    is_retried = task.state == "active" and run.stop_requested_at is None
-    if cursor is None:
-        is_retried = is_retried and failure in RETRIED
-    retry_in = delay if is_retried else None
+    may_retry = task.state == "active" and run.stop_requested_at is None
+    retry_in = delay if may_retry and (cursor is not None or failure in RETRIED) else None
     return Outcome(
         run_state=run_state,
         task_state=_one_shot_state(task, run_state, is_retried=retry_in is not None)
         if cursor is None
         else _recurring_state(task, run, run_state, cursor, gives_up=counts and delay is None),
-        failure=failure if failed else None,
+        failure=None if failure == "cancelled" else failure,
         error=error,
         # A one-shot task is reported once, when its last run has ended.
         notify=(cursor is not None or retry_in is None)
@@ -132,57 +140,66 @@ def _one_shot_state(task: Task, run_state: RunState, *, is_retried: bool) -> Tas
             return task_after(task.state, "give up")
 
 
-def _failure(task: Task, ending: Ending) -> tuple[Failure | None, str | None]:
-    if ending.interrupted:
-        return "interrupted", "the machine restarted while this ran"
-    if ending.lost is not None:
-        return "lost", " ".join(filter(None, [ending.lost, _survivors(ending)]))
-    if ending.failure is not None:
-        return ending.failure, ending.error
-    if ending.error is not None:
-        return "spawn", ending.error
-    match ending.stop:
-        case "timeout":
-            return "timeout", _stopped(
-                f"ran longer than its time-out of {_seconds(task.limits.timeout)}", ending
+def _meaning(
+    task: Task, run: Run, ending: Ending
+) -> tuple[Failure | Literal["cancelled"] | None, str | None]:
+    match ending.how:
+        case Exited(code=0):
+            return None, None
+        case Exited(code=code):
+            return "exit", _in_step(task, ending, f"exit code {code}")
+        case Killed(signal=signal):
+            return "signal", _in_step(task, ending, f"killed by {SIGNALS.get(signal, f'signal {signal}')}")
+        case Cancelled():
+            return "cancelled", _survivors(ending) or (
+                f"stopped by {run.stop_by}" if run.stop_by else "stopped"
             )
+        case LimitExceeded(limit=limit):
+            failure: Failure = limit if limit in ("timeout", "idle") else "limit"
+            return failure, _with_survivors(_excess(task.limits, limit, ending), ending)
+        case SpawnFailed(error=error):
+            return "spawn", error
+        case AgentFailed(failure=failure, error=error):
+            return failure, error
+        case Lost(reason=reason):
+            return "lost", _with_survivors(reason, ending)
+        case Interrupted():
+            return "interrupted", "the machine restarted while this ran"
+        case never:
+            assert_never(never)
+
+
+def _excess(limits: Limits, limit: Limit, ending: Ending) -> str:
+    match limit:
+        case "timeout":
+            return f"ran longer than its time-out of {_seconds(limits.timeout)}"
         case "idle":
-            return "idle", _stopped(f"no output for {_seconds(task.limits.idle)} (idle time-out)", ending)
+            return f"no output for {_seconds(limits.idle)} (idle time-out)"
         case "memory":
-            return "limit", _stopped(f"memory limit exceeded: {ending.peak}", ending)
+            return f"memory limit exceeded: {ending.peak}"
         case "cpu":
-            return "limit", _stopped(f"CPU time limit exceeded: {ending.peak}", ending)
+            return f"CPU time limit exceeded: {ending.peak}"
         case "processes":
-            return "limit", _stopped(f"process limit exceeded: {ending.peak}", ending)
-        case "cancel" | None:
-            pass
-    if ending.signal is not None:
-        name = SIGNALS.get(ending.signal, f"signal {ending.signal}")
-        return "signal", _step(task, ending, f"killed by {name}")
-    if ending.code:
-        return "exit", _step(task, ending, f"exit code {ending.code}")
-    if ending.code is None:
-        return "lost", _stopped("its record does not say how it ended", ending)
-    return None, None
+            return f"process limit exceeded: {ending.peak}"
+        case never:
+            assert_never(never)
 
 
-def _step(task: Task, ending: Ending, what: str) -> str:
+def _in_step(task: Task, ending: Ending, what: str) -> str:
     """Name the step of a sequence that failed."""
     count = len(task.action.commands) if isinstance(task.action, Shell) else 1
     return what if count == 1 else f"{what} in step {ending.step + 1} of {count}"
 
 
-def _stopped(why: str, ending: Ending) -> str:
+def _with_survivors(why: str, ending: Ending) -> str:
     return " ".join(filter(None, [why, _survivors(ending)]))
 
 
 def _survivors(ending: Ending) -> str | None:
     if not ending.survivors:
         return None
-    pids = ", ".join(map(str, ending.survivors))
-    return f"could not end these processes: {pids}"
+    return f"could not end these processes: {', '.join(map(str, ending.survivors))}"
 
 
-def _seconds(span: object) -> str:
-    total = span.total_seconds() if hasattr(span, "total_seconds") else 0.0
-    return f"{total:g} s"
+def _seconds(span: timedelta | None) -> str:
+    return f"{0.0 if span is None else span.total_seconds():g} s"

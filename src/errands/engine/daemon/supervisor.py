@@ -15,7 +15,7 @@ from errands.engine.daemon.dispatcher import Dispatcher
 from errands.engine.daemon.outcome import Effects, OutcomeWriter
 from errands.engine.notices.outbox import enqueue
 from errands.model.action import Prompt
-from errands.model.ending import Ending
+from errands.model.ending import Ending, Interrupted, Killed, Lost
 from errands.model.errors import ErrandsError, StoreUnreadable
 from errands.model.record import evolve
 from errands.model.retry import Retry
@@ -149,12 +149,9 @@ class Supervisor:
     def _is_to_revive(self, run_id: str) -> bool:
         """Return whether an agent's process died without being stopped, and has not died too often."""
         task, run = self._live[run_id]
-        ending = self._ended[run_id].ending
-        died = ending.interrupted or ending.lost is not None or ending.signal is not None
         return (
-            died
+            isinstance(self._ended[run_id].ending.how, (Interrupted, Lost, Killed))
             and isinstance(task.action, Prompt)
-            and ending.stop is None
             and run.stop_requested_at is None
             and AGENT_RETRY.next_delay(run.attempt) is not None
         )
