@@ -24,38 +24,24 @@ from errands.stores.sqlite.migrations import MIGRATIONS
 from tests.engine.daemons import DOOMED, Daemons, end, eventually, finished, lines
 
 STORE = "errands.stores.sqlite"
+MOVES = f"{STORE}.transitions.TransitionRows"
+SUPERVISOR = "errands.engine.daemon.supervisor.Supervisor"
 
 # Where a daemon can die on the way of a run, from the queue to the notice of its end.
 PLACES = [
-    pytest.param(f"{STORE}.transitions.TransitionRows.claim", "before", id="before-it-is-claimed"),
-    pytest.param(f"{STORE}.transitions.TransitionRows.claim", "after", id="claimed-and-not-committed"),
+    pytest.param(f"{MOVES}.claim", "before", id="before-it-is-claimed"),
+    pytest.param(f"{MOVES}.claim", "after", id="claimed-and-not-committed"),
     pytest.param(
-        "errands.engine.daemon.supervisor.Supervisor.start",
-        "before",
-        id="committed-and-not-spawned",
-        marks=pytest.mark.fault("F2"),
+        f"{SUPERVISOR}.start", "before", id="committed-and-not-spawned", marks=pytest.mark.fault("F2")
     ),
     pytest.param(
         "errands.runners.pool.pool.ShimPool.start", "after", id="ordered", marks=pytest.mark.fault("F3")
     ),
     pytest.param(
-        "errands.engine.daemon.supervisor.Supervisor._receive",
-        "before",
-        id="forked-and-not-heard-of",
-        marks=pytest.mark.fault("F3"),
+        f"{SUPERVISOR}._receive", "before", id="forked-and-not-heard-of", marks=pytest.mark.fault("F3")
     ),
-    pytest.param(
-        f"{STORE}.transitions.TransitionRows.end",
-        "before",
-        id="exited-and-not-recorded",
-        marks=pytest.mark.fault("F5"),
-    ),
-    pytest.param(
-        f"{STORE}.transitions.TransitionRows.end",
-        "after",
-        id="recorded-and-not-committed",
-        marks=pytest.mark.fault("F5"),
-    ),
+    pytest.param(f"{MOVES}.end", "before", id="exited-and-not-recorded", marks=pytest.mark.fault("F5")),
+    pytest.param(f"{MOVES}.end", "after", id="recorded-and-not-committed", marks=pytest.mark.fault("F5")),
     pytest.param(
         "errands.engine.daemon.child_service.SenderService.ring",
         "before",
@@ -92,13 +78,13 @@ def test_a_run_ends_once_and_is_told_once_wherever_the_daemon_dies(
 def test_a_daemon_that_dies_in_the_middle_of_its_recovery_does_no_harm(
     daemons: Daemons, client: Engine, tmp_path: Path
 ) -> None:
-    daemons.start_doomed("errands.engine.daemon.supervisor.Supervisor._receive")
+    daemons.start_doomed(f"{SUPERVISOR}._receive")
     running = client.submit(
         Draft(command=f"echo start >> {tmp_path}/witness; echo ready; read line", input="pipe")
     )
     daemons.wait_for_doom()
     for when in ("before", "after"):
-        daemons.start_doomed("errands.engine.daemon.supervisor.Supervisor.recover", when)
+        daemons.start_doomed(f"{SUPERVISOR}.recover", when)
         daemons.wait_for_doom()
     daemons.start()
     client.send(running.id, b"\n")
@@ -235,7 +221,7 @@ def test_a_task_that_is_cancelled_while_no_daemon_runs_is_ended_by_the_next(
 def test_a_cancelled_task_that_was_claimed_and_never_spawned_never_is(
     daemons: Daemons, client: Engine, tmp_path: Path
 ) -> None:
-    daemons.start_doomed("errands.engine.daemon.supervisor.Supervisor.start")
+    daemons.start_doomed(f"{SUPERVISOR}.start")
     task = client.submit(Draft(command=f"echo start >> {tmp_path}/witness"))
     daemons.wait_for_doom()
     client.cancel([task.id])
@@ -330,7 +316,7 @@ def test_a_process_that_got_a_number_of_ours_is_neither_adopted_nor_signalled(
 def test_the_record_of_a_shim_of_another_version_is_understood(
     daemons: Daemons, client: Engine, home: Home, text: str, state: str, code: int | None
 ) -> None:
-    daemons.start_doomed("errands.engine.daemon.supervisor.Supervisor.start")
+    daemons.start_doomed(f"{SUPERVISOR}.start")
     task = client.submit(Draft(command="true"))
     daemons.wait_for_doom()
     os.makedirs(home.run(f"{task.id}.1"), exist_ok=True)
