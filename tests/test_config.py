@@ -1,4 +1,4 @@
-"""Configuration: which source wins, and what is said about a wrong one."""
+"""Configuration: which source wins, and what is reported about a wrong one."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_every_key_can_be_set_in_a_file_and_in_the_environment(places: Places) -
 
 @pytest.mark.spec("A12")
 @pytest.mark.parametrize(("name", "value"), [("ALLOW", "rm *"), ("YES", "true"), ("YES", " Yes ")])
-def test_whoever_asks_cannot_allow_it_by_a_variable(places: Places, name: str, value: str) -> None:
+def test_a_caller_cannot_allow_its_own_command_by_a_variable(places: Places, name: str, value: str) -> None:
     places.user.write_text("[approval]\nyes = false\n")
 
     with pytest.raises(config.BadConfig, match="a variable cannot allow more than you do"):
@@ -130,7 +130,7 @@ def test_every_field_of_every_section_has_a_key_and_every_key_a_field() -> None:
         ("[runs]\ngrace = 5", "runs.grace", 'write a duration with its unit, in quotes, such as "5s"'),
         ('[runs]\ngrace = "soon"', "runs.grace", "soon"),
         ('[retention]\nkeep = "7"', "retention.keep", "has no unit"),
-        ('[runs]\ngrace = "0s"', "runs.grace", "no time at all"),
+        ('[runs]\ngrace = "0s"', "runs.grace", "not a positive duration"),
         ('[runs]\noutput_cap = "1K"', "runs.output_cap", "the least is 4 KiB"),
         ("[runs]\noutput_cap = true", "runs.output_cap", "not a size"),
         ("[runs]\nmemory = 1.5", "runs.memory", "not a size"),
@@ -159,7 +159,7 @@ def test_a_wrong_key_or_value_is_named_with_its_file_and_what_to_write(
     assert caught.value.exit_code == 2
 
 
-def test_all_problems_are_told_at_once_and_the_rest_is_still_read(places: Places) -> None:
+def test_all_problems_are_reported_at_once_and_the_rest_is_still_read(places: Places) -> None:
     places.user.write_text('[runs]\ngrase = "5s"\ntail_lines = 7\n[ui]\ncolour = 3\n')
     found, problems = inspect(str(places.cwd), places.environ)
 
@@ -175,7 +175,7 @@ def test_a_wrong_variable_is_named(places: Places) -> None:
         places.load()
 
 
-def test_a_variable_that_is_no_key_at_all_only_deserves_a_warning() -> None:
+def test_an_unknown_variable_is_only_a_warning() -> None:
     environ = {"ERRANDS_HOEM": "/x", "ERRANDS_HOME": "/y", "ERRANDS_LANES_GPU": "1", "OTHER": "z"}
 
     assert [str(problem) for problem in strangers(environ)] == [
@@ -199,7 +199,7 @@ def test_a_project_cannot_decide_for_the_daemon_that_serves_all_of_them(places: 
     assert check_file(str(places.project))
 
 
-def test_an_optional_limit_can_be_taken_back(places: Places) -> None:
+def test_an_optional_limit_can_be_removed(places: Places) -> None:
     places.user.write_text('[runs]\ntimeout = "1h"\nmemory = "1G"\n')
     places.project.write_text('[runs]\ntimeout = "none"\n')
     found = places.load()
@@ -214,7 +214,7 @@ def test_lanes_can_be_added_and_closed(places: Places) -> None:
     assert places.load().lanes == {"shell": 0, "agent": 4, "local": 1, "chat": 8, "gpu": 2}
 
 
-def test_an_unreadable_file_is_a_problem_and_not_a_crash(places: Places) -> None:
+def test_an_unreadable_file_is_a_problem_not_a_crash(places: Places) -> None:
     places.user.write_bytes(b"\xff\xfe[runs]")
 
     with pytest.raises(BadConfig, match="cannot be read"):
@@ -351,10 +351,10 @@ def test_an_agent_that_could_never_answer_is_found_by_a_check(
     (problem,) = problems
     assert (problem.source, problem.key) == (str(places.user), key)
     assert advice in problem.advice
-    places.load()  # whoever does not ask it need not care
+    places.load()  # it only matters when that agent is asked
 
 
-def test_agents_that_can_be_used_are_not_complained_about(places: Places) -> None:
+def test_agents_that_can_be_used_cause_no_problem(places: Places) -> None:
     places.user.write_text(
         '[agents]\ndefault = "strong"\n[lanes]\ngpu = 1\n[agents.strong]\nbackend = "builtin"\nlane = "gpu"\n'
         'model = "m"\nescalate = { model = "n", url = "http://[::1]:80/v1" }\n'

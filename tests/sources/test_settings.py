@@ -15,14 +15,14 @@ from errands.model.errors import BadValue
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('[webhooks.a]\nsecret = "whsec_abc"', "webhooks.a.secret: a secret does not stand here"),
+        ('[webhooks.a]\nsecret = "whsec_abc"', "webhooks.a.secret: don't put secrets in this file"),
         ("[webhooks.a]", "webhooks.a.secret: is missing"),
         ('[webhooks.a]\nsecret = "env:A"\nkind = "gitlab"', "kind: cannot be 'gitlab'; choose one of"),
         (
             '[webhooks.a]\nsecret = "env:A"\nsecrets = "x"',
             "no such setting of a webhook (did you mean secret?)",
         ),
-        ('[webhooks.A]\nsecret = "env:A"', "'A' is no name for a webhook"),
+        ('[webhooks.A]\nsecret = "env:A"', "'A' cannot be a webhook"),
         ('[webhooks]\na = "env:A"', "is a webhook; write [webhooks.a]"),
         ('[webhook.a]\nsecret = "env:A"', "no such section (did you mean webhooks?)"),
     ],
@@ -45,7 +45,7 @@ def test_a_project_cannot_say_whom_to_believe(project: Path) -> None:
     assert all("a project cannot decide this" in each.advice for each in problems)
 
 
-def test_secrets_are_read_where_they_stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_are_read_from_files_and_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "secret").write_text(" words \n")
     (tmp_path / "empty").touch()
     monkeypatch.setenv("HOOK_SECRET", "other words")
@@ -55,7 +55,7 @@ def test_secrets_are_read_where_they_stand(tmp_path: Path, monkeypatch: pytest.M
     for place, said in (
         (f"file:{tmp_path}/empty", "is empty"),
         (f"file:{tmp_path}/nothing", "cannot be read"),
-        ("env:NO_SUCH_SECRET", "is empty where it is needed"),
+        ("env:NO_SUCH_SECRET", "is empty here"),
     ):
         with pytest.raises(BadValue, match=said):
             read_secret(place)

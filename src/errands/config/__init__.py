@@ -1,7 +1,7 @@
 """Configuration: one frozen record per section, read from files, the environment and flags.
 
-A later source wins: defaults, the user's file, the project's file, `ERRANDS_*` variables, flags. A key that
-does not exist and a value of the wrong kind are errors that name the source and the key; nothing is ignored.
+A later source wins: defaults, the user's file, the project's file, `ERRANDS_*` variables, flags. An unknown
+key or a value of the wrong kind is an error that names the source and the key; nothing is ignored.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from errands.config.loader import Problem as Problem
 
 PREFIX = "ERRANDS_"
-LATER = {
+_ON_DEMAND = {
     "keys": ("KEYS", "LANE", "VARIABLES", "Key", "entries", "written"),
     "loader": ("BadConfig", "Problem"),
 }
@@ -33,15 +33,15 @@ __all__ = ["LANES", "SECTIONS", "SHELL", "Config", "check_file", "home", "inspec
 
 
 def __getattr__(name: str) -> object:
-    # Loaded on demand: most commands find nothing configured and need neither the keys nor their reading.
-    for module, names in LATER.items():
+    # Imported on demand: a command that finds nothing configured needs neither the keys nor the loader.
+    for module, names in _ON_DEMAND.items():
         if name in names:
             return getattr(__import__(f"{__name__}.{module}", fromlist=[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def home(environ: Mapping[str, str] = os.environ) -> str:
-    """Name the directory where the state lives."""
+    """Return the directory where the state lives."""
     given = environ.get("ERRANDS_HOME")
     if given:
         return os.path.abspath(os.path.expanduser(given))
@@ -49,12 +49,12 @@ def home(environ: Mapping[str, str] = os.environ) -> str:
 
 
 def user_file(environ: Mapping[str, str] = os.environ) -> str:
-    """Name the user's configuration file, whether it exists or not."""
+    """Return the user's configuration file, whether it exists or not."""
     return os.path.join(_xdg(environ, "XDG_CONFIG_HOME", ".config"), "errands", "config.toml")
 
 
 def project_file(cwd: str) -> str | None:
-    """Find the `errands.toml` of the project a directory belongs to, looking upwards."""
+    """Find the `errands.toml` of the project that a directory belongs to, looking upwards."""
     directory = os.path.abspath(cwd)
     while True:
         candidate = os.path.join(directory, "errands.toml")
@@ -71,7 +71,7 @@ def load(
     environ: Mapping[str, str] = os.environ,
     overrides: Mapping[str, str] = {},
 ) -> Config:
-    """Read the configuration as it is for a directory; every problem is in the error it raises."""
+    """Read the configuration for a directory; raise BadConfig with every problem in it."""
     config, problems = inspect(cwd, environ, overrides)
     if problems:
         from errands.config.loader import BadConfig
@@ -87,9 +87,9 @@ def inspect(
     *,
     thorough: bool = False,
 ) -> tuple[Config, tuple[Problem, ...]]:
-    """Read the configuration as far as it can be read, with the problems found on the way.
+    """Read as much of the configuration as possible, and return it with the problems found.
 
-    Only a `thorough` reading looks whether the agents that are configured exist, because that takes its time.
+    Only a `thorough` loader checks that the configured agents exist, because that takes time.
     """
     user = user_file(environ)
     project = project_file(cwd if cwd is not None else _here())
@@ -99,36 +99,36 @@ def inspect(
     variables = {name: value for name, value in environ.items() if _is_ours(name)}
     if not files and not variables and not overrides:
         return Config(), ()
-    from errands.config.loader import Reading
+    from errands.config.loader import Loader
 
-    reading = Reading(user)
+    loader = Loader(user)
     for path, is_project in files:
-        reading.file(path, project=is_project)
+        loader.file(path, project=is_project)
     for name, value in variables.items():
         section, _, key = name[len(PREFIX) :].lower().partition("_")
-        reading.variable(name, section, key, value)
+        loader.variable(name, section, key, value)
     for path, value in overrides.items():
         section, _, key = path.partition(".")
-        reading.value("flag", section, key, value)
+        loader.value("flag", section, key, value)
     if thorough:
-        reading.agents()
-        reading.default_agent()
-    return reading.config(), tuple(reading.problems)
+        loader.agents()
+        loader.default_agent()
+    return loader.config(), tuple(loader.problems)
 
 
 def check_file(path: str) -> tuple[Problem, ...]:
-    """Find everything wrong in one file; one called errands.toml is a project's."""
-    from errands.config.loader import Reading
+    """Return everything that is wrong in one file; an errands.toml is a project's."""
+    from errands.config.loader import Loader
 
-    reading = Reading(user_file())
-    reading.file(path, project=os.path.basename(path) == "errands.toml")
-    reading.rules(path)
-    reading.agents()
-    return tuple(reading.problems)
+    loader = Loader(user_file())
+    loader.file(path, project=os.path.basename(path) == "errands.toml")
+    loader.rules(path)
+    loader.agents()
+    return tuple(loader.problems)
 
 
 def strangers(environ: Mapping[str, str] = os.environ) -> Iterator[Problem]:
-    """Find `ERRANDS_*` variables that mean nothing; they may be another program's, so this is a warning."""
+    """Yield a warning for each unknown `ERRANDS_*` variable, which may be another program's."""
     from errands.config.loader import strangers
 
     return strangers(environ)
@@ -140,7 +140,7 @@ def _is_ours(variable: str) -> bool:
 
 
 def _xdg(environ: Mapping[str, str], variable: str, fallback: str) -> str:
-    # The base directory specification has relative paths ignored.
+    # The XDG specification says to ignore relative paths.
     given = environ.get(variable, "")
     if os.path.isabs(given):
         return given

@@ -1,6 +1,6 @@
-"""Backends: the settings that a table `[agents.NAME]` may have, which depend on what stands behind the name.
+"""The tables `[agents.NAME]`: which settings each backend has, and what is wrong with them.
 
-The backends themselves are not asked: some are not installed, and importing the others takes a second.
+The backends themselves are not imported: some are not installed, and the others take a second to load.
 """
 
 from __future__ import annotations
@@ -18,74 +18,49 @@ if TYPE_CHECKING:
         "servers", "address",
     ]  # fmt: skip
 
-GROUP = "errands.agents"  # the entry points by which other packages bring backends
-COMMON: dict[str, Kind] = {"backend": "text", "lane": "text", "budget": "budget"}
-BACKENDS: dict[str, dict[str, Kind]] = {
-    "offline": {},
-    "builtin": {
-        "model": "text",
-        "url": "address",
-        "key_env": "text",
-        "escalate": "model",
-        "mcp": "servers",
-        "tries": "count",
-        "pause": "seconds",
-        "patience": "seconds",
-    },
-    "acp": {
-        "command": "command",
-        "env": "variables",
-        "meta": "table",
-        "patience": "seconds",
-        "model": "text",
-    },
-    "opencode": {
-        "url": "address",
-        "username": "text",
-        "password": "text",
-        "agent": "text",
-        "model": "text",
-        "retries": "count",
-        "poll": "seconds",
-        "patience": "seconds",
-        "timeout": "seconds",
-    },
-    "command": {
-        "preset": "preset",
-        "command": "command",
-        "arguments": "words",
-        "env": "variables",
-        "model": "text",
-        "retries": "count",
-    },
+GROUP = "errands.agents"  # the entry points of backends in other packages
+
+
+def _kinds(text: str) -> dict[str, Kind]:
+    return dict(each.split(":") for each in text.split())  # type: ignore[return-value]
+
+
+COMMON = _kinds("backend:text lane:text budget:budget")
+BACKENDS = {
+    "offline": _kinds(""),
+    "builtin": _kinds(
+        "model:text url:address key_env:text escalate:model mcp:servers tries:count pause:seconds "
+        "patience:seconds"
+    ),
+    "acp": _kinds("command:command env:variables meta:table patience:seconds model:text"),
+    "opencode": _kinds(
+        "url:address username:text password:text agent:text model:text retries:count poll:seconds "
+        "patience:seconds timeout:seconds"
+    ),
+    "command": _kinds("preset:preset command:command arguments:words env:variables model:text retries:count"),
 }
-# What nobody can do without, and what to write.
+# The setting that a backend cannot do without, and what to write.
 _NEEDED = {
     "builtin": ("model", 'model = "qwen3:8b", or with a provider: "anthropic:claude-sonnet-4-5"'),
     "acp": ("command", 'command = ["opencode", "acp"]'),
 }
 _PRESETS = ("claude", "plain")
-_NOT_PLAIN = ("arguments", "retries")  # a plain program is started as its command says, once
-_MODEL: dict[str, Kind] = {"model": "text", "url": "address", "key_env": "text"}
-_SERVER: dict[str, Kind] = {
-    "command": "command",
-    "env": "variables",
-    "url": "address",
-    "headers": "variables",
-}
+_NOT_PLAIN = ("arguments", "retries")  # a plain program runs exactly its command, once
+_MODEL = _kinds("model:text url:address key_env:text")
+_SERVER = _kinds("command:command env:variables url:address headers:variables")
 
 
 def wrong(name: str, settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Name every setting that does not exist or has a value of another kind, with what to do.
+    """Yield every setting that does not exist or has a value of the wrong kind, with what to do.
 
-    Of a backend that does not come with Errands only the common settings are known.
+    For a backend from another package only the common settings are known.
     """
     backend = settings.get("backend", name)
     known = BACKENDS.get(backend) if isinstance(backend, str) else {}
     for key, value in settings.items():
         kind = (COMMON | (known or {})).get(key)
         if backend == "command" and key in _NOT_PLAIN and _is_plain(settings):
-            yield key, 'only the preset "claude" heeds it; leave it out, or write the words into `command`'
+            yield key, 'only the preset "claude" uses it; remove it, or add the words to `command`'
         elif kind is not None:
             yield from _wrong_value(key, kind, value)
         elif known is not None:
@@ -93,7 +68,7 @@ def wrong(name: str, settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def lacking(name: str, settings: Mapping[str, Any], lanes: Mapping[str, int]) -> Iterator[tuple[str, str]]:
-    """Name what would keep an agent from ever answering: no such backend, no such lane, nothing to ask."""
+    """Yield what keeps an agent from ever answering: an unknown backend or lane, no model or command."""
     backend = settings.get("backend", name)
     if backend not in BACKENDS and not _is_installed(backend):
         near = did_you_mean(backend, BACKENDS)
@@ -107,7 +82,7 @@ def lacking(name: str, settings: Mapping[str, Any], lanes: Mapping[str, int]) ->
 
 
 def providers(backends: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Name the provider of every model, as its module would be named; `qwen3:8b` seems to have one, too."""
+    """Yield the provider of every model as the name of a module; `qwen3:8b` seems to have one, too."""
     for settings in backends.values():
         second = settings.get("escalate")
         for model in (settings.get("model"), second.get("model") if isinstance(second, dict) else second):
@@ -116,7 +91,7 @@ def providers(backends: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
 
 
 def is_agent(name: str, backends: Mapping[str, object]) -> bool:
-    """Tell whether an agent of that name can be asked."""
+    """Return whether there is an agent of that name."""
     return name in backends or name in BACKENDS
 
 
@@ -203,7 +178,7 @@ def _fits(kind: Kind, value: Any) -> bool:
 
 
 def _is_address(text: str) -> bool:
-    # By hand: every command reads the configuration, and urllib takes longer to load than all the rest.
+    # By hand, because every command reads the configuration and urllib is slow to import.
     scheme, _, rest = text.partition("://")
     place = rest.replace("?", "/").partition("/")[0].rpartition("@")[2]
     host, _, port = place.rpartition(":") if not place.endswith("]") and ":" in place else (place, "", "80")
@@ -217,7 +192,7 @@ def _can_be_split(line: str) -> bool:
 
     try:
         return bool(shlex.split(line))
-    except ValueError:  # a quote that is never closed
+    except ValueError:  # an unclosed quote
         return False
 
 

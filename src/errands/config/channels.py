@@ -1,6 +1,6 @@
-"""The settings of channels: what stands below `[channels.NAME]`, by the kind of the channel.
+"""The tables `[channels.NAME]` and `[webhooks.NAME]`: their settings by kind, and what is wrong with them.
 
-A channel that somebody else wrote checks its own. Secrets stand in a file or a variable, never here.
+A channel that another package brings checks its own settings. Secrets are kept in a file or a variable.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ class Setting:
     shape: Shape
     help: str
     needed: bool = False
+    choices: tuple[str, ...] = ()
 
 
-KIND = Setting(name="kind", shape="text", help="what sort of channel this is; without it, its name says so")
-_TARGET = Setting(name="target", shape="text", help="where to, when the task does not say")
+KIND = Setting(name="kind", shape="text", help="which kind of channel this is; by default, its name")
+_TARGET = Setting(name="target", shape="text", help="where to send, unless the task says so")
 
 KINDS: dict[str, tuple[Setting, ...]] = {
     "inbox": (),
@@ -41,30 +42,36 @@ KINDS: dict[str, tuple[Setting, ...]] = {
         Setting(name="password", shape="secret", help="its password"),
     ),
     "webhook": (
-        Setting(name="url", shape="url", help="where letters are posted", needed=True),
-        Setting(name="secret", shape="secret", help="what they are signed with", needed=True),
+        Setting(name="url", shape="url", help="where to post deliveries", needed=True),
+        Setting(name="secret", shape="secret", help="the key that signs them", needed=True),
     ),
     "discord": (
         _TARGET,
         Setting(name="token", shape="secret", help="the token of the bot", needed=True),
-        Setting(name="allowed", shape="users", help="the ids of those who may approve and give commands"),
+        Setting(name="allowed", shape="users", help="the ids of the users who may approve and give commands"),
         Setting(name="listen", shape="flag", help="whether the daemon keeps the bot running (default false)"),
         Setting(name="guild", shape="text", help="the server whose members get the commands at once"),
-        Setting(name="api", shape="url", help="another server that speaks Discord's language"),
+        Setting(name="api", shape="url", help="another server with Discord's API"),
     ),
     "apprise": (
         _TARGET,
-        Setting(
-            name="targets",
-            shape="table",
-            help="names, and the URL of each as Apprise writes them",
-            needed=True,
-        ),
+        Setting(name="targets", shape="table", help="names, each with its Apprise URL", needed=True),
     ),
 }
 
-# Those that need no settings are there without a section.
+# The channels that need no settings, and so no table.
 READY = ("inbox", "session", "terminal", "desktop")
+
+_WEBHOOK = (
+    Setting(name="secret", shape="secret", help="the key that deliveries are signed with", needed=True),
+    Setting(
+        name="kind",
+        shape="text",
+        help="how deliveries are signed: as in Standard Webhooks (`standard`, the default), or by `github`",
+        choices=("standard", "github"),
+    ),
+)
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
 
 
 def kind_of(name: str, channels: Mapping[str, Mapping[str, Any]]) -> str:
@@ -72,46 +79,57 @@ def kind_of(name: str, channels: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def secrets_of(settings: Mapping[str, Any]) -> list[str]:
-    """Name the files in which a channel's secrets are kept."""
+    """Return the files that hold a channel's secrets."""
     targets = settings.get("targets")
     words = [*settings.values(), *(targets.values() if isinstance(targets, dict) else ())]
     found = [each for each in words if isinstance(each, str) and each.startswith("file:")]
     return [os.path.expanduser(each.removeprefix("file:")) for each in found]
 
 
-def complaints(name: str, settings: Any) -> Iterator[tuple[str, str]]:
-    """Say what is wrong with the settings of a channel: the key, and what to do about it."""
-    if not isinstance(settings, dict):
-        yield "", f"is a channel; write [channels.{name}] and its settings below"
-        return
+def wrong_channel(name: str, settings: Any) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with the settings of a channel: the key, and what to do about it."""
     try:
         if str(parse_address(name)) != name:
-            raise BadValue(f"{name!r} is no name for a channel; use lower-case letters, digits and hyphens")
+            raise BadValue(f"{name!r} cannot be a channel; use lower-case letters, digits and hyphens")
     except BadValue as error:
         yield "", str(error)
         return
     kind = settings.get("kind", name)
     if not isinstance(kind, str):
         yield "kind", f"{kind!r} is not a text"
-        return
-    if kind not in KINDS:
-        if "kind" not in settings:
-            known = ", ".join(KINDS)
-            yield "kind", f"is missing; write kind = ... with one of: {known}{did_you_mean(kind, KINDS)}"
-        return
-    known_settings = {each.name: each for each in (KIND, *KINDS[kind])}
+    elif kind in KINDS:
+        yield from _wrong_settings(settings, (KIND, *KINDS[kind]), f"a {kind} channel")
+    elif "kind" not in settings:
+        known = ", ".join(KINDS)
+        yield "kind", f"is missing; write kind = ... with one of: {known}{did_you_mean(kind, KINDS)}"
+
+
+def wrong_webhook(name: str, settings: Any) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with the settings of a webhook: the key, and what to do about it."""
+    if not name[:1].isalpha() or not _LETTERS.issuperset(name):
+        yield "", f"{name!r} cannot be a webhook; use lower-case letters, digits and hyphens"
+    else:
+        yield from _wrong_settings(settings, _WEBHOOK, "a webhook")
+
+
+def _wrong_settings(
+    settings: Mapping[str, Any], known: tuple[Setting, ...], whose: str
+) -> Iterator[tuple[str, str]]:
+    by_name = {each.name: each for each in known}
     for key, value in settings.items():
-        setting = known_settings.get(key)
-        if setting is None:
-            yield key, f"no such setting of a {kind} channel{did_you_mean(key, known_settings)}"
-        elif wrong := _wrong(setting, value):
-            yield key, wrong
-    for each in KINDS[kind]:
+        if key not in by_name:
+            yield key, f"no such setting of {whose}{did_you_mean(key, by_name)}"
+        elif advice := _wrong(by_name[key], value):
+            yield key, advice
+    for each in known:
         if each.needed and each.name not in settings:
             yield each.name, f"is missing: {each.help}"
 
 
 def _wrong(setting: Setting, value: Any) -> str:
+    if setting.choices:
+        known = ", ".join(setting.choices)
+        return "" if value in setting.choices else f"cannot be {value!r}; choose one of: {known}"
     match setting.shape:
         case "flag":
             return "" if isinstance(value, bool) else f"{value!r} is neither true nor false"
@@ -119,17 +137,17 @@ def _wrong(setting: Setting, value: Any) -> str:
             is_list = isinstance(value, list) and all(
                 isinstance(each, int | str) and str(each).isdecimal() for each in value
             )
-            return "" if is_list else f"{value!r} is no list of user ids; write [1234, 5678]"
+            return "" if is_list else f"{value!r} is not a list of user ids; write [1234, 5678]"
         case "table":
             is_table = isinstance(value, dict) and value and all(isinstance(v, str) for v in value.values())
-            return "" if is_table else f'{value!r} is no table of URLs; write {{ phone = "ntfy://..." }}'
+            return "" if is_table else f'{value!r} is not a table of URLs; write {{ phone = "ntfy://..." }}'
         case "url":
             is_url = isinstance(value, str) and value.startswith(("http://", "https://"))
-            return "" if is_url else f"{value!r} is no address; write http://... or https://..."
+            return "" if is_url else f"{value!r} is not an address; write http://... or https://..."
         case "secret":
             is_secret = isinstance(value, str) and value.startswith(("file:", "env:"))
-            return "" if is_secret else "a secret does not stand here; write file:PATH or env:NAME"
+            return "" if is_secret else "don't put secrets in this file; write file:PATH or env:NAME"
         case "text":
-            # The ids of Discord are numbers, which is how people write them.
+            # The ids of Discord are numbers, and people write them as such.
             is_text = isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip()
             return "" if is_text else f"{value!r} is not a text; write it in quotes"

@@ -1,4 +1,4 @@
-"""Reading: the sources one after the other, and everything that is wrong with them."""
+"""The loader: reads one source after another, and collects everything that is wrong with them."""
 
 from __future__ import annotations
 
@@ -35,24 +35,22 @@ class Problem:
 
 
 class BadConfig(BadValue):
-    """A source that cannot be used, with everything that is wrong in it."""
+    """The configuration cannot be used; `problems` is everything that is wrong with it."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         self.problems = problems
-        told = "\n".join(str(problem) for problem in problems)
-        super().__init__(f"{told}\n(errands config check tells when all is well)")
+        said = "\n".join(map(str, problems))
+        super().__init__(f"{said}\n(run `errands config check` to see whether everything is right)")
 
 
-class Reading:
+class Loader:
     """The sources read so far: values, where they came from, and what was wrong."""
 
     def __init__(self, user: str) -> None:
         self.user = user
         self.values: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
-        self.values["lanes"] = dict(LANES)
-        self.values["channels"] = {}
-        self.values["webhooks"] = {}
-        self.backends: dict[str, Mapping[str, Any]] = {}
+        self.values |= {"lanes": dict(LANES), "channels": {}, "webhooks": {}}
+        self.backends: dict[str, Any] = {}
         self.origin: dict[str, str] = {}
         self.problems: list[Problem] = []
 
@@ -67,7 +65,7 @@ class Reading:
             **sections,
         )
 
-    def problem(self, source: str, key: str, advice: str) -> None:
+    def _problem(self, source: str, key: str, advice: str) -> None:
         self.problems.append(Problem(source=source, key=key, advice=advice))
 
     def file(self, path: str, *, project: bool) -> None:
@@ -77,23 +75,23 @@ class Reading:
             with open(path, "rb") as stream:
                 tree = tomllib.load(stream)
         except FileNotFoundError:
-            return self.problem(path, "", "there is no such file")
+            return self._problem(path, "", "there is no such file")
         except (OSError, UnicodeDecodeError) as error:
-            return self.problem(path, "", f"cannot be read ({error}); check the file and its permissions")
+            return self._problem(path, "", f"cannot be read ({error}); check the file and its permissions")
         except tomllib.TOMLDecodeError as error:
-            return self.problem(path, "", f"is not valid TOML: {error}")
+            return self._problem(path, "", f"is not valid TOML: {error}")
         for section, table in tree.items():
             if section not in self.values:
                 what = "section" if isinstance(table, dict) else "key outside every section"
-                self.problem(path, section, f"no such {what}" + did_you_mean(section, self.values))
+                self._problem(path, section, f"no such {what}" + did_you_mean(section, self.values))
             elif not isinstance(table, dict):
-                self.problem(path, section, f"is a section; write [{section}] and its keys below")
+                self._problem(path, section, f"is a section; write [{section}] and its keys below")
             else:
                 for name, raw in table.items():
                     self.value(path, section, name, raw, project=project)
 
     def rules(self, source: str) -> None:
-        """Find the rules that mean nothing; whoever judges by them refuses them as well."""
+        """Find the rules that cannot be used; the judge refuses them as well."""
         from errands.judge.rules import read_rules
 
         for name in ("allow", "ask", "deny"):
@@ -101,63 +99,64 @@ class Reading:
                 try:
                     read_rules(**{name: [rule]})
                 except BadValue as error:
-                    self.problem(source, f"approval.{name}", str(error))
+                    self._problem(source, f"approval.{name}", str(error))
 
     def variable(self, name: str, section: str, key: str, raw: str) -> None:
-        """Read a variable. Whoever asks for a task sets them, so none of them can make approval laxer."""
+        """Read a variable. The caller of a task sets it, so it can never make approval laxer."""
         source, path = f"environment {name}", f"{section}.{key}"
         if path == "approval.allow" or (path == "approval.yes" and raw.strip().lower() not in _OFF):
             advice = f"a variable cannot allow more than you do; set it in your own file, {self.user}"
-            return self.problem(source, path, advice)
+            return self._problem(source, path, advice)
         self.value(source, section, key, raw)
 
     def value(self, source: str, section: str, name: str, raw: Any, *, project: bool = False) -> None:
         path = f"{section}.{name}"
-        if section == "agents" and isinstance(raw, dict):
-            return self.backend(source, name, raw, project=project)
-        if section in ("channels", "webhooks"):
-            return self.table(source, section, name, raw, project=project)
+        if section in ("channels", "webhooks") or (section == "agents" and isinstance(raw, dict)):
+            return self._table(source, section, name, raw, project=project)
         key = key_of(section, name)
         if key is None:
             known = [k.name for k in KEYS if k.section == section]
-            return self.problem(source, path, "no such key" + did_you_mean(name, known))
+            return self._problem(source, path, "no such key" + did_you_mean(name, known))
         if project and not key.project:
             advice = f"a project cannot decide this; set it in your own file, {self.user}, or {key.variable}"
-            return self.problem(source, path, advice)
+            return self._problem(source, path, advice)
         try:
             value = _value(key, raw)
             self.values[section][name] = (*self.values[section].get(name, ()), *value) if key.adds else value
         except (ValueError, BadValue) as error:
-            return self.problem(source, path, str(error))
+            return self._problem(source, path, str(error))
         self.origin[path] = source
 
-    def backend(self, source: str, name: str, settings: Mapping[str, Any], *, project: bool) -> None:
-        """Take the settings of an agent, which depend on its backend."""
+    def _table(self, source: str, section: str, name: str, settings: Any, *, project: bool) -> None:
+        """Take the table of an agent, a channel or a webhook, unless something is wrong with it."""
         from errands.config.backends import wrong
+        from errands.config.channels import wrong_channel, wrong_webhook
 
-        path = f"agents.{name}"
+        path = f"{section}.{name}"
+        check = {"agents": wrong, "channels": wrong_channel, "webhooks": wrong_webhook}[section]
         if project:
-            # They name programs to start and places to send conversations to.
-            return self.problem(
-                source, path, f"a project cannot decide this; set it in your file, {self.user}"
-            )
-        found = list(wrong(name, settings))
+            # They name programs to start, places to send output and conversations to, and whom to believe.
+            found = [("", f"a project cannot decide this; set it in your own file, {self.user}")]
+        elif not isinstance(settings, dict):
+            found = [("", f"is a {section.removesuffix('s')}; write [{path}] and its settings below")]
+        else:
+            found = list(check(name, settings))
         for key, advice in found:
-            self.problem(source, f"{path}.{key}", advice)
+            self._problem(source, f"{path}.{key}" if key else path, advice)
         if not found:
-            self.backends[name] = settings
+            (self.backends if section == "agents" else self.values[section])[name] = settings
             self.origin[path] = source
 
     def agents(self) -> None:
-        """Find the agents that could never answer; whoever asks one of them is refused as well."""
+        """Find the agents that could never answer; asking one of them is refused as well."""
         from errands.config.backends import lacking
 
         for name, settings in self.backends.items():
             for key, advice in lacking(name, settings, self.values["lanes"]):
-                self.problem(self.origin[f"agents.{name}"], f"agents.{name}.{key}", advice)
+                self._problem(self.origin[f"agents.{name}"], f"agents.{name}.{key}", advice)
 
     def default_agent(self) -> None:
-        """Find out that the agent that is usually asked does not exist."""
+        """Check that the default agent exists."""
         from errands.config.backends import BACKENDS, is_agent
 
         source = self.origin.get("agents.default")
@@ -168,35 +167,15 @@ class Reading:
             known = dict.fromkeys((*BACKENDS, *self.backends))
             near = did_you_mean(default, known)
             advice = f"there is no agent {default!r}{near}; there are: {', '.join(known)}"
-            self.problem(source, "agents.default", advice)
-
-    def table(self, source: str, section: str, name: str, settings: Any, *, project: bool) -> None:
-        """Take the settings of a channel or a webhook, if those of its kind are well."""
-        if section == "channels":
-            from errands.config.channels import complaints
-        else:
-            from errands.config.webhooks import complaints
-
-        path = f"{section}.{name}"
-        if project:
-            # They name places to which the output of tasks is sent, and whom to believe.
-            return self.problem(
-                source, path, f"a project cannot decide this; set it in your file, {self.user}"
-            )
-        found = list(complaints(name, settings))
-        for key, advice in found:
-            self.problem(source, f"{path}.{key}" if key else path, advice)
-        if not found:
-            self.values[section][name] = settings
-            self.origin[path] = source
+            self._problem(source, "agents.default", advice)
 
 
 def strangers(environ: Mapping[str, str]) -> Iterator[Problem]:
-    """Find `ERRANDS_*` variables that mean nothing; they may be another program's, so this is a warning."""
+    """Yield a warning for each unknown `ERRANDS_*` variable, which may be another program's."""
     known = [*VARIABLES, *(key.variable for key in KEYS)]
     for name in sorted(environ):
         if name.startswith("ERRANDS_") and name not in known and not name.startswith("ERRANDS_LANES_"):
-            # What all of them begin with makes none of them alike.
+            # The common prefix must not count as similarity.
             near = nearest(name[8:], [each[8:] for each in known])
             advice = "means nothing" + (f" (did you mean ERRANDS_{near}?)" if near else "")
             yield Problem(source="environment", key=name, advice=advice)
@@ -219,9 +198,10 @@ def _value(key: Key, raw: Any) -> Any:
         case "flag":
             return _flag(raw)
         case "rules":
-            return _rules(raw)
+            return _list(raw, 'a list of commands; write ["make *", "npm test"]')
         case "addresses":
-            return _addresses(raw)
+            found = _list(raw, 'a list of channels; write ["terminal", "discord:1234"]')
+            return tuple(str(parse_address(each)) for each in found)
         case "choice":
             if raw not in key.choices:
                 near = did_you_mean(raw, key.choices) if isinstance(raw, str) else ""
@@ -234,28 +214,21 @@ def _value(key: Key, raw: Any) -> Any:
 
 
 def _duration(raw: Any) -> timedelta:
-    # A bare 7 may mean days to one reader and seconds to another; a file is no place to guess.
+    # A bare 7 means days to one reader and seconds to another.
     if not isinstance(raw, str) or raw.strip().replace(".", "", 1).isdecimal():
         raise ValueError(f'{raw!r} has no unit; write a duration with its unit, in quotes, such as "{raw}s"')
     length = parse_duration(raw)
     if length <= timedelta(0):
-        raise ValueError(f"{raw!r} is no time at all; write something longer, such as 5s")
+        raise ValueError(f"{raw!r} is not a positive duration; write a longer one, such as 5s")
     return length
 
 
-def _rules(raw: Any) -> tuple[str, ...]:
-    # In a variable they are parted by semicolons, which no rule contains.
-    rules = raw.split(";") if isinstance(raw, str) else raw
-    if not isinstance(rules, list | tuple) or not all(isinstance(each, str) for each in rules):
-        raise ValueError(f'{raw!r} is no list of commands; write ["make *", "npm test"]')
-    return tuple(each.strip() for each in rules if each.strip() and each.strip() != "none")
-
-
-def _addresses(raw: Any) -> tuple[str, ...]:
-    words = raw.split(";") if isinstance(raw, str) else raw
-    if not isinstance(words, list | tuple) or not all(isinstance(each, str) for each in words):
-        raise ValueError(f'{raw!r} is no list of channels; write ["terminal", "discord:1234"]')
-    return tuple(str(parse_address(each)) for each in words if each.strip() and each.strip() != "none")
+def _list(raw: Any, meant: str) -> tuple[str, ...]:
+    # A variable separates them with semicolons, which neither a rule nor an address contains.
+    items = raw.split(";") if isinstance(raw, str) else raw
+    if not isinstance(items, list | tuple) or not all(isinstance(each, str) for each in items):
+        raise ValueError(f"{raw!r} is not {meant}")
+    return tuple(each.strip() for each in items if each.strip() and each.strip() != "none")
 
 
 def _flag(raw: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Secrets: named in the configuration, kept in a file or a variable, never in the store."""
+"""Secrets: the configuration names them, a file or a variable holds them, the store never does."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ def read_secret(place: str) -> str:
     if kind == "env":
         found = os.environ.get(where, "")
         if not found:
-            raise BadValue(f"the variable {where} is empty where it is needed; use file:PATH instead")
+            raise BadValue(
+                f"the variable {where} of the secret is empty here; set it, or use file:PATH instead"
+            )
         return found
     path = os.path.expanduser(where)
     try:
@@ -29,7 +31,7 @@ def read_secret(place: str) -> str:
 
 
 def signing_key(secret: str) -> bytes:
-    """Read what signs: `whsec_` and base64, as Standard Webhooks has it, or any other words as they are."""
+    """Return the key that signs: decoded if it is `whsec_` and base64 (Standard Webhooks), else as it is."""
     import base64
     import binascii
 
@@ -38,6 +40,6 @@ def signing_key(secret: str) -> bytes:
             key = base64.b64decode(secret[len(_STANDARD) :], validate=True)
         except binascii.Error:
             key = b""
-        if key:  # an empty one would be everybody's
+        if key:  # anyone could guess an empty one
             return key
     return secret.encode()

@@ -1,10 +1,14 @@
-"""The sections: what can be configured, and what holds when nothing is."""
+"""The sections of the configuration: every key with its type, its default, its meaning and its rules.
+
+A key is declared here and nowhere else; `keys` derives from it how to read, check and document the key.
+"""
 
 from __future__ import annotations
 
 import os
 from datetime import timedelta
 
+from errands.model.notices.notice import POLICIES
 from errands.model.record import record
 
 TYPE_CHECKING = False
@@ -14,98 +18,189 @@ if TYPE_CHECKING:
 
     from errands.model.limits import OnIdle
     from errands.model.notices.notice import Policy
+    from errands.model.record import record as section
 
     Durability = Literal["normal", "full"]
     Unattended = Literal["wait", "refuse"]
 
-# The shell that reads lines: bash where there is one, because that is what people type at.
+# What lines are read by: bash if there is one, because that is what people type into.
 _BASHES = ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/opt/homebrew/bin/bash")
 SHELL = next((path for path in _BASHES if os.access(path, os.X_OK)), "/bin/sh")
 
+# By section and name: the annotation, the meaning and the rules of a key.
+DECLARED: dict[str, dict[str, tuple[str, str, Mapping[str, Any]]]] = {}
 
-@record
+
+def key(default: Any, meaning: str, **rules: Any) -> Any:
+    """Declare a key. A `personal` one cannot be set by a project; `keys.Key` explains the other rules."""
+    return default, meaning, rules
+
+
+if not TYPE_CHECKING:
+
+    def section(cls):
+        """Turn a class of declared keys into a record with their defaults."""
+        declared = DECLARED[cls.__name__.lower()] = {}
+        for name, annotation in cls.__annotations__.items():
+            default, meaning, rules = getattr(cls, name)
+            declared[name] = annotation, meaning, rules
+            setattr(cls, name, default)
+        return record(cls)
+
+
+@section
 class Daemon:
-    tick: timedelta = timedelta(seconds=30)
+    tick: timedelta = key(timedelta(seconds=30), "the longest sleep between two checks for due work")
 
 
-@record
+@section
 class Runs:
-    shell: str = SHELL
-    grace: timedelta = timedelta(seconds=5)
-    timeout: timedelta | None = None
-    idle: timedelta | None = None
-    on_idle: OnIdle = "stop"
-    output_cap: int = 10 << 20
-    tail_lines: int = 20
-    memory: int | None = None
-    cpu: timedelta | None = None
-    processes: int | None = None
+    shell: str = key(
+        SHELL,
+        "the program that reads a command given as one line",
+        default_text="bash, or sh where there is none",
+        personal=True,
+    )
+    grace: timedelta = key(
+        timedelta(seconds=5), "how long a run may take to end after SIGTERM before SIGKILL"
+    )
+    timeout: timedelta | None = key(None, "the longest a run may take")
+    idle: timedelta | None = key(None, "the longest a run may be silent")
+    on_idle: OnIdle = key(
+        "stop", "what happens to a run that is silent for too long", choices=("stop", "report")
+    )
+    output_cap: int = key(
+        10 << 20, "how much output of a run is kept; beyond it the middle is dropped", kind="size", least=4096
+    )
+    tail_lines: int = key(20, "how many last lines of output `show` prints")
+    memory: int | None = key(None, "the most memory a run's processes may use together", kind="size", least=1)
+    cpu: timedelta | None = key(None, "the most processor time a run's processes may use together")
+    processes: int | None = key(None, "the most processes a run may have at a time", least=1)
 
 
-@record
+@section
 class Agents:
-    default: str = "offline"
-    timeout: timedelta | None = timedelta(minutes=5)
-    depth: int = 4
-    fan_out: int = 16
-    unattended: Unattended = "wait"
-    warm: timedelta | None = timedelta(minutes=10)
+    default: str = key("offline", "the agent to ask, unless the prompt names another")
+    timeout: timedelta | None = key(timedelta(minutes=5), "the longest an agent may take to answer")
+    depth: int = key(4, "how deeply agents may start agents that start agents", personal=True)
+    fan_out: int = key(
+        16, "how many live tasks an agent's session may have at a time", least=1, personal=True
+    )
+    unattended: Unattended = key(
+        "wait",
+        "whether an agent's call that needs approval waits for a person, or is refused and the agent told so",
+        choices=("wait", "refuse"),
+        personal=True,
+    )
+    warm: timedelta | None = key(
+        timedelta(minutes=10),
+        "how long the built-in agent's library stays loaded for the next run; `none` disables it",
+        personal=True,
+    )
 
 
-@record
+@section
 class Schedules:
-    most: int = 20
-    backoff: timedelta = timedelta(minutes=1)
-    zone: str = "local"
+    most: int = key(20, "how many recurring tasks may be active at a time", personal=True)
+    backoff: timedelta = key(
+        timedelta(minutes=1),
+        "how long a failed run of a recurring task waits for its one retry",
+        personal=True,
+    )
+    zone: str = key(
+        "local",
+        "the time zone of schedules that name none, such as `Europe/Vienna`; `local` is the machine's own",
+    )
 
 
-@record
-class Retention:
-    enabled: bool = True
-    keep: timedelta = timedelta(days=7)
-    history: timedelta = timedelta(days=30)
-
-
-@record
-class Store:
-    durability: Durability = "normal"
-
-
-@record
-class Notices:
-    policy: Policy = "always"
-    channels: tuple[str, ...] = ()
-
-
-@record
+@section
 class Events:
-    listen: str = "127.0.0.1:7390"
-    github: str = "https://api.github.com"
+    listen: str = key(
+        "127.0.0.1:7390",
+        "where webhooks are delivered; other machines reach it only if this is not the loopback interface",
+        personal=True,
+    )
+    github: str = key("https://api.github.com", "the API of GitHub; the token is sent there", personal=True)
 
 
-@record
+@section
+class Retention:
+    enabled: bool = key(True, "whether finished tasks are removed automatically")
+    keep: timedelta = key(timedelta(days=7), "how long a finished task is kept")
+    history: timedelta = key(
+        timedelta(days=30),
+        "how long the earlier runs of a task are kept, and the answers about a task that is gone",
+    )
+
+
+@section
+class Store:
+    durability: Durability = key(
+        "normal",
+        "`normal` survives every crash of a program; `full` waits for the disk and also survives a power cut",
+        choices=("normal", "full"),
+    )
+
+
+@section
+class Notices:
+    policy: Policy = key(
+        "always", "which endings are reported, unless the task says otherwise", choices=POLICIES
+    )
+    channels: tuple[str, ...] = key(
+        (),
+        "where tasks report besides the inbox by default, such as `terminal` or `discord:1234`",
+        kind="addresses",
+        personal=True,
+    )
+
+
+@section
 class Discovery:
-    enabled: bool = False
-    agent: str = "auto"
-    every: timedelta = timedelta(minutes=30)
-    idle: timedelta = timedelta(minutes=10)
-    present: timedelta = timedelta(hours=2)
-    most: int = 3
-    cooldown: timedelta = timedelta(hours=24)
+    enabled: bool = key(False, "whether an agent looks for work to propose while nothing is typed")
+    agent: str = key(
+        "auto", "the agent that looks; `auto` is the first one that you have configured for the lane `local`"
+    )
+    every: timedelta = key(timedelta(minutes=30), "how often it looks")
+    idle: timedelta = key(timedelta(minutes=10), "how long nothing must have been typed before it looks")
+    present: timedelta = key(timedelta(hours=2), "how recently a person must have been there")
+    most: int = key(3, "how many tasks it may propose at a time")
+    cooldown: timedelta = key(
+        timedelta(hours=24), "how long nothing similar to a rejected proposal is proposed"
+    )
 
 
-@record
+@section
 class Approval:
-    allow: tuple[str, ...] = ()
-    ask: tuple[str, ...] = ()
-    deny: tuple[str, ...] = ()
-    yes: bool = True
-    expires: timedelta = timedelta(days=7)
+    allow: tuple[str, ...] = key(
+        (),
+        "commands that start without approval, such as `make *`; never a shell, never by variable",
+        kind="rules",
+        personal=True,
+    )
+    ask: tuple[str, ...] = key(
+        (), "commands that need approval although they seem harmless", kind="rules", adds=True
+    )
+    deny: tuple[str, ...] = key((), "commands that are never run; this wins", kind="rules", adds=True)
+    yes: bool = key(
+        True,
+        "whether a caller may approve its own task (`--yes`, `yes=True`); a variable can only forbid it",
+        personal=True,
+    )
+    expires: timedelta = key(
+        timedelta(days=7),
+        "how long a question waits for its answer, and an approval for the start it was given for",
+        personal=True,
+    )
 
 
-@record
+@section
 class Ui:
-    colour: str = "auto"
+    colour: str = key(
+        "auto",
+        "colours in the terminal; `auto` follows NO_COLOR, CLICOLOR_FORCE and whether it is a terminal",
+        choices=("auto", "always", "never"),
+    )
 
 
 LANES = {"shell": 5, "agent": 4, "local": 1, "chat": 8}
@@ -113,10 +208,10 @@ LANES = {"shell": 5, "agent": 4, "local": 1, "chat": 8}
 
 @record
 class Config:
-    """The whole configuration; `origin` says where each value that is no default came from.
+    """The whole configuration; `origin` says where each value that is not a default came from.
 
-    `backends` has the settings of each agent by its name, as they stand below `[agents.NAME]`; `channels`
-    those of each channel, below `[channels.NAME]`, `webhooks` those of each place where deliveries come in.
+    `backends`, `channels` and `webhooks` hold the tables `[agents.NAME]`, `[channels.NAME]` and
+    `[webhooks.NAME]` by name, as they are written.
     """
 
     daemon: Daemon = Daemon()
@@ -137,16 +232,5 @@ class Config:
     origin: Mapping[str, str] = {}
 
 
-SECTIONS = {
-    "daemon": Daemon,
-    "runs": Runs,
-    "agents": Agents,
-    "schedules": Schedules,
-    "events": Events,
-    "retention": Retention,
-    "store": Store,
-    "notices": Notices,
-    "discovery": Discovery,
-    "approval": Approval,
-    "ui": Ui,
-}
+_ALL = (Daemon, Runs, Agents, Schedules, Events, Retention, Store, Notices, Discovery, Approval, Ui)
+SECTIONS: dict[str, type[Any]] = {each.__name__.lower(): each for each in _ALL}

@@ -231,15 +231,15 @@ def test_channels_are_listed_and_tried(hooked: Person, receiver: Receiver) -> No
     [
         ('[channels.hook]\nkind = "webhok"\nurl = "http://x"', ""),
         ('[channels.webhook]\nurl = "http://x"', "channels.webhook.secret: is missing"),
-        ('[channels.webhook]\nurl = "x"\nsecret = "env:X"', "channels.webhook.url: 'x' is no address"),
-        ('[channels.webhook]\nurl = "http://x"\nsecret = "s"', "a secret does not stand here"),
+        ('[channels.webhook]\nurl = "x"\nsecret = "env:X"', "channels.webhook.url: 'x' is not an address"),
+        ('[channels.webhook]\nurl = "http://x"\nsecret = "s"', "don't put secrets in this file"),
         ('[channels.webhook]\nurl = "http://x"\nsecret = "env:X"\nulr = 1', "did you mean url?"),
-        ('[channels.discord]\ntoken = "env:X"\nallowed = ["ada"]', "is no list of user ids"),
+        ('[channels.discord]\ntoken = "env:X"\nallowed = ["ada"]', "is not a list of user ids"),
         ('[channels.discord]\ntoken = "env:X"\nlisten = "yes"', "is neither true nor false"),
-        ('[channels.apprise]\ntargets = "slack://"', "is no table of URLs"),
+        ('[channels.apprise]\ntargets = "slack://"', "is not a table of URLs"),
         ('[channels]\nhook = "http://x"', "channels.hook: is a channel; write [channels.hook]"),
         ('[channels.mine]\nurl = "http://x"', "channels.mine.kind: is missing"),
-        ("[notices]\nchannels = [1]", "is no list of channels"),
+        ("[notices]\nchannels = [1]", "is not a list of channels"),
     ],
 )
 def test_a_wrong_setting_is_named(newcomer: Person, settings: str, wrong: str) -> None:
