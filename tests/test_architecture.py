@@ -95,6 +95,20 @@ def test_the_model_never_looks_at_the_clock() -> None:
     assert asked == set()
 
 
+def test_frontends_and_dialects_never_touch_the_store() -> None:
+    """They call verbs and questions of the engine; `home.store` is only the name of a file."""
+    touched = {
+        f"{name_of(place)}:{node.lineno}"
+        for place in MODULES
+        if {"frontends", "dialects"} & {*place.parts}
+        for node in ast.walk(ast.parse(place.read_text()))
+        if isinstance(node, ast.Attribute) and node.attr == "store"
+        if not ast.unparse(node.value).endswith("home")
+    }
+
+    assert touched == set()
+
+
 # What a command must not import: each of these costs a person more than the whole answer.
 NEVER = {
     "argparse", "asyncio", "concurrent.futures", "contextlib", "ctypes", "dataclasses", "importlib.metadata",

@@ -14,13 +14,14 @@ from errands.ports.store import Query
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from errands.config import Config
     from errands.engine.bell_client import BellClient
     from errands.model.approval import Approval, Consent
     from errands.model.event import Event
     from errands.model.run import Run
+    from errands.model.task import Task
     from errands.model.text.mask import Mask
     from errands.model.view import RunView, View
     from errands.ports.clock import Clock
@@ -83,6 +84,9 @@ class EngineCore:
         """Show a task as the store has it, without what only the directory of its run knows."""
         return self.store.view(task_id)
 
+    def task(self, task_id: str) -> Task:
+        return self.store.task(task_id)
+
     def run(self, run_id: str) -> Run:
         return self.store.run(run_id)
 
@@ -93,6 +97,17 @@ class EngineCore:
     def question(self, task_id: str) -> Approval | None:
         """Return the open question about a task."""
         return self.store.question(task_id)
+
+    def environment(self, task_id: str) -> Mapping[str, str]:
+        """Return the variables that a task inherited from the process that submitted it."""
+        return self.store.environment(self.store.task(task_id).action.environment)
+
+    def running(self) -> list[tuple[Task, Run]]:
+        return self.store.running()
+
+    def counts(self) -> dict[str, int]:
+        """Count the runs in each state."""
+        return self.store.counts()
 
     def output(self, task_id: str, *, offset: int = 0, limit: int | None = None) -> Piece:
         """Read a task's output from an offset; the piece says where to go on."""

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
     from errands.engine.agents.sessions import Sessions
     from errands.engine.approval.ruling import Judge, Ruling
+    from errands.engine.notices.inbox import Inbox
     from errands.engine.submit.submission import Submitter
     from errands.engine.tracing import Tracing
     from errands.engine.triggers.schedules import Schedules
-    from errands.model.approval import Approval, AuditEntry, Consent
+    from errands.model.approval import Approval, AuditEntry, Consent, StandingApproval
     from errands.model.notices.notice import Notice
     from errands.model.options.draft import Draft
     from errands.model.verdict import Judgement
@@ -169,6 +170,10 @@ class Engine(EngineCore):
             whose = self.store.resolve_removed(task_id)
         return self.store.audit(whose, limit=limit)
 
+    def standing_approvals(self) -> list[StandingApproval]:
+        """List what needs no question any more."""
+        return self.store.standing_approvals()
+
     # Ending.
 
     def cancel(self, task_ids: Iterable[str], *, by: str | None = None) -> list[View]:
@@ -255,6 +260,15 @@ class Engine(EngineCore):
             with self.store:
                 self.store.mark_retrieved(view.latest.id, now=self.clock.now())
 
+    def mark_shown(self, view: View, *, to: str, reader: str) -> None:
+        """Note that the end of a task was shown to `to`, which needs no notice of it any more."""
+        if view.is_live:
+            return
+        with self.store:
+            self.mark_retrieved(view)
+            if view.owner == to:
+                self.store.acknowledge(view.latest.id, reader=reader, now=self.clock.now())
+
     def take_notices(self, owner: str, *, reader: str, limit: int = 1000) -> list[Notice]:
         """Return and mark as delivered the unread notices of an owner; each is returned once."""
         with self.store:
@@ -308,6 +322,13 @@ class Engine(EngineCore):
         from errands.engine.triggers.schedules import Schedules
 
         return Schedules(self)
+
+    @property
+    def notices(self) -> Inbox:
+        """The verbs and questions about notices: unread, undelivered, retry ..."""
+        from errands.engine.notices.inbox import Inbox
+
+        return Inbox(self)
 
     @property
     def sessions(self) -> Sessions:

@@ -95,6 +95,10 @@ class Sessions:
     def sessions(self, *, limit: int = 1000) -> list[Session]:
         return self._store.sessions(limit=limit)
 
+    def exchange(self, run_id: str) -> Exchange | None:
+        """Return what a run was asked and has answered so far."""
+        return self._store.exchange(run_id)
+
     def conversation(self, task_id: str) -> list[tuple[int, Exchange]]:
         """Give what a task was asked and answered, oldest first, with the numbers of the runs."""
         return self._store.exchanges(self._core.resolve(task_id))

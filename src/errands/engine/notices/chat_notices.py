@@ -6,14 +6,14 @@ Until it is there it waits in the inbox, and what is there already is known by i
 
 from __future__ import annotations
 
-from errands.model.agent.session import is_conversation, session_name
-from errands.model.errors import ErrandsError, NotFound
+from errands.engine.notices.inbox import is_answered, is_own
+from errands.model.agent.session import is_conversation
+from errands.model.errors import ErrandsError
 from errands.model.notices.delivery import (
     delivery_of,
     facts_of,
     masked_body,
     message,
-    question_of,
     sealed,
     share,
 )
@@ -91,22 +91,3 @@ def mask_of(engine: Engine, task_id: str) -> Mask:
         return engine.mask(task_id)
     except ErrandsError:
         return Mask({})
-
-
-def is_own(store: Store, conversation: str, notice: Notice) -> bool:
-    """Tell whether a notice is about a conversation itself, or about a command that its agent runs."""
-    if notice.task_id == conversation:
-        return True
-    try:
-        return store.task(notice.task_id).parent == session_name(conversation)
-    except NotFound:
-        return False
-
-
-def is_answered(store: Store, notice: Notice) -> bool:
-    """Tell whether a notice asks something that needs no answer any more."""
-    asked = question_of(notice)
-    if asked is None:
-        return False
-    question = store.question(asked[0])
-    return question is None or question.id != asked[1]

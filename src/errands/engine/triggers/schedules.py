@@ -105,6 +105,14 @@ class Schedules:
             store.answer(question.id, "void", by=by, door="", now=now, note="the task was cancelled")
         return [view.id]
 
+    def count_active(self) -> int:
+        return self._store.count_recurring(("active",))
+
+    def watches(self) -> list[tuple[Watch, On]]:
+        """List what event sources watch for tasks, with the triggers of the tasks."""
+        found = [(each, self._store.task(each.task_id).trigger) for each in self._store.watches()]
+        return [(watch, trigger) for watch, trigger in found if isinstance(trigger, On)]
+
     def coming(self, task_id: str, count: int = COMING) -> list[datetime]:
         """Tell when a schedule is heard next; nothing while it is deaf."""
         task = self._store.task(self._core.resolve(task_id))

@@ -124,7 +124,7 @@ def _latest(engine: Engine, folder: str) -> str:
 def _named(engine: Engine, given: str) -> str:
     """Find an earlier chat by its name, or by the task of its conversation."""
     name = given if given.startswith(CHAT) else f"{CHAT}{given.removeprefix('chat-')}"
-    if engine.store.id_by_key(name) is not None or engine.list(Query(parent=name, limit=1)):
+    if engine.id_by_key(name) is not None or engine.list(Query(parent=name, limit=1)):
         return name
     try:
         key = engine.summaries([engine.resolve(given)])[0].key
@@ -137,7 +137,7 @@ def _named(engine: Engine, given: str) -> str:
 
 def _who(engine: Engine, name: str, agent: str | None, model: str | None) -> str:
     """Name the agent of a chat, which must be known; an earlier conversation keeps the one it has."""
-    task_id = engine.store.id_by_key(name)
+    task_id = engine.id_by_key(name)
     if task_id is None:
         return known(agent or engine.config.agents.default, engine.config)
     talk = engine.summaries([task_id])[0].agent

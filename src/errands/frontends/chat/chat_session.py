@@ -158,7 +158,7 @@ class ChatSession:
     def questions(self) -> dict[str, int]:
         """The questions that were asked here and that nobody has answered yet."""
         for task_id, number in list(self._asked.items()):
-            open_ = self.engine.store.question(task_id)
+            open_ = self.engine.question(task_id)
             if open_ is None or open_.id != number:
                 del self._asked[task_id]
         return self._asked
@@ -230,7 +230,7 @@ class ChatSession:
 
     def _catch_up(self) -> None:
         """Go on with an answer that was on its way when the chat was left, or came since."""
-        task_id = self.engine.store.id_by_key(self.name)
+        task_id = self.engine.id_by_key(self.name)
         if task_id is not None:
             view = self.engine.summaries([task_id])[0]
             if view.is_live or view.latest.retrieved_at is None:
@@ -298,7 +298,7 @@ class ChatSession:
     def _needs_person(self) -> bool:
         if self._current is None:
             return False
-        exchange = self.engine.store.exchange(self._current.latest.id)
+        exchange = self.engine.sessions.exchange(self._current.latest.id)
         return exchange is not None and exchange.waiting == "approval"
 
     # Leaving.
@@ -308,7 +308,7 @@ class ChatSession:
         if self.asking is not None:
             self.enter("")
         engine = self.engine
-        conversation = engine.store.id_by_key(self.name)
+        conversation = engine.id_by_key(self.name)
         live = [view.id for view in engine.list(Query(parent=self.name, states=("pending", "running")))]
         going = [each for each in live if each != conversation]
         standing = engine.list(Query(parent=self.name, states=("active", "paused", "proposed")))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from errands.engine.async_engine import Line
 from errands.engine.engine import Engine
-from errands.engine.notices.chat_notices import is_answered, is_own, masked
+from errands.engine.notices.chat_notices import masked
 from errands.frontends.chat.output import Output
 from errands.frontends.chat.read_markers import ReadMarkers
 from errands.model.notices.delivery import Delivery, delivery_of, question_of, share, text, title
@@ -33,8 +33,8 @@ class Messages:
         self.settled: set[str] = set()  # what the person said no to, here: they need not be told
         self._marks = ReadMarkers(f"{engine.home.path}/chat/shown")
         self._shown = self._marks.of(name)  # up to here ends were shown before
-        waiting = engine.store.unread(name)
-        self._seen = waiting[0].id - 1 if waiting else engine.store.last_notice()
+        waiting = engine.notices.unread(name)
+        self._seen = waiting[0].id - 1 if waiting else engine.notices.last_id()
 
     async def watch(self) -> None:
         """Show what comes in, until this is cancelled."""
@@ -45,9 +45,9 @@ class Messages:
 
     def look(self) -> None:
         """Show what came in since the last look."""
-        store = self._engine.store
-        found = store.inbox(self._name, after=self._seen)
-        conversation = store.id_by_key(self._name)
+        notices = self._engine.notices
+        found = notices.after(self._name, self._seen)
+        conversation = self._engine.id_by_key(self._name)
         told: list[Notice] = []
         for notice in found:
             self._seen = notice.id
@@ -55,12 +55,12 @@ class Messages:
             if question is not None:
                 self._tell(told)
                 told = []
-                if not is_answered(store, notice):
+                if not notices.is_answered(notice):
                     self._ask(*question)
             elif (
                 notice.id > self._shown
                 and notice.task_id not in self.settled
-                and not (conversation and is_own(store, conversation, notice))
+                and not (conversation and notices.is_own(conversation, notice))
             ):
                 told.append(notice)
         self._tell(told)

@@ -27,7 +27,7 @@ def send(engine: Engine, draft: Draft) -> View:
     """Send a message to the conversation that the draft's key names; the first one makes it."""
     assert draft.prompt is not None
     assert draft.key is not None
-    task_id = engine.store.id_by_key(draft.key)
+    task_id = engine.id_by_key(draft.key)
     if task_id is not None:
         try:
             return engine.sessions.resume(task_id, draft.prompt)
@@ -47,12 +47,12 @@ async def attend(engine: Engine, view: View, speaking: AgentStream) -> View:
         async with Line(engine, [view.id]) as line:
             while True:
                 # The state first: what was said before the end is then never missed.
-                state = engine.store.run(run_id).state
+                state = engine.run(run_id).state
                 for said in ear.heard():
                     speaking.hear(said)
                 if state in ENDED:
                     break
-                exchange = engine.store.exchange(run_id)
+                exchange = engine.sessions.exchange(run_id)
                 thinks = exchange is None or exchange.waiting not in ("approval", "task")
                 if thinks and not is_held:
                     held.enter_context(gate)
@@ -61,6 +61,6 @@ async def attend(engine: Engine, view: View, speaking: AgentStream) -> View:
                 is_held = thinks
                 await line.news(GLANCE)
     ended = engine.summaries([view.id])[0]
-    answer = engine.store.exchange(run_id)
+    answer = engine.sessions.exchange(run_id)
     speaking.finish((answer.answer if answer else None) or "")
     return ended

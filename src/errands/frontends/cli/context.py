@@ -184,13 +184,7 @@ class Context:
 
     def told(self, view: View) -> None:
         """Note that whoever waited was shown the end of a task; its owner, if that is us, was told so."""
-        engine = self.engine
-        if view.is_live:
-            return
-        with engine.store:
-            engine.mark_retrieved(view)
-            if view.owner == self.session:
-                engine.store.acknowledge(view.latest.id, reader="cli", now=engine.clock.now())
+        self.engine.mark_shown(view, to=self.session, reader="cli")
 
     def known(self, what: Completes) -> Iterator[tuple[str, str]]:
         """What there is of a kind, newest first, with a few words about each, for completion."""
@@ -212,7 +206,7 @@ class Context:
         elif what == "given up":
             yield from (
                 (str(notice.id), f"{notice.run_id} {notice.state}: {line(notice.error or '')}")
-                for notice in self.engine.store.undelivered(given_up=True)
+                for notice in self.engine.notices.undelivered(given_up=True)
             )
         elif what == "templates":
             yield from ((name, "") for name in self.engine.templates())

@@ -42,13 +42,13 @@ def open_questions(door: Door, call: Call) -> list[Approval]:
     tool = door.tool(call.caller, call.tool)
     if call.reply is not None and tool is not None and tool.may_need_approval:
         waiting += call.reply.proposed
-    found = map(door.engine.engine.store.question, dict.fromkeys(waiting))
+    found = map(door.engine.engine.question, dict.fromkeys(waiting))
     return [each for each in found if each is not None and each.id not in call.asked and _fits(door, each)]
 
 
 def _fits(door: Door, question: Approval) -> bool:
     """Tell whether a form can show all that would run; about anything else nobody is asked here."""
-    task = door.engine.engine.store.task(question.task_id)
+    task = door.engine.engine.task(question.task_id)
     action = task.action
     if task.state != "proposed":
         return True  # it is about a call of its agent, whose reasons say all

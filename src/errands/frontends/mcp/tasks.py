@@ -109,7 +109,7 @@ class Tasks:
         return _base(call, "working")
 
     def _of_view(self, view: View, client: Client) -> dict[str, Any]:
-        question = self._door.engine.engine.store.question(view.id)
+        question = self._door.engine.engine.question(view.id)
         state = _STATES.get(phase(view), "working")
         if view.state == "rejected":
             state = "cancelled"

@@ -60,9 +60,7 @@ class BackgroundTasks(AbstractCapability[Any]):
         self, ctx: RunContext[Any], *, request_context: ModelRequestContext, response: ModelResponse
     ) -> ModelResponse:
         if self._telling:
-            store = self._engine.engine.store
-            with store:
-                store.mark_delivered(self._telling, now=self._engine.now())
+            self._engine.engine.notices.mark_delivered(self._telling)
             self._telling = []
         return response
 

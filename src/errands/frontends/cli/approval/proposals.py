@@ -130,8 +130,7 @@ def _inherited(context: Context, view: View) -> Iterator[tuple[str, str]]:
     """What would have its programs load or start something else, unless whoever is asked has it as well."""
     from errands.judge.shell.variables import removed
 
-    store = context.engine.store
-    variables = store.environment(store.task(view.id).action.environment)
+    variables = context.engine.environment(view.id)
     for name in removed(variables):
         if context.environ.get(name) != variables[name]:
             yield name, variables[name]

@@ -147,7 +147,7 @@ def _store(context: Context) -> Iterator[Finding]:
         )
         yield Finding(level="fail", text=f"{home.store}: {each}", advice=advice)
     if not wrong:
-        counts = context.engine.store.counts()
+        counts = context.engine.counts()
         told = ", ".join(f"{count:,} {state}" for state, count in counts.items() if count) or "no runs"
         yield Finding(level="ok", text=f"{home.store} is sound ({size(os.path.getsize(home.store))}): {told}")
     for name in sorted(os.listdir(home.path)):
@@ -195,7 +195,7 @@ def _differences(context: Context, facts: Mapping[str, Any]) -> Iterator[Finding
 def _live(context: Context) -> int:
     if not os.path.exists(context.home.store):
         return 0
-    counts = context.engine.store.counts()
+    counts = context.engine.counts()
     return counts.get("pending", 0) + counts.get("running", 0)
 
 
@@ -263,7 +263,7 @@ def _runs(context: Context) -> Iterator[Finding]:
             "and whoever supervised it is gone",
             advice="the daemon settles it; if none runs: errands daemon start",
         )
-        for task, run in context.engine.store.running()
+        for task, run in context.engine.running()
         if _is_forsaken(f"{context.home.run(run.id)}/record.{run.attempt}")
     ]
     yield from stale or [Finding(level="ok", text="every running task is supervised")]
@@ -304,8 +304,7 @@ def _proposals(context: Context) -> Iterator[Finding]:
 def _schedules(context: Context) -> Iterator[Finding]:
     if not os.path.exists(context.home.store):
         return
-    store = context.engine.store
-    active = store.count_recurring(("active",))
+    active = context.engine.schedules.count_active()
     if not active:
         yield Finding(level="ok", text="nothing is scheduled")
     else:
@@ -326,7 +325,7 @@ def _schedules(context: Context) -> Iterator[Finding]:
 def _notices(context: Context) -> Iterator[Finding]:
     if not os.path.exists(context.home.store):
         return
-    found = context.engine.store.undelivered()
+    found = context.engine.notices.undelivered()
     dead = [notice for notice in found if notice.state != "waiting"]
     late = [notice for notice in found if notice.state == "waiting" and now() - notice.created_at > LATE]
     advice = "errands notices --undelivered tells which and why; errands notices retry --all sends them"

@@ -17,8 +17,8 @@ def health(context: Context) -> tuple[str, str]:
             "discovery is enabled, but no agent is configured for it",
             'set discovery.agent, or lane = "local" for the agent that uses the local model',
         )
-    known = context.engine.store.id_by_key(KEY)
-    state = None if known is None else context.engine.store.task(known).state
+    known = context.engine.id_by_key(KEY)
+    state = None if known is None else context.engine.task(known).state
     if known is None or state not in ("active", "paused"):
         return "discovery is enabled, but no task looks", "errands daemon stop, then errands daemon start"
     if state == "paused":

@@ -32,10 +32,8 @@ def health(context: Context) -> Iterator[tuple[Level, str, str]]:
 
 
 def _watches(context: Context) -> Iterator[tuple[Level, str, str]]:
-    store, at, well = context.engine.store, now(), 0
-    for watch in store.watches():
-        trigger = store.task(watch.task_id).trigger
-        assert isinstance(trigger, On)
+    at, well = now(), 0
+    for watch, trigger in context.engine.schedules.watches():
         missing = context.bootstrap.source_trouble(trigger.source)
         advice = f"errands show {watch.task_id}"
         if missing:

@@ -93,7 +93,7 @@ def wait_for(
                 # What an agent needs a yes for is no end, so every change of it is worth a look.
                 watch = watch or Watch(context, waited)
                 watch.news(left)
-                live = [each for each in waited if not engine.store.ended(each)]
+                live = [each for each in waited if not engine.has_ended(each)]
             else:
                 live = wait(engine, waited, timeout=left)
             if not live or (deadline is not None and time.monotonic() >= deadline):
@@ -118,9 +118,9 @@ def wait_for_run(context: Context, view: View) -> RunView:
     watch = Watch(context, [view.id])
     try:
         while True:
-            found = context.engine.store.view(view.id)
+            found = context.engine.view(view.id)
             if found.latest.number != view.latest.number or not found.is_live:
-                history = context.engine.store.history(view.id, limit=10)
+                history = context.engine.history(view.id, limit=10)
                 return next(run for run in history if run.number == view.latest.number)
             watch.news(LOOK)
     finally:
@@ -137,7 +137,7 @@ def follow(
     try:
         while True:
             # The state is read before the output: what a run wrote before its end is then never missed.
-            view = context.engine.store.view(task_id)
+            view = context.engine.view(task_id)
             latest = view.latest
             is_live = latest.number == number and view.is_live and view.state != "proposed"
             went_on = show_from(context, run_id, lens, offset)

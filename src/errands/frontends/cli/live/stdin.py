@@ -66,5 +66,5 @@ def _pass_on(engine: Engine, task_id: str, source: int) -> None:
 def _wait_until_it_runs(engine: Engine, task_id: str) -> None:
     import time
 
-    while (run := engine.store.view(task_id).latest).completed_at is None and run.pid is None:
+    while (run := engine.view(task_id).latest).completed_at is None and run.pid is None:
         time.sleep(LOOK)

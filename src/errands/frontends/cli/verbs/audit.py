@@ -71,7 +71,7 @@ def audit(context: Context, arguments: Arguments) -> int:
 
 def _standing(context: Context, *, as_objects: bool) -> int:
     """List what was approved for all times."""
-    found = context.engine.store.standing_approvals()
+    found = context.engine.standing_approvals()
     if as_objects:
         for each in found:
             context.tell_json(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def cancel(context: Context, arguments: Arguments) -> int:
     ids = chosen(context, arguments, "cancel")
-    before = {each: not context.engine.store.ended(each) for each in ids}
+    before = {each: not context.engine.has_ended(each) for each in ids}
     if arguments.batch is not None:
         # Of a batch only what is still live is meant.
         ids = [each for each in ids if before[each]] or ids
@@ -28,7 +28,7 @@ def cancel(context: Context, arguments: Arguments) -> int:
 
 def stop(context: Context, arguments: Arguments) -> int:
     ids = [context.engine.resolve(each) for each in arguments.id]
-    before = {each: context.engine.store.view(each).is_live for each in ids}
+    before = {each: context.engine.view(each).is_live for each in ids}
     views = [context.engine.stop(each) for each in ids]
     if not arguments.no_wait:
         for view in views:

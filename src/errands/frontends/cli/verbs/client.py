@@ -146,8 +146,7 @@ def _tell_opencode(context: Context, session: str) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the reader sees the end
         if sys.stdin.readline().strip() != "told":
             return 1
-        with engine.store:
-            engine.store.mark_delivered([each.id for each in found], now=engine.clock.now())
+        engine.notices.mark_delivered([each.id for each in found])
     return 0
 
 

@@ -63,7 +63,7 @@ def _run(context: Context, view: View, given: str) -> RunView:
     number = given.partition(".")[2]
     if not number:
         return view.latest
-    for run in view.history if view.standing is None else context.engine.store.history(view.id):
+    for run in view.history if view.standing is None else context.engine.history(view.id):
         if str(run.number) == number:
             return run
     raise NotFound(f"{view.id} has no run {number[:20]!r}; errands show {view.id} lists its runs")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from errands.frontends.cli.context import Context
     from errands.frontends.cli.parser import Arguments
-    from errands.model.notices.notice import Address, Notice
+    from errands.model.notices.notice import Notice
 
 
 COLUMNS = (*(Column(title="") for _ in range(4)), Column(title="", flex=1))
@@ -35,9 +35,9 @@ def notices(context: Context, arguments: Arguments) -> int:
     owner = arguments.owner or context.session
     engine = context.engine
     if arguments.undelivered or arguments.dead:
-        found = engine.store.undelivered(given_up=arguments.dead)
+        found = engine.notices.undelivered(given_up=arguments.dead)
     elif arguments.peek:
-        found = engine.store.unread(owner)
+        found = engine.notices.unread(owner)
     else:
         found = engine.take_notices(owner, reader="cli")
     if arguments.json:
@@ -92,20 +92,13 @@ def _retry(context: Context, arguments: Arguments) -> int:
     """Queue what was given up once more, and send what waits for its next try now."""
     if arguments.action != "retry" or bool(arguments.ids) == arguments.all:
         raise Usage("say which to send again: errands notices retry ID..., or errands notices retry --all")
-    store = context.engine.store
-    waiting = [notice for notice in store.undelivered() if notice.state == "waiting"]
-    known = [*store.undelivered(given_up=True), *waiting]
+    inbox = context.engine.notices
+    waiting = [notice for notice in inbox.undelivered() if notice.state == "waiting"]
+    known = [*inbox.undelivered(given_up=True), *waiting]
     meant = (
         known if arguments.all else [each for word in arguments.ids for each in _meant(context, word, known)]
     )
-    context.engine.ensure_daemon()
-    with store:
-        dead = [notice.id for notice in meant if notice.state != "waiting"]
-        again = store.send_again(None if arguments.all else dead)
-        for notice in _held_up(waiting, meant):
-            store.defer([notice.id], error=notice.error or "", next_at=now(), is_attempt=False)
-            again.append(notice.id)
-    context.engine.bell.ring()
+    again = inbox.retry(meant, everything=arguments.all)
     if arguments.json:
         for each in again:
             context.tell_json({"id": each, "state": "waiting"})
@@ -131,14 +124,6 @@ def _meant(context: Context, word: str, known: list[Notice]) -> list[Notice]:
     if not found:
         raise NotFound(f"{word}: nothing of it is to be sent; errands notices --undelivered lists what is")
     return found
-
-
-def _held_up(waiting: list[Notice], meant: list[Notice]) -> list[Notice]:
-    """Name what was tried and waits for its next try: those that are meant, and those they stand behind."""
-    last: dict[Address, int] = {}
-    for notice in meant:
-        last[notice.address] = max(notice.id, last.get(notice.address, 0))
-    return [each for each in waiting if each.error is not None and each.id <= last.get(each.address, 0)]
 
 
 def _plain(notice: Notice) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from errands.frontends.cli.reply import REPLY, check_reply, reply
 from errands.frontends.cli.task_options import command_of, draft_of, flags_of, given_options, options_of
 from errands.model.action import written
 from errands.model.options.table import BY_NAME
-from errands.model.options.template import DRAFT, from_text, parameters
+from errands.model.options.template import DRAFT, parameters
 from errands.model.record import evolve
 from errands.model.text.sanitise import line
 from errands.text import Cell, Column, facts, table
@@ -67,7 +67,7 @@ def ls(context: Context, arguments: Arguments) -> int:
 
 
 def show(context: Context, arguments: Arguments) -> int:
-    draft = from_text(context.engine.store.template(arguments.template))
+    draft = context.engine.template(arguments.template)
     if arguments.json:
         context.tell_json(_plain(arguments.template, draft))
         return 0
