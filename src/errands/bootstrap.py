@@ -20,7 +20,8 @@ from errands.stores.sqlite.store import SqliteStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    import socket
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from errands.config import Config
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from errands.ports.output import OutputPort
     from errands.stores.sqlite.repair import Repaired
 
-READY_WITHIN = 10.0  # seconds
 _AGENT_PARTS = ("errands.bootstrap", "errands.engine.agents.agent_main", "errands.agents.builtin.prewarm")
 
 
@@ -95,10 +95,14 @@ def open_client(home: Home | None = None, config: Config | None = None) -> Engin
     return open_engine(home, config, is_client=True)
 
 
-def make_loops(home: Home, config: Config, *, is_after_reboot: bool) -> Loops:
-    """Put the loops together; whoever runs them must hold the lock of the home."""
+def make_loops(
+    home: Home, config: Config, *, is_after_reboot: bool, kept: Sequence[tuple[str, ...]] = ()
+) -> Loops:
+    """Put the loops together; the process that runs them must hold the lock of the home.
+
+    `kept` are functions of `errands.processes`, with their arguments, that run as long as the loops.
+    """
     from errands.engine.daemon.loops import Loops
-    from errands.processes import bots, start_listener, start_sender
     from errands.runners.pool.router import make_runner
 
     return Loops(
@@ -108,11 +112,19 @@ def make_loops(home: Home, config: Config, *, is_after_reboot: bool) -> Loops:
         config=config,
         clock=SystemClock(),
         output=_output(),
-        start_sender=lambda line: start_sender(home, line),
-        start_listener=lambda line: start_listener(home, line),
-        kept=bots(home, config) if config.channels else (),
+        kept=[*(_bots(config) if config.channels else ()), *kept],
         is_after_reboot=is_after_reboot,
     )
+
+
+def _bots(config: Config) -> list[tuple[str, ...]]:
+    from errands.config.channels import kind_of
+
+    return [
+        ("run_bot", name)
+        for name, settings in config.channels.items()
+        if kind_of(name, config.channels) == "discord" and settings.get("listen")
+    ]
 
 
 def _library(config: Config) -> list[str]:
@@ -135,7 +147,6 @@ def run_daemon(home: Home | None = None) -> int:
 
         del sys.modules["ssl"]
     from errands.engine.daemon.daemon import serve
-    from errands.processes import start_exporter
 
     home = home or open_home()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
@@ -145,9 +156,9 @@ def run_daemon(home: Home | None = None) -> int:
     gc.set_threshold(20_000, 50, 50)
 
     def begin(rebooted: bool) -> Loops:
-        start_exporter(home, config)
+        kept = [("run_exporter",)] if _begin_export(home, config) else []
         _arrange_discovery(home, config)
-        return make_loops(home, config, is_after_reboot=rebooted)
+        return make_loops(home, config, is_after_reboot=rebooted, kept=kept)
 
     return serve(home, config, _boot(), begin)
 
@@ -177,9 +188,9 @@ def run_agent(run_id: str) -> int:
 
 
 def channel_trouble(name: str, config: Config) -> str:
-    from errands import processes
+    from errands.channels.trial import trouble
 
-    return processes.channel_trouble(name, config)
+    return trouble(name, config.channels.get(name, {}))
 
 
 def source_trouble(name: str) -> str:
@@ -189,9 +200,9 @@ def source_trouble(name: str) -> str:
 
 
 def send_trial(address: Address, config: Config) -> None:
-    from errands import processes
+    from errands.channels import trial
 
-    processes.send_trial(address, config)
+    trial.send_trial(address, config.channels.get(address.channel, {}))
 
 
 def run_chat(engine: Engine, **options: Any) -> int:
@@ -201,10 +212,23 @@ def run_chat(engine: Engine, **options: Any) -> int:
     return run(engine, **options)
 
 
-def run_discord(home: Home, config: Config, name: str) -> int:
-    from errands import processes
+def run_discord(home: Home, config: Config, name: str, line: socket.socket | None = None) -> int:
+    """Run the bot of a channel until a signal ends it, or the other end of `line` is gone."""
+    try:
+        from errands.frontends.discord.bot import serve
+    except ModuleNotFoundError as error:
+        raise BadValue(
+            f"the bot needs {error.name}, which is not installed; "
+            "install it with: pip install 'errands[discord]'"
+        ) from error
+    from errands.channels import read_secret
 
-    return processes.run_discord(home, config, name)
+    settings = config.channels[name]
+    engine = open_client(home, config)
+    try:
+        return serve(engine, name, settings, token=lambda: read_secret(str(settings["token"])), line=line)
+    finally:
+        engine.close()
 
 
 def agent_readiness(name: str, config: Config) -> str:
@@ -216,28 +240,9 @@ def agent_readiness(name: str, config: Config) -> str:
 
 def start_daemon(home: Home) -> None:
     """Start the daemon in the background and return when it answers, or say why it does not."""
-    os.makedirs(home.path, mode=0o700, exist_ok=True)
-    child = _spawn_daemon(home)
-    deadline = time.monotonic() + READY_WITHIN
-    bell = BellClient(home.bell)
-    try:
-        while time.monotonic() < deadline:
-            if bell.is_answered():
-                return
-            ended, code = os.waitpid(child, os.WNOHANG)
-            if ended and os.waitstatus_to_exitcode(code):
-                raise DaemonError(
-                    f"the daemon could not start:\n{_last_words(home)}\nThe whole log: {home.log}"
-                )
-            time.sleep(0.005)
-    except ChildProcessError:
-        return  # it was another process's daemon that answered for ours
-    finally:
-        bell.close()
-    raise DaemonError(
-        f"the daemon does not answer after {READY_WITHIN:g} s; nothing is lost: "
-        f"see {home.log}, then `errands daemon status` and `errands doctor`"
-    )
+    from errands.engine.daemon.start import start
+
+    start(home)
 
 
 def store_damage(home: Home) -> list[str]:
@@ -304,13 +309,7 @@ def serve_mcp(
             f"`errands mcp` needs {missing}, which is not installed; "
             "install it with: pip install 'errands[mcp]'"
         ) from error
-    return serve(
-        dialect,
-        http=http,
-        everything=everything,
-        open_engine=open_client,
-        environ=environ,
-    )
+    return serve(dialect, http=http, everything=everything, open_engine=open_client, environ=environ)
 
 
 def installation(
@@ -353,27 +352,6 @@ def connect(
     )
 
 
-def _spawn_daemon(home: Home) -> int:
-    environ: Mapping[str, str] = {**os.environ, "ERRANDS_HOME": home.path}
-    log_file = os.open(home.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        return os.posix_spawn(
-            sys.executable,
-            [sys.executable, "-m", "errands", "daemon", "run"],
-            {k: v for k, v in environ.items() if k not in ("ERRANDS_RUN_ID", "ERRANDS_TASK_ID")},
-            file_actions=[
-                (os.POSIX_SPAWN_DUP2, nothing, 0),
-                (os.POSIX_SPAWN_DUP2, log_file, 1),
-                (os.POSIX_SPAWN_DUP2, log_file, 2),
-            ],
-            setsid=True,
-        )
-    finally:
-        os.close(log_file)
-        os.close(nothing)
-
-
 def _arrange_discovery(home: Home, config: Config) -> None:
     """Have an agent look for work now and then, or not any more, as the configuration wants it."""
     engine = open_engine(home, config)
@@ -390,10 +368,23 @@ def _arrange_discovery(home: Home, config: Config) -> None:
         engine.close()
 
 
-def _last_words(home: Home) -> str:
+def _begin_export(home: Home, config: Config) -> bool:
+    """Note that the spans of what ends from now on are exported, if the environment says where to."""
+    from errands.telemetry import settings
+
+    if not settings.is_on(os.environ):
+        return False
+    from errands.telemetry import cursor
+
+    engine = open_engine(home, config)
     try:
-        with open(home.log, "rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - 2000))
-            return "\n".join(file.read().decode("utf-8", "replace").splitlines()[-5:])
-    except OSError as error:
-        return f"(its log cannot be read: {error})"
+        settings.read(os.environ)
+        cursor.begin(home.spans, engine.tracing)
+    except (BadValue, OSError) as error:
+        import logging
+
+        logging.getLogger("errands.telemetry").error("no spans are handed on: %s", error)
+        return False
+    finally:
+        engine.close()
+    return True

@@ -6,14 +6,15 @@ import asyncio
 import os
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from errands.bootstrap import open_engine
-from errands.engine.daemon.child_service import SenderService
+from errands.engine.daemon.child_service import SENDER_DELAY, ChildService, notices_due
 from errands.engine.engine import Engine
 from errands.model.notices.notice import Address
 from errands.model.options.draft import Draft
@@ -41,6 +42,11 @@ def client(home: Home, receiver: Receiver, config_file: Path, tmp_path: Path) ->
     engine = open_engine(home, consent="yes")
     yield engine
     engine.close()
+
+
+def sender(outbox: Outbox, start: Callable[[socket.socket], int]) -> ChildService:
+    due = partial(notices_due, outbox.store, outbox.clock)
+    return ChildService("sender", start, due, delay=SENDER_DELAY)
 
 
 def senders(home: Home) -> list[int]:
@@ -130,7 +136,7 @@ def test_a_letter_whose_sender_was_killed_is_sent_again_under_the_same_key(
 def test_what_a_killed_daemon_left_is_sent_by_the_next(
     daemons: Daemons, client: Engine, receiver: Receiver
 ) -> None:
-    daemons.start_doomed("errands.engine.daemon.child_service.SenderService._begin")
+    daemons.start_doomed("errands.engine.daemon.child_service.ChildService._start")
     client.submit(Draft(command=("true",), channels=("hook",)))
     daemons.wait_for_doom()
     assert receiver.posted == []
@@ -205,7 +211,7 @@ async def test_what_is_new_does_not_wait_for_the_next_try_of_something_else(outb
     [notice] = outbox.store.queued(Address(channel="mail", target="me"), limit=1)
     with outbox.store:
         outbox.store.defer([notice.id], error="down", next_at=outbox.clock.now() + timedelta(minutes=5))
-    sending = SenderService(outbox.store, outbox.clock, start)
+    sending = sender(outbox, start)
     sending._look()
     outbox.add("hook")
     sending.ring()
@@ -225,7 +231,7 @@ async def test_a_clock_that_was_put_back_does_not_keep_the_sender_from_starting(
     [notice] = outbox.store.queued(Address(channel="mail", target="me"), limit=1)
     with outbox.store:
         outbox.store.defer([notice.id], error="down", next_at=outbox.clock.now() + timedelta(minutes=5))
-    sending = SenderService(outbox.store, outbox.clock, start)
+    sending = sender(outbox, start)
     sending._look()
     assert started == []
     outbox.clock.turn(-timedelta(days=1))

@@ -11,7 +11,7 @@ import sys
 from datetime import UTC, datetime, timedelta
 
 from errands import bootstrap
-from errands.engine.daemon.dispatcher import Dispatcher
+from errands.engine.daemon.launch import LaunchBuilder
 from errands.model.record import evolve
 from errands.model.run import Run
 from errands.model.task import Task
@@ -36,18 +36,18 @@ def _step() -> float:
         return 0.0
 
 
-_launched = Dispatcher.launch
+_build = LaunchBuilder.build
 
 
-def _launch(dispatcher: Dispatcher, task: Task, run: Run) -> Launch:
-    return evolve(_launched(dispatcher, task, run), may_be_traceless=True)
+def _launch(builder: LaunchBuilder, task: Task, run: Run) -> Launch:
+    return evolve(_build(builder, task, run), may_be_traceless=True)
 
 
 def main() -> int:
     mutants.break_engine()
     points.arm(points.DAEMON_POINTS)
     exchange(bootstrap, "SystemClock", SteppedClock)
-    exchange(Dispatcher, "launch", _launch)
+    exchange(LaunchBuilder, "build", _launch)
     exchange(pool, "_ZYGOTE", zygote.__file__)
     if mutants.is_in_shims():
         exchange(pool, "_PASSED_ON", (*pool._PASSED_ON, mutants.VARIABLE))

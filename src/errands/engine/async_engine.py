@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Unpack
 
-from errands.engine.bell_client import BellClient
+from errands.engine.bell_line import BellLine
 from errands.engine.engine import Engine
 from errands.engine.submit.prompt_spec import BUILT_IN
 from errands.engine.waiting import LOOK
@@ -229,7 +229,9 @@ class AsyncEngine:
         """Wait for one task; tell whether it has ended."""
         if self.engine.store.ended(task_id):
             return True
-        async with Line(self.engine, [task_id], ensure_daemon=self._ensure_daemon, ends_only=True) as line:
+        async with BellLine(
+            self.engine, [task_id], ensure_daemon=self._ensure_daemon, ends_only=True
+        ) as line:
             while not self.engine.store.ended(task_id):
                 left = LOOK if deadline is None else min(LOOK, deadline - time.monotonic())
                 if left <= 0:
@@ -244,7 +246,7 @@ class AsyncEngine:
         """
         ids = tuple(self.engine.resolve(each) for each in task_ids)
         seen = {view.id: _place(view) for view in self._watched(ids, ())}
-        async with Line(self.engine, ids or ("*",), ensure_daemon=self._ensure_daemon) as line:
+        async with BellLine(self.engine, ids or ("*",), ensure_daemon=self._ensure_daemon) as line:
             while True:
                 told = await line.news(LOOK)
                 for view in self._watched(told or ids, () if told else seen):
@@ -267,7 +269,7 @@ class AsyncEngine:
         """Yield a task's output as it comes, from its beginning, until its run has ended."""
         view = self.engine.get(task_id)
         run_id, offset = view.latest.id, 0
-        async with Line(self.engine, [view.id], ensure_daemon=self._ensure_daemon) as line:
+        async with BellLine(self.engine, [view.id], ensure_daemon=self._ensure_daemon) as line:
             while True:
                 over = self._is_over(view, run_id)
                 piece = self.engine.output(run_id, offset=offset, limit=_CHUNK)
@@ -317,78 +319,3 @@ def _place(view: View) -> tuple[object, ...]:
     """Say how far a task has come, and what its agent waits for, to see whether it moved."""
     waiting = view.agent.waiting if view.agent else None
     return view.latest.id, view.latest.state, view.latest.stop_requested_at, waiting
-
-
-class Line:
-    """A line to the doorbell that an event loop can wait on."""
-
-    def __init__(
-        self,
-        engine: Engine,
-        task_ids: Sequence[str],
-        *,
-        ensure_daemon: Callable[[], None] | None = None,
-        ends_only: bool = False,
-    ) -> None:
-        self._bell = BellClient(engine.home.bell)
-        self._ids = task_ids
-        self._ends_only = ends_only
-        self._ensure_daemon = ensure_daemon or engine.ensure_daemon
-        self._loop = asyncio.get_running_loop()
-        self._handle = -1
-        self._heard: asyncio.Future[None] | None = None
-
-    async def __aenter__(self) -> Line:
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        self._hang_up()
-
-    async def news(self, timeout: float) -> list[str] | None:
-        """Wait for news of the tasks; give those that changed, or None when everything is worth a look.
-
-        That is so without news, because a ring may get lost, and at first, because nobody told us before.
-        """
-        if self._handle < 0:
-            if not self._call():
-                self._ensure_daemon()
-                await asyncio.sleep(min(timeout, 0.05))
-            return None
-        deadline = self._loop.time() + timeout
-        # A wake-up may be about what was read already, so what there is to read decides.
-        while not (words := self._bell.heard()):
-            if words is None:
-                self._hang_up()
-                return None
-            if self._loop.time() >= deadline:
-                return None
-            await self._wait_until(deadline)
-        if "watching" in words:
-            return None
-        return [task_id for line in words for task_id in line.split()[1:] if line.startswith("changed ")]
-
-    async def _wait_until(self, deadline: float) -> None:
-        self._heard = self._loop.create_future()
-        timer = self._loop.call_at(deadline, self._hear)
-        try:
-            await self._heard
-        finally:
-            timer.cancel()
-            self._heard = None
-
-    def _call(self) -> bool:
-        if not (self._bell.wait_for(self._ids[0]) if self._ends_only else self._bell.watch(self._ids)):
-            return False
-        self._handle = self._bell.fileno()
-        self._loop.add_reader(self._handle, self._hear)
-        return True
-
-    def _hear(self) -> None:
-        if self._heard is not None and not self._heard.done():
-            self._heard.set_result(None)
-
-    def _hang_up(self) -> None:
-        if self._handle >= 0:
-            self._loop.remove_reader(self._handle)
-            self._handle = -1
-        self._bell.close()

@@ -43,7 +43,7 @@ PLACES = [
     pytest.param(f"{MOVES}.end", "before", id="exited-and-not-recorded", marks=pytest.mark.fault("F5")),
     pytest.param(f"{MOVES}.end", "after", id="recorded-and-not-committed", marks=pytest.mark.fault("F5")),
     pytest.param(
-        "errands.engine.daemon.child_service.SenderService.ring",
+        "errands.engine.daemon.child_service.ChildService.ring",
         "before",
         id="ended-and-not-told",
         marks=pytest.mark.fault("F6"),

@@ -16,7 +16,8 @@ from errands.engine.agents.model_gate import LANE, LOOK, ModelGate
 from errands.engine.agents.speech import Speech
 from errands.engine.agents.wait_clock import WaitClock
 from errands.engine.approval import tool_approvals
-from errands.engine.async_engine import AsyncEngine, Line
+from errands.engine.async_engine import AsyncEngine
+from errands.engine.bell_line import BellLine
 from errands.engine.engine import Engine
 from errands.engine.triggers.event_payload import occasioned
 from errands.model.action import Prompt
@@ -167,7 +168,7 @@ class RunContext:
 
     async def _answer(self, question: Approval) -> Approval:
         """Wait until a person has answered, or nobody can any more."""
-        async with Line(self._engine, [self._task.id]) as line:
+        async with BellLine(self._engine, [self._task.id]) as line:
             while (answer := tool_approvals.answer_to(self._engine, question)) is None:
                 await line.news(LOOK_AGAIN)
         return answer
@@ -220,7 +221,7 @@ class RunContext:
         engine = AsyncEngine(self._engine)
         view = await engine.wait(view.id, timeout=0 if view.state == "proposed" else QUICK)
         if view.state == "proposed":
-            async with self._away("approval"), Line(self._engine, [view.id]) as line:
+            async with self._away("approval"), BellLine(self._engine, [view.id]) as line:
                 while view.state == "proposed":
                     await line.news(LOOK_AGAIN)
                     (view,) = self._engine.summaries([view.id])
@@ -291,7 +292,7 @@ class RunContext:
         self._wait_for("slot")
         self._engine.bell.ring()
         with self._held:
-            async with Line(self._engine, [self._task.id]) as line:
+            async with BellLine(self._engine, [self._task.id]) as line:
                 while self._waits:
                     await line.news(LOOK_AGAIN)
 

@@ -10,16 +10,23 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from errands.config import Config
 from errands.engine.approval.questions import expire
 from errands.engine.daemon.bell_server import BellServer
-from errands.engine.daemon.child_service import KeptService, SenderService
+from errands.engine.daemon.child_service import (
+    LISTENER_DELAY,
+    SENDER_DELAY,
+    ChildService,
+    events_watched,
+    notices_due,
+    spawner,
+)
 from errands.engine.daemon.dispatcher import Dispatcher
 from errands.engine.daemon.janitor import Janitor
-from errands.engine.daemon.listener_service import ListenerService
+from errands.engine.daemon.launch import LaunchBuilder
 from errands.engine.daemon.outcome import OutcomeWriter
 from errands.engine.daemon.supervisor import Supervisor
 from errands.engine.triggers.scheduler import Scheduler
@@ -29,8 +36,6 @@ from errands.ports.home import Home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import socket
-
     from errands.ports.clock import Clock
     from errands.ports.output import OutputPort
     from errands.ports.runner import Runner
@@ -55,9 +60,7 @@ class Loops:
         config: Config,
         clock: Clock,
         output: OutputPort,
-        start_sender: Callable[[socket.socket], int],
-        start_listener: Callable[[socket.socket], int],
-        kept: Sequence[Callable[[socket.socket], int]] = (),
+        kept: Sequence[tuple[str, ...]] = (),
         is_after_reboot: bool = False,
     ) -> None:
         self._store = store
@@ -65,11 +68,12 @@ class Loops:
         self._home = home
         self._clock = clock
         self._config = config
-        self._dispatcher = Dispatcher(store, home, config)
+        self._dispatcher = Dispatcher(store, config)
         self._supervisor = Supervisor(
             store,
             runner,
             self._dispatcher,
+            LaunchBuilder(store, home, config),
             OutcomeWriter(store, output, home, backoff=config.schedules.backoff),
             home,
             clock=clock,
@@ -77,9 +81,20 @@ class Loops:
             wake_later=self._wake_later,
         )
         self._scheduler = Scheduler(store)
-        self._sending = SenderService(store, clock, start_sender)
-        self._listening = ListenerService(store, start_listener)
-        self._kept = [KeptService(each) for each in kept]
+        self._sender = ChildService(
+            "sender",
+            spawner(home, "run_sender"),
+            lambda: notices_due(store, clock),
+            delay=SENDER_DELAY,
+        )
+        self._listener = ChildService(
+            "listener",
+            spawner(home, "run_listener"),
+            lambda: events_watched(store),
+            delay=LISTENER_DELAY,
+        )
+        permanent = [ChildService(each[0], spawner(home, *each)) for each in kept]
+        self._children = [self._sender, self._listener, *permanent]
         self._janitor = Janitor(store, home, config, clock)
         self._bell_server = BellServer(home.bell, self.look, self._expect)
         self._background: list[asyncio.Task[None]] = []
@@ -111,10 +126,8 @@ class Loops:
             loop.create_task(self._tick()),
             loop.create_task(self._sweep()),
         ]
-        self._sending.open()
-        self._listening.open()
-        for process in self._kept:
-            process.open()
+        for child in self._children:
+            child.open()
         self._turn()
 
     async def close(self) -> None:
@@ -127,10 +140,8 @@ class Loops:
             each.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
         self._background = []
-        self._sending.close()
-        self._listening.close()
-        for process in self._kept:
-            process.close()
+        for child in self._children:
+            child.close()
         self._bell_server.close()
         await self._runner.close()
         self._store.close()
@@ -190,13 +201,13 @@ class Loops:
             with self._store:
                 expired = expire(self._store, now=now)
             self._bell_server.tell(expired, ended=expired)
-            self._sending.ring()
+            self._sender.ring()
             expiry = self._store.next_expiry()
         due = min(filter(None, (due, expiry, self._hear(now))), default=None)
         self._dispatcher.look()
         self._supervisor.stop_requested()
-        self._sending.ring()
-        self._listening.ring()
+        self._sender.ring()
+        self._listener.ring()
         self._sleep_until(due, now)
         self._is_worth_a_look = False
 
@@ -240,8 +251,8 @@ class Loops:
         if effects.needs_look:
             self.look()
         if effects.ended or effects.changed or asked:
-            self._sending.ring()
-            self._listening.ring()
+            self._sender.ring()
+            self._listener.ring()
         self._watch_for_silence()
 
     def _sleep_until(self, due: datetime | None, now: datetime) -> None:
@@ -280,7 +291,7 @@ class Loops:
                 silent = self._supervisor.report_silence(now=now, monotonic=monotonic)
             self._bell_server.tell(silent, ended=())
             if silent:
-                self._sending.ring()
+                self._sender.ring()
         except StoreError as error:
             _LOG.error("silence could not be reported yet: %s", error)
         self._watch_for_silence()

@@ -12,6 +12,7 @@ from datetime import datetime
 
 from errands.engine.agents.wait_clock import held_for
 from errands.engine.daemon.dispatcher import Dispatcher
+from errands.engine.daemon.launch import LaunchBuilder
 from errands.engine.daemon.outcome import Effects, OutcomeWriter
 from errands.engine.notices.outbox import enqueue
 from errands.model.action import Prompt
@@ -41,6 +42,7 @@ class Supervisor:
         store: Store,
         runner: Runner,
         dispatcher: Dispatcher,
+        launches: LaunchBuilder,
         outcomes: OutcomeWriter,
         home: Home,
         *,
@@ -51,6 +53,7 @@ class Supervisor:
         self._store = store
         self._runner = runner
         self._dispatcher = dispatcher
+        self._launches = launches
         self._outcomes = outcomes
         self._home = home
         self._clock = clock
@@ -69,7 +72,7 @@ class Supervisor:
         self._dispatcher.hold(task, run)
         self._watch(task, run)
         try:
-            launch = self._dispatcher.launch(task, run)
+            launch = self._launches.build(task, run)
         except ErrandsError as error:
             # The claim is on disk and only this process acts on it: without an end it would run for ever.
             self._ended[run.id] = Ended(run_id=run.id, ending=Ending(error=str(error)))

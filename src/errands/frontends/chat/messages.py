@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from errands.engine.async_engine import Line
+from errands.engine.bell_line import BellLine
 from errands.engine.engine import Engine
 from errands.engine.notices.chat_notices import masked
 from errands.frontends.chat.output import Output
@@ -38,7 +38,7 @@ class Messages:
 
     async def watch(self) -> None:
         """Show what comes in, until this is cancelled."""
-        async with Line(self._engine, ("*",)) as line:
+        async with BellLine(self._engine, ("*",)) as line:
             while True:
                 self.look()
                 await line.news(LOOK)

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 
 from errands.engine.agents.model_gate import ModelGate
 from errands.engine.agents.speech import SpeechReader
-from errands.engine.async_engine import Line
+from errands.engine.bell_line import BellLine
 from errands.engine.engine import Engine
 from errands.frontends.chat.agent_stream import AgentStream
 from errands.model.agent.errors import SessionGone
@@ -44,7 +44,7 @@ async def attend(engine: Engine, view: View, speaking: AgentStream) -> View:
     gate = ModelGate(engine.home.path)
     with ExitStack() as held:
         is_held = False
-        async with Line(engine, [view.id]) as line:
+        async with BellLine(engine, [view.id]) as line:
             while True:
                 # The state first: what was said before the end is then never missed.
                 state = engine.run(run_id).state

@@ -6,8 +6,11 @@ messages that we wrote ourselves are believed. Whoever is not on the list of all
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+import signal
+import socket
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import discord
@@ -149,6 +152,42 @@ class Bot(discord.Client):
                 if self.is_allowed(user.id):
                     await self._note(message, token, self.settle(token, user))
                     return
+
+
+def serve(
+    engine: Engine,
+    name: str,
+    settings: Mapping[str, Any],
+    *,
+    token: Callable[[], str],
+    line: socket.socket | None,
+) -> int:
+    """Run the bot of a channel until a signal ends it, or the other end of `line` is gone."""
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    point_at(settings.get("api"))
+
+    async def run() -> None:
+        loop = asyncio.get_running_loop()
+        stopped = asyncio.Event()
+        for each in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(each, stopped.set)
+        if line is not None:
+            loop.add_reader(line, stopped.set)
+        bot = Bot(
+            engine,
+            channel=name,
+            allowed=[int(each) for each in settings.get("allowed", ())],
+            guild=int(settings["guild"]) if "guild" in settings else None,
+        )
+        running = loop.create_task(bot.start(token()))
+        waiting = loop.create_task(stopped.wait())
+        await asyncio.wait({running, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        await bot.close()
+        await running
+
+    asyncio.run(run())
+    return 0
 
 
 def person(user: discord.abc.User) -> str:

@@ -29,7 +29,7 @@ from mcp_types import (
     UnsubscribeRequestParams,
 )
 
-from errands.engine.async_engine import Line
+from errands.engine.bell_line import BellLine
 from errands.engine.waiting import LOOK
 from errands.frontends.mcp.client import Client, Context
 from errands.frontends.mcp.door import Door
@@ -180,7 +180,7 @@ class _Watched:
         # Nobody rings for output, so it is looked for; whatever else changes is rung for.
         pause = _LOOK if self._looks or is_endless else LOOK
         seen, listed = self._facts(), self._listed()
-        async with Line(engine, ("*",), ensure_daemon=lambda: None) as line:
+        async with BellLine(engine, ("*",), ensure_daemon=lambda: None) as line:
             while True:
                 # What changes by the dozen is told once; where nobody runs the loops, nobody rings.
                 await asyncio.sleep(_GATHER if engine.bell.is_answered() else pause)

@@ -1,0 +1,167 @@
+"""Launches: from a task and a claimed run to all that a shim has to know about it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from datetime import datetime
+
+from errands.config import Config
+from errands.model.action import Prompt, Shell, written
+from errands.model.record import evolve
+from errands.model.run import Run
+from errands.model.span import caller, executing
+from errands.model.task import Task
+from errands.model.trigger import On
+from errands.ports.home import Home
+from errands.ports.runner import Launch, Step
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.model.action import Command
+    from errands.model.sandbox import Sandbox
+    from errands.model.span import Place
+    from errands.ports.runner import Role
+    from errands.ports.store import Store
+
+_CACHED_ENVIRONMENTS = 16
+WARM_BACKENDS = ("builtin",)  # their libraries take so long to load that a zygote keeps them loaded
+# The process of an agent asks the store for all the rest. `-P` keeps the project's own modules out.
+_AGENT_STEP = Step(role="main", argv=(sys.executable, "-P", "-m", "errands.agents"), label="agent")
+
+
+class LaunchBuilder:
+    def __init__(self, store: Store, home: Home, config: Config) -> None:
+        self._store = store
+        self._home = home
+        self._config = config
+        self._environments: dict[str, tuple[Mapping[str, str], Place | None]] = {}
+
+    def build(self, task: Task, run: Run) -> Launch:
+        run_id, limits, action = run.id, task.limits, task.action
+        directory = self._home.run(run_id)
+        base, base_caller = self._environment(action.environment)
+        env = {
+            **action.env,
+            "TRACEPARENT": executing(run, caller(action.env) or base_caller).traceparent,
+            "ERRANDS_HOME": self._home.path,
+            "ERRANDS_TASK_ID": task.id,
+            "ERRANDS_RUN_ID": run_id,
+            "ERRANDS_RUN_DIR": directory,
+            "ERRANDS_PROGRESS": f"{directory}/progress",
+        }
+        prompt = ""
+        sandbox: Sandbox | None = None
+        if isinstance(action, Prompt):
+            exchange = self._store.exchange(run_id)
+            prompt = action.text if exchange is None else exchange.text
+            steps: tuple[Step, ...] = (_AGENT_STEP,)
+        else:
+            steps, sandbox = self._steps(action), action.sandbox
+        if isinstance(task.trigger, On):
+            env |= self._event(task, task.trigger, run, directory)
+        launch = Launch(
+            run_id=run_id,
+            attempt=run.attempt,
+            directory=directory,
+            header=_header(task, run, prompt),
+            steps=steps,
+            cwd=action.cwd,
+            base=base,
+            env=env,
+            cap=limits.output,
+            timeout=None if limits.timeout is None else max(limits.timeout.total_seconds() - run.spent, 0.1),
+            idle=None if limits.idle is None or limits.on_idle == "report" else limits.idle.total_seconds(),
+            grace=limits.grace.total_seconds(),
+            memory=limits.memory,
+            cpu=None if limits.cpu is None else limits.cpu.total_seconds(),
+            processes=limits.processes,
+            input="none" if isinstance(action, Prompt) else action.input,
+            may_wait=isinstance(action, Prompt),
+            may_be_warm=isinstance(action, Prompt) and self._backend(action.agent) in WARM_BACKENDS,
+            # The log of what a person approved must say who approved it.
+            may_be_traceless=task.verdict == "auto",
+        )
+        return launch if sandbox is None else self._sandboxed(launch, sandbox)
+
+    def _backend(self, agent: str) -> object:
+        return self._config.backends.get(agent, {}).get("backend", agent)
+
+    def _event(self, task: Task, trigger: On, run: Run, directory: str) -> dict[str, str]:
+        """Write the events that caused a run into its directory; return the variables about them."""
+        from errands.engine.triggers import event_payload
+
+        signals = event_payload.event_payload(self._store, task, run)
+        if not signals:
+            return {}
+        event_payload.leave(trigger, signals, directory)
+        return event_payload.variables(trigger, signals, directory)
+
+    def _steps(self, action: Shell) -> tuple[Step, ...]:
+        if not action.before and not action.lastly:
+            return tuple([self._step("main", each) for each in action.commands])
+        return (
+            *[self._step("before", each) for each in action.before],
+            *[self._step("main", each) for each in action.commands],
+            *[self._step("finally", each) for each in action.lastly],
+        )
+
+    def _step(self, role: Role, command: Command) -> Step:
+        argv = (self._config.runs.shell, "-c", command) if isinstance(command, str) else command
+        return Step(role=role, argv=argv, label=written(command))
+
+    def _sandboxed(self, launch: Launch, sandbox: Sandbox) -> Launch:
+        from errands.engine.daemon.sandbox import sandboxed
+
+        steps = [
+            evolve(
+                step,
+                argv=sandboxed(
+                    step.argv,
+                    sandbox,
+                    cwd=launch.cwd,
+                    run_dir=launch.directory,
+                    home=self._home.path,
+                    person=launch.base.get("HOME", ""),
+                ),
+            )
+            for step in launch.steps
+        ]
+        return evolve(launch, steps=tuple(steps))
+
+    def _environment(self, digest: str) -> tuple[Mapping[str, str], Place | None]:
+        """Return a submitter's environment, and the span in which it submitted."""
+        found = self._environments.get(digest)
+        if found is None:
+            variables = self._store.environment(digest)
+            found = variables, caller(variables)
+            if len(self._environments) >= _CACHED_ENVIRONMENTS:
+                self._environments.clear()
+            self._environments[digest] = found
+        return found
+
+
+def _header(task: Task, run: Run, prompt: str) -> bytes:
+    """Write what a log begins with, so that it can be understood alone."""
+    started, action = run.started_at or run.created_at, task.action
+    what = (
+        [f"agent     {action.agent}", f"prompt    {prompt}"]
+        if isinstance(action, Prompt)
+        else [f"command   {written(each)}" for each in action.commands]
+    )
+    lines = [
+        f"task      {task.id}, run {run.number}",
+        *what,
+        f"directory {task.action.cwd}",
+        f"approved  by {task.approved_by}, {utc_text(task.approved_at or task.created_at)} ({task.door})",
+        f"started   {utc_text(started)}",
+    ]
+    text = "# " + "\n# ".join(lines) + "\n"
+    if len(text.splitlines()) > len(lines):
+        # Every line is marked, whatever the command contains: the header must not be mistaken for output.
+        text = "".join(f"# {line}\n" for each in lines for line in each.splitlines())
+    return text.encode(sys.getfilesystemencoding(), "surrogateescape") + b"\n"
+
+
+def utc_text(moment: datetime) -> str:
+    return moment.isoformat(" ", "seconds")[:19] + " UTC"
