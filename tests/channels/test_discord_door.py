@@ -54,7 +54,7 @@ def test_a_proposal_is_approved_by_a_reaction_and_its_end_is_told(
 def test_a_bot_that_dies_is_started_again(discord: FakeDiscord, daemons: Daemons, home: Home) -> None:
     daemons.start()
     discord.waits_for(lambda: discord.is_connected)
-    [bot] = [pid for pid in _processes(home) if b"run_kept_discord" in _words(pid)]
+    [bot] = [pid for pid in _processes(home) if b"run_bot" in _words(pid)]
     os.kill(bot, signal.SIGKILL)
     discord.waits_for(lambda: discord.connections == 2)
 
