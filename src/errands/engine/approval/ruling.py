@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from errands.engine.daemon.sandbox import bubblewrap
-from errands.judge.evidence.evidence import DEFAULT_PATH, fingerprint, inner_print, resolved
+from errands.judge.evidence.evidence import DEFAULT_PATH, fingerprint, inner_print
 from errands.judge.evidence.local_workspace import TEMPORARY, LocalWorkspace
 from errands.judge.judge import judge
 from errands.judge.rules import read_rules
@@ -129,7 +129,7 @@ class Judge:
         for repositories in witness.repositories:
             names += [*repositories.files, *(() if is_auto else repositories.hooks)]
             indexes.update(repositories.indexes)
-        programs = {name: resolved(name, path, witness.cwd) for name in witness.programs}
+        programs = {name: witness.program(name).path for name in witness.programs}
         links = witness.links
         if is_auto:
             # What stands where only trusted programs can be is trusted whichever it is.

@@ -51,6 +51,7 @@ class LocalWorkspace:
         self._path = environment.get("PATH", DEFAULT_PATH)
         self._programs: dict[tuple[str, str], FoundProgram] = {}
         self._repositories: dict[str, Repositories] = {}
+        self._real: dict[str, str] = {}
 
     def at(self, directory: str) -> LocalWorkspace:
         there = object.__new__(LocalWorkspace)
@@ -59,10 +60,14 @@ class LocalWorkspace:
 
     def real(self, path: str) -> str:
         path = os.path.join(self.cwd, path)
-        try:
-            return os.path.realpath(path)
-        except ValueError:  # not a possible file name
-            return os.path.normpath(path)
+        found = self._real.get(path)
+        if found is None:
+            try:
+                found = os.path.realpath(path)
+            except ValueError:  # not a possible file name
+                found = os.path.normpath(path)
+            self._real[path] = found
+        return found
 
     def program(self, name: str) -> FoundProgram:
         known = self._programs.get((name, self.cwd))
@@ -95,26 +100,25 @@ class LocalWorkspace:
             return FoundProgram()
         if not entry.startswith("/"):
             return FoundProgram(path=path, doubt="the search path has a directory that is not absolute")
-        if doubt := _others_doubt(path):
+        if doubt := _others_doubt(path, self.real(path)):
             return FoundProgram(path=path, doubt=doubt)
         doubt = self._doubt(path)
         return FoundProgram(path=path, doubt=doubt, own=bool(doubt) and _is_in_environment(path))
 
     def _doubt(self, path: str) -> str:
         """Return why anything could have put a program there; "" if nothing could."""
-        for each in (path, os.path.realpath(path)):
+        for each in (path, self.real(path)):
             if _is_system(each):
                 continue
-            if is_within(each, self.project) or is_within(each, os.path.realpath(self.project)):
+            if is_within(each, self.project) or is_within(each, self.real(self.project)):
                 return f"{path} is inside the project"
             if any(is_within(each, directory) for directory in TEMPORARY):
                 return f"{path} is in a temporary directory"
         return ""
 
 
-def _others_doubt(path: str) -> str:
+def _others_doubt(path: str, real: str) -> str:
     """Return how another user could have put a program there; "" if none could."""
-    real = os.path.realpath(path)
     for each in dict.fromkeys((path, os.path.dirname(path), real, os.path.dirname(real))):
         try:
             found = os.stat(each)
