@@ -11,11 +11,6 @@ import sys
 from datetime import UTC, datetime, timedelta
 
 from errands import bootstrap
-from errands.engine.daemon.launch import LaunchBuilder
-from errands.model.record import evolve
-from errands.model.run import Run
-from errands.model.task import Task
-from errands.ports.runner import Launch
 from errands.runners.pool import pool
 from tests.chaos import mutants, points, zygote
 from tests.chaos.surgery import exchange
@@ -36,18 +31,10 @@ def _step() -> float:
         return 0.0
 
 
-_build = LaunchBuilder.build
-
-
-def _launch(builder: LaunchBuilder, task: Task, run: Run) -> Launch:
-    return evolve(_build(builder, task, run), may_be_traceless=True)
-
-
 def main() -> int:
     mutants.break_engine()
     points.arm(points.DAEMON_POINTS)
     exchange(bootstrap, "SystemClock", SteppedClock)
-    exchange(LaunchBuilder, "build", _launch)
     exchange(pool, "_ZYGOTE", zygote.__file__)
     if mutants.is_in_shims():
         exchange(pool, "_PASSED_ON", (*pool._PASSED_ON, mutants.VARIABLE))

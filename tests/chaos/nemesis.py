@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from contextlib import suppress
 
-from errands.runners.shim.wire import latest
+from errands.runners.shim.wire import lines as record_lines
 from tests.chaos import points
 from tests.chaos.breaks import Break
 from tests.chaos.decoys import Decoys
@@ -194,7 +194,7 @@ class Nemesis:
             run_id = path.split("/")[-2]
             try:
                 with open(path, "rb") as file:
-                    lines = latest(file.read())
+                    lines = record_lines(file.read())
             except OSError:
                 continue
             if not lines:

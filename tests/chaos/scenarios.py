@@ -93,14 +93,6 @@ def zygotes_killed() -> Plan:
     return _plan(deeds, acts=acts, faults=faults)
 
 
-def handed_on() -> Plan:
-    """A zygote and a shim die while a task has a record that was others' before."""
-    deeds = [_deed(n, "exit:0", lane="narrow") for n in range(6)]
-    deeds.append(_deed(6, "tree", "session", FOREVER, "exit:0", lane="narrow"))
-    faults = [Fault(at=0.0, kind="zygote", after="d6"), Fault(at=0.5, kind="shim", after="d6")]
-    return _plan(deeds, faults=faults)
-
-
 def printed() -> Plan:
     """Tasks print more than their caps, and less."""
     sizes = ((200_000, 20_000), (9_000, 4_096), (5_000, 65_536))
@@ -164,7 +156,7 @@ PLANS: dict[str, Callable[[], Plan]] = {
     plan.__name__: plan
     for plan in (
         ends, ends_in_a_crash, ends_half_recorded, ends_unrecorded, killed_while_running, cancelled,
-        cancelled_while_down, crowded, queued, repeated, shim_killed, zygotes_killed, handed_on,
+        cancelled_while_down, crowded, queued, repeated, shim_killed, zygotes_killed,
         printed, flooded, rivals, reused, clock_set_back, disk_full,
     )
 }  # fmt: skip

@@ -26,7 +26,6 @@ PROOFS = {
     "repeated": [spec("L23")],
     "shim_killed": [fault("F10")],
     "zygotes_killed": [spec("L20")],
-    "handed_on": [spec("L20"), fault("F10")],
     "printed": [],
     "flooded": [spec("O3", "O6")],
     "rivals": [fault("F37"), trap(32)],

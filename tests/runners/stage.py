@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from errands.ports.runner import Report, Role
 
 PATIENCE = 20.0
+HEADER = b"# a header\n# started   now\n\n"
 
 
 async def until(fact: Callable[[], object], what: str = "the fact") -> None:
@@ -59,7 +60,7 @@ class Stage:
             "run_id": run_id,
             "attempt": 1,
             "directory": directory,
-            "header": b"# a header\n",
+            "header": HEADER,
             "steps": tuple(steps),
             "cwd": str(self.folder),
             "env": {

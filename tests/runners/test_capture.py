@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from errands.runners.output import log
-from tests.runners.stage import Stage, until
+from tests.runners.stage import HEADER, Stage, until
 
 
 def numbers(first: int, last: int) -> bytes:
@@ -70,7 +70,7 @@ async def test_beyond_the_cap_beginning_and_end_are_kept_and_the_gap_is_marked(s
     assert (ending.truncated, ending.lost_bytes) == (True, missing)
     plain = (stage.directory(run) / "output.log").read_bytes()
     gap = f"\n[... {missing:,} bytes not kept ...]\n".encode()
-    assert plain == b"# a header\n" + everything[:10_000] + gap + everything[-10_000:]
+    assert plain == HEADER + everything[:10_000] + gap + everything[-10_000:]
     assert not (stage.directory(run) / "output.tail").exists()
 
 
@@ -81,7 +81,7 @@ async def test_exactly_the_cap_is_kept_whole(stage: Stage) -> None:
 
     assert not ending.truncated
     assert stage.output(run) == bytes(20_000)
-    assert (stage.directory(run) / "output.log").read_bytes() == b"# a header\n" + bytes(20_000)
+    assert (stage.directory(run) / "output.log").read_bytes() == HEADER + bytes(20_000)
 
 
 @pytest.mark.spec("O3", "O6")
@@ -183,7 +183,7 @@ async def test_the_end_of_a_huge_log_is_read_without_reading_the_rest(
         sparse.truncate(size)
         sparse.seek(size)
         sparse.write(b"\nthe end\n")
-    produced = size + 9 - len(b"# a header\n")
+    produced = size + 9 - len(HEADER)
     text = record.read_text()
     for fact in ("bytes", "kept"):
         text = text.replace(f"{fact}=11 ", f"{fact}={produced} ")

@@ -6,7 +6,7 @@ import os
 
 from errands.model.record import record
 from errands.model.text import progress
-from errands.ports.runner import EVENT_FILE
+from errands.ports.rundir import EVENT_FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from errands.model.record import record
 
-EVENT_FILE = "event.json"  # what a run came of; the one file that is in its directory before it begins
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,9 +30,6 @@ if TYPE_CHECKING:
 
         def stop(self, run_id: str, *, grace: float) -> None:
             """End the run's whole process tree; its `Ended` follows. Unknown runs are ignored."""
-
-        def forget(self, run_id: str) -> None:
-            """Take it that the end of a run is in the store, so that nobody will ask for it any more."""
 
         def recover(self, run_id: str, *, attempt: int) -> Found:
             """Find out what became of a run that another holder started.
@@ -66,7 +61,6 @@ class Launch:
     `base` is the environment of whoever launched it, which many runs share, `env` what it has besides. A run
     that `may_wait` says in the file `held` how long it waited for others, which counts for no time-out. One
     that `may_be_warm` may be a fork of a process that has loaded its library, if that makes no difference.
-    One that `may_be_traceless` leaves no log if it went well in a moment and printed nothing.
     """
 
     run_id: str
@@ -87,7 +81,6 @@ class Launch:
     input: Input = "none"
     may_wait: bool = False
     may_be_warm: bool = False
-    may_be_traceless: bool = False
 
 
 @record

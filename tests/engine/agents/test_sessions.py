@@ -25,7 +25,7 @@ from errands.testing.engines import WITHIN, TestEngine, until
 from tests.engine.agent_project import Project
 
 
-@pytest.mark.spec("S2", "S4")
+@pytest.mark.spec("S2", "S4", "O17")
 async def test_a_resume_returns_at_once_and_sees_the_whole_conversation(engine: TestEngine) -> None:
     task = await engine.answered("`echo marmalade`")
     assert task.agent is not None
@@ -34,6 +34,9 @@ async def test_a_resume_returns_at_once_and_sees_the_whole_conversation(engine: 
     resumed = await engine.resume(task.id, "what was said?")
     assert resumed.is_live
     assert resumed.latest.cause == "resume"
+    header = Path(resumed.latest.output_file).read_text()
+    assert header.startswith(f"# task      {task.id}, run 2\n")
+    assert "# prompt    what was said?\n" in header
 
     done = await engine.wait(task.id, timeout=WITHIN)
     assert done.agent is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from errands.engine.log_header import create_log
 from errands.model.action import Prompt
 from errands.model.agent.session import check_resumable
 from errands.model.errors import BadValue, NotFound
@@ -62,6 +63,7 @@ class Sessions:
                 self._store.reopen(task_id, now=now)
             run = self._store.add_run(task_id, cause="resume", now=now)
             self._store.add_exchange(run.id, text, is_awaited=is_awaited)
+            create_log(core.home.runs, self._store.task(task_id), run, prompt=text)
         core.bell.ring()
         return core.summaries([task_id])[0]
 

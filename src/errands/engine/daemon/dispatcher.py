@@ -11,7 +11,7 @@ from datetime import datetime
 
 from errands.config import Config
 from errands.engine.approval.questions import ask_again
-from errands.engine.daemon.launch import utc_text
+from errands.engine.log_header import utc_text
 from errands.judge.evidence.evidence import changes, refreshed
 from errands.model.approval import evidence_of
 from errands.model.run import Run

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from datetime import datetime
 
 from errands.config import Config
+from errands.engine.log_header import log_header
 from errands.model.action import Prompt, Shell, written
 from errands.model.record import evolve
 from errands.model.run import Run
@@ -50,11 +50,11 @@ class LaunchBuilder:
             "ERRANDS_RUN_DIR": directory,
             "ERRANDS_PROGRESS": f"{directory}/progress",
         }
-        prompt = ""
+        prompt: str | None = None
         sandbox: Sandbox | None = None
         if isinstance(action, Prompt):
             exchange = self._store.exchange(run_id)
-            prompt = action.text if exchange is None else exchange.text
+            prompt = None if exchange is None else exchange.text
             steps: tuple[Step, ...] = (_AGENT_STEP,)
         else:
             steps, sandbox = self._steps(action), action.sandbox
@@ -64,7 +64,7 @@ class LaunchBuilder:
             run_id=run_id,
             attempt=run.attempt,
             directory=directory,
-            header=_header(task, run, prompt),
+            header=log_header(task, run, started=run.started_at or run.created_at, prompt=prompt),
             steps=steps,
             cwd=action.cwd,
             base=base,
@@ -79,8 +79,6 @@ class LaunchBuilder:
             input="none" if isinstance(action, Prompt) else action.input,
             may_wait=isinstance(action, Prompt),
             may_be_warm=isinstance(action, Prompt) and self._backend(action.agent) in WARM_BACKENDS,
-            # The log of what a person approved must say who approved it.
-            may_be_traceless=task.verdict == "auto",
         )
         return launch if sandbox is None else self._sandboxed(launch, sandbox)
 
@@ -139,29 +137,3 @@ class LaunchBuilder:
                 self._environments.clear()
             self._environments[digest] = found
         return found
-
-
-def _header(task: Task, run: Run, prompt: str) -> bytes:
-    """Write what a log begins with, so that it can be understood alone."""
-    started, action = run.started_at or run.created_at, task.action
-    what = (
-        [f"agent     {action.agent}", f"prompt    {prompt}"]
-        if isinstance(action, Prompt)
-        else [f"command   {written(each)}" for each in action.commands]
-    )
-    lines = [
-        f"task      {task.id}, run {run.number}",
-        *what,
-        f"directory {task.action.cwd}",
-        f"approved  by {task.approved_by}, {utc_text(task.approved_at or task.created_at)} ({task.door})",
-        f"started   {utc_text(started)}",
-    ]
-    text = "# " + "\n# ".join(lines) + "\n"
-    if len(text.splitlines()) > len(lines):
-        # Every line is marked, whatever the command contains: the header must not be mistaken for output.
-        text = "".join(f"# {line}\n" for each in lines for line in each.splitlines())
-    return text.encode(sys.getfilesystemencoding(), "surrogateescape") + b"\n"
-
-
-def utc_text(moment: datetime) -> str:
-    return moment.isoformat(" ", "seconds")[:19] + " UTC"

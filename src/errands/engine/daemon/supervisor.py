@@ -165,8 +165,6 @@ class Supervisor:
 
     def forget(self, ended: list[str], revived: Iterable[str] = ()) -> None:
         """Drop runs whose end is committed, and the last attempt of those that were revived."""
-        for run_id in ended:
-            self._runner.forget(run_id)
         for run_id in (*ended, *revived):
             del self._ended[run_id]
             self._live.pop(run_id, None)

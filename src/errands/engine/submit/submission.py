@@ -6,6 +6,7 @@ import os
 
 from errands.engine.actor import actor
 from errands.engine.approval.questions import ask
+from errands.engine.log_header import create_log
 from errands.engine.submit.draft_trigger import drafted_trigger
 from errands.engine.submit.environment import Environments
 from errands.engine.submit.limits import limits_of
@@ -48,11 +49,19 @@ class Submitter:
         self._runs_dir = runs_dir
         self._consent = consent
         self._environments = Environments()
+        self._added: list[tuple[Task, Run]] = []
 
     def submit_all(self, judged: Sequence[tuple[Draft, Ruling]], *, now: datetime) -> list[View]:
         """Create the tasks of several drafts, those first that others wait for."""
+        self._added.clear()
         if len(judged) == 1:
-            return [self._submit(*judged[0], {}, set(), now)]
+            views = [self._submit(*judged[0], {}, set(), now)]
+        else:
+            views = self._submit_in_order(judged, now)
+        self._create_logs()
+        return views
+
+    def _submit_in_order(self, judged: Sequence[tuple[Draft, Ruling]], now: datetime) -> list[View]:
         named = {draft.name or f"#{i}": (draft, ruling) for i, (draft, ruling) in enumerate(judged)}
         if len(named) < len(judged):
             raise BadValue("two drafts of one call have the same name; give each its own")
@@ -68,6 +77,7 @@ class Submitter:
         self, judged: Sequence[tuple[Draft, Ruling | ErrandsError]], *, now: datetime
     ) -> list[View | ErrandsError]:
         """Create a task for every draft by itself: one that is refused keeps no other back."""
+        self._added.clear()
         answers: list[View | ErrandsError] = []
         kept: set[str] = set()
         for draft, ruling in judged:
@@ -80,7 +90,13 @@ class Submitter:
                 raise
             except ErrandsError as error:  # it is refused before anything is written
                 answers.append(error)
+        self._create_logs()
         return answers
+
+    def _create_logs(self) -> None:
+        """Create the logs of new runs as the last thing before the commit, so that few are in vain."""
+        for task, run in self._added:
+            create_log(self._runs_dir, task, run)
 
     def restart(self, task: Task, ruling: Ruling, consent: Consent, door: str, *, now: datetime) -> None:
         """Queue another run of a task behind what it waits for, or ask about it first.
@@ -116,6 +132,7 @@ class Submitter:
         run = self._store.add_run(task.id, cause="restart", now=now, not_before=_due(task, now))
         self._note(again, run.number, reasons, way, now)
         self._wait(again, run, now)
+        create_log(self._runs_dir, again, run)
 
     def _still_counts(self, task: Task, ruling: Ruling) -> bool:
         """Tell whether exactly this was consented to, by somebody who may."""
@@ -177,6 +194,7 @@ class Submitter:
         question = self._note(task, 1 if run is None else run.number, reasons, way, now)
         if run is None:
             return evolve(self._store.view(task.id), question=question)
+        self._added.append((task, run))
         if task.after:
             self._wait(task, run, now)
             return self._store.view(task.id)

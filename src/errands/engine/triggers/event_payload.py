@@ -11,7 +11,7 @@ import os
 from errands.model.errors import ErrandsError
 from errands.model.text.json_text import plain_text
 from errands.model.trigger import On
-from errands.ports.runner import EVENT_FILE
+from errands.ports.rundir import EVENT_FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from errands.engine.log_header import create_log
 from errands.engine.triggers.debounce import is_waiting
 from errands.engine.triggers.scheduler import close_books, first_cursor
 from errands.model.errors import BadValue, IllegalMove
@@ -78,11 +79,12 @@ class Schedules:
             elif task.state not in ("active", "paused"):
                 raise IllegalMove(f"task {task_id} is {task.state}, so it cannot be run now")
             else:
-                self._store.add_run(task_id, cause="manual", now=now)
+                run = self._store.add_run(task_id, cause="manual", now=now)
                 self._store.count_run(task_id)
                 cursor = self._store.cursor(task_id)
                 if cursor is not None and trigger.max_runs is not None and cursor.runs >= trigger.max_runs:
                     self._store.set_next_fire(task_id, None)
+                create_log(core.home.runs, task, run)
         core.bell.ring()
         return core.summaries([task_id])[0]
 

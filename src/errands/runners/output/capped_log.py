@@ -1,9 +1,8 @@
 """The capped log of a run: its beginning in `output.log`, its end in a ring beside it.
 
-A run that went well in a moment and printed nothing may have none. While a run writes no more than half of
-its cap, the log is one plain file. What comes later goes round in `output.tail`, so that the disk never holds
-more than the cap; at the end the ring is put behind the beginning, with a line between them that says how
-much is missing.
+While a run writes no more than half of its cap, the log is one plain file. What comes later goes round in
+`output.tail`, so that the disk never holds more than the cap; at the end the ring is put behind the
+beginning, with a line between them that says how much is missing.
 
 The ring begins with a note of fixed size, `written writing size`: all before `written` is in the ring,
 and what lies `size` before `writing` may be overwritten. It is written before and after each piece, so that
@@ -12,6 +11,7 @@ a reader of a live run, or of one whose shim was killed, knows what is true.
 
 from __future__ import annotations
 
+import fcntl
 import os
 
 NOTE = 64
@@ -39,8 +39,8 @@ class Log:
         self._written = 0
         self._ends_line = True
         self._file = -1
-        self._begins = header
         self._header = 0
+        self._begin(header)
 
     def write(self, piece: Bytes, *, lines: int) -> None:
         """Take one piece of output that has so many line ends."""
@@ -48,7 +48,6 @@ class Log:
         self.total += size
         self.lines += lines
         self._ends_line = piece[-1] == 10
-        self.begin()
         if self.disk:
             return
         room = self._head - self.kept
@@ -89,17 +88,16 @@ class Log:
             facts["disk"] = self.disk
         return facts
 
-    def begin(self) -> None:
-        """Make the file, if there is none yet; to be called when somebody may look for it."""
-        if self._file >= 0 or self.disk:
-            return
+    def _begin(self, header: bytes) -> None:
+        """Write the header over the one from the launch, without a moment at which the file has none."""
         try:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+            flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
             self._file = os.open(self._directory + "/output.log", flags, 0o600)
+            self._header = self._append(header)
+            os.ftruncate(self._file, self._header)
+            fcntl.fcntl(self._file, fcntl.F_SETFL, os.O_APPEND)
         except OSError as error:
             self.disk = _why(error)
-        else:
-            self._header = self._append(self._begins)
 
     def _append(self, piece: Bytes, *, force: bool = False) -> int:
         done = 0

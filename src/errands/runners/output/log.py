@@ -10,6 +10,7 @@ import os
 import time
 
 from errands.model.errors import NoInput
+from errands.ports import rundir
 from errands.ports.output import Piece
 from errands.runners.output.capped_log import NOTE
 from errands.runners.shim import record
@@ -146,7 +147,11 @@ class _Log:
         except FileNotFoundError:
             return
         facts = found.exit if found is not None else None
-        self._header = found.header if found is not None else 0
+        self._header = 0
+        if found is not None and found.header is not None:
+            self._header = found.header
+        elif self._file >= 0:  # the run has not begun, or the task removed its record
+            self._header = len(rundir.header_of(self._file))
         if facts is not None and "kept" in facts:
             self._kept = record.number(facts["kept"]) or 0
             self._gap = record.number(facts.get("gap")) or 0

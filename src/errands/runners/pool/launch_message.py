@@ -8,11 +8,8 @@ if TYPE_CHECKING:
     from errands.ports.runner import Launch
 
 
-def written(launch: Launch, *, may_take_over: bool) -> dict[str, Any]:
-    """Write an order with all but the environment that many runs share.
-
-    `may_take_over` says that the end of the shim's last run is in the store, so that nobody reads its record.
-    """
+def written(launch: Launch) -> dict[str, Any]:
+    """Write an order with all but the environment that many runs share."""
     return {
         "op": "start",
         "run": launch.run_id,
@@ -29,6 +26,4 @@ def written(launch: Launch, *, may_take_over: bool) -> dict[str, Any]:
         "limits": {"memory": launch.memory, "cpu": launch.cpu, "processes": launch.processes},
         "input": launch.input,
         "may_wait": launch.may_wait,
-        "may_be_traceless": launch.may_be_traceless,
-        "may_take_over": may_take_over,
     }

@@ -48,7 +48,6 @@ class Shim:
     base: Mapping[str, str] | None = None
     is_cancelled = False
     idle_since = 0.0
-    unsettled = ""  # its last run, as long as its end is not in the store
 
     def __init__(self, zygote: Channel) -> None:
         self.zygote = zygote
@@ -74,7 +73,6 @@ class ShimPool:
         self._orphaned: dict[str, Launch] = {}
         self._delayed: dict[str, asyncio.TimerHandle] = {}
         self._sweeping: dict[str, tuple[str, int]] = {}
-        self._unsettled: dict[str, Shim] = {}
 
     async def open(self) -> None:
         """Start the zygote."""
@@ -129,12 +127,6 @@ class ShimPool:
         elif adopted := self._adopted.get(run_id):
             adopted.cancel()
 
-    def forget(self, run_id: str) -> None:
-        """Take it that the end of a run is in the store."""
-        shim = self._unsettled.pop(run_id, None)
-        if shim is not None and shim.unsettled == run_id:
-            shim.unsettled = ""
-
     def knows(self, run_id: str) -> bool:
         """Tell whether this pool looks after a run."""
         known = (self._running, self._orphaned, self._delayed, self._adopted, self._sweeping)
@@ -162,7 +154,7 @@ class ShimPool:
         return Alive(run_id=run_id, pid=found.pid)
 
     def _give(self, shim: Shim, launch: Launch) -> None:
-        order = written(launch, may_take_over=not shim.unsettled)
+        order = written(launch)
         if shim.base is not launch.base:  # most runs have the environment of the one before
             order["base"] = dict(launch.base)
         shim.launch, shim.base = launch, launch.base
@@ -199,8 +191,6 @@ class ShimPool:
         del self._running[run_id]
         launch, is_cancelled = shim.launch, shim.is_cancelled
         shim.launch, shim.is_cancelled = None, False
-        shim.unsettled = run_id
-        self._unsettled[run_id] = shim
         self._rest(shim)
         if what == "refused":
             self.listener(Refused(run_id=run_id))

@@ -44,10 +44,6 @@ class Router:
     def stop(self, run_id: str, *, grace: float) -> None:
         self._whose(run_id).stop(run_id, grace=grace)
 
-    def forget(self, run_id: str) -> None:
-        self._plain.forget(run_id)
-        self._warm.forget(run_id)
-
     def recover(self, run_id: str, *, attempt: int) -> Found:
         return self._whose(run_id).recover(run_id, attempt=attempt)
 

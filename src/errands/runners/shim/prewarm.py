@@ -39,20 +39,17 @@ def prewarm(system: System, directory: str, *, boot: str) -> None:
         "input": "none",
         "may_wait": False,
     }
-    # First such as have everything handed on, then such as make everything anew.
-    for time in range(2 * TIMES):
-        is_short = time < TIMES
-        more = {"dir": f"{directory}.{time}", "may_be_traceless": is_short, "may_take_over": is_short}
-        ours.send(frame(order | more))
+    for time in range(TIMES):
+        ours.send(frame(order | {"dir": f"{directory}.{time}"}))
         shim.take_turn()
         shim.take_turn()
         ours.recv(65536)
     shim.close()
     ours.close()
-    for time in range(2 * TIMES):
+    for time in range(TIMES):
         try:
             for name in os.listdir(f"{directory}.{time}"):
                 os.unlink(f"{directory}.{time}/{name}")
             os.rmdir(f"{directory}.{time}")
         except OSError:
-            pass  # the next one took it over, or the disk cannot be used: the first real run will tell
+            pass  # the disk cannot be used: the first real run will tell

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 
 from errands.model.ending import Ending
 from errands.model.record import record
-from errands.ports.runner import EVENT_FILE
+from errands.ports.rundir import EVENT_FILE, LOG, has_begun
 from errands.runners.shim import wire
 from errands.runners.shim.wire import fields
 
@@ -35,7 +35,7 @@ class Record:
     is_tombstone: bool
     shim: int | None
     boot: str | None
-    header: int
+    header: int | None
     head: int | None
     pid: int | None
     exit: Mapping[str, str] | None
@@ -75,7 +75,7 @@ def parse(content: bytes, attempt: int) -> Record:
     first: dict[str, str] = {}
     pid = None
     exit_fields = None
-    lines = wire.latest(content)
+    lines = wire.lines(content)
     for entry in lines:
         word, _, rest = entry.partition(" ")
         if word == "run":
@@ -89,7 +89,7 @@ def parse(content: bytes, attempt: int) -> Record:
         is_tombstone=lines[:1] == [_TOMBSTONE],
         shim=number(first.get("shim")),
         boot=first.get("boot"),
-        header=number(first.get("header")) or 0,
+        header=number(first.get("header")),
         head=number(first.get("head")),
         pid=pid,
         exit=exit_fields,
@@ -116,7 +116,7 @@ def bury(directory: str, attempt: int) -> bool:
         content = os.pread(file, _MOST, 0)
         if not content:
             os.write(file, _TOMBSTONE.encode() + b"\n")
-        return not content or wire.latest(content)[:1] == [_TOMBSTONE]
+        return not content or wire.lines(content)[:1] == [_TOMBSTONE]
     except BlockingIOError:
         return False
     finally:
@@ -145,10 +145,10 @@ def _bury_whole(directory: str, attempt: int) -> bool:
 
 
 def was_removed(directory: str, attempt: int) -> bool:
-    """Tell whether the run has begun all the same, though no record says so any more.
+    """Return whether the run has begun all the same, though no record says so any more.
 
-    Then there is a log, or the directory itself, which the shim makes for its record; what a run came of is
-    put there before.
+    Then the log says so, or is not there either: what a launch creates has one, and what a run came of
+    stands alone in a directory that the daemon makes.
     """
     try:
         names = os.listdir(directory)
@@ -156,8 +156,9 @@ def was_removed(directory: str, attempt: int) -> bool:
         return False
     if f"record.{attempt}" in names:
         return False
-    is_begun = names != [EVENT_FILE] and not any(name.startswith("record.") for name in names)
-    return is_begun or "output.log" in names
+    if LOG in names:
+        return has_begun(directory)
+    return names != [EVENT_FILE] and not any(name.startswith("record.") for name in names)
 
 
 def is_held(directory: str, attempt: int) -> bool:

@@ -2,10 +2,6 @@
 
 It is created exclusively before anything is started and locked for as long as the run goes on; its exit
 line is the last act. So whoever finds it knows whether the run never began, goes on, or how it ended.
-
-A run that printed nothing and left no file needs its directory and its record no longer once its end is in
-the store: the shim's next run has them, under its own name. To make new ones costs more than all the rest of
-a record, above all where many files were just removed.
 """
 
 from __future__ import annotations
@@ -20,8 +16,6 @@ if TYPE_CHECKING:
 
 # What passes when somebody else makes room; until there is a record the run has provably not begun.
 SCARCE = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
-_DIRECTORY, _FILE = 0o040700, 0o100600  # modes, as we make them
-_LONGEST = 64 * 1024  # bytes of a record that many runs have had
 
 
 class BusyError(Exception):
@@ -33,16 +27,11 @@ class RefusedError(Exception):
 
 
 class Recorder:
-    """Create the record of an order, or learn that it cannot be done now or was done by somebody else.
+    """Create the record of an order, or learn that it cannot be done now or was done by somebody else."""
 
-    `used` is the record of a run that is over, if nobody will ask for it any more.
-    """
-
-    def __init__(self, order: dict[str, Any], *, shim: int, boot: str, used: Recorder | None = None) -> None:
+    def __init__(self, order: dict[str, Any], *, shim: int, boot: str) -> None:
         self._directory: str = order["dir"]
-        self._number = -1
-        self._name = f"record.{order['attempt']}"
-        self._path = f"{self._directory}/{self._name}"
+        self._path = f"{self._directory}/record.{order['attempt']}"
         self._first = b"run %s attempt=%d shim=%d boot=%s v=1 header=%d head=%d\n" % (
             order["run"].encode(),
             order["attempt"],
@@ -52,9 +41,7 @@ class Recorder:
             order["cap"] // 2,
         )
         try:
-            self._file = -1 if used is None else self._take_over(used)
-            if self._file < 0:
-                self._file = self._create()
+            self._file = self._create()
         except OSError as error:
             if error.errno in SCARCE:
                 raise BusyError(error.strerror) from None
@@ -76,41 +63,13 @@ class Recorder:
             flags = os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
             file = os.open(self._path, flags, 0o600)
             os.close(self._file)
-            self._file, self._number = file, -1  # this is not the file that was locked
+            self._file = file
             os.write(self._file, self._first + text)
 
-    def release(self) -> None:
-        """Let go of the lock: the run is over."""
-        fcntl.flock(self._file, fcntl.LOCK_UN)
-
     def close(self) -> None:
+        """Let go of the lock, even if a process that we forked has the file, too: the run is over."""
+        fcntl.flock(self._file, fcntl.LOCK_UN)
         os.close(self._file)
-
-    def _take_over(self, used: Recorder) -> int:
-        """Give the record of a run that left nothing else a new name; -1 if it cannot have ours."""
-        file = used._file
-        try:
-            if used._name == self._name and used._is_alone():
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                # The line before may have been cut off by a full disk.
-                os.write(file, b"\n" + self._first)
-                os.rename(used._directory, self._directory)  # fails if ours is there and has anything in it
-                self._number = used._number
-                return file
-        except OSError:
-            pass
-        os.close(file)
-        return -1
-
-    def _is_alone(self) -> bool:
-        """Tell whether the directory has this record and nothing else, and is as it was made."""
-        found = os.lstat(self._path)
-        return (
-            (found.st_ino, found.st_nlink, found.st_mode) == (self._number, 1, _FILE)
-            and found.st_size < _LONGEST
-            and os.lstat(self._directory).st_mode == _DIRECTORY
-            and len(os.listdir(self._directory)) == 1
-        )
 
     def _create(self) -> int:
         try:
@@ -133,9 +92,7 @@ class Recorder:
         except BlockingIOError:
             os.close(file)
             raise RefusedError from None
-        made = os.fstat(file)
-        self._number = made.st_ino
-        if made.st_size:  # a recovering daemon took it between the creation and the lock
+        if os.fstat(file).st_size:  # a recovering daemon took it between the creation and the lock
             os.close(file)
             raise RefusedError
         try:
@@ -152,4 +109,4 @@ class Recorder:
         try:
             os.rmdir(self._directory)
         except OSError:
-            pass  # what the run came of is in there
+            pass  # what the launch made is in there

@@ -13,6 +13,7 @@ from errands.runners.output.output_pump import OutputPump
 from errands.runners.output.progress import Progress
 from errands.runners.shim.limits import Limits
 from errands.runners.shim.program import explain_directory, explain_start, resolve
+from errands.runners.shim.recorder import Recorder
 from errands.runners.shim.stdin_socket import StdinSocket
 from errands.runners.shim.sweep import MARK
 from errands.runners.shim.wire import line
@@ -23,7 +24,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from errands.runners.shim.recorder import Recorder
     from errands.runners.shim.shim import FileActions, Shim
     from errands.runners.shim.wait_clock import WaitClock
     from errands.runners.shim.wire import Word
@@ -94,20 +94,18 @@ class Run:
 
     def carry_out(self) -> dict[str, Word]:
         """Do it all and give the facts of the exit line, which is in the record by then."""
-        self._recorder = self._shim.record(self._order)
+        self._recorder = Recorder(self._order, shim=self._shim.pid, boot=self._shim.boot)
         try:
             if self._order["may_wait"]:
                 self._prepare_to_wait()
             self._log = Log(self.directory, header=self._order["header"], cap=self._order["cap"])
-            if not self._order["may_be_traceless"]:
-                self._log.begin()
             self._progress = Progress(self.directory)
             self._outlet = OutputPump(self._system, self._shim.poll, self._log, self._progress)
             self._limits = Limits(self._system, **self._order["limits"])
             self._take_steps()
             return self._finish()
         finally:
-            self._recorder.release()
+            self._recorder.close()
             if self.was_started and self._tell_at == _NEVER:
                 self._shim.give_way(True)
 
@@ -261,7 +259,6 @@ class Run:
             if now >= self._tell_at:
                 self._tell_at = _NEVER
                 self._shim.give_way(False)
-                self._log.begin()
                 self._shim.report(("started", self.id, self._leader, self._facts["started"]))
             progress = self._progress
             if now >= progress.due:
@@ -348,8 +345,6 @@ class Run:
         if self._stdin >= 0:
             os.close(self._stdin)
         self._progress.tell(time.monotonic())
-        if facts.get("code") or "signal" in facts or "stop" in facts:
-            self._log.begin()
         facts |= self._log.finish()
         facts["cpu"] = f"{self._cpu:.6f}"
         facts["rss"] = self._rss

@@ -10,7 +10,7 @@ import os
 import select
 
 from errands.runners.shim.daemon_process import holder
-from errands.runners.shim.recorder import BusyError, Recorder, RefusedError
+from errands.runners.shim.recorder import BusyError, RefusedError
 from errands.runners.shim.run import Run
 from errands.runners.shim.wire import Frames, frame
 from errands.runners.system import tree
@@ -50,7 +50,6 @@ class Shim:
         self._channel = channel
         self._frames = Frames()
         self._run: Run | None = None
-        self._recorder: Recorder | None = None
         system.become_subreaper()
         usual = system.usual_scheduler()
         self.scheduler: dict[str, Any] = {} if usual is None else {"scheduler": usual}
@@ -85,8 +84,6 @@ class Shim:
     def close(self) -> None:
         """Give back what a shim holds; only a rehearsal outlives its shim."""
         self._hang_up()
-        if self._recorder is not None:
-            self._recorder.close()
         set_wakeup_fd(-1)
         os.close(self._wake)
         os.close(self._wakes)
@@ -118,15 +115,6 @@ class Shim:
         """Let others go first, as long as there are only short runs, which then cost all of them less."""
         if self.scheduler:
             self.system.give_way(yes)
-
-    def record(self, order: dict[str, Any]) -> Recorder:
-        """Begin the record of a run, if need be with what the last run needs no longer."""
-        used, self._recorder = self._recorder, None
-        if used is not None and not order["may_take_over"]:
-            used.close()
-            used = None
-        self._recorder = Recorder(order, shim=self.pid, boot=self.boot, used=used)
-        return self._recorder
 
     def reap(self) -> None:
         """Take note of every child that ended: the run's commands, and orphans that came to us."""

@@ -11,7 +11,7 @@ import fcntl
 import os
 import time
 
-from errands.runners.shim.wire import fields, latest, line
+from errands.runners.shim.wire import fields, line, lines
 from errands.runners.system import tree
 
 TYPE_CHECKING = False
@@ -45,10 +45,10 @@ def sweep(
     try:
         if not _lock(record):
             return
-        lines = latest(os.pread(record, 1 << 20, 0))
-        if any(text.startswith("exit ") for text in lines):
+        known = lines(os.pread(record, 1 << 20, 0))
+        if any(text.startswith("exit ") for text in known):
             return
-        leaders = [(int(text.split()[1]), fields(text)) for text in lines if text.startswith("pid ")]
+        leaders = [(int(text.split()[1]), fields(text)) for text in known if text.startswith("pid ")]
         mine = {os.getpid(), *system.ancestors(os.getpid())}
 
         def find() -> list[int]:

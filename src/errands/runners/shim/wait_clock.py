@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 
+from errands.ports import rundir
+
 _NEVER = 0.0
 
 
@@ -36,7 +38,7 @@ class WaitClock:
 
 def keep_log(directory: str, *, attempt: int) -> None:
     """Put aside what an earlier attempt printed before its process died."""
-    if attempt > 1:
+    if attempt > 1 and rundir.has_begun(directory):
         try:
             os.rename(f"{directory}/output.log", f"{directory}/output.{attempt - 1}.log")
         except OSError:

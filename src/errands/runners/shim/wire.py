@@ -55,13 +55,9 @@ def line(word: str, fields: Mapping[str, Word]) -> bytes:
     return word.encode("utf-8", "backslashreplace") + b"\n"
 
 
-def latest(record: bytes) -> list[str]:
-    """Give the lines of the run that has a record now: those of runs that had it before stand before them.
-
-    A last line without its end was cut off and does not count.
-    """
-    text = record.decode("utf-8", "replace")
-    return text[text.rfind("\nrun ") + 1 :].split("\n")[:-1]
+def lines(record: bytes) -> list[str]:
+    """Split a record into its lines; a last one without its end was cut off and does not count."""
+    return record.decode("utf-8", "replace").split("\n")[:-1]
 
 
 def fields(text: str) -> dict[str, str]:

@@ -48,7 +48,7 @@ ALWAYS = {
     "error": "the same in a sentence, or null",
     "pid": "its process, or null",
     "duration": "how many seconds it took, or null",
-    "output_file": "the file with its output, not masked; a run that printed nothing may have none",
+    "output_file": "the file with its header and its output, not masked",
     "output_bytes": "how much it printed",
     "output_lines": "how many lines it printed",
     "output_failed": "why not all output could be written, or null",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import timedelta
 
 from errands.frontends.cli.approval.caller import is_person
@@ -216,7 +215,7 @@ def _output_fact(run: RunView) -> str:
     words = run.output_file
     if run.completed_at is not None:
         if not run.bytes and not run.output_failed:
-            return f"none; {words} has its header" if os.path.exists(words) else "none"
+            return f"none; {words} has its header"
         words += f" ({plural(run.lines, 'line')}, {size(run.bytes)}"
         words += ", the middle was not kept)" if run.truncated else ")"
     if run.output_failed:
