@@ -50,7 +50,7 @@ DAEMON_POINTS = {
 }
 CLIENT_POINTS = {
     "P0 asked": Point("errands.engine.engine", "Engine.submit_all", "before"),
-    "P1 not committed": Point("errands.engine.submit.submission", "Submitter.launch_all", "after"),
+    "P1 not committed": Point("errands.engine.submit.submission", "Submitter.submit_all", "after"),
     "P2 committed, not answered": Point("errands.engine.engine", "Engine.submit_all", "after"),
     "P13 rows removed, files not": Point("errands.engine.engine", "remove_tree", "before"),
 }
