@@ -47,7 +47,7 @@ class Stage:
         return await agent.prompt(self.context.session, "\n".join(lines), self.context)
 
     def results(self) -> list[str]:
-        """Give what tools answered, as the model was told in its newest request."""
+        """Return what tools answered, as the model was told in its newest request."""
         return [each["content"] for each in self.model.asked[-1].body["messages"] if each["role"] == "tool"]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from errands.agents.acp.transcript import Transcript, retold
+from errands.agents.acp.transcript import Transcript, quoted
 from errands.model.agent.errors import AgentError
 from errands.testing.agent_context import SPEC, no
 from tests.agents.acp_stage import ALL, Stage
@@ -86,7 +86,7 @@ async def test_nothing_outside_of_the_directory_is_read_or_written(stage: Stage,
     (stage.project / "link").symlink_to(stage.folder)
     context = stage.context()
     answer = await stage.says(f"READ {path}\nWRITE {path} x", context=context)
-    assert answer.count("is outside of") == 2
+    assert answer.count("is outside ") == 2
     assert context.asked == []
     assert (stage.folder / "secret").read_text() == "a\nb\n"
 
@@ -149,7 +149,7 @@ async def test_what_the_agent_cannot_do_is_refused(
 def test_a_retelling_clips_results_and_leaves_out_the_oldest() -> None:
     call = {"role": "tool", "id": "c1", "name": "read", "arguments": {"path": "a"}, "ended": True}
     call |= {"failed": False, "result": "r" * 2000}
-    told = retold([{"role": "user", "text": "old " * 110_000}, {"role": "agent", "text": "young"}, call])
+    told = quoted([{"role": "user", "text": "old " * 110_000}, {"role": "agent", "text": "young"}, call])
     assert "[1 older parts of the conversation are left out]" in told
     assert "AGENT: young" in told
     assert 'TOOL read {"path": "a"} (call c1) gave:' in told

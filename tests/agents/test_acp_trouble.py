@@ -10,6 +10,7 @@ import pytest
 from errands.agents.acp import Acp
 from errands.agents.acp import backend as backend_module
 from errands.model.agent.errors import AgentError, AgentUnavailable, BudgetExceeded, SessionGone
+from errands.model.errors import BadValue
 from errands.model.record import evolve
 from errands.ports.agent import Decision, ToolCall
 from errands.testing.agent_context import SPEC, RecordingContext
@@ -27,7 +28,7 @@ async def test_an_agent_needs_a_command() -> None:
 
 
 async def test_an_unknown_setting_is_refused() -> None:
-    with pytest.raises(AgentError, match="did you mean command"):
+    with pytest.raises(BadValue, match="did you mean command"):
         Acp({"comand": "opencode acp"})
 
 
@@ -189,7 +190,7 @@ async def test_a_question_that_cannot_be_asked_ends_the_turn(stage: Stage) -> No
             raise OSError("no room")
 
     context = Broken(stage.folder / "desk", spec=evolve(SPEC, cwd=str(stage.project)))
-    with pytest.raises(AgentError, match="nobody could be asked: OSError"):
+    with pytest.raises(AgentError, match="could not be requested: OSError"):
         await stage.says("RUN touch witness", context=context)
     assert not (stage.project / "witness").exists()
 

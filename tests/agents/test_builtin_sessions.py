@@ -46,7 +46,7 @@ def result(call_id: str, content: str = "done", *, tool: str = "command") -> Mod
 
 
 def shape(messages: list[ModelMessage]) -> list[list[str]]:
-    """Give the parts of every message, calls and results by their ids."""
+    """Return the parts of every message, calls and results by their ids."""
     return [[getattr(part, "tool_call_id", part.part_kind) for part in each.parts] for each in messages]
 
 

@@ -62,7 +62,8 @@ async def test_what_a_prompt_says_is_not_filled_in(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("choice", "why"), [({"model": "tiny"}, "not told which model"), ({"tools": ("web",)}, "its own tools")]
+    ("choice", "why"),
+    [({"model": "tiny"}, "does not learn which model"), ({"tools": ("web",)}, "its own tools")],
 )
 async def test_a_choice_that_the_program_would_never_hear_of_is_refused(
     tmp_path: Path, choice: dict[str, Any], why: str
@@ -205,7 +206,7 @@ async def test_recovery_gives_an_answer_that_was_kept_and_sends_what_was_not_sen
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give programs little time between the polite signal and the last one."""
+    """Return programs little time between the polite signal and the last one."""
     monkeypatch.setattr("errands.agents.command.process.GRACE", 0.5)
 
 

@@ -157,7 +157,7 @@ async def test_what_the_server_refuses_is_told(tmp_path: Path, answer: bytes, wo
 
 
 def test_a_setting_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(BadValue, match="no setting 'uri'; there are agent, model"):
+    with pytest.raises(BadValue, match=r"no setting 'uri' \(did you mean url\?\); there are agent, model"):
         OpenCode({"uri": "http://127.0.0.1", "lane": "agent"})
 
 

@@ -63,7 +63,7 @@ TRIGGERS = (
 
 
 def every_view() -> Iterator[View]:
-    """Give more than can be reached: every state of a task with every state of a run, once and standing."""
+    """Return more than can be reached: every state of a task with every state of a run, once and standing."""
     yield from _once()
     for task, run, number, kind, trigger in product(TASK_MOVES, RUN_MOVES, (0, 1), KINDS, TRIGGERS):
         if number or run == "pending":

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 
 def signed(secret: str, name: str, content: bytes, *, at: float | None = None) -> dict[str, str]:
-    """Give the headers of Standard Webhooks; written anew here, so that two have to agree."""
+    """Return the headers of Standard Webhooks; written anew here, so that two have to agree."""
     stamp = str(int(time.time() if at is None else at))
     text = name.encode() + b"." + stamp.encode() + b"." + content
     proof = base64.b64encode(hmac.new(secret.encode(), text, hashlib.sha256).digest()).decode()

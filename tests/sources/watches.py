@@ -33,7 +33,7 @@ def tick(project: Path) -> None:
 
 
 def looks(client: Engine, task_id: str) -> bool:
-    """Tell whether the source of a task has been looked at, and is well."""
+    """Return whether the source of a task has been looked at, and is well."""
     watch = client.store.watch(task_id)
     return watch is not None and watch.health == "well"
 
@@ -48,7 +48,7 @@ def has_run(client: Engine, task_id: str, count: int) -> bool:
 
 
 def is_quiet(client: Engine, task_id: str) -> bool:
-    """Tell whether nothing of a task waits or runs."""
+    """Return whether nothing of a task waits or runs."""
     return client.store.waiting_signals(task_id)[0] == 0 and not client.store.view(task_id).is_live
 
 

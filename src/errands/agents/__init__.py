@@ -1,7 +1,7 @@
-"""Agents: the backends that answer prompts, each a stranger to the others.
+"""Agents: the backends that answer prompts; none knows another.
 
-A backend is a class that takes one mapping of settings. Those that come with Errands are registered the same
-way as anybody else's: as entry points of the group `errands.agents`.
+A backend is a class that takes a mapping of settings, registered as an entry point of the group
+`errands.agents`.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ BUILT_IN = {
     "opencode": "errands.agents.opencode:OpenCode",
     "command": "errands.agents.command:Command",
 }
-# What a backend needs that the base install has not.
+# The extra that a backend needs.
 EXTRAS = {"builtin": "agents", "acp": "acp"}
 
 
 def make(name: str, settings: Mapping[str, Any], home: str) -> Agent:
-    """Make the agent that the configuration knows by a name; `home` is where it may keep files."""
+    """Create the agent with this name in the configuration; it may keep files below `home`."""
     kind = backend_of(name, str(settings.get("backend", name)))
     directory = os.path.join(home, "agents", name)
     os.makedirs(directory, mode=0o700, exist_ok=True)
@@ -40,7 +40,7 @@ def make(name: str, settings: Mapping[str, Any], home: str) -> Agent:
 
 
 def backend_of(name: str, backend: str) -> Any:
-    """Find the backend of an agent; one that is not installed says how to get it."""
+    """Return the class of a backend; raise `UnknownAgent` with a hint if it is not installed."""
     try:
         kind = find(GROUP, BUILT_IN, backend)
     except ModuleNotFoundError as error:

@@ -1,6 +1,6 @@
 """The process of an agent's run: `python -m errands.agents`, with the run's id in its environment.
 
-`python -m errands.agents drop` is the process that has backends forget the sessions of cleared tasks.
+`python -m errands.agents drop` deletes the sessions of cleared tasks from their backends.
 """
 
 from __future__ import annotations

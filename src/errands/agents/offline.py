@@ -1,7 +1,7 @@
-"""The offline agent: serves when no model is configured. It carries out the commands quoted in a prompt.
+"""The offline agent, for when no model is configured: it runs the commands quoted in a prompt.
 
-It is no language model and says so. The conversation is kept on the desk, one message at a time, and every
-command is a task of its own, so whatever kills its process costs nothing that was done.
+It is not a language model and says so. Every message is stored at once and every command is a task, so a
+killed process loses nothing that was done.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import re
 
-from errands.model.agent.errors import BudgetExceeded, SessionGone
+from errands.agents.session_log import SessionLog
+from errands.model.agent.errors import BudgetExceeded
 from errands.model.agent.fork import clipped, newest, tokens
 from errands.ports.agent import Activity, Answer
 
@@ -20,14 +21,14 @@ if TYPE_CHECKING:
 
     from errands.ports.agent import AgentContext, CommandResult
 
-    Message = dict[str, Any]
+    Message = Mapping[str, Any]
 
 INTRODUCTION = (
     "This is the offline agent. It is not a language model: it carries out the commands that are quoted in a "
     "prompt and reports their output."
 )
 NOTHING_QUOTED = "There is no command in this prompt; quote one in backticks, for example `make test`."
-# What somebody else said, handed over as data: nothing in it is a command.
+# The payload of an event is data: nothing in it is a command.
 _EVENT = re.compile(r"^\[event ([0-9A-Za-z]{8,}) begins: .*?^\[event \1 ends\]\n", re.DOTALL | re.MULTILINE)
 _FENCED = re.compile(r"^[ \t]*```[^\n`]*\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE)
 _BACKTICKS = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
@@ -41,51 +42,43 @@ class Offline:
         """There is nothing to set."""
 
     async def open(self, context: AgentContext) -> str:
-        context.append_messages(context.session, (), usage={})
-        return context.session
+        return SessionLog.create(context, context.session).session
 
     async def fork(self, session: str, context: AgentContext) -> str:
-        history = [_clipped(each) for each in _messages(session, context)]
-        kept = newest(
-            [json.dumps(each) for each in history], size=tokens, calls=lambda _: (), results=lambda _: ()
-        )
-        context.append_messages(context.session, kept, usage={})
-        return context.session
+        history = [_clipped(each) for each in SessionLog(context, session).entries]
+        kept = newest(history, size=_size, calls=lambda _: (), results=lambda _: ())
+        return SessionLog.create(context, context.session, kept).session
 
     async def prompt(self, session: str, text: str, context: AgentContext) -> Answer:
-        _messages(session, context)
-        _keep(session, context, role="user", text=text)
-        return await self._answer(session, text, context)
+        log = SessionLog(context, session)
+        log.add(run=context.run, role="user", text=text)
+        return await self._answer(log, text, context)
 
     async def recover(self, session: str, text: str, context: AgentContext) -> Answer:
-        mine = [each for each in _messages(session, context) if each["run"] == context.run]
+        log = SessionLog(context, session)
+        mine = log.of_run()
         for each in mine:
             if each["role"] == "agent":
                 return _answered(each["text"], mine)
         if any(each["role"] == "user" for each in mine):
-            return await self._answer(session, text, context)
+            return await self._answer(log, text, context)
         return await self.prompt(session, text, context)
 
     async def post(self, session: str, text: str, context: AgentContext) -> None:
-        _messages(session, context)
-        _keep(session, context, role="note", text=text)
+        SessionLog(context, session).add(run=context.run, role="note", text=text)
 
     async def abort(self, session: str) -> None:
-        """Whoever cancels the prompt has ended all there is."""
+        """Cancelling the prompt ends everything it started."""
 
     async def drop(self, session: str, context: AgentContext) -> None:
         context.delete_messages(session)
 
     async def close(self) -> None:
-        """There is nothing to let go of."""
+        """There is nothing to release."""
 
-    async def _answer(self, session: str, text: str, context: AgentContext) -> Answer:
-        """Carry out the commands that have no result yet, in order, and report."""
-        done = {
-            each["call"]: each
-            for each in _messages(session, context)
-            if each["role"] == "tool" and each["run"] == context.run
-        }
+    async def _answer(self, log: SessionLog, text: str, context: AgentContext) -> Answer:
+        """Run the commands that have no result yet, in order, and report."""
+        done = {each["call"]: each for each in log.of_run() if each["role"] == "tool"}
         most = context.spec.budget.get("tool_calls")
         for number, line in enumerate(commands(text), start=1):
             call = f"call-{number}"
@@ -93,19 +86,21 @@ class Offline:
                 said = _report(list(done.values())) if done else ""
                 raise BudgetExceeded.of("tool_calls", most, number - 1, partial=said)
             if call not in done:
-                done[call] = await self._run(session, call, line, context)
-        reply = _report(list(done.values())) if done else _remember(_messages(session, context))
-        _keep(session, context, role="agent", text=reply)
+                done[call] = await self._run(log, call, line, context)
+        reply = _report(list(done.values())) if done else _recall(log.entries)
+        log.add(run=context.run, role="agent", text=reply)
         return _answered(reply, list(done.values()))
 
-    async def _run(self, session: str, call: str, line: str, context: AgentContext) -> Message:
+    async def _run(self, log: SessionLog, call: str, line: str, context: AgentContext) -> Message:
         await context.wait_turn()
         context.report(Activity(kind="tool", name=_TOOL, call_id=call, text=line))
-        ran = await context.run_command(call, line)
-        context.report(Activity(kind="tool_end", name=_TOOL, call_id=call, failed=ran.state != "completed"))
-        return _keep(
-            session, context, role="tool", call=call, command=line, output=ran.output, outcome=_outcome(ran)
-        )
+        result = await context.run_command(call, line)
+        failed = result.state != "completed"
+        context.report(Activity(kind="tool_end", name=_TOOL, call_id=call, failed=failed))
+        return log.add(
+            run=context.run, role="tool", call=call, command=line, output=result.output,
+            outcome=_outcome(result),
+        )  # fmt: skip
 
 
 def commands(prompt: str) -> list[str]:
@@ -119,29 +114,20 @@ def commands(prompt: str) -> list[str]:
     return [line for _, line in sorted(found) if line]
 
 
-def _messages(session: str, context: AgentContext) -> list[Message]:
-    kept = context.messages(session)
-    if kept is None:
-        raise SessionGone
-    return [json.loads(each) for each in kept]
-
-
-def _keep(session: str, context: AgentContext, **message: str) -> Message:
-    kept = {"run": context.run, **message}
-    context.append_messages(session, [json.dumps(kept)], usage={})
-    return kept
+def _size(message: Message) -> int:
+    return tokens(json.dumps(message))
 
 
 def _clipped(message: Message) -> Message:
     return {**message, "output": clipped(message["output"])} if message["role"] == "tool" else message
 
 
-def _outcome(ran: CommandResult) -> str:
-    if ran.state == "completed":
+def _outcome(result: CommandResult) -> str:
+    if result.state == "completed":
         return ""
-    if ran.code:
-        return f"exit code {ran.code}"
-    return f"{ran.state}: {ran.error}" if ran.error else ran.state
+    if result.code:
+        return f"exit code {result.code}"
+    return f"{result.state}: {result.error}" if result.error else result.state
 
 
 def _report(results: Sequence[Message]) -> str:
@@ -154,16 +140,16 @@ def _report(results: Sequence[Message]) -> str:
     return "\n\n".join([*parts, INTRODUCTION])
 
 
-def _remember(history: Sequence[Message]) -> str:
-    """Say what was said before, for want of a command."""
+def _recall(history: Sequence[Message]) -> str:
+    """Repeat the conversation so far, for want of a command."""
     lines = [NOTHING_QUOTED]
-    told = [_told(each) for each in history[:-1] if each["role"] != "agent"]
-    if told:
-        lines.append("\n".join(["Before this, in the same conversation:", *told]))
+    earlier = [_line(each) for each in history[:-1] if each["role"] != "agent"]
+    if earlier:
+        lines.append("\n".join(["Before this, in the same conversation:", *earlier]))
     return "\n\n".join([*lines, INTRODUCTION])
 
 
-def _told(message: Message) -> str:
+def _line(message: Message) -> str:
     if message["role"] == "tool":
         return f"- $ {message['command']} {message['outcome']}".rstrip()
     return f"- {message['text']}"

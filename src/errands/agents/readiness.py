@@ -1,6 +1,6 @@
-"""Readiness: whether an agent could start now, found out without asking it anything.
+"""Readiness: whether an agent could start now, checked without sending it anything.
 
-A program is looked for, an extra is imported, an address is called once. What a model would say nobody knows.
+It looks for the program, imports the extra, connects to the address once. It does not ask the model.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ WITHIN = 1.0  # seconds for an address to be reached
 
 
 def ready(name: str, settings: Mapping[str, Any]) -> str:
-    """Say why an agent could start; an error says why it could not, and what to do."""
+    """Return why an agent could start; raise an error that says why not, and what to do."""
     backend = str(settings.get("backend", name))
     backend_of(name, backend)
     match backend:
@@ -48,7 +48,7 @@ def ready(name: str, settings: Mapping[str, Any]) -> str:
 def _builtin(settings: Mapping[str, Any]) -> str:
     made = load("errands.agents.builtin.models:model")(settings)
     is_ollama = made.system == "ollama"
-    # A name whose beginning is no provider's is taken for one of Ollama's, so say whom it will be asked of.
+    # A name without a provider is taken for one of Ollama's, so say which server will be asked.
     what = f"{made.model_name} of Ollama" if is_ollama else made.model_name
     for name, server in settings.get("mcp", {}).items():
         _served(name, server)

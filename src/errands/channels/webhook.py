@@ -65,7 +65,7 @@ def body_of(delivery: Delivery, budget: int) -> bytes:
 
 
 def signed(key: bytes, letter_key: str, content: bytes, *, at: int) -> dict[str, str]:
-    """Give the headers that prove who sent something, and when."""
+    """Return the headers that prove who sent something, and when."""
     proof = hmac.new(key, b"%s.%d.%s" % (letter_key.encode(), at, content), hashlib.sha256).digest()
     return {
         "webhook-id": letter_key,

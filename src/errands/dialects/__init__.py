@@ -32,7 +32,7 @@ def names() -> tuple[str, ...]:
 
 
 def named(name: str) -> Dialect:
-    """Give the dialect of a name."""
+    """Return the dialect of a name."""
     kind = find(GROUP, BUILT_IN, name)
     if kind is not None:
         dialect: Dialect = kind()

@@ -69,7 +69,7 @@ def _property(kind: str, description: str, **more: Any) -> dict[str, Any]:
 
 
 def checked(parameters: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the arguments of a call with the defaults filled in, or say what is wrong with them."""
+    """Return the arguments of a call with the defaults filled in, or say what is wrong with them."""
     properties: Mapping[str, Any] = parameters["properties"]
     values = {str(name): value for name, value in given.items() if value is not None}
     for name in values:

@@ -85,7 +85,7 @@ def _check(kind: str, times: Mapping[str, object], event: Mapping[str, object]) 
 
 
 def _event(source: str, config: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """Name the source with its subject, and give what is left of the config as its options."""
+    """Name the source with its subject, and return what is left of the config as its options."""
     name = _SUBJECTS.get(source, _SUBJECT)
     if name not in config:
         raise BadValue(f'event_config of {source[:80]!r} needs {name!r}, such as {{"{name}": "..."}}.')

@@ -53,7 +53,7 @@ def middle_out(head: bytes, tail: Piece, longest: int, *, rest: str) -> bytes:
 
 
 def page(content: bytes, longest: int) -> bytes:
-    """Give of what was read, if more may follow, what ends with a whole word, or at least a character."""
+    """Return of what was read, if more may follow, what ends with a whole word, or at least a character."""
     if len(content) >= longest:
         content = _until_blank(content)
     for count in (1, 2, 3):
@@ -84,7 +84,7 @@ def _from_blank(content: bytes) -> bytes:
 
 
 def summary(view: View) -> str:
-    """Give the line that says how a command went, if it can say nothing else: no fence stands around it."""
+    """Return the line that says how a command went, if it can say nothing else: no fence stands around it."""
     said = view.latest.summary or ""
     return said if counts_only(said) else ""
 

@@ -106,7 +106,7 @@ class ToolContext:
     # Waiting.
 
     async def begun(self, view: View) -> bool:
-        """Tell whether a task that was launched just now has left the queue; most have in a moment."""
+        """Return whether a task that was launched just now has left the queue; most have in a moment."""
         for _ in range(_LOOKS):
             if view.state == "proposed" or view.latest.state != "pending":
                 break
@@ -158,7 +158,7 @@ class ToolContext:
     # Reading.
 
     async def result(self, view: View, *, longest: int = SHOWN) -> Shown:
-        """Give what a task has to show: an agent's answer, or else what was printed, fenced and bounded."""
+        """Return what a task has to show: an agent's answer, or else what was printed, fenced and bounded."""
         if not view.latest.number:
             return Shown(text="")  # its trigger has not been heard yet
         await self.engine.mark_retrieved(view)
@@ -184,7 +184,7 @@ class ToolContext:
         return content, False
 
     async def last_lines(self, view: View, count: int) -> Shown:
-        """Give the last lines that a task printed."""
+        """Return the last lines that a task printed."""
         if not view.latest.number:
             return Shown(text="")
         await self.engine.mark_retrieved(view)

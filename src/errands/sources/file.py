@@ -142,7 +142,7 @@ class File:
         return list(self._context.ran_at([datetime.fromtimestamp(at, UTC) for _, _, at in changes]))
 
     def _deleted_at(self, name: str) -> float:
-        """Tell when a file was deleted, by its directory, or what is left of that."""
+        """Return when a file was deleted, by its directory, or what is left of that."""
         place = os.path.dirname(os.path.join(self._pattern.root, name))
         while True:
             try:

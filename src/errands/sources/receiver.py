@@ -77,7 +77,7 @@ class Inlet:
             await self._receiver.leave()
 
     async def deliveries(self, patience: float) -> AsyncIterator[IncomingRequest | None]:
-        """Give one delivery after the other; None when none has come for a while."""
+        """Return one delivery after the other; None when none has come for a while."""
         while True:
             try:
                 async with asyncio.timeout(patience):
@@ -116,7 +116,7 @@ class Receiver:
 
     @classmethod
     async def at(cls, place: str) -> Receiver:
-        """Give the receiver at a place, `HOST:PORT`."""
+        """Return the receiver at a place, `HOST:PORT`."""
         found = cls._all.setdefault(place, cls(place))
         # Several may come at once, and a place is taken only once.
         async with found._opening:

@@ -23,7 +23,7 @@ class Settings:
 
 
 def is_on(environ: Mapping[str, str]) -> bool:
-    """Tell whether spans shall be sent anywhere."""
+    """Return whether spans shall be sent anywhere."""
     if (
         environ.get("OTEL_SDK_DISABLED", "").lower() == "true"
         or environ.get("OTEL_TRACES_EXPORTER") == "none"

@@ -76,7 +76,7 @@ async def embedded(home: str, **overrides: Any) -> AsyncIterator[TestEngine]:
 
 
 async def until(fact: Callable[[], T]) -> T:
-    """Wait until a fact is true, and give it."""
+    """Wait until a fact is true, and return it."""
     deadline = time.monotonic() + WITHIN
     while not (found := fact()):
         assert time.monotonic() < deadline, f"it did not come true within {WITHIN:g} s"

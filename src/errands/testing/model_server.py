@@ -101,7 +101,7 @@ class ModelServer:
         self._http.server_close()
 
     def asked_for(self, words: str) -> list[Asked]:
-        """Give the requests that have these words in their prompt."""
+        """Return the requests that have these words in their prompt."""
         return [each for each in self.asked if words in each.prompt]
 
     def reply(self, asked: Asked) -> Reply:
@@ -177,7 +177,7 @@ def _fault(prompt: str) -> tuple[Fault | None, int | None]:
 
 
 def _conversation(body: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Give role and text of every message, in the words of OpenAI: results have the role `tool`."""
+    """Return role and text of every message, in the words of OpenAI: results have the role `tool`."""
     found = []
     for message in body.get("messages") or _messages(body.get("input", ())):
         role, content = message["role"], message.get("content") or ""
@@ -200,7 +200,7 @@ def _conversation(body: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _messages(items: Any) -> list[dict[str, Any]]:
-    """Give the items of OpenAI's responses as messages of its chat completions."""
+    """Return the items of OpenAI's responses as messages of its chat completions."""
     if isinstance(items, str):
         return [{"role": "user", "content": items}]
     found: list[dict[str, Any]] = []

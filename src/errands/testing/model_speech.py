@@ -166,7 +166,7 @@ class Responses(Speech):
         yield piece("response.completed", response=self._response(name, reply, items))
 
     def _response(self, name: str, reply: Reply, items: Sequence[Mapping[str, Any]] | None) -> dict[str, Any]:
-        """Give the object of a response; without items it has only begun."""
+        """Return the object of a response; without items it has only begun."""
         into, out = reply.tokens
         usage = {
             "input_tokens": into,

@@ -50,7 +50,7 @@ class Speaker:
         return reply
 
     async def refused(self, tool: str, /, **arguments: Any) -> str:
-        """Call a tool that is expected to refuse, and give what it says."""
+        """Call a tool that is expected to refuse, and return what it says."""
         reply = await self.carrier.call(tool, arguments)
         assert reply.failed, reply.text
         return reply.text
@@ -68,14 +68,14 @@ class Speaker:
 
 
 def facts(reply: Reply) -> dict[str, Any]:
-    """Give the reply as plain values; they must be plain, whatever carries them."""
+    """Return the reply as plain values; they must be plain, whatever carries them."""
     assert reply.content is not None, reply.text
     found: dict[str, Any] = json.loads(json.dumps(dict(reply.content)))
     return found
 
 
 def fenced(text: str) -> str:
-    """Give what stands in the one fence of a text."""
+    """Return what stands in the one fence of a text."""
     found = FENCE.findall(text)
     assert len(found) == 1, text
     return str(found[0][2])

@@ -1,7 +1,7 @@
 """The backend: sessions and prompts of one agent that speaks the Agent Client Protocol.
 
-The agent keeps the conversation. What it said and did is kept on the desk, too: it tells whether a prompt was
-sent before a crash, and it is retold to agents that can neither load nor fork a session.
+The agent keeps the conversation. What it said and did is stored, too: it shows whether a prompt was sent
+before a crash, and is repeated to agents that can neither load nor fork a session.
 """
 
 from __future__ import annotations
@@ -19,21 +19,20 @@ from acp.schema import PromptResponse, SessionConfigOptionSelect
 
 from errands.agents.acp.child import Child
 from errands.agents.acp.client import Client
-from errands.agents.acp.transcript import Piece, fits, retold
+from errands.agents.acp.transcript import Piece, fits, quoted
 from errands.agents.acp.turn import Turn
+from errands.agents.session_log import SessionLog, check_settings
 from errands.model.agent.errors import AgentError, AgentUnavailable, BudgetExceeded, SessionGone
 from errands.ports.agent import Answer
-from errands.text import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.agent import AgentContext, Spec
 
-_PATIENCE = 180.0  # seconds without a sign of life, unless the settings say otherwise
-_SETTINGS = ("command", "env", "meta", "patience", "home", "backend", "lane", "model", "budget")
+_PATIENCE = 180.0  # seconds without a sign of life, by default
 _NOT_FOUND = -32002
 _GRACE = 10.0  # seconds that an agent may take to stop
-_LINE_ERRORS = (RequestError, ConnectionError, ValueError)  # ValueError: an answer that is not the protocol's
+_LINE_ERRORS = (RequestError, ConnectionError, ValueError)  # ValueError: an invalid response
 
 _INTERRUPTED = (
     "You were interrupted while you worked on the request before this message. Go on with it from where you "
@@ -43,18 +42,12 @@ _UNFINISHED = (
     "These tool calls had begun and may or may not have been carried out; find out before you do anything of "
     "the kind again: {calls}."
 )
-_RETOLD = "This is what was said and done in our conversation so far, as a transcript.\n\n{told}"
 
 
 class Acp:
     def __init__(self, settings: Mapping[str, Any]) -> None:
         """Settings: command (words or a line), env, meta (sent with every session), patience (seconds)."""
-        for key in settings:
-            if key not in _SETTINGS:
-                known = ", ".join(_SETTINGS[:4])
-                raise AgentError(
-                    f"an ACP agent has no setting {key!r}{did_you_mean(key, _SETTINGS)}; {known}"
-                )
+        check_settings("acp", settings)
         command = settings.get("command")
         if not command:
             raise AgentError("an ACP agent needs a command, for example: command = ['opencode', 'acp']")
@@ -62,24 +55,25 @@ class Acp:
         self._child = Child(command, settings.get("env", {}), self._client)
         self._meta: Mapping[str, Any] = settings.get("meta", {})
         self._patience = float(settings.get("patience", _PATIENCE))
-        self._entered: dict[str, tuple[ClientSideConnection, str]] = {}  # by name: the line, and the id there
+        self._entered: dict[
+            str, tuple[ClientSideConnection, str]
+        ] = {}  # by name: the connection, and the id there
         self._turns: dict[str, Turn] = {}
 
     async def open(self, context: AgentContext) -> str:
         session = await self._new(context.spec)
-        system = [json.dumps({"role": "post", "text": context.spec.system})] if context.spec.system else []
-        context.append_messages(session, system, usage={})
-        return session
+        system = context.spec.system
+        return SessionLog.create(context, session, [_post(system)] if system else []).session
 
     async def fork(self, session: str, context: AgentContext) -> str:
         pieces = _kept(session, context)
         spec = context.spec
         connection = await self._child.connection(spec.cwd)
-        # The agent would copy all of it: what is too long for a fork is told to a new session instead.
+        # The agent would copy all of it: a history too long for a fork is repeated to a new session.
         if self._child.sessions.fork is not None and fits(pieces):
             _check(spec)
             try:
-                parent = _whereabouts(session, pieces)
+                parent = _live_id(session, pieces)
                 made = await connection.fork_session(session_id=parent, cwd=spec.cwd, **self._meta)
             except _LINE_ERRORS as error:
                 raise await self._lost(error) from error
@@ -87,23 +81,18 @@ class Acp:
             await self._choose(connection, fork, made.config_options, spec.model)
             self._entered[fork] = (connection, fork)
             copied = [each for each in pieces if each["role"] != "moved"]
-            context.append_messages(
-                fork, [json.dumps(each) for each in (*copied, {"role": "born"})], usage={}
-            )
-            return fork
+            return SessionLog.create(context, fork, [*copied, {"role": "born"}]).session
         if self._child.can.load_session:
-            history = await self._load(connection, session, _whereabouts(session, pieces), spec)
+            history = await self._load(connection, session, _live_id(session, pieces), spec)
             pieces = [*history, *_posts(pieces)]
         fork = await self._new(spec)
-        context.append_messages(fork, [json.dumps({"role": "post", "text": _told(pieces)})], usage={})
-        return fork
+        return SessionLog.create(context, fork, [_post(_repeated(pieces))]).session
 
     async def prompt(self, session: str, text: str, context: AgentContext) -> Answer:
         with self._turn(session, context) as turn:
             posts = [each["text"] for each in _posts(_kept(session, context))]
             whole = "\n\n".join([*await self._enter(session, context), *posts, text])
-            sent = {"role": "user", "text": whole, "prompt": text, "run": context.run}
-            context.append_messages(session, [json.dumps(sent)], usage={})
+            SessionLog(context, session).add(role="user", text=whole, prompt=text, run=context.run)
             return await self._converse(session, whole, context, turn)
 
     async def recover(self, session: str, text: str, context: AgentContext) -> Answer:
@@ -117,7 +106,7 @@ class Acp:
         with self._turn(session, context) as turn:
             connection = await self._child.connection(context.spec.cwd)
             if self._child.can.load_session:
-                where = _whereabouts(session, kept)
+                where = _live_id(session, kept)
                 pieces = await self._load(connection, session, where, context.spec)
                 if not any(sent["text"].strip() in each["text"] for each in pieces if each["role"] == "user"):
                     return await self._converse(session, sent["text"], context, turn)
@@ -129,8 +118,7 @@ class Acp:
             return await self._converse(session, "\n\n".join(note), context, turn)
 
     async def post(self, session: str, text: str, context: AgentContext) -> None:
-        _kept(session, context)
-        context.append_messages(session, [json.dumps({"role": "post", "text": text})], usage={})
+        SessionLog(context, session).add(**_post(text))
 
     async def abort(self, session: str) -> None:
         if session in self._turns:
@@ -169,7 +157,7 @@ class Acp:
         return made.session_id
 
     async def _enter(self, session: str, context: AgentContext) -> list[str]:
-        """Make the agent know the session; give what it has to be told of it, which is mostly nothing."""
+        """Make the agent know the session; return the history that it must be given, if any."""
         spec = context.spec
         connection = await self._child.connection(spec.cwd)
         if session in self._entered and self._entered[session][0] is connection:
@@ -177,10 +165,10 @@ class Acp:
         pieces = _kept(session, context)
         try:
             if self._child.sessions.resume is not None:
-                await self._resume(connection, session, _whereabouts(session, pieces), spec)
+                await self._resume(connection, session, _live_id(session, pieces), spec)
                 return []
             if self._child.can.load_session:
-                await self._load(connection, session, _whereabouts(session, pieces), spec)
+                await self._load(connection, session, _live_id(session, pieces), spec)
                 return []
         except SessionGone:
             # Some agents keep a session only from its first prompt on.
@@ -188,10 +176,10 @@ class Acp:
                 raise
         live = await self._new(spec)
         self._entered[session] = (connection, live)
-        context.append_messages(session, [json.dumps({"role": "moved", "to": live})], usage={})
+        SessionLog(context, session).add(role="moved", to=live)
         waiting = [id(each) for each in _posts(pieces)]
-        told = [each for each in pieces if id(each) not in waiting]
-        return [_told(told)] if any(each["role"] == "user" for each in told) else []
+        history = [each for each in pieces if id(each) not in waiting]
+        return [_repeated(history)] if any(each["role"] == "user" for each in history) else []
 
     async def _resume(self, connection: ClientSideConnection, session: str, live: str, spec: Spec) -> None:
         try:
@@ -204,7 +192,7 @@ class Acp:
     async def _load(
         self, connection: ClientSideConnection, session: str, live: str, spec: Spec
     ) -> list[Piece]:
-        """Load a session; give its history, which the agent tells while it does."""
+        """Load a session; return its history, which the agent replays while loading."""
         with self._client.replaying(live) as transcript:
             try:
                 loaded = await connection.load_session(session_id=live, cwd=spec.cwd, **self._meta)
@@ -221,7 +209,7 @@ class Acp:
         options: Sequence[object] | None,
         model: str | None,
     ) -> None:
-        """Have the agent use the model of the launch."""
+        """Choose the model of the launch."""
         if model is None:
             return
         offered = [each for each in options or () if isinstance(each, SessionConfigOptionSelect)]
@@ -237,14 +225,14 @@ class Acp:
         )
 
     async def _converse(self, session: str, text: str, context: AgentContext, turn: Turn) -> Answer:
-        """Send words and hear the agent out."""
+        """Send a prompt and wait for the answer."""
         connection, live = self._entered[session]
         await context.wait_turn()
         response: PromptResponse | None = None
-        with self._client.cursor(live, turn, cwd=context.spec.cwd):
+        with self._client.serving(live, turn, cwd=context.spec.cwd):
             asking = asyncio.ensure_future(connection.prompt(session_id=live, prompt=[text_block(text)]))
             try:
-                await self._attend(asking, turn)
+                await self._wait(asking, turn)
                 if not asking.done():
                     await self._stop(connection, live, asking)
                 response = asking.result() if turn.reason is None else None
@@ -252,16 +240,16 @@ class Acp:
                 await asyncio.shield(self._stop(connection, live, asking))
                 raise
             except _LINE_ERRORS as error:
-                raise _with(await self._child.trouble(error), turn) from error
+                raise _with_partial(await self._child.trouble(error), turn) from error
             finally:
                 turn.close(response)
-        if turn.reason is not None:  # it may have been told only at the end that it used too much
-            raise _with(turn.reason, turn)
+        if turn.reason is not None:  # the usage may be known only at the end
+            raise _with_partial(turn.reason, turn)
         assert response is not None
         return self._answer(response, turn, context)
 
-    async def _attend(self, asking: asyncio.Future[PromptResponse], turn: Turn) -> None:
-        """Wait for the answer, for a stop, or for the end of patience."""
+    async def _wait(self, asking: asyncio.Future[PromptResponse], turn: Turn) -> None:
+        """Wait for the answer or a stop; stop an agent that is silent for too long."""
         stopping = asyncio.ensure_future(turn.stopped.wait())
         try:
             while not asking.done() and not stopping.done():
@@ -276,34 +264,33 @@ class Acp:
     async def _stop(
         self, connection: ClientSideConnection, live: str, asking: asyncio.Future[PromptResponse]
     ) -> None:
-        """Have the agent stop; one that does not is ended."""
+        """Ask the agent to stop; end its process if it does not."""
         with suppress(*_LINE_ERRORS, TimeoutError):
             await asyncio.wait_for(connection.cancel(session_id=live), _GRACE)
         await asyncio.wait((asking,), timeout=_GRACE)
         if not asking.done():
             await self._child.close()
             await asyncio.wait((asking,))
-        asking.exception()  # seen: whatever it ended in, it was told to end
+        asking.exception()  # retrieved, so that asyncio does not complain
 
     def _answer(self, response: PromptResponse, turn: Turn, context: AgentContext) -> Answer:
         match response.stop_reason:
             case "end_turn":
                 pass
             case "max_turn_requests":
-                raise _with(BudgetExceeded("the agent has used up its own limit of requests"), turn)
+                raise _with_partial(BudgetExceeded("the agent has used up its own limit of requests"), turn)
             case "max_tokens":
-                raise _with(BudgetExceeded("the agent has used up the tokens of one answer"), turn)
+                raise _with_partial(BudgetExceeded("the agent has used up the tokens of one answer"), turn)
             case other:
-                raise _with(AgentError(f"the agent did not finish: {other}"), turn)
+                raise _with_partial(AgentError(f"the agent did not finish: {other}"), turn)
         if not turn.history.pieces:
             raise AgentUnavailable("the agent answered with nothing; its model may not be reachable")
         answer = Answer(text=turn.answer, usage=dict(turn.usage))
-        end = {"role": "end", "text": answer.text, "usage": answer.usage}
-        context.append_messages(turn.session, [json.dumps(end)], usage=answer.usage)
+        SessionLog(context, turn.session).add(role="end", text=answer.text, usage=dict(answer.usage))
         return answer
 
     async def _lost(self, error: Exception) -> AgentError:
-        """Tell a session that is no more from other trouble."""
+        """Return `SessionGone` if the session no longer exists, else the general error."""
         words = f"{error} {getattr(error, 'data', '')}".lower()
         if isinstance(error, RequestError) and (error.code == _NOT_FOUND or "not found" in words):
             return SessionGone()
@@ -316,46 +303,46 @@ def _check(spec: Spec) -> None:
 
 
 def _kept(session: str, context: AgentContext) -> list[Piece]:
-    """Give the conversation that is kept; of a tool call, which is kept as it goes on, the newest state."""
-    kept = context.messages(session)
-    if kept is None:
-        raise SessionGone
+    """Return the stored conversation; of a tool call, which is stored at every change, the newest state."""
     pieces: dict[object, Piece] = {}
-    for place, each in enumerate(kept):
-        piece = json.loads(each)
-        pieces[piece["id"] if piece["role"] == "tool" else place] = piece
+    for place, piece in enumerate(SessionLog(context, session).entries):
+        pieces[piece["id"] if piece["role"] == "tool" else place] = dict(piece)
     return list(pieces.values())
 
 
+def _post(text: str) -> Piece:
+    return {"role": "post", "text": text}
+
+
 def _posts(pieces: Sequence[Piece]) -> list[Piece]:
-    """Give the messages that wait for the next prompt."""
+    """Return the posts that wait for the next prompt."""
     sent = [place for place, piece in enumerate(pieces) if piece["role"] == "user"]
     return [each for each in pieces[sent[-1] if sent else 0 :] if each["role"] == "post"]
 
 
 def _since(pieces: list[Piece], run: str) -> list[Piece]:
-    """Give what was kept from the moment on when this run sent its prompt."""
+    """Return what was stored since this run sent its prompt."""
     for place, piece in enumerate(pieces):
         if piece["role"] == "user" and piece["run"] == run:
             return pieces[place:]
     return []
 
 
-def _told(pieces: Sequence[Piece]) -> str:
-    return _RETOLD.format(told=retold(pieces))
+def _repeated(pieces: Sequence[Piece]) -> str:
+    return f"This is what was said and done in our conversation so far, as a transcript.\n\n{quoted(pieces)}"
 
 
-def _whereabouts(session: str, pieces: Sequence[Piece]) -> str:
-    """Give the name that the agent knows the session by."""
+def _live_id(session: str, pieces: Sequence[Piece]) -> str:
+    """Return the id under which the agent knows the session."""
     return next((str(each["to"]) for each in reversed(pieces) if each["role"] == "moved"), session)
 
 
 def _is_new(pieces: Sequence[Piece]) -> bool:
-    """Tell whether nothing was ever sent to the session itself; what a fork inherits does not count."""
+    """Return whether nothing was sent to the session itself; what a fork inherits does not count."""
     marks = [each["role"] for each in pieces if each["role"] in ("user", "born")]
     return not marks or marks[-1] == "born"
 
 
-def _with(error: AgentError, turn: Turn) -> AgentError:
+def _with_partial(error: AgentError, turn: Turn) -> AgentError:
     error.partial = turn.answer
     return error

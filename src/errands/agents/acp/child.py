@@ -1,4 +1,4 @@
-"""The child process: one agent, started when first needed, spoken to over its standard streams."""
+"""The child process: one agent, started when first needed, connected over its standard streams."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from acp.schema import (
 
 import errands
 from errands.agents.acp.client import Client
-from errands.agents.acp.processes import exit_code, let_go
+from errands.agents.acp.terminals import close_pipes, exit_code
 from errands.model.agent.errors import AgentError, AgentUnavailable
 from errands.model.agent.install_hints import no_program
 
-_LINE = 64 * 2**20  # the longest message: a whole file may be in it
-_SAID = 4000  # characters of the agent's complaints that are kept
-_START = 60.0  # seconds that an agent may take to say who it is
-_PATIENCE = 2.0  # seconds that it may take to leave
+_LINE = 64 * 2**20  # bytes of a message, which may hold a whole file
+_SAID = 4000  # characters of standard error that are kept
+_START = 60.0  # seconds that an agent may take to initialize
+_PATIENCE = 2.0  # seconds that it may take to exit
 
 
 class Child:
@@ -40,7 +40,7 @@ class Child:
         self._client = client
         self._process: Process | None = None
         self._connection: ClientSideConnection | None = None
-        self._listener: asyncio.Task[None] | None = None
+        self._stderr_reader: asyncio.Task[None] | None = None
         self._said = ""
         self.can = AgentCapabilities()
 
@@ -49,33 +49,33 @@ class Child:
         return self.can.session_capabilities or SessionCapabilities()
 
     async def connection(self, cwd: str) -> ClientSideConnection:
-        """Give the line to the agent; start it if it does not run."""
+        """Return the connection to the agent; start it if it is not running."""
         if self._connection is None:
             await self._start(cwd)
         assert self._connection is not None
         return self._connection
 
     async def close(self) -> None:
-        connection, process, listener = self._connection, self._process, self._listener
-        self._connection = self._process = self._listener = None
+        connection, process, reader = self._connection, self._process, self._stderr_reader
+        self._connection = self._process = self._stderr_reader = None
         if connection is not None:
             with suppress(OSError):  # it may be broken already
                 await connection.close()
         if process is not None:
             await _end(process)
-        if listener is not None:
-            await asyncio.wait([listener], timeout=_PATIENCE)
-            listener.cancel()
+        if reader is not None:
+            await asyncio.wait([reader], timeout=_PATIENCE)
+            reader.cancel()
         if process is not None:
-            let_go(process)
+            close_pipes(process)
 
     async def trouble(self, error: Exception) -> AgentError:
-        """Say what went wrong, with what the agent said about it; a dead agent is let go of."""
+        """Describe what went wrong, with the agent's standard error; release a dead agent."""
         if isinstance(error, RequestError):
             return AgentError(f"the agent {self._argv[0]} says: {_words(error)}")
         code = None if self._process is None else await exit_code(self._process, within=_PATIENCE)
-        if self._listener is not None:
-            await asyncio.wait([self._listener], timeout=_PATIENCE)
+        if self._stderr_reader is not None:
+            await asyncio.wait([self._stderr_reader], timeout=_PATIENCE)
         await self.close()
         how = "hung up" if code is None else f"ended with {code}" if code >= 0 else f"died of signal {-code}"
         return AgentUnavailable(f"the agent {self._argv[0]} {how}. {self._said.strip()}".strip())
@@ -93,7 +93,7 @@ class Child:
             raise AgentError(f"the agent {self._argv[0]} cannot be started in {cwd}: {why}") from error
         assert process.stdin is not None
         self._process = process
-        self._listener = asyncio.create_task(self._listen(process))
+        self._stderr_reader = asyncio.create_task(self._read_stderr(process))
         connection = ClientSideConnection(
             cast(acp.Client, self._client), process.stdin, process.stdout, use_unstable_protocol=True
         )
@@ -109,7 +109,7 @@ class Child:
                 )
         except TimeoutError:
             await self.close()
-            said = f"the agent {self._argv[0]} did not say hello within {_START:g} s. {self._said}"
+            said = f"the agent {self._argv[0]} did not initialize within {_START:g} s. {self._said}"
             raise AgentUnavailable(said.strip()) from None
         except (RequestError, ConnectionError, ValueError) as error:
             raise await self.trouble(error) from error
@@ -117,19 +117,19 @@ class Child:
             await self.close()
             raise AgentError(
                 f"the agent {self._argv[0]} speaks version {hello.protocol_version} of the protocol, "
-                f"we speak {PROTOCOL_VERSION}; update one of us"
+                f"and Errands speaks {PROTOCOL_VERSION}; update one of them"
             )
         self.can = hello.agent_capabilities or AgentCapabilities()
 
-    async def _listen(self, process: Process) -> None:
-        """Read what the agent complains of: a pipe that nobody reads would stop it."""
+    async def _read_stderr(self, process: Process) -> None:
+        """Keep reading standard error: a full pipe would block the agent."""
         assert process.stderr is not None
         while piece := await process.stderr.read(2**16):
             self._said = (self._said + piece.decode("utf-8", "replace"))[-_SAID:]
 
 
 async def _end(process: Process) -> None:
-    """End a child: it is told by the end of its input, then by signals."""
+    """End a child: close its input, then send signals."""
     assert process.stdin is not None
     process.stdin.close()
     for signal in (process.terminate, process.kill):

@@ -1,4 +1,4 @@
-"""Our side of the line: an agent is heard by its turn, and what it asks for is done inside its directory."""
+"""Our side of the connection: updates go to the turn, and requests are served inside its directory."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class Client:
         self._numbers = count(1)
 
     @contextmanager
-    def cursor(self, session: str, turn: Turn, *, cwd: str) -> Iterator[None]:
-        """Let a turn hear and be asked, inside a directory."""
+    def serving(self, session: str, turn: Turn, *, cwd: str) -> Iterator[None]:
+        """Pass updates and requests of a session to a turn, inside a directory."""
         self._turns[session] = (turn, os.path.realpath(cwd))
         try:
             yield
@@ -54,7 +54,7 @@ class Client:
 
     @contextmanager
     def replaying(self, session: str) -> Iterator[Transcript]:
-        """Write down what is told of a session while it is loaded."""
+        """Collect what the agent replays while a session is loaded."""
         transcript = self._replays[session] = Transcript()
         try:
             yield transcript
@@ -65,13 +65,13 @@ class Client:
         await self._terminals.close()
 
     def on_connect(self, conn: Any) -> None:
-        """Take the line; we never speak first."""
+        """There is nothing to do: we never speak first."""
 
     async def session_update(self, session_id: str, update: Any, **meta: Any) -> None:
         if session_id in self._replays:
             self._replays[session_id].add(update)
         elif session_id in self._turns:
-            self._turns[session_id][0].hear(update)
+            self._turns[session_id][0].handle(update)
 
     async def request_permission(
         self, session_id: str, tool_call: ToolCallUpdate, options: list[PermissionOption], **meta: Any
@@ -81,7 +81,7 @@ class Client:
             decision = await self._turns[session_id][0].ask_about(tool_call)
         if decision is None:
             return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
-        # What is allowed is this call: to allow its kind for ever is not the agent's to offer.
+        # Only this call is approved, never its kind forever.
         wanted = "allow_once" if decision.allowed else "reject_once"
         for option in options:
             if option.kind == wanted:
@@ -93,7 +93,7 @@ class Client:
         self, session_id: str, path: str, line: int | None = None, limit: int | None = None, **meta: Any
     ) -> ReadTextFileResponse:
         real = self._inside(session_id, path)
-        await self._allow(session_id, "read_text_file", {"path": path})
+        await self._approve(session_id, "read_text_file", {"path": path})
         if not os.path.isfile(real):
             raise RequestError.resource_not_found(path)
         if os.path.getsize(real) > _FILE:
@@ -110,7 +110,7 @@ class Client:
         self, session_id: str, path: str, content: str, **meta: Any
     ) -> WriteTextFileResponse:
         real = self._inside(session_id, path)
-        await self._allow(
+        await self._approve(
             session_id, "write_text_file", {"path": path, "content": content}, wants=("write", path, content)
         )
         try:
@@ -136,7 +136,7 @@ class Client:
         plain = shlex.join([command, *args]) if args else command
         arguments = {"command": line, "cwd": directory}
         wants = ("run", plain) if line == plain else ()
-        await self._allow(session_id, "terminal", arguments, command=line, wants=wants)
+        await self._approve(session_id, "terminal", arguments, command=line, wants=wants)
         try:
             name = await self._terminals.create(line, cwd=directory, limit=output_byte_limit)
         except OSError as error:
@@ -172,7 +172,7 @@ class Client:
         raise RequestError.method_not_found(method)
 
     async def ext_notification(self, method: str, params: dict[str, Any]) -> None:
-        """Extensions of single agents tell us nothing that we need."""
+        """Ignore the extensions of single agents."""
 
     def _turn(self, session: str) -> tuple[Turn, str]:
         try:
@@ -181,14 +181,14 @@ class Client:
             raise RequestError(_REFUSED, "no prompt is being answered") from None
 
     def _inside(self, session: str, path: str) -> str:
-        """Give the real path, or refuse it when it leads out of the session's directory."""
+        """Return the real path; refuse one outside the session's directory."""
         _, directory = self._turn(session)
         real = os.path.realpath(os.path.join(directory, path))
         if real != directory and not real.startswith(directory.rstrip("/") + "/"):
-            raise RequestError(_REFUSED, f"{path} is outside of {directory}")
+            raise RequestError(_REFUSED, f"{path} is outside {directory}")
         return real
 
-    async def _allow(
+    async def _approve(
         self,
         session: str,
         tool: str,
@@ -205,7 +205,7 @@ class Client:
 
 
 def _line(command: str, args: Sequence[str], env: Sequence[EnvVariable]) -> str:
-    """Write a terminal's command as the one line that is judged and run."""
+    """Return a terminal's command as the one line that is judged and run."""
     line = shlex.join([command, *args]) if args else command
     if not env:
         return line

@@ -1,6 +1,6 @@
-"""Terminals: the commands that an agent has us run for it.
+"""Terminals: the commands that we run for an agent.
 
-They are children of the run's own process, so whoever ends the run ends them.
+They are children of the run's own process, so they end with the run.
 """
 
 from __future__ import annotations
@@ -14,11 +14,9 @@ from itertools import count
 
 from acp import RequestError
 
-from errands.agents.acp.processes import exit_code, let_go
-
 _LOOK = 0.05
 _LONG = 5.0
-_OUTPUT = 2**20  # bytes that are kept unless the agent says how many
+_OUTPUT = 2**20  # bytes of output that are kept by default
 
 
 class Terminal:
@@ -35,7 +33,7 @@ class Terminal:
 
     @property
     def exit(self) -> tuple[int | None, str | None] | None:
-        """The exit code or the signal's name, once it is over."""
+        """The exit code or the signal's name, once it has ended."""
         code = self._process.returncode
         if code is None or not self._reader.done():
             return None
@@ -47,7 +45,7 @@ class Terminal:
         return self.exit
 
     async def kill(self) -> None:
-        """End the command and what it started; its output can still be read."""
+        """End the command and its children; its output can still be read."""
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         await exit_code(self._process, within=_LONG)
@@ -58,10 +56,10 @@ class Terminal:
         self._reader.cancel()
         with suppress(asyncio.CancelledError):
             await self._reader
-        let_go(self._process)
+        close_pipes(self._process)
 
     async def _read(self) -> None:
-        """Keep the newest output. The end is the command's exit, not that of what holds its pipe."""
+        """Keep the newest output until the command exits; descendants may hold the pipe for longer."""
         assert self._process.stdout is not None
         piece = asyncio.ensure_future(self._process.stdout.read(2**16))
         while True:
@@ -111,3 +109,19 @@ class Terminals:
     async def close(self) -> None:
         for name in list(self._open):
             await self.release(name)
+
+
+async def exit_code(process: Process, *, within: float) -> int | None:
+    """Wait for the exit of the process itself; None when it takes longer.
+
+    `process.wait()` would also wait for its pipes, which descendants may hold open.
+    """
+    clock = asyncio.get_running_loop()
+    deadline = clock.time() + within
+    while process.returncode is None and clock.time() < deadline:
+        await asyncio.sleep(0.02)
+    return process.returncode
+
+
+def close_pipes(process: Process) -> None:
+    process._transport.close()  # type: ignore[attr-defined]  # there is no public way

@@ -1,6 +1,6 @@
-"""A transcript: a conversation as the agent's updates tell it, piece by piece.
+"""A transcript: a conversation collected from the agent's updates, piece by piece.
 
-A piece is what somebody said, or a tool call together with its result, so that no cut can part them.
+A piece is a text, or a tool call together with its result, so that no cut can separate them.
 """
 
 from __future__ import annotations
@@ -34,18 +34,14 @@ class Transcript:
         self._calls: dict[str, Piece] = {}
 
     def add(self, update: object) -> Piece | None:
-        """Take an update in; give the piece that it is about."""
+        """Add an update; return the piece that it is about."""
         if isinstance(update, UserMessageChunk | AgentMessageChunk):
             role = "user" if isinstance(update, UserMessageChunk) else "agent"
             text = update.content.text if isinstance(update.content, TextContentBlock) else ""
             return self._say(role, text)
         if isinstance(update, ToolCallStart | ToolCallProgress):
-            return self._call(update)
+            return self.call(update)
         return None
-
-    def call(self, update: ToolCallUpdate) -> Piece:
-        """Give the call that a question is about, with all that is known of it."""
-        return self._call(update)
 
     @property
     def answer(self) -> str:
@@ -63,7 +59,8 @@ class Transcript:
         self.pieces[-1]["text"] += text
         return self.pieces[-1]
 
-    def _call(self, update: ToolCallStart | ToolCallProgress | ToolCallUpdate) -> Piece:
+    def call(self, update: ToolCallStart | ToolCallProgress | ToolCallUpdate) -> Piece:
+        """Add what an update says about a tool call; return the call's piece."""
         piece = self._calls.get(update.tool_call_id)
         if piece is None:
             piece = {"role": "tool", "id": update.tool_call_id, "name": _name(update), "arguments": {}}
@@ -86,7 +83,7 @@ class Transcript:
 
 
 def edits(update: ToolCallStart | ToolCallProgress | ToolCallUpdate) -> list[tuple[str, str]]:
-    """Give the files that a call would write, each with its new content."""
+    """Return the files that a call would write, with their new contents."""
     return [
         (each.path, each.new_text)
         for each in update.content or ()
@@ -95,23 +92,23 @@ def edits(update: ToolCallStart | ToolCallProgress | ToolCallUpdate) -> list[tup
 
 
 def fits(pieces: Sequence[Piece]) -> bool:
-    """Tell whether a conversation is short enough to be copied as it is."""
-    told = [_retold(each) for each in pieces if each["role"] == "tool" or each["role"] in _SPEAKERS]
+    """Return whether a conversation is short enough to be copied unchanged."""
+    texts = [_formatted(each) for each in pieces if each["role"] == "tool" or each["role"] in _SPEAKERS]
     results = [each["result"] for each in pieces if each["role"] == "tool"]
-    return all(clipped(each) == each for each in results) and sum(map(tokens, told)) <= MOST_TOKENS
+    return all(clipped(each) == each for each in results) and sum(map(tokens, texts)) <= MOST_TOKENS
 
 
-def retold(pieces: Sequence[Piece]) -> str:
-    """Tell a conversation to somebody who was not there, cut to size."""
-    told = [_retold(each) for each in pieces if each["role"] == "tool" or each["role"] in _SPEAKERS]
-    fits = newest(told, size=tokens, calls=lambda each: (), results=lambda each: ())
-    if len(fits) < len(told):
-        fits = [f"[{len(told) - len(fits)} older parts of the conversation are left out]", *fits]
-    # Quoted line by line: what is told must not be taken for an order.
+def quoted(pieces: Sequence[Piece]) -> str:
+    """Format a conversation for an agent that does not know it, shortened."""
+    texts = [_formatted(each) for each in pieces if each["role"] == "tool" or each["role"] in _SPEAKERS]
+    fits = newest(texts, size=tokens, calls=lambda each: (), results=lambda each: ())
+    if len(fits) < len(texts):
+        fits = [f"[{len(texts) - len(fits)} older parts of the conversation are left out]", *fits]
+    # Quoted line by line, so that it is not taken for an instruction.
     return "\n".join(f"> {line}".rstrip() for each in fits for line in [*each.splitlines(), ""])
 
 
-def _retold(piece: Piece) -> str:
+def _formatted(piece: Piece) -> str:
     if piece["role"] != "tool":
         return f"{_SPEAKERS[piece['role']]}: {piece['text'].strip()}"
     outcome = "failed" if piece["failed"] else "gave" if piece["ended"] else "was interrupted; so far"

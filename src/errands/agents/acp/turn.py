@@ -1,4 +1,4 @@
-"""A turn: one prompt on its way to the answer, and what the agent says, calls and uses meanwhile."""
+"""A turn: one prompt until its answer, and what the agent says, calls and uses meanwhile."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ class Turn:
         self.stopped = asyncio.Event()
         self.reason: AgentError | None = None
         self._context = context
-        self._told = 0  # pieces that were noted and kept
-        self._calls: dict[str, str] = {}  # what is kept of each call
+        self._stored = 0  # pieces that were reported and stored
+        self._calls: dict[str, str] = {}  # the stored state of each call
         self._granted: list[tuple[str, ...]] = []
         self._refused: list[str] = []
-        self._held = 0
-        self._heard = time.monotonic()
-        self._is_answering = True  # the model is heard, not a tool
+        self._questions = 0
+        self._active_at = time.monotonic()
+        self._is_answering = True  # the model is at work, not a tool
 
     @property
     def answer(self) -> str:
-        """What the agent said last, and which calls it was refused: the protocol does not tell it why."""
+        """What the agent said last, and the refused calls: the protocol cannot explain a refusal."""
         return "\n\n".join(each for each in (self.history.answer, *self._refused) if each)
 
-    def hear(self, update: object) -> None:
-        """Take in what the agent tells. Nothing here waits, so that updates keep their order."""
-        self._heard = time.monotonic()
+    def handle(self, update: object) -> None:
+        """Process an update. Nothing here waits, so that updates keep their order."""
+        self._active_at = time.monotonic()
         if isinstance(update, UsageUpdate):
             if update.cost is not None and update.cost.currency == "USD":
                 self._use(cost_microdollars=round(update.cost.amount * _MICRODOLLARS))
@@ -53,43 +53,45 @@ class Turn:
         if isinstance(update, AgentThoughtChunk) or (piece is not None and piece["role"] == "agent"):
             self._answering()
         elif piece is not None and piece["role"] == "tool":
-            self._hear_call(piece)
+            self._handle_call(piece)
 
     async def ask(self, call: ToolCall, *, wants: tuple[str, ...] = ()) -> Decision | None:
-        """Have a call decided; None when the turn was stopped before that.
+        """Request approval for a call; return None if the turn was stopped before the decision.
 
-        An agent that asked for a call may have us do it afterwards: that is not asked a second time.
+        An agent may ask for a call first and then have us carry it out: that needs no second approval.
         """
         if self.stopped.is_set():
             return None
         if wants and wants in self._granted:
             self._granted.remove(wants)
             return Decision(allowed=True)
-        self._held += 1
+        self._questions += 1
         deciding = asyncio.ensure_future(self._decide(call))
         stopping = asyncio.ensure_future(self.stopped.wait())
         try:
             await asyncio.wait((deciding, stopping), return_when=asyncio.FIRST_COMPLETED)
-            # A stop goes first: nothing begins after it.
+            # A stop wins: nothing begins after it.
             decision = deciding.result() if deciding.done() and not self.stopped.is_set() else None
-        except Exception as error:  # noqa: BLE001  # the agent would be told; the run has to be
+        except Exception as error:  # noqa: BLE001  # the run must fail, not just the call
             self.stop(
-                error if isinstance(error, AgentError) else AgentError(f"nobody could be asked: {error!r}")
+                error
+                if isinstance(error, AgentError)
+                else AgentError(f"the approval could not be requested: {error!r}")
             )
             return None
         finally:
             deciding.cancel()
             stopping.cancel()
-            self._held -= 1
-            self._heard = time.monotonic()
+            self._questions -= 1
+            self._active_at = time.monotonic()
         if decision is not None and not decision.allowed:
             self._refused.append(f"[{call.tool} was refused: {decision.reason or 'not allowed'}]")
         return decision
 
     async def ask_about(self, update: ToolCallUpdate) -> Decision | None:
-        """Have a call decided that the agent will carry out itself."""
+        """Request approval for a call that the agent will carry out itself."""
         piece = self.history.call(update)
-        self._hear_call(piece)
+        self._handle_call(piece)
         command = _command(piece)
         decision = await self.ask(
             ToolCall(id=piece["id"], tool=piece["name"], arguments=piece["arguments"], command=command)
@@ -100,34 +102,34 @@ class Turn:
         return decision
 
     def stop(self, reason: AgentError) -> None:
-        """Ask for the end of the turn, with the error that it shall end in; the first reason counts."""
+        """Ask the turn to end with this error; the first reason counts."""
         if self.reason is None:
             self.reason = reason
             self.stopped.set()
 
     def silence(self) -> float:
-        """Tell for how many seconds nothing was heard although nobody was asked and no tool was busy."""
-        return 0.0 if self._held or self.history.unfinished else time.monotonic() - self._heard
+        """Return the seconds without an update, not counting pending approvals and running tools."""
+        return 0.0 if self._questions or self.history.unfinished else time.monotonic() - self._active_at
 
     def close(self, response: PromptResponse | None) -> None:
-        """Note and keep what is left, whatever became of the turn."""
+        """Report and store what is left, however the turn ended."""
         used = response.usage if response is not None else None
         if used is not None:
             self._use(input_tokens=used.input_tokens, output_tokens=used.output_tokens)
-        self._tell(len(self.history.pieces))
+        self._store(len(self.history.pieces))
         self._context.report(Activity(kind="usage", usage=dict(self.usage)))
 
     async def _decide(self, call: ToolCall) -> Decision:
         await self._context.wait_turn()
         return await self._context.request_approval(call)
 
-    def _hear_call(self, piece: Piece) -> None:
-        """Note the beginning and the end of a call, and keep all that is learnt of it meanwhile."""
+    def _handle_call(self, piece: Piece) -> None:
+        """Report the start and the end of a call, and store every change of it."""
         known = self._calls.get(piece["id"])
         now = self._calls[piece["id"]] = json.dumps([piece["arguments"], piece["ended"]], default=str)
         if known is None:
             self._answering()
-            self._tell(self.history.pieces.index(piece))
+            self._store(self.history.pieces.index(piece))
             self._context.report(Activity(kind="tool", name=piece["name"], call_id=piece["id"]))
             self._use(tool_calls=self.usage["tool_calls"] + 1)
         if known == now:
@@ -143,18 +145,18 @@ class Turn:
             )  # fmt: skip
 
     def _answering(self) -> None:
-        """Count a request to the model: it is heard again after a tool."""
+        """Count another request once the model continues after a tool."""
         if not self._is_answering:
             self._is_answering = True
             self._use(requests=self.usage["requests"] + 1)
 
-    def _tell(self, end: int) -> None:
-        """Note and keep what was said before the piece of this number."""
-        for piece in self.history.pieces[self._told : end]:
+    def _store(self, end: int) -> None:
+        """Report and store the texts before the piece with this number."""
+        for piece in self.history.pieces[self._stored : end]:
             if piece["role"] == "agent" and piece["text"].strip():
                 self._context.report(Activity(kind="text", text=piece["text"].strip()))
                 self._keep(piece)
-        self._told = max(self._told, end)
+        self._stored = max(self._stored, end)
 
     def _keep(self, piece: Piece) -> None:
         self._context.append_messages(self.session, [json.dumps(piece, default=str)], usage={})
@@ -166,7 +168,7 @@ class Turn:
 
 
 def _command(piece: Piece) -> str | None:
-    """Give the line that a call would have a shell run."""
+    """Return the shell line that a call would run."""
     found = piece["arguments"].get("command")
     if isinstance(found, list):
         return shlex.join(str(each) for each in found)

@@ -1,34 +1,41 @@
 """The backend: sessions and prompts of the built-in agent.
 
-The conversation lives on the desk. A prompt, a recovery after a crash and a change to another model are the
-same thing: going on from what is kept there.
+The conversation lives in the store. A prompt, a recovery after a crash and a switch to another model all
+continue from what is stored.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import AsyncIterable, Awaitable, Callable, Coroutine, Mapping
 from typing import Any
 
 import pydantic_ai
-from pydantic_ai import Agent
+from pydantic_ai import Agent, RunContext
 from pydantic_ai.exceptions import AgentRunError, ModelAPIError, UsageLimitExceeded, UserError
-from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, UserPromptPart
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+    UserPromptPart,
+)
 from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 
 from errands.agents.builtin.conversation import Conversation, dumped
 from errands.agents.builtin.fork_copy import copied, single
-from errands.agents.builtin.guarded_tools import GuardedTools, allowed
+from errands.agents.builtin.guarded_tools import GuardedTools, approvals
 from errands.agents.builtin.models import has_provider, model
 from errands.agents.builtin.request_hooks import RequestHooks
-from errands.agents.builtin.streaming import spoken
-from errands.agents.builtin.tools import chosen
+from errands.agents.builtin.toolbox import chosen
 from errands.agents.builtin.usage import exceeded, limits, of_run
+from errands.agents.session_log import check_settings
 from errands.model.agent.errors import AgentError, BudgetExceeded
-from errands.model.errors import BadValue
 from errands.ports.agent import Activity, Answer
-from errands.text import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,25 +43,21 @@ if TYPE_CHECKING:
 
 pydantic_ai.BANNER_ENABLED = False
 
-_OURS = ("model", "url", "key_env", "escalate", "mcp", "tries", "pause", "patience", "home")
-_CORES = ("backend", "lane", "budget")  # looked at before we come into play
-_MISTAKES = 3  # calls with wrong arguments, or empty answers, that a model may make good in a row
+_MISTAKES = 3  # calls with wrong arguments, or empty answers, that a model may correct in a row
 
 
 class Builtin:
     def __init__(self, settings: Mapping[str, Any]) -> None:
-        """Take the settings; all but `model` and `home` can be left out.
+        """Take the settings; only `model` and `home` are required.
 
         model, url, key_env: the model, where it is, and the variable that holds the key; see `models.py`
-        escalate: the model that goes on when the first one fails: its name, or a table with these three keys
+        escalate: the model that takes over when the first fails: its name, or a table with these three keys
         mcp: a table of servers; see `servers.py`
         patience: seconds to wait for an answer
-        tries, pause: how often one is asked for, and the seconds before the second time, doubled each time
-        home: a directory for what shall outlive a run
+        tries, pause: how often to request it, and the seconds before the second try, doubled each time
+        home: a directory for what outlives a run
         """
-        for name in settings:
-            if name not in (*_OURS, *_CORES):
-                raise BadValue(f"the built-in agent has no setting {name!r}{did_you_mean(name, _OURS)}")
+        check_settings("builtin", settings)
         self._settings = settings
         self._patience = float(settings.get("patience", 600))
         self._tries = int(settings.get("tries", 4))
@@ -111,14 +114,14 @@ class Builtin:
             del self._asking[session]
 
     async def _answer(self, conversation: Conversation, context: AgentContext) -> Answer:
-        """Go on until there is an answer, with a second model when the first one fails."""
+        """Continue until there is an answer, with a second model when the first one fails."""
         failed = ""
         for choice in self._choices(context.spec.model):
             conversation.close(conversation.open_calls() if failed else [])
             try:
                 if conversation.answer() is None:
                     async with model(choice) as made:
-                        await self._go_on(conversation, context, made)
+                        await self._continue(conversation, context, made)
                 return Answer(text=conversation.answer() or "", usage=of_run(conversation.usage()))
             except AgentError as error:
                 error.partial = conversation.said()
@@ -128,15 +131,15 @@ class Builtin:
         raise AssertionError("the last model either answers or fails")
 
     def _choices(self, name: str | None) -> list[Mapping[str, Any]]:
-        """Give the settings of the model, and of the one to escalate to."""
+        """Return the settings of the model, and of the one that takes over."""
         first = dict(self._settings)
         if name is not None and name != first.get("model"):
             first = {"model": name} if has_provider(name) else {**first, "model": name}
         escalate = self._settings.get("escalate", {})
         return [first, {"model": escalate} if isinstance(escalate, str) else escalate]
 
-    async def _go_on(self, conversation: Conversation, context: AgentContext, model: Model) -> None:
-        """Carry out calls that are open, and let the model go on from there until it has answered."""
+    async def _continue(self, conversation: Conversation, context: AgentContext, model: Model) -> None:
+        """Carry out open calls, and let the model continue from there until it has answered."""
         tools = chosen(context, self._settings)
         agent: Agent[None, str] = Agent(
             model,
@@ -156,27 +159,43 @@ class Builtin:
             raise AgentError(f"the model did not get on: {error}") from error
 
     async def _run(self, agent: Agent[None, str], conversation: Conversation, context: AgentContext) -> None:
-        """Run the loop; nobody but us tries again an answer that breaks off while it is streamed."""
+        """Run the loop; the library does not retry an answer that breaks off while streaming, so we do."""
         for attempt in range(1, self._tries + 1):
             waiting = conversation.open_calls()
             try:
                 await agent.run(
                     message_history=_unanswered(conversation.messages),
-                    deferred_tool_results=await allowed(waiting, context) if waiting else None,
+                    deferred_tool_results=await approvals(waiting, context) if waiting else None,
                     usage=conversation.usage(),
                     usage_limits=limits(context.spec.budget),
-                    event_stream_handler=spoken(context) if context.spec.streams else None,
+                    event_stream_handler=_streaming(context) if context.spec.streams else None,
                 )
                 return
             except ModelAPIError:
                 if not context.spec.streams or attempt == self._tries:
                     raise
-                context.report(Activity(kind="piece", text="\n"))  # what was said of it is said again
+                context.report(Activity(kind="piece", text="\n"))  # the text so far will be repeated
                 await asyncio.sleep(self._pause * 2 ** (attempt - 1))
 
 
 def _unanswered(messages: list[ModelMessage]) -> list[ModelMessage]:
-    """Leave out an empty answer at the end, so that it is asked for again."""
+    """Leave out an empty answer at the end, so that it is requested again."""
     while isinstance(newest := messages[-1], ModelResponse) and not newest.tool_calls:
         messages = messages[:-1]
     return messages
+
+
+def _streaming(context: AgentContext) -> Callable[[RunContext[None], AsyncIterable[Any]], Awaitable[None]]:
+    """Return a handler that reports the answer while it is generated."""
+
+    async def report(_ctx: RunContext[None], events: AsyncIterable[Any]) -> None:
+        async for event in events:
+            text = ""
+            if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
+                text = event.part.content
+            elif isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
+                text = event.delta.content_delta
+            if text:
+                context.report(Activity(kind="piece", text=text))
+
+    return report

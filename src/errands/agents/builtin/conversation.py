@@ -1,7 +1,7 @@
-"""A conversation: what was said and done in a session, kept on the desk as it happens.
+"""A conversation: what was said and done in a session, stored as it happens.
 
-Every message is kept as pydantic-ai writes it, and every result of a tool by itself as soon as it is there.
-Beginnings of calls with side effects are kept, too, so that nobody carries one out twice.
+Every message is stored as pydantic-ai serialises it, and every tool result on its own as soon as it exists.
+The start of a call with side effects is stored, too, so that it is never carried out twice.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.agent import AgentContext, Usage
 
-_RUN = "errands_run"  # on a prompt: the run that sent it
-_BEGUN = "errands_begun"  # on a message without parts: the call that was about to be carried out
+_RUN = "errands_run"  # metadata of a prompt: the run that sent it
+_BEGUN = "errands_begun"  # metadata of an empty message: the call about to be carried out
 
 INTERRUPTED = (
     "This call was interrupted. It may or may not have been carried out, and it was not repeated: find out "
@@ -40,7 +40,7 @@ NOT_BEGUN = "This call was not carried out: the run ended before it began."
 
 
 class Conversation:
-    """`messages` is the history as a model can take it, but for the open calls at its end."""
+    """`messages` is a history that a model accepts, apart from open calls at its end."""
 
     def __init__(self, session: str, context: AgentContext) -> None:
         kept = context.messages(session)
@@ -50,7 +50,7 @@ class Conversation:
         self._context = context
         self._messages: list[ModelMessage] = []
         self._results: dict[str, ToolReturnPart] = {}  # of the newest response, by the ids of its calls
-        self._place = 0  # where the message with those results stands, or will stand
+        self._place = 0  # the index of the message with those results
         self._begun: set[str] = set()
         self._prompts: dict[str, int] = {}  # by run
         self._ids: set[str] = set()
@@ -59,29 +59,27 @@ class Conversation:
 
     @property
     def messages(self) -> list[ModelMessage]:
-        """The history; results of the newest calls stand behind them, in the order of the calls."""
+        """The history; the results of the newest calls follow them, in the order of the calls."""
         if not self._results:
             return list(self._messages)
         answer = ModelRequest(parts=[self._results[each] for each in self._called() if each in self._results])
         return [*self._messages[: self._place], answer, *self._messages[self._place :]]
-
-    # What is added is kept first.
 
     def keep(self, message: ModelMessage, *, usage: Usage | None = None) -> None:
         self._context.append_messages(self._session, [dumped(message)], usage=usage or {})
         self._add(message)
 
     def prompt(self, text: str) -> None:
-        """Add the prompt of this run. Calls that another run left open are closed."""
+        """Add the prompt of this run; close calls that another run left open."""
         self.close(self.open_calls())
         self.keep(ModelRequest(parts=[UserPromptPart(text)], metadata={_RUN: self._context.run}))
 
     def begin(self, call_id: str) -> None:
-        """Keep that a call is about to be carried out."""
+        """Record that a call is about to be carried out."""
         self.keep(ModelRequest(parts=[], metadata={_BEGUN: call_id}))
 
     def complete(self, request: ModelRequest) -> list[tuple[ToolCallPart, ToolReturnPart]]:
-        """Keep what the framework answered: wrong arguments, unknown tools, refusals. Give what is new."""
+        """Store the framework's answers (wrong arguments, unknown tools, refusals); return the new ones."""
         new: list[tuple[ToolCallPart, ToolReturnPart]] = []
         known: Sequence[ModelRequestPart] = ()
         if isinstance(newest := self._messages[-1], ModelRequest):
@@ -96,9 +94,9 @@ class Conversation:
         return new
 
     def close(self, calls: Sequence[ToolCallPart]) -> None:
-        """Answer calls that will not be carried out any more."""
+        """Answer calls that will not be carried out."""
         for call in calls:
-            # Of those that ask nobody, the beginning is not kept.
+            # The start of a call without approval is not stored.
             is_begun = call.tool_name in FREE or self.is_begun(call)
             words = INTERRUPTED if is_begun else NOT_BEGUN
             part = ToolReturnPart(
@@ -106,32 +104,30 @@ class Conversation:
             )
             self.keep(ModelRequest(parts=[part]))
 
-    # What can be asked.
-
     def is_sent(self) -> bool:
-        """Tell whether this run has sent its prompt."""
+        """Return whether this run has sent its prompt."""
         return self._context.run in self._prompts
 
     def is_begun(self, call: ToolCallPart) -> bool:
         return call.tool_call_id in self._begun
 
     def open_calls(self) -> list[ToolCallPart]:
-        """Give the calls that have no result."""
+        """Return the calls without a result."""
         return [call for call_id, call in self._called().items() if call_id not in self._results]
 
     def answer(self) -> str | None:
-        """Give the final words of this run, when they are there."""
+        """Return the final text of this run, if it has one."""
         newest = self._messages[-1] if self._messages else None
         if isinstance(newest, ModelResponse) and not newest.tool_calls and self.is_sent():
             return _words(newest) or None
         return None
 
     def said(self) -> str:
-        """Give all the words of this run so far."""
+        """Return all text of this run so far."""
         return "\n".join(filter(None, (_words(each) for each in self._responses())))
 
     def usage(self) -> RunUsage:
-        """Add up what this run has used, whichever processes did it."""
+        """Add up what this run has used, in all its processes."""
         usage = RunUsage()
         for response in self._responses():
             usage.incr(response.usage)
@@ -154,7 +150,7 @@ class Conversation:
         return count
 
     def distinct(self, response: ModelResponse) -> ModelResponse:
-        """Give every call an id of its own: some servers count from one in every answer."""
+        """Make the ids of calls unique: some servers count from one in every answer."""
         parts, seen = [], set(self._ids)
         for part in response.parts:
             if isinstance(part, ToolCallPart):
@@ -186,13 +182,13 @@ class Conversation:
             self._messages.append(message)
 
     def _settle(self) -> None:
-        """Put the newest results where they belong, now that no more of them will come."""
+        """Insert the newest results into the history; no more of them will come."""
         self._messages = self.messages
         self._results = {}
         self._place = len(self._messages)
 
     def _called(self) -> dict[str, ToolCallPart]:
-        """Give the newest calls by their ids, as long as no prompt came after them."""
+        """Return the newest calls by id, as long as no prompt came after them."""
         newest = self._messages[self._place - 1] if self._place else None
         if not isinstance(newest, ModelResponse):
             return {}

@@ -1,4 +1,4 @@
-"""Copying: a conversation cut to the size with which a fork begins."""
+"""The shortened copy of a conversation with which a fork starts."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _LOST = "[The beginning of this conversation is not here.]"
 
 
 def copied(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-    """Give a copy in which results are short, calls are closed, and the oldest messages may be missing."""
+    """Return a copy with clipped results and closed calls, without the oldest messages if it is too long."""
     whole = [_clipped(each) for each in repair_messages(messages)]
     kept = list(newest(whole, size=lambda each: tokens(dumped(each)), calls=_calls, results=_results))
     if kept and isinstance(kept[0], ModelResponse):
-        # Not every provider takes a conversation in which the model speaks first.
+        # Not every provider accepts a conversation that starts with the model.
         kept.insert(0, ModelRequest(parts=[UserPromptPart(_LOST)]))
     return kept
 
 
 def single(messages: Sequence[ModelMessage]) -> Iterator[ModelMessage]:
-    """Give every result a message of its own, as a conversation keeps them."""
+    """Yield each result as its own message, as a conversation stores them."""
     for message in messages:
         if isinstance(message, ModelRequest) and any(map(_is_result, message.parts)):
             rest = [part for part in message.parts if not _is_result(part)]

@@ -1,6 +1,6 @@
-"""Tools that are attended: each call waits for its turn, is held until it is allowed, and is kept at once.
+"""Guarded tools: each call waits for its turn and for approval, and its result is stored at once.
 
-Calls are carried out in the order in which they were made: what comes after a held call is held, too.
+Calls are carried out in the order in which they were made: calls after one that waits for approval wait, too.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ _AGAIN = (
 class GuardedTools(WrapperToolset[None]):
     context: AgentContext
     conversation: Conversation
-    holding: set[int] = field(default_factory=set)  # steps in which a call is held
+    waiting: set[int] = field(default_factory=set)  # steps in which a call waits for approval
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[None], tool: ToolsetTool[None]
     ) -> Any:
         call_id = ctx.tool_call_id
         assert call_id is not None
-        asks = name not in FREE
+        needs_approval = name not in FREE
         try:
             self._break_loops(name, call_id)
-            if not ctx.tool_call_approved and (asks or ctx.run_step in self.holding):
-                self.holding.add(ctx.run_step)
+            if not ctx.tool_call_approved and (needs_approval or ctx.run_step in self.waiting):
+                self.waiting.add(ctx.run_step)
                 raise ApprovalRequired
             await self.context.wait_turn()
             self.context.report(Activity(kind="tool", name=name, call_id=call_id, text=_arguments(tool_args)))
-            if asks:
+            if needs_approval:
                 self.conversation.begin(call_id)
             result = await super().call_tool(name, tool_args, ctx, tool)
         except ToolFailed as failed:
@@ -82,8 +82,8 @@ class GuardedTools(WrapperToolset[None]):
         self.context.report(Activity(kind="usage", usage=used))
 
 
-async def allowed(calls: Sequence[ToolCallPart], context: AgentContext) -> DeferredToolResults:
-    """Have calls allowed, one after the other; those that need not be are."""
+async def approvals(calls: Sequence[ToolCallPart], context: AgentContext) -> DeferredToolResults:
+    """Request approval for calls, one after the other; those that need none are approved."""
     answers: dict[str, bool | ToolApproved | ToolDenied] = {}
     for call in calls:
         answers[call.tool_call_id] = ToolApproved()
@@ -91,7 +91,7 @@ async def allowed(calls: Sequence[ToolCallPart], context: AgentContext) -> Defer
             continue
         asked = ToolCall(id=call.tool_call_id, tool=call.tool_name, arguments=call.args_as_dict())
         if why := hopeless(asked.tool, asked.arguments, context.spec.cwd):
-            note_failed(call, why, context)
+            report_failed(call, why, context)
             answers[call.tool_call_id] = ToolDenied(f"This call was not carried out: {why}")
             continue
         decision = await context.request_approval(asked)
@@ -101,8 +101,8 @@ async def allowed(calls: Sequence[ToolCallPart], context: AgentContext) -> Defer
     return DeferredToolResults(approvals=answers)
 
 
-def note_failed(call: ToolCallPart, why: str, context: AgentContext) -> None:
-    """Note a call that was not carried out."""
+def report_failed(call: ToolCallPart, why: str, context: AgentContext) -> None:
+    """Report a call that was not carried out."""
     name, call_id = call.tool_name, call.tool_call_id
     context.report(Activity(kind="tool", name=name, call_id=call_id, text=_arguments(call.args)))
     context.report(
@@ -111,7 +111,7 @@ def note_failed(call: ToolCallPart, why: str, context: AgentContext) -> None:
 
 
 def mistake(said: object) -> str:
-    """Say in one line what is wrong with the arguments of a call, or with its name."""
+    """Describe in one line what is wrong with a call's arguments, or with its name."""
     if not isinstance(said, list):
         return " ".join(str(said).split())
     return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}".lstrip(": ") for each in said)

@@ -1,4 +1,4 @@
-"""Models: from the settings to something that answers.
+"""Models: created from the settings.
 
 A name with a provider's prefix, such as `anthropic:claude-sonnet-4-5`, means that provider, with its own way
 to find credentials. Any other name is a model of the server at `url`, which speaks OpenAI's chat completions;
@@ -25,7 +25,7 @@ _LONGEST = 200  # characters of what a server says about an error
 
 
 def model(settings: Mapping[str, Any]) -> Model:
-    """Make a model from `model`, `url` and `key_env`, the variable that holds the key."""
+    """Create a model from `model`, `url` and `key_env`, the variable with the key."""
     name = settings.get("model")
     if not name:
         raise AgentError(
@@ -43,7 +43,7 @@ def model(settings: Mapping[str, Any]) -> Model:
         kind: Any = infer_provider_class(provider)
         if at is None:
             return cast("Provider[Any]", kind(api_key=key))
-        # Never the key from the environment: it belongs to the provider, not to whoever is at this address.
+        # Never the key from the environment: it belongs to the provider, not to this address.
         return cast("Provider[Any]", kind(base_url=at, api_key=key or "none"))
 
     try:
@@ -52,7 +52,7 @@ def model(settings: Mapping[str, Any]) -> Model:
         raise AgentError(f"the model {name!r} cannot be used: {_missing(error)}") from error
     client: Any = getattr(made, "client", None)
     if hasattr(client, "max_retries"):
-        client.max_retries = 0  # we try again ourselves, a number of times that is known
+        client.max_retries = 0  # we retry ourselves, a known number of times
     return made
 
 
@@ -65,7 +65,7 @@ def _key(variable: str | None) -> str | None:
 
 
 def _missing(error: Exception) -> str:
-    """Say what a model lacks: a key or a library. The words of the library are about its own classes."""
+    """Explain what a model lacks, a key or a library; the library's own message is about its classes."""
     said = str(error)
     if isinstance(error, UserError) and (found := re.search(r"`([A-Z][A-Z0-9_]*_(?:KEY|TOKEN))`", said)):
         return no_key(found[1])
@@ -75,19 +75,19 @@ def _missing(error: Exception) -> str:
 
 
 def absence(model: Model, error: BaseException | None) -> str:
-    """Say what to do when a model's server, or the model on it, is not there; nothing if that is not why."""
+    """Explain what to do when a model's server, or the model on it, is missing; empty if that is not why."""
     is_ollama, place = model.system == "ollama", (model.base_url or "").rstrip("/")
     if is_ollama and isinstance(error, ModelHTTPError) and error.status_code == 404:
         name = model.model_name
         return f"{place} has no such model; get it with `ollama pull {name}`, or name another one"
-    # Providers use different libraries, which agree on what they call a connection that was never made.
+    # The providers' libraries differ, but agree on the name of a failed connection.
     while error is not None and type(error).__name__ != "ConnectError":
         error = error.__cause__
     return "" if error is None else f"{place}: {no_server(OLLAMA if is_ollama else SERVER)}"
 
 
 def refusal(error: BaseException) -> str:
-    """Say with which code a server refused a request, and the beginning of its own words."""
+    """Describe how a server refused a request: the code, and the beginning of its message."""
     if not isinstance(error, ModelHTTPError):
         return ""
     try:
@@ -104,7 +104,7 @@ def refusal(error: BaseException) -> str:
 
 
 def has_provider(name: str) -> bool:
-    """Tell whether a model's name begins with that of a provider, which `qwen3:8b` does not."""
+    """Return whether a model's name starts with a provider; `qwen3:8b` does not."""
     try:
         infer_provider_class(name.partition(":")[0] if ":" in name else "")
     except ValueError:

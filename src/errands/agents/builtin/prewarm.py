@@ -1,7 +1,7 @@
-"""A rehearsal: what the first words of the built-in agent cost, paid before a process is forked for a run.
+"""Pay the start-up cost of the built-in agent before a process is forked for a run.
 
-pydantic builds most of what it needs when it is first used, and providers load half of their libraries then.
-It is enough to import this. No request is made, and nothing that a run has is made or kept.
+pydantic builds most of its classes on first use, and providers load half of their libraries then. Importing
+this module is enough. No request is made, and nothing of a run is created or kept.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pydantic_ai.models.test import TestModel
 
 from errands.agents.builtin import Builtin as Builtin
 
-# What is loaded by the first request and the price of its answer.
+# What the first request and the price of its answer load.
 _LATER = (
     "anyio._backends._asyncio",
     "concurrent.futures.thread",

@@ -1,7 +1,7 @@
-"""The project: the directory of the task, and the only place whose files the agent reads and writes.
+"""The project: the directory of the task, the only place where the agent reads and writes files.
 
-Links and `..` are followed first, and the place they lead to must lie inside. It is then walked to without
-following anything, so that nobody can put a link there in between.
+Links and `..` are resolved first, and the result must lie inside. It is then opened without following links,
+so that a link created in between cannot lead outside.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Project:
-    """Every method raises `OSError` with words that a model understands."""
+    """Every method raises `OSError` with a message that a model understands."""
 
     def __init__(self, root: str) -> None:
         self.root = os.path.realpath(root)
 
     def place(self, path: str) -> str:
-        """Say where a path leads to, which must be inside."""
+        """Resolve a path, which must lie inside."""
         place = os.path.realpath(os.path.join(self.root, path or "."))
         if place != self.root and not place.startswith(self.root.rstrip("/") + "/"):
             raise PermissionError(errno.EPERM, f"{path} is not inside the project, {self.root}")
         return place
 
     def read(self, path: str, *, start: int = 1, lines: int = 2000) -> str:
-        """Give lines of a text file, from `start` on; where more is left out, the last line says so."""
+        """Return lines of a text file from `start` on; a last line says what is left out."""
         with self._opened(path) as (folder, name):
             text = _text(folder, name)
         found = text.splitlines(keepends=True)
@@ -52,7 +52,7 @@ class Project:
         return shown
 
     def write(self, path: str, content: str) -> str:
-        """Replace a file as a whole, or make it, and the directories above it."""
+        """Replace or create a file as a whole, with the directories above it."""
         body = content.encode("utf-8", "surrogateescape")
         with self._opened(path, make=True) as (folder, name):
             mode = _mode(folder, name)
@@ -99,14 +99,14 @@ class Project:
                     return []
                 content = _text(folder, name)
         except OSError:
-            return []  # it went away, or is not for us
+            return []  # gone, or not readable
         if "\0" in content[:8000] or text not in content:
             return []
         lines = enumerate(content.splitlines(), start=1)
         return [f"{place}:{number}: {line[:_LONGEST_LINE]}" for number, line in lines if text in line]
 
     async def _files(self, path: str) -> AsyncIterator[str]:
-        """Walk over the files below a directory, letting others have their turn."""
+        """Walk over the files below a directory without blocking the loop for long."""
         waiting = [path]
         while waiting:
             at = waiting.pop()
@@ -121,7 +121,7 @@ class Project:
 
     @contextmanager
     def _opened(self, path: str, *, make: bool = False, whole: bool = False) -> Iterator[tuple[int, str]]:
-        """Give the directory of a file, open, and the file's name in it; with `whole`, a directory itself."""
+        """Yield a file's open directory and its name in it; with `whole`, the directory itself."""
         *folders, name = os.path.relpath(self.place(path), self.root).split("/")
         folder = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -146,7 +146,7 @@ def _kind(entry: os.DirEntry[str]) -> str:
 
 
 def _text(folder: int, name: str) -> str:
-    """Read a regular file; anything else might never end."""
+    """Read a regular file; reading anything else might never end."""
     file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     try:
         if not stat.S_ISREG(os.fstat(file).st_mode):
@@ -158,7 +158,7 @@ def _text(folder: int, name: str) -> str:
 
 
 def _mode(folder: int, name: str) -> int | None:
-    """Give the permissions of a file that is there; what is there and no file is not replaced."""
+    """Return the permissions of an existing file, None without one; refuse what is not a regular file."""
     try:
         found = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
     except FileNotFoundError:

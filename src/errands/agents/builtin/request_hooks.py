@@ -1,6 +1,6 @@
-"""The attendant: goes along with every request to the model.
+"""Hooks around every request to the model.
 
-It waits for our turn, keeps and counts what is answered, tries again what failed, and has held calls allowed.
+They wait for our turn, store and count the response, retry what failed, and request approval for calls.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults
 
 from errands.agents.builtin.conversation import Conversation
-from errands.agents.builtin.guarded_tools import allowed, mistake, note_failed
+from errands.agents.builtin.guarded_tools import approvals, mistake, report_failed
 from errands.agents.builtin.models import absence, refusal
 from errands.agents.builtin.usage import of_response
 from errands.model.agent.errors import AgentError, AgentUnavailable
@@ -49,8 +49,8 @@ class RequestHooks(AbstractCapability[None]):
     ) -> ModelRequestContext:
         if isinstance(newest := request_context.messages[-1], ModelRequest):
             for call, result in self.conversation.complete(newest):
-                if result.outcome == "retried":  # it never came to the tool, which would have noted it
-                    note_failed(call, mistake(result.content), self.context)
+                if result.outcome == "retried":  # it never reached the tool, which would have reported it
+                    report_failed(call, mistake(result.content), self.context)
         return request_context
 
     async def prepare_model_request(
@@ -90,4 +90,4 @@ class RequestHooks(AbstractCapability[None]):
     async def handle_deferred_tool_calls(
         self, ctx: RunContext[None], *, requests: DeferredToolRequests
     ) -> DeferredToolResults:
-        return await allowed(requests.approvals, self.context)
+        return await approvals(requests.approvals, self.context)

@@ -1,6 +1,6 @@
-"""MCP servers: programs and addresses from the configuration whose tools the agent may use, when allowed.
+"""MCP servers: configured programs and addresses whose tools the agent may use, with approval.
 
-Import this only when there are some: their library takes as long to load as all the rest.
+Import this only if there are some: their library takes as long to load as everything else.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TROUBLE = (MCPError, OSError, RuntimeError, TimeoutError)
 
 @dataclass
 class Server(WrapperToolset[None]):
-    """The tools of one server, which may not start, or may end before we do."""
+    """The tools of one server, which may fail to start or end early."""
 
     name: str
 
@@ -47,9 +47,9 @@ class Server(WrapperToolset[None]):
 def servers(
     settings: Mapping[str, Mapping[str, Any]], *, prefix: str, cwd: str
 ) -> Iterator[AbstractToolset[None]]:
-    """Give a toolset for each server; names of tools begin with the prefix and the server's name.
+    """Yield a toolset for each server; names of tools begin with the prefix and the server's name.
 
-    A server is a `command` (words or a line) with an `env` of its own, or a `url` with `headers`.
+    A server is a `command` (words or a line) with its own `env`, or a `url` with `headers`.
     """
     for name, server in settings.items():
         yield Server(_toolset(name, server, cwd), name=name).prefixed(f"{prefix}{name}")

@@ -1,16 +1,21 @@
-"""The toolbox: what the built-in agent can do by itself."""
+"""The tools of the built-in agent: its own, and those of configured MCP servers."""
 
 from __future__ import annotations
 
+import os
 import sqlite3
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from typing import Any, TypeVar
 
 from pydantic_ai import RunContext, ToolFailed
-from pydantic_ai.toolsets import FunctionToolset
+from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.toolsets import AbstractToolset, CombinedToolset, FunctionToolset
 
-from errands.agents.builtin.memory import Memory
 from errands.agents.builtin.project import Project
+from errands.model.errors import BadValue
+from errands.text import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,16 +23,64 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Those that need not be allowed: they change nothing, or ask by themselves. Whatever else there is, asks.
-FREE = frozenset(
-    {"command", "read_file", "list_files", "search_files", "memory_set", "memory_get"},
-)
-_TROUBLE = (OSError, ValueError, sqlite3.Error)  # ValueError: a path that can be no path
+# These need no approval: they change nothing, or ask by themselves. Every other tool asks.
+FREE = frozenset({"command", "read_file", "list_files", "search_files", "memory_set", "memory_get"})
+_PREFIX = "mcp_"  # so that no tool of a server has the name of one of ours
+_TROUBLE = (OSError, ValueError, sqlite3.Error)  # ValueError: an impossible path
 _LONGEST_OUTPUT = 20_000  # characters; the beginning and the end of what is longer
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS memory (
+    project TEXT NOT NULL,
+    name TEXT NOT NULL,
+    value TEXT NOT NULL,
+    set_at REAL NOT NULL,
+    PRIMARY KEY (project, name)
+) WITHOUT ROWID
+"""
+
+
+def chosen(context: AgentContext, settings: Mapping[str, Any]) -> AbstractToolset[None]:
+    """Return the tools that the launch chose by name; `mcp_SERVER` chooses all tools of a server."""
+    ours = toolbox(context, settings["home"])
+    configured: Mapping[str, Any] = settings.get("mcp", {})
+    wanted = context.spec.tools
+    if wanted is None:
+        return CombinedToolset([ours, *_served(configured, context.spec.cwd)])
+    groups = {name: f"{_PREFIX}{name}" for name in configured}
+    for name in wanted:
+        if name not in ours.tools and not any(_is_in(name, group) for group in groups.values()):
+            known = (*ours.tools, *groups.values())
+            raise BadValue(
+                f"there is no tool {name!r}{did_you_mean(name, known)}. There are: {', '.join(known)}"
+            )
+    needed = {
+        name: server
+        for name, server in configured.items()
+        if any(_is_in(each, groups[name]) for each in wanted)
+    }
+
+    def is_wanted(_ctx: RunContext[None], tool: ToolDefinition) -> bool:
+        whole = [each for each in wanted if each in groups.values()]
+        return tool.name in wanted or any(_is_in(tool.name, group) for group in whole)
+
+    return CombinedToolset([ours, *_served(needed, context.spec.cwd)]).filtered(is_wanted)
+
+
+def _served(settings: Mapping[str, Any], cwd: str) -> Iterable[AbstractToolset[None]]:
+    if not settings:
+        return ()
+    from errands.agents.builtin.servers import servers
+
+    return servers(settings, prefix=_PREFIX, cwd=cwd)
+
+
+def _is_in(tool: str, group: str) -> bool:
+    return tool == group or tool.startswith(f"{group}_")
 
 
 def toolbox(context: AgentContext, home: str) -> FunctionToolset[None]:
-    """Give all tools of a task, those that ask and those that need not."""
+    """Return our own tools, those that need approval and those that do not."""
     project = Project(context.spec.cwd)
     memory = Memory(home, context.spec.cwd)
     tools: FunctionToolset[None] = FunctionToolset(id="errands")
@@ -123,7 +176,7 @@ def toolbox(context: AgentContext, home: str) -> FunctionToolset[None]:
 
 
 def hopeless(name: str, arguments: Mapping[str, Any], cwd: str) -> str:
-    """Say why a call would fail whatever a person says; nothing when it may succeed."""
+    """Return why a call would fail even if approved; empty if it may succeed."""
     if name == "write_file":
         try:
             Project(cwd).place(str(arguments.get("path", "")))
@@ -133,7 +186,7 @@ def hopeless(name: str, arguments: Mapping[str, Any], cwd: str) -> str:
 
 
 def _done(act: Callable[[], T]) -> T:
-    """Do something, and tell the model when it does not work."""
+    """Do something; let the model know if it fails."""
     try:
         return act()
     except _TROUBLE as error:
@@ -147,8 +200,46 @@ def _reason(error: Exception) -> str:
 
 
 def _clipped(output: str) -> str:
-    """Give the beginning and the end of an output that is too long."""
+    """Shorten an output to its beginning and its end."""
     if len(output) <= _LONGEST_OUTPUT:
         return output
     half = _LONGEST_OUTPUT // 2
     return f"{output[:half]}\n[{len(output) - 2 * half:,} characters left out]\n{output[-half:]}"
+
+
+class Memory:
+    """What an agent wants to know again in later runs, by project and name."""
+
+    def __init__(self, home: str, project: str) -> None:
+        self._path = os.path.join(home, "memory.db")
+        self._project = os.path.realpath(project)
+
+    def set(self, name: str, value: str) -> None:
+        with self._opened() as connection, connection:
+            connection.execute(
+                "INSERT INTO memory VALUES (?, ?, ?, ?) ON CONFLICT (project, name) "
+                "DO UPDATE SET value = excluded.value, set_at = excluded.set_at",
+                (self._project, name, value, time.time()),
+            )
+
+    def get(self, name: str) -> str | None:
+        with self._opened() as connection:
+            found = connection.execute(
+                "SELECT value FROM memory WHERE project = ? AND name = ?", (self._project, name)
+            ).fetchone()
+        return None if found is None else str(found[0])
+
+    def names(self) -> list[str]:
+        """Return the known names, newest first."""
+        with self._opened() as connection:
+            found = connection.execute(
+                "SELECT name FROM memory WHERE project = ? ORDER BY set_at DESC LIMIT 100", (self._project,)
+            ).fetchall()
+        return [str(name) for (name,) in found]
+
+    @contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        """Open the database for one query: other runs use it, too."""
+        with closing(sqlite3.connect(self._path, timeout=10)) as connection:
+            connection.execute(_SCHEMA)
+            yield connection

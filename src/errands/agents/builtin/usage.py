@@ -1,4 +1,4 @@
-"""Usage: what a run takes from its model, counted as the desk counts, and the limits of it."""
+"""Usage: what a run takes from its model, with the names of the port, and its limits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic_ai.usage import RunUsage, UsageBase, UsageLimits
 
 from errands.model.agent.errors import BudgetExceeded
 
-_REQUESTS = 200  # of a run whose budget does not say
+_REQUESTS = 200  # of a run without a budget for them
 _MICRO = Decimal(1_000_000)
 
 
@@ -27,7 +27,7 @@ def limits(budget: Mapping[str, int]) -> UsageLimits:
 
 
 def exceeded(budget: Mapping[str, int], usage: RunUsage, *, wanted: int) -> BudgetExceeded:
-    """Say which limit ended a run that has made its requests and `wanted` to make more calls."""
+    """Return the error for a run that reached a limit and `wanted` to make more calls."""
     if overrun := BudgetExceeded.among(budget, _tokens(usage)):
         return overrun
     calls, most = usage.tool_calls, budget.get("tool_calls")
@@ -40,7 +40,6 @@ def exceeded(budget: Mapping[str, int], usage: RunUsage, *, wanted: int) -> Budg
 
 
 def of_response(response: ModelResponse) -> dict[str, int]:
-    """Give what one answer took."""
     return {"requests": 1, **_tokens(response.usage)}
 
 
@@ -49,6 +48,6 @@ def of_run(usage: RunUsage) -> dict[str, int]:
 
 
 def _tokens(usage: UsageBase) -> dict[str, int]:
-    """Give tokens, and the cost where it is known."""
+    """Return the tokens, and the cost if it is known."""
     tokens = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
     return tokens if usage.cost is None else {**tokens, "cost_microdollars": round(usage.cost * _MICRO)}

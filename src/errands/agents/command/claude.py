@@ -1,7 +1,7 @@
-"""Claude Code, ready-made: `claude -p` with both streams as JSON lines.
+"""The preset for Claude Code: `claude -p` with JSON lines in both directions.
 
-Sessions are its own: named by us, resumed by name, forked from a copy of the transcript that is cut to size.
-It asks before it uses a tool; shell commands are always asked about, whatever its own settings allow.
+It keeps the sessions, under names that we choose; a fork starts from a shortened copy of the transcript. It
+asks before it uses a tool, and always before a shell command, whatever its own settings allow.
 """
 
 from __future__ import annotations
@@ -15,21 +15,17 @@ from typing import Any
 from errands.agents.command.process import Process, Processes, end_strays
 from errands.agents.command.transcript import Transcripts, after, final_text, prompt_id
 from errands.agents.command.turn import Turn
+from errands.agents.session_log import INTERRUPTED
 from errands.model.agent.errors import SessionGone
 from errands.ports.agent import Answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.agents.command.ledger import Ledger
+    from errands.agents.session_log import SessionLog
     from errands.ports.agent import AgentContext, Spec
 
-# Nobody is there to answer a question, and the process ends with its answer.
+# No person can answer a question, and the process ends with its answer.
 USELESS = ("AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "CronCreate", "ScheduleWakeup")
-INTERRUPTED = (
-    "You were interrupted while you worked on the request before this one, and are running again now. A tool "
-    "call without a result may or may not have been carried out: look before you do anything twice. Then "
-    "finish the request."
-)
 
 
 class Claude:
@@ -42,29 +38,29 @@ class Claude:
         self._transcripts = Transcripts(self._env, settings.get("home"))
         self._processes = Processes()
 
-    async def ask(self, ledger: Ledger, text: str, context: AgentContext) -> Answer:
-        """Send the prompt of a run, with what was posted since the one before."""
-        words = [*self._pending(ledger), text]
-        return await self._talk(ledger, "\n\n".join(words), context, prompt=prompt_id(context.run))
+    async def ask(self, log: SessionLog, text: str, context: AgentContext) -> Answer:
+        """Send the prompt of a run, preceded by what was posted since the last one."""
+        words = [*self._pending(log), text]
+        return await self._converse(log, "\n\n".join(words), context, prompt=prompt_id(context.run))
 
-    async def recover(self, ledger: Ledger, text: str, context: AgentContext) -> Answer:
-        await end_strays(ledger.session)
-        entries = self._transcripts.read(ledger.session)
+    async def recover(self, log: SessionLog, text: str, context: AgentContext) -> Answer:
+        await end_strays(log.session)
+        entries = self._transcripts.read(log.session)
         since = after(entries, prompt_id(context.run))
         if since is None:
-            return await self.ask(ledger, text, context)
+            return await self.ask(log, text, context)
         said = final_text(since)
         if said is not None:
             return Answer(text=said)
-        return await self._talk(ledger, INTERRUPTED, context, prompt=None)
+        return await self._converse(log, INTERRUPTED, context, prompt=None)
 
-    def fork(self, ledger: Ledger, session: str) -> list[Mapping[str, Any]]:
-        """Copy the transcript for a new session; give the entries that its ledger begins with."""
-        entries = self._transcripts.read(ledger.session)
-        posts: list[Mapping[str, Any]] = [{"kind": "post", "text": text} for text in self._pending(ledger)]
+    def fork(self, log: SessionLog, session: str) -> list[Mapping[str, Any]]:
+        """Copy the transcript for a new session; return the first entries of its log."""
+        entries = self._transcripts.read(log.session)
+        posts: list[Mapping[str, Any]] = [{"kind": "post", "text": text} for text in self._pending(log)]
         if entries:
             self._transcripts.copy(entries, session)
-        elif any(each["kind"] == "answer" for each in ledger.entries):
+        elif any(each["kind"] == "answer" for each in log.entries):
             raise SessionGone
         return posts
 
@@ -74,27 +70,28 @@ class Claude:
     async def abort(self, session: str) -> None:
         await self._processes.end(session)
 
-    def _pending(self, ledger: Ledger) -> list[str]:
-        """Give the posts that no prompt has brought to the session yet."""
-        known = {entry["uuid"] for entry in self._transcripts.read(ledger.session)}
+    def _pending(self, log: SessionLog) -> list[str]:
+        """Return the posts that no prompt has delivered to the session yet."""
+        known = {entry["uuid"] for entry in self._transcripts.read(log.session)}
+        answered = {entry["run"] for entry in log.entries if entry["kind"] == "answer"}
         posts: list[str] = []
-        for entry in ledger.entries:
+        for entry in log.entries:
             if entry["kind"] == "post":
                 posts.append(entry["text"])
-            elif entry["kind"] == "prompt":
-                run = entry["run"]
-                if prompt_id(run) in known or ledger.of("answer", run):
-                    posts = []
+            elif entry["kind"] == "prompt" and (prompt_id(entry["run"]) in known or entry["run"] in answered):
+                posts = []
         return posts
 
-    async def _talk(self, ledger: Ledger, text: str, context: AgentContext, *, prompt: str | None) -> Answer:
+    async def _converse(
+        self, log: SessionLog, text: str, context: AgentContext, *, prompt: str | None
+    ) -> Answer:
         await context.wait_turn()
-        session = ledger.session
+        session = log.session
         if self._transcripts.find(session):
             place = ["--resume", session]
         elif (kept := self._transcripts.kept(session)).exists():
             place = ["--resume", str(kept), "--fork-session", "--session-id", session]
-        elif any(each["kind"] == "answer" for each in ledger.entries):
+        elif any(each["kind"] == "answer" for each in log.entries):
             raise SessionGone
         else:
             place = ["--session-id", session]
@@ -110,14 +107,14 @@ class Claude:
             self._transcripts.keep(session)
 
     async def _answer(self, process: Process, turn: Turn, message: Mapping[str, Any]) -> Answer:
-        await process.tell(json.dumps(message) + "\n")
+        await process.write(json.dumps(message) + "\n")
         async for line in process.lines():
-            with suppress(ValueError):  # what is no JSON is no message to us
-                turn.hear(json.loads(line))
+            with suppress(ValueError):  # not a message
+                turn.handle(json.loads(line))
             turn.check()
-            if turn.over:
-                process.hush()
-        return turn.answer(await process.ended())
+            if turn.is_over:
+                process.close_input()
+        return turn.answer(await process.wait())
 
 
 def _message(text: str, prompt: str | None) -> dict[str, Any]:

@@ -1,8 +1,7 @@
 """Any program that reads a prompt and prints an answer.
 
-It keeps no session, so it is given the conversation so far with every prompt: on standard input, or in place
-of `{prompt}` among its words. What it does on its own account it asks nobody about: whoever configures it has
-to trust it.
+It keeps no session, so every prompt includes the conversation so far: on standard input, or in place of
+`{prompt}` in its command. It does not ask for approval: configure only programs you trust.
 """
 
 from __future__ import annotations
@@ -11,13 +10,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from errands.agents.command.process import Processes
+from errands.agents.session_log import text_said
 from errands.model.agent.errors import AgentError
 from errands.model.agent.fork import newest, tokens
 from errands.ports.agent import Activity, Answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.agents.command.ledger import Ledger
+    from errands.agents.session_log import SessionLog
     from errands.ports.agent import AgentContext, Spec
 
 TITLES = {"post": "Note", "prompt": "User", "answer": "Assistant"}
@@ -30,59 +30,59 @@ class Plain:
         self._env: Mapping[str, str] = settings.get("env", {})
         self._processes = Processes()
 
-    async def ask(self, ledger: Ledger, text: str, context: AgentContext) -> Answer:
+    async def ask(self, log: SessionLog, text: str, context: AgentContext) -> Answer:
         self._check(context.spec)
         await context.wait_turn()
-        prompt = _script(ledger, context.spec.system)
+        prompt = _script(log, context.spec.system)
         argv = [
             word.replace("{model}", context.spec.model or self._model).replace("{prompt}", prompt)
             for word in self._command
         ]
-        start = self._processes.start(ledger.session, argv, cwd=context.spec.cwd, env=self._env)
+        start = self._processes.start(log.session, argv, cwd=context.spec.cwd, env=self._env)
         async with start as process:
             context.report(Activity(kind="usage", usage={"requests": 1}))
             if not any("{prompt}" in word for word in self._command):
-                await process.tell(prompt)
-            process.hush()
-            said = (await process.everything()).decode(errors="replace").strip()
-            code = await process.ended()
+                await process.write(prompt)
+            process.close_input()
+            said = (await process.read()).decode(errors="replace").strip()
+            code = await process.wait()
         if process.was_ended:
             raise AgentError("the prompt was aborted", partial=said)
         if code:
-            complaint = process.complaints or "it did not say why"
+            complaint = process.stderr or "it did not say why"
             raise AgentError(f"{argv[0]} ended with exit code {code}: {complaint}", partial=said)
-        context.report(Activity(kind="text", text=said[:2000]))
+        context.report(text_said(said))
         return Answer(text=said, usage={"requests": 1})
 
     def _check(self, spec: Spec) -> None:
-        """Refuse a choice that the program would never hear of."""
+        """Refuse choices that cannot be passed on to the program."""
         if spec.tools is not None:
             raise AgentError(f"{self._command[0]} brings its own tools; leave `tools` out")
         if spec.model and not any("{model}" in word for word in self._command):
             raise AgentError(
-                f"{self._command[0]} is not told which model; write {{model}} among the words of its "
-                "`command`, or leave `model` out"
+                f"{self._command[0]} does not learn which model to use; write {{model}} in its `command`, "
+                "or leave `model` out"
             )
 
-    async def recover(self, ledger: Ledger, text: str, context: AgentContext) -> Answer:
+    async def recover(self, log: SessionLog, text: str, context: AgentContext) -> Answer:
         raise AgentError(
             f"{self._command[0]} was interrupted; it is not known what it had done, so it was not asked again"
         )
 
-    def fork(self, ledger: Ledger, session: str) -> list[Mapping[str, Any]]:
-        said = [each for each in ledger.entries if each["kind"] in TITLES]
+    def fork(self, log: SessionLog, session: str) -> list[Mapping[str, Any]]:
+        said = [each for each in log.entries if each["kind"] in TITLES]
         return list(newest(said, size=_size, calls=_none, results=_none))
 
     def drop(self, session: str) -> None:
-        """Keep nothing: the ledger is all there is."""
+        """There is nothing but the log."""
 
     async def abort(self, session: str) -> None:
         await self._processes.end(session)
 
 
-def _script(ledger: Ledger, system: str) -> str:
-    """Write the conversation down; a prompt that nothing stands before is left as it is."""
-    said = [each for each in ledger.entries if each["kind"] in TITLES]
+def _script(log: SessionLog, system: str) -> str:
+    """Format the conversation; a lone prompt stays as it is."""
+    said = [each for each in log.entries if each["kind"] in TITLES]
     lines = [f"{TITLES[each['kind']]}: {each['text']}" for each in said]
     if len(said) == 1:
         lines = [said[0]["text"]]

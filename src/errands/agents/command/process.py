@@ -1,4 +1,4 @@
-"""The process of an agent: it is told lines, tells lines, and never outlives whoever asked it."""
+"""The process of an agent: it reads and writes lines, and never outlives the process that started it."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from contextlib import asynccontextmanager, suppress
 from errands.model.agent.errors import AgentUnavailable
 from errands.model.agent.install_hints import no_program
 
-GRACE = 3.0  # seconds from the polite signal to the last one
+GRACE = 3.0  # seconds between SIGTERM and SIGKILL
 LONGEST_LINE = 64 << 20
-TAIL = 4096  # bytes of its complaints that are kept
+TAIL = 4096  # bytes of standard error that are kept
 
 
 class Process:
-    """Leads a session of its own, so that it can be ended with all it started."""
+    """It leads its own session, so that it can be ended with everything it started."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
         self.was_ended = False
-        self._complaints = b""
-        self._listening = asyncio.create_task(self._listen())
+        self._stderr = b""
+        self._stderr_reader = asyncio.create_task(self._read_stderr())
 
     @classmethod
     async def start(cls, argv: Sequence[str], *, cwd: str, env: Mapping[str, str]) -> Process:
@@ -39,7 +39,7 @@ class Process:
                 stderr=asyncio.subprocess.PIPE,
                 limit=LONGEST_LINE,
                 start_new_session=True,
-                preexec_fn=_mortal(),
+                preexec_fn=_die_with_parent(),
             )
         except OSError as error:
             is_absent = isinstance(error, FileNotFoundError) and os.path.isdir(cwd)
@@ -48,18 +48,17 @@ class Process:
         return cls(process)
 
     @property
-    def complaints(self) -> str:
+    def stderr(self) -> str:
         """The end of what it wrote to standard error."""
-        return self._complaints.decode(errors="replace").strip()
+        return self._stderr.decode(errors="replace").strip()
 
-    async def tell(self, text: str) -> None:
+    async def write(self, text: str) -> None:
         assert self._process.stdin is not None
         with suppress(ConnectionError):  # a process that is gone says so with its exit code
             self._process.stdin.write(text.encode())
             await self._process.stdin.drain()
 
-    def hush(self) -> None:
-        """Say that nothing more will be told."""
+    def close_input(self) -> None:
         assert self._process.stdin is not None
         self._process.stdin.close()
 
@@ -68,23 +67,23 @@ class Process:
         while line := await self._process.stdout.readline():
             yield line
 
-    async def everything(self) -> bytes:
+    async def read(self) -> bytes:
         assert self._process.stdout is not None
         return await self._process.stdout.read()
 
-    async def ended(self) -> int:
-        """Wait for its end, and for its last complaint; give the exit code."""
+    async def wait(self) -> int:
+        """Wait for its end and for the rest of its standard error; return the exit code."""
         code = await self._process.wait()
-        await asyncio.wait([self._listening], timeout=1)
+        await asyncio.wait([self._stderr_reader], timeout=1)
         return code
 
     def stop(self) -> None:
-        """Ask it to end; whoever reads its lines sees that it does."""
+        """Ask it to end, without waiting."""
         if self._process.returncode is None:
             _send(self._process.pid, signal.SIGTERM)
 
     async def end(self) -> None:
-        """See to it that it has ended, with all that it started."""
+        """End it, with everything it started."""
         if self._process.returncode is None:
             self.was_ended = True
             tree = descendants(self._process.pid)
@@ -97,18 +96,18 @@ class Process:
                 _send(pid, signal.SIGKILL)
             await self._process.wait()
             await _gone(tree)
-        self.hush()
-        self._listening.cancel()
-        await asyncio.wait([self._listening])
+        self.close_input()
+        self._stderr_reader.cancel()
+        await asyncio.wait([self._stderr_reader])
 
-    async def _listen(self) -> None:
+    async def _read_stderr(self) -> None:
         assert self._process.stderr is not None
         while piece := await self._process.stderr.read(TAIL):
-            self._complaints = (self._complaints + piece)[-TAIL:]
+            self._stderr = (self._stderr + piece)[-TAIL:]
 
 
 class Processes:
-    """Those that answer now, one per session; none is left behind, not even while it is starting."""
+    """The running processes, one per session; none is left behind, even if cancelled while starting."""
 
     def __init__(self) -> None:
         self._starting: dict[str, asyncio.Future[Process]] = {}
@@ -117,7 +116,7 @@ class Processes:
     async def start(
         self, session: str, argv: Sequence[str], *, cwd: str, env: Mapping[str, str]
     ) -> AsyncIterator[Process]:
-        """Start a process; whatever happens, it has ended afterwards, with all that it started."""
+        """Start a process that has ended, with everything it started, when the context exits."""
         starting = asyncio.ensure_future(Process.start(argv, cwd=cwd, env=env))
         self._starting[session] = starting
         try:
@@ -133,26 +132,26 @@ class Processes:
 
 
 async def _end(starting: asyncio.Future[Process]) -> None:
-    with suppress(AgentUnavailable):  # then there is none, and whoever started it was told
+    with suppress(AgentUnavailable):  # it never started, which its caller knows
         await (await starting).end()
 
 
 async def _gone(pids: Sequence[int]) -> None:
-    """Wait until killed processes are no more: a signal is sent before it has had its effect."""
+    """Wait until killed processes are gone: a signal takes a moment to have its effect."""
     deadline = asyncio.get_running_loop().time() + GRACE
     while any(is_alive(pid) for pid in pids) and asyncio.get_running_loop().time() < deadline:
         await asyncio.sleep(0.005)
 
 
 def is_alive(pid: int) -> bool:
-    """Tell whether a process runs; one that nobody has buried yet does not."""
+    """Return whether a process runs; a zombie does not."""
     with suppress(OSError), open(f"/proc/{pid}/stat") as facts:
         return facts.read().rpartition(")")[2].split()[0] != "Z"
     return False
 
 
 def descendants(pid: int) -> list[int]:
-    """Name all processes that stem from one, where the system tells."""
+    """Return all descendants of a process, where /proc has them."""
     found: list[int] = []
     with suppress(OSError):
         for thread in os.listdir(f"/proc/{pid}/task"):
@@ -163,7 +162,7 @@ def descendants(pid: int) -> list[int]:
 
 
 async def end_strays(mark: str) -> None:
-    """End what an earlier process of ours left behind: its command line has this mark in it."""
+    """End processes that an earlier process left behind, recognised by this word of their command line."""
     loop = asyncio.get_running_loop()
     asked: set[int] = set()
     deadline = loop.time() + GRACE
@@ -193,15 +192,15 @@ def _send(pid: int, number: signal.Signals) -> None:
             send(pid, number)
 
 
-def _mortal() -> Callable[[], None] | None:
-    """Give what a new process has to do so that it ends when its parent is killed; only Linux can."""
+def _die_with_parent() -> Callable[[], None] | None:
+    """Return a hook that ends a new process when its parent is killed; None except on Linux."""
     if sys.platform != "linux":
         return None
     library, parent = ctypes.CDLL(None), os.getpid()
 
-    def become_mortal() -> None:
+    def set_death_signal() -> None:
         library.prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
         if os.getppid() != parent:
             os._exit(1)
 
-    return become_mortal
+    return set_death_signal

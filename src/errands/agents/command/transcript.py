@@ -1,7 +1,6 @@
 """The transcript that Claude Code keeps of a session: a file of JSON lines in its configuration directory.
 
-It tells after a crash whether a prompt arrived and was answered, and a fork begins with a copy of it, cut to
-size.
+After a crash it shows whether a prompt arrived and was answered. A fork starts with a shortened copy of it.
 """
 
 from __future__ import annotations
@@ -29,15 +28,15 @@ class Transcripts:
         self._home = Path(home or configuration / "errands")
 
     def find(self, session: str) -> Path | None:
-        """Give the file of a session, whatever directory the session works in."""
+        """Return the file of a session, whatever its working directory."""
         return next(self._place.glob(f"*/{session}.jsonl"), None)
 
     def kept(self, session: str) -> Path:
-        """Name our own file of a session: what a fork begins with, or what Claude Code has written since."""
+        """Return our own file of a session: what a fork starts with, or a link to what Claude Code wrote."""
         return self._home / f"{session}.jsonl"
 
     def keep(self, session: str) -> None:
-        """See to it that a session stays: Claude Code deletes those that were not used for a month."""
+        """Keep a link to a session: Claude Code deletes those that were not used for a month."""
         path, kept = self.find(session), self.kept(session)
         if path is None or (kept.exists() and kept.samefile(path)):
             return
@@ -49,7 +48,7 @@ class Transcripts:
             shutil.copy2(path, kept)
 
     def read(self, session: str) -> Sequence[Entry]:
-        """Give the conversation since it was last compacted; nothing when there is none."""
+        """Return the conversation since it was last compacted."""
         found: list[Entry] = []
         for entry in self._lines(session):
             if entry.get("subtype") == "compact_boundary":
@@ -59,12 +58,12 @@ class Transcripts:
         return found
 
     def cost(self, session: str) -> float:
-        """Give what a session has cost so far, in dollars: Claude Code tells only the sum."""
+        """Return what a session has cost so far, in dollars: Claude Code reports only the total."""
         states = (each for each in self._lines(session) if each.get("type") == "cost-state")
         return max((each.get("totalCostUSD", 0.0) for each in states), default=0.0)
 
     def copy(self, entries: Sequence[Entry], session: str) -> None:
-        """Write a conversation as the beginning of another session, cut to size."""
+        """Write a shortened conversation as the beginning of another session."""
         path = self.kept(session)
         path.parent.mkdir(parents=True, exist_ok=True)
         cut = newest([_clipped(each) for each in entries], size=_size, calls=_calls, results=_results)
@@ -81,7 +80,7 @@ class Transcripts:
                 yield json.loads(line)
 
     def drop(self, session: str) -> None:
-        """Delete a transcript, what stands beside it, and our own file."""
+        """Delete a transcript, its directory, and our own file."""
         self.kept(session).unlink(missing_ok=True)
         for path in self._place.glob(f"*/{session}.jsonl"):
             path.unlink(missing_ok=True)
@@ -89,12 +88,12 @@ class Transcripts:
 
 
 def prompt_id(run: str) -> str:
-    """Name the prompt of a run, always the same, so that it is found in a transcript."""
+    """Return the id of a run's prompt, by which it is found in a transcript."""
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"errands:run:{run}"))
 
 
 def after(entries: Sequence[Entry], prompt: str) -> Sequence[Entry] | None:
-    """Give what follows a prompt; None when the prompt is not there."""
+    """Return what follows a prompt; None if it is not there."""
     for place, entry in enumerate(entries):
         if entry["uuid"] == prompt:
             return entries[place + 1 :]
@@ -102,7 +101,7 @@ def after(entries: Sequence[Entry], prompt: str) -> Sequence[Entry] | None:
 
 
 def final_text(entries: Iterable[Entry]) -> str | None:
-    """Give the last words of a turn that came to its end; None when it did not."""
+    """Return the final text of a finished turn; None if it did not finish."""
     texts: dict[str, list[str]] = {}
     ended = None
     for entry in entries:
@@ -131,7 +130,7 @@ def _results(entry: Entry) -> list[str]:
 
 
 def _size(entry: Entry) -> int:
-    """Estimate the tokens of what the model is given of an entry."""
+    """Estimate the tokens that the model sees of an entry."""
     said = entry.get("message") or entry.get("rendered") or ""
     return tokens(json.dumps(said, ensure_ascii=False))
 
@@ -140,7 +139,7 @@ def _clipped(entry: Entry) -> Entry:
     if not _results(entry):
         return entry
     parts = [_clipped_part(part) for part in _parts(entry)]
-    # What is kept beside the result for people to look at may be as long; Claude Code can do without.
+    # The copy for people may be just as long, and Claude Code does not need it.
     rest = {name: value for name, value in entry.items() if name != "toolUseResult"}
     return {**rest, "message": {**entry["message"], "content": parts}}
 

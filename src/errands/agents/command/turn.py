@@ -1,4 +1,4 @@
-"""One turn of Claude Code: what it tells on its standard output, from a prompt to the answer."""
+"""One turn of Claude Code: the messages on its standard output, from a prompt to the answer."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from errands.agents.command.process import Process
+from errands.agents.session_log import text_said, tool_started
 from errands.model.agent.errors import AgentError, AgentUnavailable, BudgetExceeded, SessionGone
 from errands.ports.agent import Activity, Answer, ToolCall
 
@@ -15,9 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.agent import AgentContext
 
-LIMITS = ("max_turns", "max_budget")  # how the reasons begin for which it stops because it was told to
-LONGEST_LINE = 200  # characters of what a tool is called with
-LONGEST_NOTE = 2000  # characters of a text that is noted
+LIMITS = ("max_turns", "max_budget")  # beginnings of the reasons for stopping at a limit we set
 
 
 class Turn:
@@ -35,10 +34,10 @@ class Turn:
         self._result: Mapping[str, Any] | None = None
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         return self._result is not None
 
-    def hear(self, said: Any) -> None:
+    def handle(self, said: Any) -> None:
         match said:
             case {
                 "type": "control_request",
@@ -52,23 +51,23 @@ class Turn:
             case {"type": "assistant", "error": str(), "message": {"content": content}}:
                 self._fault = _text(content)
             case {"type": "assistant", "message": message}:
-                self._hear_assistant(message)
+                self._handle_assistant(message)
             case {"type": "user", "message": {"content": [*parts]}}:
                 for part in parts:
-                    self._hear_result(part)
+                    self._handle_result(part)
             case {"type": "result"}:
                 self._result = said
 
     def check(self) -> None:
-        """Stop at once when the run has used more than it may."""
+        """Raise `BudgetExceeded` when the run has used more than its budget."""
         partial = "\n".join(self._texts)
         if overrun := BudgetExceeded.among(self._context.spec.budget, self._used, partial=partial):
             raise overrun
 
     def answer(self, code: int) -> Answer:
-        """Give the answer, or say what went wrong."""
+        """Return the answer, or raise what went wrong."""
         partial = "\n".join(self._texts)
-        complaints = self._process.complaints
+        complaints = self._process.stderr
         if self._failure is not None:
             raise self._failure
         if self._result is None and self._process.was_ended:
@@ -77,10 +76,10 @@ class Turn:
             why = complaints or "it did not say why"
             raise AgentUnavailable(f"Claude Code ended with exit code {code}: {why}", partial=partial)
         result = self._result
-        self._settle(result)
+        self._count_rest(result)
         reason = str(result.get("terminal_reason") or result.get("subtype") or "")
         if not result.get("is_error") and result.get("subtype") == "success":
-            self.check()  # how long the answers became is told only now
+            self.check()  # the output tokens are known only now
             return Answer(text=str(result.get("result", "")), usage=self._used)
         errors = "; ".join(str(each) for each in result.get("errors") or ())
         said = self._fault or errors or str(result.get("result") or "") or complaints or reason
@@ -93,29 +92,28 @@ class Turn:
         raise AgentError(f"Claude Code gave no answer: {said}", partial=partial)
 
     async def close(self) -> None:
-        """Ask nobody any more."""
+        """Cancel pending questions."""
         for task in self._asking.values():
             task.cancel()
         if self._asking:
             await asyncio.wait(self._asking.values())
 
-    def _hear_assistant(self, message: Mapping[str, Any]) -> None:
+    def _handle_assistant(self, message: Mapping[str, Any]) -> None:
         for part in message["content"]:
             match part:
-                case {"type": "tool_use", "id": call_id, "name": name, "input": {**about}}:
+                case {"type": "tool_use", "id": call_id, "name": name, "input": dict(about)}:
                     self._tools[call_id] = name
                     self._used["tool_calls"] += 1
-                    text = str(about.get("command") or json.dumps(about, ensure_ascii=False))[:LONGEST_LINE]
-                    self._context.report(Activity(kind="tool", name=name, call_id=call_id, text=text))
+                    self._context.report(tool_started(str(name), str(call_id), dict(about)))
                 case {"type": "text", "text": text}:
                     self._texts.append(text)
-                    self._context.report(Activity(kind="text", text=text[:LONGEST_NOTE]))
+                    self._context.report(text_said(text))
         if message["id"] not in self._counted:
             self._counted.add(message["id"])
             usage = message.get("usage") or {}
             self._use({"requests": 1, "input_tokens": _input(usage)})
 
-    def _hear_result(self, part: Any) -> None:
+    def _handle_result(self, part: Any) -> None:
         match part:
             case {"type": "tool_result", "tool_use_id": call_id} if call_id in self._tools:
                 failed = bool(part.get("is_error"))
@@ -127,8 +125,8 @@ class Turn:
             self._used[name] = self._used.get(name, 0) + number
         self._context.report(Activity(kind="usage", usage=more))
 
-    def _settle(self, result: Mapping[str, Any]) -> None:
-        """Note what was used beyond what single messages told, which leave out how long they became."""
+    def _count_rest(self, result: Mapping[str, Any]) -> None:
+        """Report the usage that single messages leave out, such as output tokens."""
         usage = result.get("usage") or {}
         total = {"input_tokens": _input(usage), "output_tokens": int(usage.get("output_tokens") or 0)}
         more = {
@@ -140,7 +138,7 @@ class Turn:
             self._use(more)
 
     def _asked(self, task: asyncio.Task[None]) -> None:
-        """End the turn when nobody could be asked: it would wait for ever."""
+        """End the turn when a question failed: it would wait forever."""
         if not task.cancelled() and (error := task.exception()):
             self._failure = error
             self._process.stop()
@@ -159,7 +157,7 @@ class Turn:
         else:
             answer = {"behavior": "deny", "message": decision.reason or "This call was not allowed."}
         response = {"subtype": "success", "request_id": name, "response": answer}
-        await self._process.tell(json.dumps({"type": "control_response", "response": response}) + "\n")
+        await self._process.write(json.dumps({"type": "control_response", "response": response}) + "\n")
 
 
 def _input(usage: Mapping[str, Any]) -> int:

@@ -1,4 +1,4 @@
-"""The agent behind an OpenCode server."""
+"""The backend behind an OpenCode server."""
 
 from __future__ import annotations
 
@@ -7,35 +7,28 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from errands.agents.opencode.fork_cut import cut
 from errands.agents.opencode.server import Server
 from errands.agents.opencode.turn import SETTLE, TAG, Turn, Unfinished
 from errands.agents.opencode.turn_account import entries
+from errands.agents.session_log import INTERRUPTED, check_settings
 from errands.http import HttpError
 from errands.model.agent.errors import AgentError, AgentUnavailable, SessionGone
-from errands.model.errors import BadValue
+from errands.model.agent.fork import clipped, newest, tokens
 from errands.ports.agent import Answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.agent import AgentContext, Spec
 
-COMMON = {"backend", "budget", "home", "lane"}  # what all agents have
-SETTINGS = {"url", "username", "password", "agent", "model", "retries", "poll", "patience", "timeout"}
-POLL = 5.0  # seconds: how late an end is found whose event was missed
+POLL = 5.0  # seconds until an end is found whose event was missed
 PATIENCE = 300.0  # seconds without a sign of life from the model
 STOPPING = 10.0  # seconds for a session to come to rest
 
-# These change nothing and stay inside the project: OpenCode asks on its own before they leave it.
+# These only read, inside the project: OpenCode itself asks before they leave it.
 HARMLESS = ("glob", "grep", "list", "lsp", "read", "todoread", "todowrite")
-# Nobody is there to answer a question, and nobody would be asked about what a subagent does.
+# No person can answer a question, and a subagent's tool calls would not be approved by anyone.
 USELESS = ("question", "task", "plan_enter", "plan_exit")
 
-INTERRUPTED = (
-    "You were interrupted while you worked on the request before this one, and are running again now. A tool "
-    "call without a result may or may not have been carried out: look before you do anything twice. Then "
-    "finish the request."
-)
 REFUSED = "Not all of these calls were allowed ({}). Go on without them, or say why you cannot."
 
 
@@ -43,9 +36,7 @@ class OpenCode:
     """Settings: where the server is, `agent`, `model`; `poll`, `patience` and `timeout` are seconds."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
-        if unknown := settings.keys() - SETTINGS - COMMON:
-            words = ", ".join(sorted(SETTINGS))
-            raise BadValue(f"an OpenCode agent has no setting {min(unknown)!r}; there are {words}")
+        check_settings("opencode", settings)
         self._model: str | None = settings.get("model")
         self._server = Server(settings)
         self._agent: str | None = settings.get("agent")
@@ -65,12 +56,12 @@ class OpenCode:
             )
         forked = await self._server.fork(session)
         await self._server.change(forked, {"title": context.session, "permission": _rules(context.spec)})
-        await cut(self._server, forked)
+        await self._shorten(forked)
         return forked
 
     async def prompt(self, session: str, text: str, context: AgentContext) -> Answer:
         await context.wait_turn()
-        # Whoever recovers has to look for the prompt only if it may have been sent.
+        # A recovery has to look for the prompt only if it may have been sent.
         context.append_messages(session, [json.dumps({"kind": "prompt", "run": context.run})], usage={})
         return await self._follow(session, text, context)
 
@@ -104,10 +95,10 @@ class OpenCode:
         context.delete_messages(session)
 
     async def close(self) -> None:
-        """Hold nothing: every connection ends with what it was opened for."""
+        """There is nothing to release: every connection ends with its request."""
 
     async def _arrived(self, session: str, context: AgentContext) -> bool:
-        """Tell whether the prompt is in the session; one that was sent a moment ago may be on its way."""
+        """Return whether the prompt is in the session; one sent a moment ago may still be on its way."""
         turn = self._turn(session, context)
         for _ in range(round(SETTLE / 0.5)):
             if await turn.sent():
@@ -121,12 +112,12 @@ class OpenCode:
         try:
             await self._server.send(session, body)
         except HttpError:
-            pass  # it may have arrived: whoever follows the turn finds out, and nobody sends it again
+            pass  # it may have arrived, so it is never sent again; following the turn shows whether it did
 
     async def _follow(
         self, session: str, words: str | None, context: AgentContext, *, again: bool = False
     ) -> Answer:
-        """Send a prompt and wait for the answer; `again`: one that was interrupted is told to go on."""
+        """Send a prompt and wait for the answer; with `again`, an interrupted turn is asked to continue."""
         is_over = False
         try:
             async with self._turn(session, context) as turn:
@@ -139,7 +130,7 @@ class OpenCode:
                         return answer
                     except Unfinished as error:
                         if turn.refused:
-                            # Of several refusals at once OpenCode tells only one, and ends the turn.
+                            # Of several refusals at once OpenCode passes on only one, and ends the turn.
                             words, turn.refused = REFUSED.format("; ".join(turn.refused)), []
                         elif again:
                             words, again = INTERRUPTED, False
@@ -148,14 +139,39 @@ class OpenCode:
                             raise AgentError(f"the prompt was interrupted in OpenCode: {error}") from error
         finally:
             if not is_over:
-                await asyncio.shield(self._rest(session))
+                await asyncio.shield(self._stop(session))
 
-    async def _rest(self, session: str) -> None:
-        """See to it that nothing goes on that nobody waits for, as far as the server can be reached."""
+    async def _stop(self, session: str) -> None:
+        """Abort the session, as far as the server can be reached."""
         try:
             await self.abort(session)
         except AgentError:
-            pass  # whatever made us give up is told
+            pass  # the error that made us give up matters more
+
+    async def _shorten(self, session: str) -> None:
+        """Clip long tool results of a fork, and remove its oldest messages until the rest fits."""
+        messages = [
+            {**message, "parts": [await self._clipped(part) for part in message["parts"]]}
+            for message in await self._server.messages(session)
+        ]
+        # A call and its result are one part of one message, so no cut can separate them.
+        kept = newest(messages, size=_size, calls=lambda _: (), results=lambda _: ())
+        begin = len(messages) - len(kept)
+        # Some models want a user message first; an answer without its question says little, anyway.
+        starts = [place for place in range(begin, len(messages)) if messages[place]["info"]["role"] == "user"]
+        for message in messages[: starts[0] if begin and starts else begin]:
+            await self._server.remove(session, message["info"]["id"])
+
+    async def _clipped(self, part: Mapping[str, Any]) -> Mapping[str, Any]:
+        state = part.get("state") or {}
+        output = state.get("output")
+        if part["type"] != "tool" or not isinstance(output, str) or clipped(output) == output:
+            return part
+        # The copy for people may be just as long.
+        metadata = {name: value for name, value in (state.get("metadata") or {}).items() if name != "output"}
+        shorter = {**part, "state": {**state, "output": clipped(output), "metadata": metadata}}
+        await self._server.rewrite(shorter)
+        return shorter
 
     def _turn(self, session: str, context: AgentContext) -> Turn:
         return Turn(self._server, session, context, poll=self._poll, patience=self._patience)
@@ -173,7 +189,7 @@ class OpenCode:
 
 
 def _rules(spec: Spec) -> list[dict[str, str]]:
-    """Write down what OpenCode asks about; of several rules that fit, the last one holds."""
+    """Return the permission rules of a session; the last rule that matches counts."""
     asked = ["*"] if spec.tools is None else [each for each in spec.tools if each not in HARMLESS]
     free = [each for each in HARMLESS if spec.tools is None or each in spec.tools]
     rules = [] if spec.tools is None else [_rule("*", "deny")]
@@ -190,3 +206,15 @@ def _rules(spec: Spec) -> list[dict[str, str]]:
 
 def _rule(permission: str, action: str, pattern: str = "*") -> dict[str, str]:
     return {"permission": permission, "pattern": pattern, "action": action}
+
+
+def _size(message: Mapping[str, Any]) -> int:
+    size = 0
+    for part in message["parts"]:
+        state = part.get("state") or {}
+        if part["type"] == "tool":
+            size += tokens(json.dumps(state.get("input") or {}, ensure_ascii=False))
+            size += tokens(state.get("output") or state.get("error") or "")
+        else:
+            size += tokens(part.get("text") or "")
+    return size

@@ -1,4 +1,4 @@
-"""An OpenCode server, in the words of its own interface."""
+"""The HTTP API of an OpenCode server."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from errands.http import AsyncClient, HttpError, Response, basic_auth
 from errands.model.agent.errors import AgentError, AgentUnavailable, SessionGone
 from errands.model.agent.install_hints import OPENCODE, no_server
 
-URL = "http://127.0.0.1:4096"  # where `opencode serve` listens by itself
-TIMEOUT = 15.0  # seconds for one reply; a server that is booting can leave a request without any
-SILENCE = 45.0  # seconds; a stream that lives has a heartbeat more often
+URL = "http://127.0.0.1:4096"  # the default of `opencode serve`
+TIMEOUT = 15.0  # seconds for one reply; a server that is booting may never reply
+SILENCE = 45.0  # seconds; a live stream has heartbeats more often
 RECENT = 100  # messages: enough for most turns
 
 
@@ -31,10 +31,10 @@ class Server:
 
     async def create(self, directory: str, body: Mapping[str, Any]) -> str:
         session = await self._value("POST", "/session", directory=directory, body=body)
-        return self._know(session)
+        return self._remember(session)
 
     async def fork(self, session: str) -> str:
-        return self._know(await self._value("POST", f"/session/{session}/fork", body={}))
+        return self._remember(await self._value("POST", f"/session/{session}/fork", body={}))
 
     async def change(self, session: str, body: Mapping[str, Any]) -> None:
         await self._value("PATCH", f"/session/{session}", body=body)
@@ -43,9 +43,9 @@ class Server:
         await self._value("DELETE", f"/session/{session}")
 
     async def directory(self, session: str) -> str:
-        """Tell where a session works; the server asks for it with what is not about one session."""
+        """Return where a session works; requests that are not about one session need it."""
         if session not in self._directories:
-            self._know(await self._value("GET", f"/session/{session}"))
+            self._remember(await self._value("GET", f"/session/{session}"))
         return self._directories[session]
 
     async def messages(self, session: str, *, limit: int | None = None) -> Sequence[Mapping[str, Any]]:
@@ -56,14 +56,14 @@ class Server:
         return found
 
     async def state(self, session: str) -> Mapping[str, Any] | None:
-        """Tell what a session is doing; None when it is idle."""
+        """Return what a session is doing; None if it is idle."""
         directory = await self.directory(session)
         states: Mapping[str, Any] = await self._value("GET", "/session/status", directory=directory)
         state: Mapping[str, Any] | None = states.get(session)
         return None if state and state.get("type") == "idle" else state
 
     async def requests(self, session: str) -> Sequence[Mapping[str, Any]]:
-        """Give the permissions that a session waits for."""
+        """Return the permission requests that a session waits for."""
         directory = await self.directory(session)
         found = await self._value("GET", "/permission", directory=directory)
         return [each for each in found if each["sessionID"] == session]
@@ -77,7 +77,7 @@ class Server:
         await self._value("POST", f"/session/{session}/prompt_async", body=body, once=True)
 
     async def add(self, session: str, body: Mapping[str, Any]) -> None:
-        """Add a message that nobody answers."""
+        """Add a message without asking for an answer."""
         await self._value("POST", f"/session/{session}/message", body={**body, "noReply": True}, once=True)
 
     async def abort(self, session: str) -> None:
@@ -91,14 +91,14 @@ class Server:
         await self._value("DELETE", f"/session/{session}/message/{message}")
 
     async def events(self, session: str) -> AsyncIterator[Mapping[str, Any]]:
-        """Give what happens to a session, until the stream breaks; `server.connected` is the first."""
+        """Yield the events of a session until the stream breaks; the first one is `server.connected`."""
         query = {"directory": await self.directory(session)}
         async for event in self._client.events("/event", query=query, silence=SILENCE):
             about = event.get("properties", {}).get("sessionID")
             if about == session or event.get("type") == "server.connected":
                 yield event
 
-    def _know(self, session: Mapping[str, Any]) -> str:
+    def _remember(self, session: Mapping[str, Any]) -> str:
         self._directories[session["id"]] = session["directory"]
         name: str = session["id"]
         return name
@@ -131,7 +131,7 @@ class Server:
         if reply.code == 404 and path.startswith("/session/"):
             raise SessionGone
         if reply.code == 404 and path.startswith("/permission/"):
-            return None  # somebody else answered
+            return None  # answered elsewhere
         if reply.code == 401:
             raise AgentError(f"OpenCode at {self.url} wants a password; set `password` for this agent")
         if reply.code >= 300:

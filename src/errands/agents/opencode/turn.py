@@ -1,7 +1,7 @@
 """A turn of OpenCode: from the prompt of a run to its answer.
 
-Events only wake us up; what is true is asked of the server. So a stream that breaks, or an event that is
-missed, costs one poll, and no end is found twice.
+Events only wake us up; the messages on the server are the truth. So a broken stream or a missed event costs
+one poll, and no end is found twice.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.agent import AgentContext
 
-TAG = "errands.run"  # in the metadata of a prompt: the run that sent it
-SETTLE = 15.0  # seconds in which a prompt that was accepted begins; a server that just started takes some
+TAG = "errands.run"  # metadata of a prompt: the run that sent it
+SETTLE = 15.0  # seconds until an accepted prompt begins; a server that just started needs some
 CONNECTING = 2.0  # seconds for the stream of events to begin
-QUIET = 0.4  # seconds in which a session that has begun is not taken for idle by mistake
-HOLLOW = 5  # answers in a row with nothing in them, after which the model is taken to talk nonsense
+QUIET = 0.4  # seconds before a session that has begun counts as idle
+HOLLOW = 5  # empty answers in a row after which the model counts as broken
 
 Message = Mapping[str, Any]
 
 
 class Unfinished(Exception):  # noqa: N818  # as in errors.py
-    """The session is idle, but the turn did not come to its end."""
+    """The session is idle, but the turn did not finish."""
 
 
 class Turn:
@@ -58,8 +58,8 @@ class Turn:
         self._trouble: Mapping[str, Any] | None = None
 
     async def __aenter__(self) -> Turn:
-        """Begin to listen, so that nothing is missed of what is sent now."""
-        self._listening = asyncio.create_task(self._listen())
+        """Follow the events from now on, so that none of the next prompt is missed."""
+        self._follower = asyncio.create_task(self._follow_events())
         try:
             await asyncio.wait_for(self._connected.wait(), min(self._poll, CONNECTING))
         except TimeoutError:
@@ -67,13 +67,13 @@ class Turn:
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        tasks = [self._listening, *self._asking.values()]
+        tasks = [self._follower, *self._asking.values()]
         for task in tasks:
             task.cancel()
         await asyncio.shield(asyncio.wait(tasks))
 
     async def finish(self) -> Answer:
-        """Wait for the answer; `Unfinished` when there will be none, unless another prompt is sent."""
+        """Wait for the answer; raise `Unfinished` when none will come without another prompt."""
         self._idle = None
         while True:
             self._woken.clear()
@@ -88,19 +88,19 @@ class Turn:
                 pass
 
     async def sent(self) -> bool:
-        """Tell whether the prompt of this run is in the session."""
+        """Return whether the prompt of this run is in the session."""
         return bool(_prompts(await self._messages(), self._context.run))
 
-    async def _listen(self) -> None:
+    async def _follow_events(self) -> None:
         while True:
             try:
                 async for event in self._server.events(self._session):
-                    self._hear(event)
+                    self._handle(event)
             except (HttpError, AgentError):
-                pass  # whoever polls finds out what is wrong
+                pass  # polling finds out what is wrong
             await asyncio.sleep(min(1.0, self._poll))
 
-    def _hear(self, event: Mapping[str, Any]) -> None:
+    def _handle(self, event: Mapping[str, Any]) -> None:
         self._moved = time.monotonic()
         match event:
             case {"type": "session.error", "properties": {"error": dict(error)}}:
@@ -114,14 +114,14 @@ class Turn:
             case {"type": "session.status", "properties": {"status": {"type": "retry"}}}:
                 self._woken.set()
             case {"type": "message.part.updated", "properties": {"part": {"type": "tool"} as part}}:
-                self._account.take_tool(part)
+                self._account.add_tool(part)
                 if self._account.overrun:
                     self._woken.set()
             case {"type": "message.part.updated", "properties": {"part": {"type": "step-finish"}}}:
                 self._woken.set()
 
     async def _look(self) -> Answer | None:
-        # The state is asked first: if that was idle, the messages that come after it are complete.
+        # The state first: if it is idle, the messages read after it are complete.
         state = await self._server.state(self._session)
         messages = await self._messages()
         prompts = _prompts(messages, self._context.run)
@@ -149,7 +149,7 @@ class Turn:
         if self._trouble and not has_begun:
             trouble, self._trouble = self._trouble, None
             raise self._error(trouble)
-        # The state may be older than the messages. Only if it is idle once more, there is nothing to come.
+        # The state may be older than the messages: only if it stays idle is nothing more to come.
         if self._idle is None or self._idle[0] != has_begun:
             self._idle = has_begun, time.monotonic()
         elif time.monotonic() - self._idle[1] > (QUIET if has_begun else SETTLE):
@@ -164,21 +164,21 @@ class Turn:
 
     def _note(self, answers: Sequence[Message]) -> None:
         for message in answers:
-            self._account.take(message)
+            self._account.add(message)
         self._partial = "\n".join(filter(None, map(text_of, answers)))
         seen = json.dumps([[each["info"]["time"], each["parts"]] for each in answers[-2:]])
         if seen != self._seen:
             self._seen, self._moved = seen, time.monotonic()
 
     async def _check(self, state: Mapping[str, Any], answers: Sequence[Message]) -> None:
-        """Give up on a model that is away, silent, or talks nonsense: OpenCode itself would try for ever."""
+        """Give up on a model that is away, silent or broken: OpenCode itself would retry forever."""
         trouble = ""
         if state.get("type") == "retry" and state.get("attempt", 0) > self._server.retries:
             trouble = str(state.get("message"))
         newest = [each for each in answers if "completed" in each["info"]["time"]][-HOLLOW:]
         if len(newest) == HOLLOW and all(map(_is_hollow, newest)):
             trouble = f"{HOLLOW} answers in a row had nothing in them"
-        busy = any(not task.done() for task in self._asking.values()) or self._account.is_at_work
+        busy = any(not task.done() for task in self._asking.values()) or self._account.has_running_tool
         if not busy and time.monotonic() - self._moved > self._patience:
             trouble = f"nothing was heard for {self._patience:g} s"
         if trouble:
@@ -200,7 +200,7 @@ class Turn:
             if task.done() and not task.cancelled():
                 task.result()
             elif name not in waiting:
-                task.cancel()  # somebody answered in OpenCode itself
+                task.cancel()  # answered in OpenCode itself
                 self._undecided.discard(name)
                 self._decided.set()
         for name, request in waiting.items():
@@ -226,8 +226,8 @@ class Turn:
         if decision.allowed:
             await self._server.reply(self._session, request["id"], {"reply": "once"})
             return
-        # A refusal takes all else that waits with it, so it comes last. With a message the agent goes on and
-        # can do something else.
+        # A refusal takes every other pending request with it, so it comes last. With a message the agent can
+        # continue and do something else.
         while self._undecided:
             self._decided.clear()
             await self._decided.wait()
@@ -236,7 +236,7 @@ class Turn:
         await self._server.reply(self._session, request["id"], {"reply": "reject", "message": reason})
 
     async def _arguments(self, about: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Look up what a tool is called with; the request for permission tells only a part of it."""
+        """Look up the arguments of a tool call; the permission request has only some of them."""
         for message in reversed(await self._messages()):
             for part in message["parts"]:
                 if part["type"] == "tool" and part["callID"] == about.get("callID"):
@@ -246,7 +246,7 @@ class Turn:
 
 
 def _prompts(messages: Sequence[Message], run: str) -> list[str]:
-    """Name the messages that a run sent, and those that OpenCode itself added since, to go on with them."""
+    """Return the ids of the messages that a run sent, and of those that OpenCode added to continue them."""
     found: list[str] = []
     for message in messages:
         parts = message["parts"]

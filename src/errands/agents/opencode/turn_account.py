@@ -1,4 +1,4 @@
-"""The account of a turn: what was done and used, told to the desk once, however often one looks."""
+"""The account of a turn: what was done and used, reported once, however often the messages are read."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from errands.agents.session_log import text_said, tool_started
 from errands.model.agent.errors import BudgetExceeded
 from errands.ports.agent import Activity
 
@@ -13,70 +14,66 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.agent import AgentContext
 
-LONGEST_LINE = 200  # characters of what a tool is called with
-LONGEST_NOTE = 2000  # characters of a text that is noted
-
 
 class Account:
-    """Remembers on the desk what was told, so that a process that goes on with the run does not repeat it."""
+    """It stores what was reported, so that the next process of the run does not repeat it."""
 
     def __init__(self, context: AgentContext, session: str) -> None:
         self.used = {"input_tokens": 0, "output_tokens": 0, "requests": 0, "tool_calls": 0}
         self._context = context
         self._session = session
-        self._told = {each.get("told") for each in entries(context, session) if each["run"] == context.run}
-        self._added: set[str] = set()
+        self._reported = {
+            each.get("told") for each in entries(context, session) if each["run"] == context.run
+        }
+        self._counted: set[str] = set()
         self._begun: set[str] = set()
         self._ended: set[str] = set()
 
     @property
     def overrun(self) -> BudgetExceeded | None:
-        """Say which budget is used up; nothing when none is."""
+        """The budget that is used up, if any."""
         return BudgetExceeded.among(self._context.spec.budget, self.used)
 
     @property
-    def is_at_work(self) -> bool:
-        """Tell whether a tool runs."""
+    def has_running_tool(self) -> bool:
         return bool(self._begun - self._ended)
 
-    def take(self, message: Mapping[str, Any]) -> None:
-        """Take in an answer of the model, in whatever state it is."""
+    def add(self, message: Mapping[str, Any]) -> None:
+        """Count and report a message of the model, finished or not."""
         about = message["info"]
-        is_news = about["id"] not in self._told
+        is_new = about["id"] not in self._reported
         for part in message["parts"]:
             if part["type"] == "tool":
-                self.take_tool(part, is_news=is_news)
-        if "completed" not in about["time"] or about["id"] in self._added:
+                self.add_tool(part, is_new=is_new)
+        if "completed" not in about["time"] or about["id"] in self._counted:
             return
-        self._added.add(about["id"])
+        self._counted.add(about["id"])
         used = {"requests": 1, **_usage(about)}
         for name, number in used.items():
             self.used[name] = self.used.get(name, 0) + number
-        if is_news:
+        if is_new:
             self._context.report(Activity(kind="usage", usage=used))
             if text := text_of(message):
-                self._context.report(Activity(kind="text", text=text[:LONGEST_NOTE]))
+                self._context.report(text_said(text))
             entry = {"kind": "told", "run": self._context.run, "told": about["id"]}
             self._context.append_messages(self._session, [json.dumps(entry)], usage=used)
 
-    def take_tool(self, part: Mapping[str, Any], *, is_news: bool = True) -> None:
+    def add_tool(self, part: Mapping[str, Any], *, is_new: bool = True) -> None:
         call_id, name, state = part["callID"], part["tool"], part["state"]["status"]
         if state in ("running", "completed", "error") and call_id not in self._begun:
             self._begun.add(call_id)
             self.used["tool_calls"] += 1
-            if is_news:
-                about = part["state"].get("input") or {}
-                text = str(about.get("command") or json.dumps(about, ensure_ascii=False))[:LONGEST_LINE]
-                self._context.report(Activity(kind="tool", name=name, call_id=call_id, text=text))
+            if is_new:
+                self._context.report(tool_started(name, call_id, part["state"].get("input") or {}))
         if state in ("completed", "error") and call_id not in self._ended:
             self._ended.add(call_id)
-            if is_news:
+            if is_new:
                 failed = state == "error"
                 self._context.report(Activity(kind="tool_end", name=name, call_id=call_id, failed=failed))
 
 
 def entries(context: AgentContext, session: str) -> list[dict[str, Any]]:
-    """Give what was written down on the desk about a session."""
+    """Return what is stored about a session."""
     return [json.loads(each) for each in context.messages(session) or ()]
 
 

@@ -61,7 +61,7 @@ def _margin(line: str) -> str:
 
 
 def _short(line: str) -> str:
-    """Give the line that opens a fence again: the name of its language is short, or none."""
+    """Return the line that opens a fence again: the name of its language is short, or none."""
     return line if len(line) <= 40 else _margin(line) + FENCE
 
 

@@ -43,7 +43,7 @@ class AgentContract(ABC):
 
     @abstractmethod
     def settings(self) -> Mapping[str, Any]:
-        """Give the settings of the backend; plain values, because another process gets them, too."""
+        """Return the settings of the backend; plain values, because another process gets them, too."""
 
     @abstractmethod
     def running(self, line: str) -> str:

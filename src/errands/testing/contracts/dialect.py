@@ -326,7 +326,7 @@ class DialectContract(ABC):
 
 
 def _wrong(wanted: Mapping[str, Any]) -> list[Any]:
-    """Give values that a parameter cannot take."""
+    """Return values that a parameter cannot take."""
     match wanted["type"]:
         case "string":
             wrong: list[Any] = [17, True, ["x"], {"x": 1}]

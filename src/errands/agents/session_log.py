@@ -1,0 +1,75 @@
+"""What several backends share: the log of a session, the check of settings, activities with bounded texts."""
+
+from __future__ import annotations
+
+import json
+
+from errands.config.backends import BACKENDS, COMMON
+from errands.model.agent.errors import SessionGone
+from errands.model.errors import BadValue
+from errands.ports.agent import Activity
+from errands.text import did_you_mean
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from errands.ports.agent import AgentContext
+
+LONGEST_LINE = 200  # characters of a tool's arguments in an activity
+LONGEST_TEXT = 2000  # characters of the agent's words in an activity
+
+INTERRUPTED = (
+    "You were interrupted while you worked on the request before this one, and are running again now. A tool "
+    "call without a result may or may not have been carried out: look before you do anything twice. Then "
+    "finish the request."
+)
+
+
+class SessionLog:
+    """The JSON entries that a backend stores about one session, oldest first; `SessionGone` without any."""
+
+    def __init__(self, context: AgentContext, session: str) -> None:
+        lines = context.messages(session)
+        if lines is None:
+            raise SessionGone
+        self._context = context
+        self.session = session
+        self.entries: list[Mapping[str, Any]] = [json.loads(line) for line in lines]
+
+    @classmethod
+    def create(
+        cls, context: AgentContext, session: str, entries: Iterable[Mapping[str, Any]] = ()
+    ) -> SessionLog:
+        context.append_messages(session, [json.dumps(each) for each in entries], usage={})
+        return cls(context, session)
+
+    def add(self, **entry: Any) -> Mapping[str, Any]:
+        self._context.append_messages(self.session, [json.dumps(entry)], usage=entry.get("usage", {}))
+        self.entries.append(entry)
+        return entry
+
+    def of_run(self) -> list[Mapping[str, Any]]:
+        """Return the entries of the current run."""
+        return [each for each in self.entries if each.get("run") == self._context.run]
+
+
+def check_settings(backend: str, settings: Mapping[str, Any]) -> None:
+    """Raise `BadValue` for a setting that the backend does not have."""
+    known = sorted(BACKENDS[backend])
+    for name in settings:
+        if name not in (*known, *COMMON, "home"):
+            hint = did_you_mean(name, known)
+            raise BadValue(
+                f"the agent backend {backend!r} has no setting {name!r}{hint}; there are {', '.join(known)}"
+            )
+
+
+def tool_started(name: str, call_id: str, arguments: Mapping[str, Any]) -> Activity:
+    text = str(arguments.get("command") or json.dumps(arguments, ensure_ascii=False))
+    return Activity(kind="tool", name=name, call_id=call_id, text=text[:LONGEST_LINE])
+
+
+def text_said(text: str) -> Activity:
+    return Activity(kind="text", text=text[:LONGEST_TEXT])
