@@ -30,6 +30,7 @@ class Limits:
     processes: int | None = None
     output: int = 10 * 1024 * 1024
     grace: timedelta = timedelta(seconds=5)
+    nice: int | None = None  # the niceness of the run's processes; None: as the daemon's
     retries: int = 0  # new runs of a one-shot task that failed
 
 

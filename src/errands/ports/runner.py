@@ -78,6 +78,7 @@ class Launch:
     memory: int | None = None
     cpu: float | None = None
     processes: int | None = None
+    nice: int | None = None
     input: Input = "none"
     may_wait: bool = False
     may_be_warm: bool = False

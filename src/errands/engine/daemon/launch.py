@@ -76,9 +76,12 @@ class LaunchBuilder:
             memory=limits.memory,
             cpu=None if limits.cpu is None else limits.cpu.total_seconds(),
             processes=limits.processes,
+            nice=limits.nice,
             input="none" if isinstance(action, Prompt) else action.input,
             may_wait=isinstance(action, Prompt),
-            may_be_warm=isinstance(action, Prompt) and self._backend(action.agent) in WARM_BACKENDS,
+            may_be_warm=isinstance(action, Prompt)
+            and limits.nice is None
+            and self._backend(action.agent) in WARM_BACKENDS,
         )
         return launch if sandbox is None else self._sandboxed(launch, sandbox)
 

@@ -23,6 +23,7 @@ def limits_of(draft: Draft, runs: Runs, *, timeout: timedelta | None) -> Limits:
         processes=_amount(draft.processes, runs.processes),
         output=draft.output or runs.output_cap,
         grace=runs.grace if draft.grace is None else draft.grace,
+        nice=draft.nice,
         retries=draft.retries,
     )
 

@@ -49,6 +49,7 @@ class Draft:
     memory: int | None = None
     cpu: timedelta | None = None
     processes: int | None = None
+    nice: int | None = None
     output: int | None = None
     input: Input = "none"
     sandbox: Walls = "none"

@@ -149,6 +149,8 @@ OPTIONS = (
             unlimited=True, setting="runs.cpu"),
     _option("processes", "count", "--processes", "stop a run that has more processes; none: no limit",
             least=0, unlimited=True, setting="runs.processes"),
+    _option("nice", "count", "--nice", "the niceness of its processes, from -20 (first) to 19 (last)",
+            least=-20, most=19, default="the daemon's"),
     _option("output", "size", "--output-cap", "how much output to keep", least=4096,
             setting="runs.output_cap"),
     _option("input", "choice", "", "how the command takes input", choices=("none", "pipe", "pty"),

@@ -47,6 +47,7 @@ class CommonOptions(TypedDict, total=False):
     memory: Number | None
     cpu: Duration | None
     processes: Number | None
+    nice: Number | None
     output: Number | None
     notify: Policy | None
     channels: str | Iterable[str] | None

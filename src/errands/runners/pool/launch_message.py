@@ -24,6 +24,7 @@ def written(launch: Launch) -> dict[str, Any]:
         "idle": launch.idle,
         "grace": launch.grace,
         "limits": {"memory": launch.memory, "cpu": launch.cpu, "processes": launch.processes},
+        "nice": launch.nice,
         "input": launch.input,
         "may_wait": launch.may_wait,
     }

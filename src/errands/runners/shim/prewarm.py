@@ -36,6 +36,7 @@ def prewarm(system: System, directory: str, *, boot: str) -> None:
         "idle": None,
         "grace": 0.0,
         "limits": {"memory": None, "cpu": None, "processes": None},
+        "nice": None,
         "input": "none",
         "may_wait": False,
     }

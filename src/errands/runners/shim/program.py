@@ -39,6 +39,15 @@ def _folders(path: str) -> list[str]:
     return _split[1]
 
 
+def niced(nice: int, path: str, argv: list[str]) -> tuple[str, list[str]]:
+    """Wrap a command in `nice`, so that it has its niceness from its first moment.
+
+    Where the system refuses a higher priority, `nice` says so in the output and runs the command anyway.
+    """
+    added = nice - os.getpriority(os.PRIO_PROCESS, 0)
+    return resolve("nice", {}), ["nice", "-n", str(added), path, *argv[1:]]
+
+
 def explain_directory(cwd: str, error: OSError) -> str:
     """Say why a command cannot run in its directory."""
     match error.errno:

@@ -12,7 +12,7 @@ from errands.runners.output.capped_log import Log
 from errands.runners.output.output_pump import OutputPump
 from errands.runners.output.progress import Progress
 from errands.runners.shim.limits import Limits
-from errands.runners.shim.program import explain_directory, explain_start, resolve
+from errands.runners.shim.program import explain_directory, explain_start, niced, resolve
 from errands.runners.shim.recorder import Recorder
 from errands.runners.shim.stdin_socket import StdinSocket
 from errands.runners.shim.sweep import MARK
@@ -199,6 +199,8 @@ class Run:
         except OSError as error:
             raise OSError(error.errno, explain_directory(order["cwd"], error)) from None
         path = resolve(name, self._env)
+        if order["nice"] is not None and os.path.isfile(path) and os.access(path, os.X_OK):
+            path, argv = niced(order["nice"], path, argv)
         if order["input"] == "pty":
             theirs, into = self._outlet.open_terminal()
             assert self._feed is not None

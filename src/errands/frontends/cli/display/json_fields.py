@@ -90,7 +90,7 @@ ALONE = {
     "after": "the tasks it was to wait for",
     "waiting_for": "those of them that have not ended",
     "message": "the words it was started with, or null",
-    "limits": "its limits; times in seconds, sizes in bytes",
+    "limits": "its limits, its retries and its niceness; times in seconds, sizes in bytes",
     "files": "the files it left in its run's directory",
     "digest": "the name of all that would run: a yes counts for no other",
     "evidence": "what the verdict rests on besides the words: an object with `files`, `programs`, `links`",

@@ -248,6 +248,8 @@ def _limits(limits: Mapping[str, Any]) -> str:
         words.append(f"memory {size(limits['memory'])}")
     if limits.get("processes"):
         words.append(plural(limits["processes"], "process", "processes"))
+    if limits.get("nice") is not None:
+        words.append(f"niceness {limits['nice']}")
     if limits.get("retries"):
         words.append(plural(limits["retries"], "retry", "retries"))
     return ", ".join(words)
