@@ -185,6 +185,19 @@ async def test_the_end_of_a_task_runs_another(engine: TestEngine, client: Engine
     assert json.loads(told.body)["exit_code"] == 1
 
 
+@pytest.mark.spec("T6", "L27")
+async def test_a_failure_that_is_retried_is_not_the_end_of_a_task(
+    engine: TestEngine, client: Engine, project: Path
+) -> None:
+    first = await engine.submit("sleep 0.3; false", retries=1)
+    task = await engine.submit(watching(project, f"task:{first.id}"))
+    await until(lambda: ran(client, task.id) == 1)
+
+    (signal,) = client.store.signals(task.id, run=1)
+    assert json.loads(signal.body)["run"] == f"{first.id}.2"
+    assert len(client.store.slots(task.id)) == 1
+
+
 @pytest.mark.trap(54)
 @pytest.mark.spec("T11")
 async def test_tasks_that_wait_for_each_other_do_not_go_on_for_ever(

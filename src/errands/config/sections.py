@@ -104,7 +104,7 @@ class Schedules:
     most: int = key(20, "how many recurring tasks may be active at a time", personal=True)
     backoff: timedelta = key(
         timedelta(minutes=1),
-        "how long a failed run of a recurring task waits for its one retry",
+        "how long a failed run waits before its first retry; the wait doubles each time",
         personal=True,
     )
     zone: str = key(

@@ -142,7 +142,7 @@ OPTIONS = (
             "how long a run may take to end after SIGTERM; 0 kills it at once", least=timedelta(),
             setting="runs.grace"),
     _option("retries", "count", "--retries", "run it again up to N times if it fails", least=0, default="0",
-            excludes=_RECURRING),
+            excludes=_RECURRING, tool="how many times to run it again if it fails; default 0"),
     _option("memory", "size", "--memory", "stop a run that uses more memory; none: no limit", least=0,
             unlimited=True, setting="runs.memory"),
     _option("cpu", "duration", "--cpu", "stop a run that uses more CPU time; none: no limit", least=_MOMENT,

@@ -12,6 +12,7 @@ from errands.frontends.cli.display.format import ending_line, now, waits_for
 from errands.frontends.cli.live.follow import follow, wait_for
 from errands.frontends.cli.live.keyboard import INTERRUPT, SUSPEND, KeyPresses
 from errands.frontends.cli.live.output_filter import Bare, OutputFilter
+from errands.model.run import task_of
 from errands.model.view import exit_code
 
 TYPE_CHECKING = False
@@ -31,6 +32,7 @@ def attend(context: Context, arguments: Arguments, view: View, *, is_new: bool) 
 
     Only a task that is new gets our standard input: one found by its key got that of whoever started it.
     """
+    run_id = view.latest.id
     view = context.engine.get(view.id)
     person = sys.stderr.isatty() and sys.stdin.isatty()
     if not arguments.quiet:
@@ -48,12 +50,12 @@ def attend(context: Context, arguments: Arguments, view: View, *, is_new: bool) 
         lens = Bare() if arguments.raw else OutputFilter(context, view)
         if person:
             with KeyPresses() as presses:
-                code = _stay(context, view, lens, presses)
+                code = _stay(context, view, run_id, lens, presses, is_quiet=arguments.quiet)
         else:
-            follow(context, view.latest.id, lens)
-            while (again := _next_try(context, view)) is not None:
-                view = again
-                follow(context, view.latest.id, lens)
+            follow(context, run_id, lens)
+            while again := _next_try(context, run_id, is_quiet=arguments.quiet):
+                run_id = again
+                follow(context, run_id, lens)
             lens.close()
             code = 0
     except KeyboardInterrupt:
@@ -72,11 +74,13 @@ def _feed(context: Context, arguments: Arguments, view: View) -> None:
         context.note("standard input is not passed on to the task; with --stdin it would be")
 
 
-def _stay(context: Context, view: View, lens: OutputFilter, presses: KeyPresses) -> int:
+def _stay(
+    context: Context, view: View, run_id: str, lens: OutputFilter, presses: KeyPresses, *, is_quiet: bool
+) -> int:
     """Follow a task, obeying the keys; give the exit code for leaving early, or 0 at its end."""
     offset, cancelling = 0, False
     while True:
-        offset = follow(context, view.latest.id, lens, offset=offset, presses=presses)
+        offset = follow(context, run_id, lens, offset=offset, presses=presses)
         pressed = presses.next()
         if pressed == INTERRUPT and not cancelling:
             context.note("", f"leaving {view.id} running; Ctrl-C again cancels it")
@@ -87,8 +91,8 @@ def _stay(context: Context, view: View, lens: OutputFilter, presses: KeyPresses)
                 cancelling = True
                 continue
             pressed = pressed or INTERRUPT
-        if pressed is None and (again := _next_try(context, view)) is not None:
-            view, offset = again, 0
+        if pressed is None and (again := _next_try(context, run_id, is_quiet=is_quiet)):
+            run_id, offset = again, 0
             continue
         lens.close()
         if pressed is None:
@@ -97,13 +101,19 @@ def _stay(context: Context, view: View, lens: OutputFilter, presses: KeyPresses)
         return STILL_LIVE if pressed == SUSPEND else INTERRUPTED
 
 
-def _next_try(context: Context, view: View) -> View | None:
-    """Return the task with its next run if the one that ended is retried."""
-    found = context.engine.summaries([view.id])[0]
-    if found.retry is None or found.latest.number == view.latest.number:
+def _next_try(context: Context, run_id: str, *, is_quiet: bool) -> str | None:
+    """Return the run that retries one which has ended, and say so; None if there is none."""
+    task_id, number = task_of(run_id)
+    view = context.engine.summaries([task_id])[0]
+    if view.latest.number == number:
         return None
-    context.note(waits_for(found, at=now()))
-    return found
+    causes = {run.number: run.cause for run in context.engine.get(task_id).history}
+    if causes.get(number + 1) != "retry":
+        return None
+    is_pending = view.latest.number == number + 1 and view.latest.state == "pending"
+    if not is_quiet:
+        context.note(waits_for(view, at=now()) if is_pending else "failed, trying again")
+    return f"{task_id}.{number + 1}"
 
 
 def _goes_on(view: View) -> str:
