@@ -19,7 +19,7 @@ from errands.model.options.draft import Draft
 from errands.ports.home import Home
 from errands.ports.store import Query
 from errands.testing.engines import until
-from errands.testing.fake_discord import FakeDiscord
+from tests.channels.fake_discord import FakeDiscord
 
 CHANNEL, ADA, EVE = 777, 42, 666
 CONFIG = Config(channels={"discord": {"token": "file:token", "target": str(CHANNEL)}})

@@ -13,7 +13,7 @@ import pytest
 from errands.channels import make
 from errands.ports import channel as ports
 from errands.testing.contracts.channel import ChannelContract
-from errands.testing.fake_discord import FakeDiscord
+from tests.channels.fake_discord import FakeDiscord
 from tests.channels.receiver import Receiver
 
 NOTIFY = '#!/bin/sh\nshift\nprintf "%s\\n" "$@" "--end--" >> "$0.said"\n'

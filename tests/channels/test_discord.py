@@ -9,8 +9,8 @@ import pytest
 
 from errands.channels.discord import Discord
 from errands.model.notices.errors import ChannelError, NotNow, Refused, Unacknowledged
-from errands.testing.fake_discord import BOT, FakeDiscord
 from tests.channels.deliveries import delivery, digest, question
+from tests.channels.fake_discord import BOT, FakeDiscord
 
 CHANNEL = 777
 

@@ -14,7 +14,7 @@ import pytest
 from errands.bootstrap import open_engine
 from errands.model.options.draft import Draft
 from errands.ports.home import Home
-from errands.testing.fake_discord import FakeDiscord
+from tests.channels.fake_discord import FakeDiscord
 from tests.engine.daemons import Daemons
 
 CHANNEL, ADA, EVE = 777, 42, 666

@@ -17,7 +17,7 @@ from errands.config.sections import Events
 from errands.engine.engine import Engine
 from errands.model.options.draft import Draft
 from errands.testing.contracts.source import SourceContract
-from errands.testing.fake_github import FakeGitHub
+from tests.sources.fake_github import FakeGitHub
 from tests.sources.posting import post, signed
 from tests.sources.watches import tick
 

@@ -18,7 +18,7 @@ from errands.engine.triggers.source_context import WatchContext, listening_since
 from errands.model.schedule.errors import SourceError
 from errands.ports.home import Home
 from errands.sources.github import GitHub
-from errands.testing.fake_github import FakeGitHub
+from tests.sources.fake_github import FakeGitHub
 from tests.sources.watches import watching
 
 

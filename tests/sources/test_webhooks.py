@@ -17,8 +17,8 @@ from errands.engine.engine import Engine
 from errands.model.schedule.errors import SourceError
 from errands.sources import receiver
 from errands.sources.receiver import IncomingRequest, Inlet
-from errands.testing.fake_github import FakeGitHub
 from tests.engine.daemons import Daemons, eventually
+from tests.sources.fake_github import FakeGitHub
 from tests.sources.posting import post, signed
 from tests.sources.test_contracts import free_port
 from tests.sources.watches import check_books, looks, ran, watching
