@@ -14,7 +14,7 @@ from errands.agents.acp import Acp
 from errands.agents.builtin import Builtin
 from errands.agents.command import Command
 from errands.agents.opencode import OpenCode
-from errands.model.agent.errors import AgentError
+from errands.model.errors import AgentError
 from errands.testing.agent_context import RecordingContext
 
 TYPE_CHECKING = False

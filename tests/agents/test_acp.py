@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from errands.agents.acp.transcript import Transcript, quoted
-from errands.model.agent.errors import AgentError
+from errands.model.errors import AgentError
 from errands.testing.agent_context import SPEC, no
 from tests.agents.acp_stage import ALL, Stage
 

@@ -17,7 +17,7 @@ import pytest
 import pytest_asyncio
 
 from errands.agents.acp import Acp
-from errands.model.agent.errors import AgentUnavailable
+from errands.model.errors import AgentUnavailable
 from errands.testing.contracts.agent import AgentContract
 from errands.testing.model_server import ModelServer
 from tests.clients.programs import PLACE as BIN

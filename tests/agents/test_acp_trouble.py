@@ -9,8 +9,7 @@ import pytest
 
 from errands.agents.acp import Acp
 from errands.agents.acp import backend as backend_module
-from errands.model.agent.errors import AgentError, AgentUnavailable, BudgetExceeded, SessionGone
-from errands.model.errors import BadValue
+from errands.model.errors import AgentError, AgentUnavailable, BadValue, BudgetExceeded, SessionGone
 from errands.model.record import evolve
 from errands.ports.agent import Decision, ToolCall
 from errands.testing.agent_context import SPEC, RecordingContext

@@ -11,7 +11,7 @@ import pytest
 from pydantic_ai.exceptions import ModelHTTPError
 
 from errands.agents.builtin.models import refusal
-from errands.model.agent.errors import AgentError, AgentUnavailable, BudgetExceeded
+from errands.model.errors import AgentError, AgentUnavailable, BudgetExceeded
 from errands.ports.agent import Decision, ToolCall
 from errands.testing.agent_context import yes
 from errands.testing.model_server import FAULTS, Fault, ModelServer

@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from errands.model.agent.errors import AgentError
-from errands.model.errors import BadValue
+from errands.model.errors import AgentError, BadValue
 from errands.ports.agent import Decision, ToolCall
 from errands.testing.agent_context import RecordingContext, no, yes
 from tests.agents.builtin_stage import Stage, call, stage

@@ -14,8 +14,7 @@ import pytest
 
 from errands.agents.command import Command
 from errands.agents.command.process import descendants, is_alive
-from errands.model.agent.errors import AgentError, AgentUnavailable, SessionGone
-from errands.model.errors import BadValue
+from errands.model.errors import AgentError, AgentUnavailable, BadValue, SessionGone
 from errands.model.record import evolve
 from errands.testing.agent_context import SPEC, RecordingContext, spec_text
 from errands.testing.contracts.agent import until

@@ -13,8 +13,7 @@ import pytest
 
 from errands.agents.opencode import OpenCode
 from errands.http import AsyncClient, HttpError, basic_auth
-from errands.model.agent.errors import AgentError, AgentUnavailable
-from errands.model.errors import BadValue
+from errands.model.errors import AgentError, AgentUnavailable, BadValue
 from errands.testing.agent_context import RecordingContext
 
 EVENT = b'data: {"type": "a"}\n\n'

@@ -12,8 +12,8 @@ from datetime import timedelta
 
 from errands.bootstrap import SystemClock, open_engine
 from errands.engine.notices.notifier import Notifier
+from errands.model.errors import Unacknowledged
 from errands.model.notices.delivery import Delivery
-from errands.model.notices.errors import Unacknowledged
 from errands.model.text.mask import Mask
 from errands.ports.home import Home
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from errands.channels.discord import Discord
-from errands.model.notices.errors import ChannelError, NotNow, Refused, Unacknowledged
+from errands.model.errors import ChannelError, NotNow, Refused, Unacknowledged
 from tests.channels.deliveries import delivery, digest, question
 from tests.channels.fake_discord import BOT, FakeDiscord
 

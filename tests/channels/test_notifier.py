@@ -13,7 +13,7 @@ import pytest
 from errands.bootstrap import open_engine
 from errands.engine.engine import Engine
 from errands.engine.notices.notifier import GIVE_UP, Notifier
-from errands.model.notices.errors import NotNow, Refused, Unacknowledged
+from errands.model.errors import NotNow, Refused, Unacknowledged
 from errands.model.notices.notice import LONGEST_BACKOFF
 from errands.model.options.draft import Draft
 from errands.model.text.mask import Mask

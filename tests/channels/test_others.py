@@ -11,8 +11,8 @@ from errands.channels import make
 from errands.channels.apprise import AppriseChannel
 from errands.channels.desktop import Desktop, command
 from errands.channels.session import Session
+from errands.model.errors import ChannelError, Refused
 from errands.model.notices.delivery import delivery_of
-from errands.model.notices.errors import ChannelError, Refused
 from tests.channels.deliveries import delivery, notice
 from tests.channels.receiver import Receiver
 

@@ -16,7 +16,7 @@ import pytest
 
 from errands.channels import terminal
 from errands.engine.notices.addresses import started
-from errands.model.notices.errors import NotNow, Refused
+from errands.model.errors import NotNow, Refused
 from errands.ports.home import Home
 from tests.channels.deliveries import delivery, digest
 from tests.engine.daemons import Daemons

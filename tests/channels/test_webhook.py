@@ -14,7 +14,7 @@ import pytest
 from errands.channels import blocking
 from errands.channels.webhook import Webhook
 from errands.config.secret import signing_key
-from errands.model.notices.errors import ChannelError, NotNow, Refused, Unacknowledged
+from errands.model.errors import ChannelError, NotNow, Refused, Unacknowledged
 from tests.channels.deliveries import delivery, digest
 from tests.channels.receiver import Receiver
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from errands.engine.engine import Engine
-from errands.model.event import Event
+from errands.model.run import Event
 from errands.model.view import RunView, View
 from errands.ports.output import Piece
 from errands.ports.store import Query

@@ -13,8 +13,7 @@ import pytest
 
 from errands.agents.command import Command
 from errands.agents.command.process import descendants
-from errands.model.agent.errors import AgentUnavailable, BudgetExceeded, SessionGone
-from errands.model.errors import StoreError
+from errands.model.errors import AgentUnavailable, BudgetExceeded, SessionGone, StoreError
 from errands.model.record import evolve
 from errands.ports.agent import Decision, ToolCall
 from errands.testing.agent_context import SPEC, RecordingContext, no, yes

@@ -14,8 +14,7 @@ import pytest
 
 from errands.agents.opencode import OpenCode
 from errands.agents.opencode.server import Server
-from errands.model.agent.errors import AgentError, AgentUnavailable, BudgetExceeded
-from errands.model.errors import StoreError
+from errands.model.errors import AgentError, AgentUnavailable, BudgetExceeded, StoreError
 from errands.model.record import evolve
 from errands.ports.agent import Decision, ToolCall
 from errands.testing.agent_context import SPEC, RecordingContext, no, yes

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from errands.channels.session import Session
+from errands.model.errors import ChannelError
 from errands.model.notices.delivery import delivery_of
-from errands.model.notices.errors import ChannelError
 from errands.testing.model_server import ModelServer
 from tests.channels.deliveries import delivery, notice
 

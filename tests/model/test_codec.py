@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from errands.model.action import PROMPT, SHELL, Prompt, Shell
+from errands.model.action import PROMPT, SHELL, Prompt, Sandbox, Shell
 from errands.model.codec import JsonCodec, RowCodec, Shape
 from errands.model.limits import LIMITS, Limits
 from errands.model.record import evolve, record
-from errands.model.sandbox import Sandbox
 from errands.model.text.json_text import plain_text
 from errands.model.trigger import Cron, Every, On, as_plain, from_plain
 

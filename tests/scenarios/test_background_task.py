@@ -7,10 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from errands.model.agent.errors import NotResumable, SessionGone
 from errands.model.agent.fork import PREAMBLE
 from errands.model.agent.session import Session
-from errands.model.errors import BadValue, StillLive
+from errands.model.errors import BadValue, NotResumable, SessionGone, StillLive
 from errands.model.view import View, as_json, exit_code
 from errands.ports.store import Query
 from errands.testing.engines import WITHIN, TestEngine, until

@@ -13,9 +13,8 @@ import pytest
 from errands.bootstrap import open_engine
 from errands.engine.engine import Engine
 from errands.engine.triggers.source_context import WatchContext, watched
-from errands.model.errors import BadValue
+from errands.model.errors import BadValue, Changed, SourceError
 from errands.model.options.draft import Draft
-from errands.model.schedule.errors import Changed, SourceError
 from errands.ports.home import Home
 from errands.sources.command import Command
 from errands.testing.engines import TestEngine, until

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from errands.engine.engine import Engine
-from errands.model.errors import BadValue
-from errands.model.schedule.errors import SourceError
+from errands.model.errors import BadValue, SourceError
 from errands.sources.paths import pattern_of, scan
 from errands.testing.engines import TestEngine, until
 from tests.engine.daemons import Daemons, eventually

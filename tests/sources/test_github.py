@@ -15,7 +15,7 @@ from errands.bootstrap import open_engine
 from errands.config import Config
 from errands.config.sections import Events
 from errands.engine.triggers.source_context import WatchContext, listening_since, watched
-from errands.model.schedule.errors import SourceError
+from errands.model.errors import SourceError
 from errands.ports.home import Home
 from errands.sources.github import GitHub
 from tests.sources.fake_github import FakeGitHub

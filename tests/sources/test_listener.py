@@ -14,8 +14,8 @@ from errands.engine.engine import Engine
 from errands.engine.triggers import listener as listening
 from errands.engine.triggers.listener import MOST_WAITING, Listener
 from errands.engine.triggers.source_context import WatchContext
+from errands.model.errors import SourceError
 from errands.model.notices.notice import Notice
-from errands.model.schedule.errors import SourceError
 from errands.model.schedule.watch import Watch
 from errands.model.trigger import On
 from errands.ports.source import Observation, SourceEvent

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from errands.engine.engine import Engine
-from errands.model.schedule.errors import SourceError
+from errands.model.errors import SourceError
 from errands.sources import receiver
 from errands.sources.receiver import IncomingRequest, Inlet
 from tests.engine.daemons import Daemons, eventually

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from errands.model.event import Event
 from errands.model.record import evolve
+from errands.model.run import Event
 from errands.model.span import Place, Span, caller, calling, executing, span_id, spans_of
 from errands.model.view import AgentView, RunView, View
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from errands.model.agent.errors import UnknownAgent
+from errands.model.errors import UnknownAgent
 from errands.ports.plugin import find, install_hint
 
 TYPE_CHECKING = False

@@ -10,8 +10,8 @@ import json
 import re
 
 from errands.agents.session_log import SessionLog
-from errands.model.agent.errors import BudgetExceeded
 from errands.model.agent.fork import clipped, newest, tokens
+from errands.model.errors import BudgetExceeded
 from errands.ports.agent import Activity, Answer
 
 TYPE_CHECKING = False

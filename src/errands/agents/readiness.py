@@ -11,8 +11,8 @@ import socket
 from urllib.parse import urlsplit
 
 from errands.agents import backend_of
-from errands.model.agent.errors import AgentUnavailable
 from errands.model.agent.install_hints import OLLAMA, OPENCODE, SERVER, no_program, no_server
+from errands.model.errors import AgentUnavailable
 from errands.ports.plugin import load
 
 TYPE_CHECKING = False

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 
 from errands.config.backends import BACKENDS, COMMON
-from errands.model.agent.errors import SessionGone
-from errands.model.errors import BadValue
+from errands.model.errors import BadValue, SessionGone
 from errands.ports.agent import Activity
 from errands.text import did_you_mean
 

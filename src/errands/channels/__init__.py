@@ -6,8 +6,7 @@ A channel is a class that takes a mapping of settings, registered as an entry po
 
 from __future__ import annotations
 
-from errands.model.errors import BadValue
-from errands.model.notices.errors import ChannelError, Refused
+from errands.model.errors import BadValue, ChannelError, Refused
 from errands.ports.plugin import find, install_hint
 
 TYPE_CHECKING = False

@@ -13,8 +13,8 @@ import apprise
 
 from errands.channels import read_secret
 from errands.channels.blocking import Threads
+from errands.model.errors import ChannelError, Refused
 from errands.model.notices.delivery import NO_CONSENT, Delivery, text, title
-from errands.model.notices.errors import ChannelError, Refused
 
 
 class AppriseChannel:

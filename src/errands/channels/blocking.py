@@ -9,7 +9,7 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from errands import http
-from errands.model.notices.errors import ChannelError, NotNow, Refused, Unacknowledged
+from errands.model.errors import ChannelError, NotNow, Refused, Unacknowledged
 
 T = TypeVar("T")
 AT_ONCE = 8

@@ -7,8 +7,8 @@ import shutil
 from collections.abc import Mapping
 from typing import Any
 
+from errands.model.errors import ChannelError
 from errands.model.notices.delivery import Delivery, text, title
-from errands.model.notices.errors import ChannelError
 
 # The words come in as arguments, so that nothing in them is taken for the script.
 _APPLESCRIPT = "on run argv\ndisplay notification (item 2 of argv) with title (item 1 of argv)\nend run"

@@ -14,8 +14,8 @@ from urllib.parse import quote
 from errands.channels import read_secret
 from errands.channels.blocking import Threads, request
 from errands.http import HttpError, basic_auth
+from errands.model.errors import Refused
 from errands.model.notices.delivery import Delivery, message
-from errands.model.notices.errors import Refused
 
 URL = "http://127.0.0.1:4096"  # the default of `opencode serve`
 RECENT = 50  # messages to search for a delivery that may have arrived

@@ -18,8 +18,8 @@ from typing import Any
 
 from errands.channels import TRIAL
 from errands.channels.blocking import Threads
+from errands.model.errors import NotNow, Refused, Unacknowledged
 from errands.model.notices.delivery import Delivery, text, title
-from errands.model.notices.errors import NotNow, Refused, Unacknowledged
 from errands.text import framed
 
 BUSY = 5.0  # seconds until a terminal that was busy is looked at again

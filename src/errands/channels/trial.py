@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from errands.channels import TRIAL, make
-from errands.model.errors import ErrandsError
-from errands.model.notices.errors import ChannelError
+from errands.model.errors import ChannelError, ErrandsError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from errands.dialects.base import BaseDialect
 from errands.dialects.completion import approval, told
 from errands.dialects.output_text import complaint, phrase, took
 from errands.dialects.projections import opencode
-from errands.model.agent.errors import NotResumable
 from errands.model.agent.session import TOO_SOON
+from errands.model.errors import NotResumable
 from errands.model.text.duration import spoken
 from errands.ports.dialect import Reply, Tool
 

@@ -13,10 +13,10 @@ from errands.engine.engine import Engine
 from errands.engine.submit.prompt_spec import BUILT_IN
 from errands.engine.waiting import LOOK
 from errands.model.errors import BadValue, ErrandsError
-from errands.model.event import Event
 from errands.model.notices.notice import Notice
 from errands.model.options.draft import Draft
 from errands.model.options.table import BY_NAME
+from errands.model.run import Event
 from errands.model.states import ENDED, OPEN
 from errands.model.view import View
 from errands.ports.output import Piece

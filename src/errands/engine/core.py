@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from errands.config import Config
     from errands.engine.bell_client import BellClient
     from errands.model.approval import Approval, Consent
-    from errands.model.event import Event
-    from errands.model.run import Run
+    from errands.model.run import Event, Run
     from errands.model.task import Task
     from errands.model.text.mask import Mask
     from errands.model.view import RunView, View

@@ -8,19 +8,28 @@ from __future__ import annotations
 
 from errands.model.codec import JsonCodec
 from errands.model.record import record
-from errands.model.sandbox import SANDBOX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Literal
 
-    from errands.model.sandbox import Sandbox
-
     Command = tuple[str, ...] | str
     Input = Literal["none", "pipe", "pty"]
+    Walls = Literal["none", "files", "network"]
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_^")
+
+
+WALLS: tuple[Walls, ...] = ("none", "files", "network")
+
+
+@record
+class Sandbox:
+    """What a run may write besides its own directory, and whether it has a network."""
+
+    writable: tuple[str, ...]
+    network: bool = True
 
 
 @record
@@ -76,6 +85,7 @@ class Prompt:
 if TYPE_CHECKING:
     Action = Shell | Prompt
 
+SANDBOX = JsonCodec(Sandbox, has_defaults=True)
 # The environment is kept beside the action: many tasks share one.
 SHELL = JsonCodec(Shell, leave_out=("environment",), sandbox=SANDBOX.shape)
 PROMPT = JsonCodec(Prompt, leave_out=("environment",))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import assert_never as assert_never
 else:
 
@@ -112,3 +112,109 @@ class HomeError(ErrandsError):
 
 class DaemonError(ErrandsError):
     """The daemon cannot be started or reached."""
+
+
+# Agents and their sessions, some in the exact words that callers know
+
+SESSION_GONE = "Session expired or was deleted. Start a new background_task to continue."
+
+
+class AgentError(ErrandsError):
+    """An agent could not answer. `partial` is what it had said until then."""
+
+    failure = "agent"
+
+    def __init__(self, message: str, *, partial: str = "") -> None:
+        super().__init__(message)
+        self.partial = partial
+
+
+class AgentUnavailable(AgentError):
+    """The model or the agent's server cannot be reached, or talks nonsense; it was tried several times."""
+
+
+class BudgetExceeded(AgentError):
+    """The run used all it was allowed to."""
+
+    failure = "budget"
+
+    @classmethod
+    def of(cls, name: str, limit: int, used: int, *, partial: str = "") -> BudgetExceeded:
+        """Say which budget is used up, and what of it was used in truth: some is only told afterwards."""
+        what = "microdollars" if name == "cost_microdollars" else name.replace("_", " ")
+        return cls(f"the budget of {limit} {what} is used up ({used})", partial=partial)
+
+    @classmethod
+    def among(
+        cls, budget: Mapping[str, int], used: Mapping[str, int], *, partial: str = ""
+    ) -> BudgetExceeded | None:
+        """Find the first limit of a budget that more was used than."""
+        total = used.get("input_tokens", 0) + used.get("output_tokens", 0)
+        for name, limit in budget.items():
+            amount = total if name == "total_tokens" else used.get(name, 0)
+            if amount > limit:
+                return cls.of(name, limit, amount, partial=partial)
+        return None
+
+
+class SessionGone(AgentError):
+    """The session is no more."""
+
+    exit_code = 3
+
+    def __init__(self, message: str = SESSION_GONE) -> None:
+        super().__init__(message)
+
+
+class NotResumable(ErrandsError):
+    """The task is not in a state in which it takes another prompt."""
+
+
+class UnknownAgent(BadValue):
+    """No backend of that name, or one that is not installed."""
+
+
+# Channels: what happens to the delivery
+
+
+class ChannelError(ErrandsError):
+    """The letter was not taken, this time; it is tried again later."""
+
+
+class NotNow(ChannelError):
+    """Nobody can be reached at the moment, which is no failure; `after` so many seconds it is tried again."""
+
+    def __init__(self, message: str, *, after: float) -> None:
+        super().__init__(message)
+        self.after = after
+
+
+class Unacknowledged(ChannelError):
+    """The letter was sent, and nobody knows whether it arrived."""
+
+
+class Refused(ChannelError):
+    """The letter will never be taken as it is, or as its channel is configured; a person has to look."""
+
+
+# Event sources
+
+
+class SourceError(ErrandsError):
+    """A source that cannot be looked at now; `after` is how many seconds to leave it alone, if it said so."""
+
+    def __init__(self, message: str, *, after: float | None = None) -> None:
+        super().__init__(message)
+        self.after = after
+
+
+class Changed(SourceError):
+    """What a person approved is no longer what would run; `said` tells the differences."""
+
+    def __init__(self, said: list[str]) -> None:
+        super().__init__(f"since it was approved, {'; '.join(said)}")
+        self.said = said
+
+
+class Overrun(SourceError):
+    """More has happened than anybody can take; what comes now is turned away until that has run."""

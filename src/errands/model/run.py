@@ -38,6 +38,18 @@ class Run:
         return f"{self.task_id}.{self.number}"
 
 
+@record
+class Event:
+    """A fact about a task, recorded in the same transaction as the state it is about."""
+
+    seq: int
+    task_id: str
+    run: int | None
+    name: str
+    at: datetime
+    detail: str
+
+
 def task_of(run_id: str) -> tuple[str, int]:
     """Split a run's id into the task's id and the run's number."""
     if not is_run_id(run_id):

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from errands.model.event import Event
-    from errands.model.run import Run
+    from errands.model.run import Event, Run
     from errands.model.view import RunView, View
 
     Value = str | int | float | bool

@@ -17,10 +17,9 @@ if TYPE_CHECKING:
     from errands.model.agent.session import Exchange, OrphanSession, Session, Waiting
     from errands.model.approval import Approval, ApprovalState, AuditEntry, StandingApproval
     from errands.model.ending import Ending
-    from errands.model.event import Event
     from errands.model.notices.notice import Address, Notice, NoticeState
     from errands.model.rollup import Outcome
-    from errands.model.run import Cause, Run
+    from errands.model.run import Cause, Event, Run
     from errands.model.states import Skip
     from errands.model.task import Task
     from errands.model.verdict import Reason

@@ -7,7 +7,7 @@ the listener alone.
 
 from __future__ import annotations
 
-from errands.model.schedule.errors import SourceError
+from errands.model.errors import SourceError
 from errands.ports.plugin import find, install_hint
 
 TYPE_CHECKING = False

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 
 import watchfiles
 
-from errands.model.schedule.errors import SourceError
+from errands.model.errors import SourceError
 from errands.model.schedule.event_trigger import option
 from errands.model.trigger import On
 from errands.ports.source import Observation, SourceEvent

@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import quote
 
 from errands import http
-from errands.model.schedule.errors import SourceError
+from errands.model.errors import SourceError
 from errands.model.schedule.event_trigger import option
 from errands.model.text.duration import parse_duration
 from errands.model.trigger import On

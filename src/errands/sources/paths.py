@@ -9,8 +9,8 @@ import re
 import zlib
 from collections.abc import Iterator
 
+from errands.model.errors import SourceError
 from errands.model.record import record
-from errands.model.schedule.errors import SourceError
 
 # Directories that programs fill for themselves; a pattern that names one means it all the same.
 IGNORED = frozenset(

@@ -17,9 +17,8 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from errands.config.secret import read_secret, signing_key
-from errands.model.errors import BadValue
+from errands.model.errors import BadValue, SourceError
 from errands.model.record import record
-from errands.model.schedule.errors import SourceError
 
 CONNECTIONS = 64
 HEAD = 16 << 10  # bytes

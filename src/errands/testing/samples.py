@@ -7,10 +7,9 @@ from typing import Any
 
 from errands.model.action import Shell
 from errands.model.ending import Ending
-from errands.model.event import Event
 from errands.model.limits import Limits
 from errands.model.record import evolve
-from errands.model.run import Run
+from errands.model.run import Event, Run
 from errands.model.task import Task
 from errands.model.trigger import Now
 from errands.testing.clock import START

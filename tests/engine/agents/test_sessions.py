@@ -14,10 +14,9 @@ import pytest
 from errands.bootstrap import open_engine
 from errands.config import BadConfig
 from errands.engine.engine import Engine
-from errands.model.agent.errors import NotResumable, SessionGone, UnknownAgent
 from errands.model.agent.fork import PREAMBLE
 from errands.model.agent.session import TOO_SOON, Session
-from errands.model.errors import BadValue, ErrandsError, NotFound
+from errands.model.errors import BadValue, ErrandsError, NotFound, NotResumable, SessionGone, UnknownAgent
 from errands.model.options.draft import Draft
 from errands.ports.home import Home
 from errands.ports.store import Query

@@ -7,8 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from errands.model.errors import BadValue
-from errands.model.notices.answer_token import AnswerToken, read_answer_token
-from errands.model.notices.delivery import FEW, delivery_of, quoted, share, text, title
+from errands.model.notices.delivery import (
+    FEW,
+    AnswerToken,
+    delivery_of,
+    quoted,
+    read_answer_token,
+    share,
+    text,
+    title,
+)
 from errands.model.notices.notice import Address, parse_address
 from tests.channels.deliveries import delivery, digest, notice, question
 

@@ -22,7 +22,7 @@ from errands.agents.acp.client import Client
 from errands.agents.acp.transcript import Piece, fits, quoted
 from errands.agents.acp.turn import Turn
 from errands.agents.session_log import SessionLog, check_settings
-from errands.model.agent.errors import AgentError, AgentUnavailable, BudgetExceeded, SessionGone
+from errands.model.errors import AgentError, AgentUnavailable, BudgetExceeded, SessionGone
 from errands.ports.agent import Answer
 
 TYPE_CHECKING = False

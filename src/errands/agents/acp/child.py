@@ -24,8 +24,8 @@ from acp.schema import (
 import errands
 from errands.agents.acp.client import Client
 from errands.agents.acp.terminals import close_pipes, exit_code
-from errands.model.agent.errors import AgentError, AgentUnavailable
 from errands.model.agent.install_hints import no_program
+from errands.model.errors import AgentError, AgentUnavailable
 
 _LINE = 64 * 2**20  # bytes of a message, which may hold a whole file
 _SAID = 4000  # characters of standard error that are kept

@@ -10,7 +10,7 @@ import time
 from acp.schema import AgentThoughtChunk, PromptResponse, ToolCallUpdate, UsageUpdate
 
 from errands.agents.acp.transcript import Piece, Transcript, edits
-from errands.model.agent.errors import AgentError, BudgetExceeded
+from errands.model.errors import AgentError, BudgetExceeded
 from errands.ports.agent import Activity, Decision, ToolCall
 
 TYPE_CHECKING = False

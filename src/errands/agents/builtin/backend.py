@@ -34,7 +34,7 @@ from errands.agents.builtin.request_hooks import RequestHooks
 from errands.agents.builtin.toolbox import chosen
 from errands.agents.builtin.usage import exceeded, limits, of_run
 from errands.agents.session_log import check_settings
-from errands.model.agent.errors import AgentError, BudgetExceeded
+from errands.model.errors import AgentError, BudgetExceeded
 from errands.ports.agent import Activity, Answer
 
 TYPE_CHECKING = False

@@ -23,7 +23,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.usage import RunUsage
 
 from errands.agents.builtin.toolbox import FREE
-from errands.model.agent.errors import SessionGone
+from errands.model.errors import SessionGone
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from pydantic_ai.toolsets import ToolsetTool, WrapperToolset
 
 from errands.agents.builtin.conversation import Conversation
 from errands.agents.builtin.toolbox import FREE, hopeless
-from errands.model.agent.errors import AgentError
+from errands.model.errors import AgentError
 from errands.ports.agent import Activity, ToolCall
 
 TYPE_CHECKING = False

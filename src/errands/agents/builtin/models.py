@@ -17,8 +17,8 @@ from pydantic_ai.exceptions import ModelHTTPError, UserError
 from pydantic_ai.models import Model, infer_model
 from pydantic_ai.providers import Provider, infer_provider, infer_provider_class
 
-from errands.model.agent.errors import AgentError
 from errands.model.agent.install_hints import OLLAMA, SERVER, no_key, no_server
+from errands.model.errors import AgentError
 
 _OLLAMA = "http://127.0.0.1:11434/v1"
 _LONGEST = 200  # characters of what a server says about an error

@@ -27,7 +27,7 @@ from errands.agents.builtin.conversation import Conversation
 from errands.agents.builtin.guarded_tools import approvals, mistake, report_failed
 from errands.agents.builtin.models import absence, refusal
 from errands.agents.builtin.usage import of_response
-from errands.model.agent.errors import AgentError, AgentUnavailable
+from errands.model.errors import AgentError, AgentUnavailable
 from errands.ports.agent import Activity
 
 TYPE_CHECKING = False

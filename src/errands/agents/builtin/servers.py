@@ -16,8 +16,7 @@ from pydantic_ai import RunContext, ToolFailed
 from pydantic_ai.mcp import MCPToolset
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 
-from errands.model.agent.errors import AgentError
-from errands.model.errors import BadValue
+from errands.model.errors import AgentError, BadValue
 
 _START = 30.0  # seconds that a server may take until it is ready
 _TROUBLE = (MCPError, OSError, RuntimeError, TimeoutError)

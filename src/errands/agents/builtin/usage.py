@@ -8,7 +8,7 @@ from decimal import Decimal
 from pydantic_ai.messages import ModelResponse
 from pydantic_ai.usage import RunUsage, UsageBase, UsageLimits
 
-from errands.model.agent.errors import BudgetExceeded
+from errands.model.errors import BudgetExceeded
 
 _REQUESTS = 200  # of a run without a budget for them
 _MICRO = Decimal(1_000_000)

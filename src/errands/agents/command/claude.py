@@ -16,7 +16,7 @@ from errands.agents.command.process import Process, Processes, end_strays
 from errands.agents.command.transcript import Transcripts, after, final_text, prompt_id
 from errands.agents.command.turn import Turn
 from errands.agents.session_log import INTERRUPTED
-from errands.model.agent.errors import SessionGone
+from errands.model.errors import SessionGone
 from errands.ports.agent import Answer
 
 TYPE_CHECKING = False

@@ -11,8 +11,8 @@ from typing import Any
 
 from errands.agents.command.process import Processes
 from errands.agents.session_log import text_said
-from errands.model.agent.errors import AgentError
 from errands.model.agent.fork import newest, tokens
+from errands.model.errors import AgentError
 from errands.ports.agent import Activity, Answer
 
 TYPE_CHECKING = False

@@ -10,8 +10,8 @@ import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 
-from errands.model.agent.errors import AgentUnavailable
 from errands.model.agent.install_hints import no_program
+from errands.model.errors import AgentUnavailable
 
 GRACE = 3.0  # seconds between SIGTERM and SIGKILL
 LONGEST_LINE = 64 << 20

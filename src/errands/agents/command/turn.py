@@ -9,7 +9,7 @@ from typing import Any
 
 from errands.agents.command.process import Process
 from errands.agents.session_log import text_said, tool_started
-from errands.model.agent.errors import AgentError, AgentUnavailable, BudgetExceeded, SessionGone
+from errands.model.errors import AgentError, AgentUnavailable, BudgetExceeded, SessionGone
 from errands.ports.agent import Activity, Answer, ToolCall
 
 TYPE_CHECKING = False

@@ -12,8 +12,8 @@ from errands.agents.opencode.turn import SETTLE, TAG, Turn, Unfinished
 from errands.agents.opencode.turn_account import entries
 from errands.agents.session_log import INTERRUPTED, check_settings
 from errands.http import HttpError
-from errands.model.agent.errors import AgentError, AgentUnavailable, SessionGone
 from errands.model.agent.fork import clipped, newest, tokens
+from errands.model.errors import AgentError, AgentUnavailable, SessionGone
 from errands.ports.agent import Answer
 
 TYPE_CHECKING = False

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from errands.http import AsyncClient, HttpError, Response, basic_auth
-from errands.model.agent.errors import AgentError, AgentUnavailable, SessionGone
 from errands.model.agent.install_hints import OPENCODE, no_server
+from errands.model.errors import AgentError, AgentUnavailable, SessionGone
 
 URL = "http://127.0.0.1:4096"  # the default of `opencode serve`
 TIMEOUT = 15.0  # seconds for one reply; a server that is booting may never reply

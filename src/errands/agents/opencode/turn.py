@@ -15,7 +15,7 @@ from typing import Any
 from errands.agents.opencode.server import RECENT, Server
 from errands.agents.opencode.turn_account import Account, text_of
 from errands.http import HttpError
-from errands.model.agent.errors import AgentError, AgentUnavailable
+from errands.model.errors import AgentError, AgentUnavailable
 from errands.ports.agent import Answer, ToolCall
 
 TYPE_CHECKING = False

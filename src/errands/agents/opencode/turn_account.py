@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from errands.agents.session_log import text_said, tool_started
-from errands.model.agent.errors import BudgetExceeded
+from errands.model.errors import BudgetExceeded
 from errands.ports.agent import Activity
 
 TYPE_CHECKING = False

@@ -15,9 +15,8 @@ from discord.http import Route
 
 from errands.channels import read_secret
 from errands.channels.discord.split import split
-from errands.model.notices.answer_token import SIGNS, AnswerToken
-from errands.model.notices.delivery import NO_CONSENT, Delivery, text, title
-from errands.model.notices.errors import ChannelError, NotNow, Refused, Unacknowledged
+from errands.model.errors import ChannelError, NotNow, Refused, Unacknowledged
+from errands.model.notices.delivery import ANSWER_SIGNS, NO_CONSENT, AnswerToken, Delivery, text, title
 
 USER = "user/"
 PATIENCE = 20.0  # seconds of a rate limit that are sat out; a longer one is waited for elsewhere
@@ -87,7 +86,7 @@ class Discord:
                 suppress_embeds=True,
                 view=buttons(tokens) if is_last and tokens else discord.utils.MISSING,
             )
-        for sign in SIGNS if tokens else ():
+        for sign in ANSWER_SIGNS if tokens else ():
             await sent.add_reaction(sign)
 
 
@@ -105,12 +104,14 @@ def answer_tokens_of(delivery: Delivery) -> tuple[AnswerToken, ...]:
     if delivery.question is None:
         return ()
     task_id, number = delivery.question
-    return tuple(AnswerToken(answer=answer, task_id=task_id, question=number) for answer in SIGNS.values())
+    return tuple(
+        AnswerToken(answer=answer, task_id=task_id, question=number) for answer in ANSWER_SIGNS.values()
+    )
 
 
 def buttons(tokens: tuple[AnswerToken, ...]) -> discord.ui.View:
     view = discord.ui.View(timeout=None)
-    for sign, token in zip(SIGNS, tokens, strict=True):
+    for sign, token in zip(ANSWER_SIGNS, tokens, strict=True):
         view.add_item(
             discord.ui.Button(
                 label=token.answer.capitalize(),

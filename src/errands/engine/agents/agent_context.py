@@ -21,7 +21,6 @@ from errands.engine.bell_line import BellLine
 from errands.engine.engine import Engine
 from errands.engine.triggers.event_payload import occasioned
 from errands.model.action import Prompt
-from errands.model.agent.errors import AgentError
 from errands.model.agent.fork import PREAMBLE
 from errands.model.agent.session import (
     Session,
@@ -30,7 +29,7 @@ from errands.model.agent.session import (
     session_name,
     system_prompt,
 )
-from errands.model.errors import ErrandsError, StoreError
+from errands.model.errors import AgentError, ErrandsError, StoreError
 from errands.model.options.draft import Draft
 from errands.model.run import task_of
 from errands.model.span import caller, calling

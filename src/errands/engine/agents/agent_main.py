@@ -12,9 +12,8 @@ from errands.engine.agents.agent_context import RunContext
 from errands.engine.agents.discovery import Discovery, is_discovery
 from errands.engine.engine import Engine
 from errands.engine.notices.chat_notices import announce
-from errands.model.agent.errors import AgentError, SessionGone
 from errands.model.agent.fork import PREAMBLE
-from errands.model.errors import ErrandsError
+from errands.model.errors import AgentError, ErrandsError, SessionGone
 from errands.model.record import evolve
 
 TYPE_CHECKING = False

@@ -14,11 +14,10 @@ from errands.judge.evidence.local_workspace import TEMPORARY, LocalWorkspace
 from errands.judge.judge import judge
 from errands.judge.rules import read_rules
 from errands.judge.workspace import is_within
-from errands.model.action import Prompt, Shell
+from errands.model.action import Prompt, Sandbox, Shell
 from errands.model.approval import Evidence, digest, evidence_text, read_evidence
 from errands.model.errors import Denied
 from errands.model.record import evolve, record
-from errands.model.sandbox import Sandbox
 from errands.model.verdict import Judgement
 
 TYPE_CHECKING = False
@@ -28,9 +27,8 @@ if TYPE_CHECKING:
     from errands.config import Config
     from errands.judge.evidence.repositories import Repositories
     from errands.judge.workspace import FoundProgram
-    from errands.model.action import Action
+    from errands.model.action import Action, Walls
     from errands.model.options.draft import Draft
-    from errands.model.sandbox import Walls
 
 _MOST = 256  # search paths remembered
 

@@ -18,8 +18,7 @@ from errands.ports.runner import Launch, Step
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.model.action import Command
-    from errands.model.sandbox import Sandbox
+    from errands.model.action import Command, Sandbox
     from errands.model.span import Place
     from errands.ports.runner import Role
     from errands.ports.store import Store

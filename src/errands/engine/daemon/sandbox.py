@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 
 from errands.model.errors import BadValue
-from errands.model.sandbox import enclosed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from errands.model.sandbox import Sandbox
+    from errands.model.action import Sandbox
 
 # Where only the system's own programs stand: whoever chose the search path did not choose the walls.
 _PLACES = ("/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap")
@@ -38,12 +37,18 @@ def sandboxed(
 ) -> tuple[str, ...]:
     """Put a command inside: its own store and the secrets of `person`'s home directory are out of sight."""
     secrets = [path for name in _PRIVATE if person and os.path.exists(path := os.path.join(person, name))]
-    return enclosed(
-        argv,
-        sandbox,
-        program=bubblewrap(),
-        cwd=cwd,
-        run_dir=run_dir,
-        hidden_dirs=[home, *[path for path in secrets if os.path.isdir(path)]],
-        hidden_files=[path for path in secrets if not os.path.isdir(path)],
+    directories = [home, *(path for path in secrets if os.path.isdir(path))]
+    files = [path for path in secrets if not os.path.isdir(path)]
+    return (
+        bubblewrap(),
+        # Later mounts cover earlier ones.
+        *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"),
+        *[word for path in sandbox.writable for word in ("--bind", path, path)],
+        *[word for path in directories for word in ("--tmpfs", path)],
+        *[word for path in files for word in ("--ro-bind", "/dev/null", path)],
+        *("--bind", run_dir, run_dir),
+        *(() if sandbox.network else ("--unshare-net",)),
+        # Processes that outlive the command end with it.
+        *("--unshare-pid", "--unshare-ipc", "--chdir", cwd, "--"),
+        *argv,
     )

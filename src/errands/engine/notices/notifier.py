@@ -14,8 +14,8 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from errands.engine.notices.inbox import is_answered
+from errands.model.errors import NotNow, Refused, Unacknowledged
 from errands.model.notices.delivery import delivery_of, facts_of, masked_body, sealed, share
-from errands.model.notices.errors import NotNow, Refused, Unacknowledged
 from errands.model.notices.notice import LONGEST_BACKOFF, due_in
 from errands.model.record import evolve
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from errands.engine.actor import LAUNCHED
 from errands.engine.run_ancestry import enclosing_runs
 from errands.model.action import Prompt
-from errands.model.agent.errors import SessionGone, UnknownAgent
-from errands.model.errors import Ambiguous, BadValue, NotFound
+from errands.model.errors import Ambiguous, BadValue, NotFound, SessionGone, UnknownAgent
 from errands.model.run import task_of
 from errands.model.text.naming import is_id
 from errands.text import did_you_mean

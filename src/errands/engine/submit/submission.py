@@ -12,8 +12,7 @@ from errands.engine.submit.environment import Environments
 from errands.engine.submit.limits import limits_of
 from errands.model.action import Prompt, Shell
 from errands.model.approval import SAID_YES, way_in
-from errands.model.dependencies import ordered
-from errands.model.errors import BadValue, ErrandsError, NotFound, StoreError
+from errands.model.errors import BadValue, Cycle, ErrandsError, NotFound, StoreError
 from errands.model.record import evolve
 from errands.model.task import Task
 from errands.model.text.naming import command_slug, is_id, new_id, slug
@@ -68,7 +67,7 @@ class Submitter:
         views: dict[str, View] = {}
         ids: dict[str, str] = {}
         kept: set[str] = set()
-        for name in ordered({name: draft.after for name, (draft, _) in named.items()}):
+        for name in dependency_order({name: draft.after for name, (draft, _) in named.items()}):
             views[name] = self._submit(*named[name], ids, kept, now)
             ids[name] = views[name].id
         return [views[name] for name in named]
@@ -370,3 +369,26 @@ def _watched(draft: Draft) -> str:
 
 def _due(task: Task, now: datetime) -> datetime | None:
     return task.due_at if task.due_at is not None and task.due_at > now else None
+
+
+def dependency_order(after: Mapping[str, Sequence[str]]) -> list[str]:
+    """Sort names so that each comes after all it waits for; raise Cycle if they wait for each other.
+
+    Names that are not keys of the mapping are left out.
+    """
+    done: dict[str, None] = {}
+    for first in after:
+        path = {} if first in done else {first: iter(after[first])}
+        while path:
+            name = next(reversed(path))
+            other = next(path[name], None)
+            if other is None:
+                del path[name]
+                done[name] = None
+            elif other in path:
+                names = list(path)
+                circle = " -> ".join((*names[names.index(other) :], other))
+                raise Cycle(f"these tasks wait for each other: {circle}; remove one `after` of the circle")
+            elif other in after and other not in done:
+                path[other] = iter(after[other])
+    return list(done)

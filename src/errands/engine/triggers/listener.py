@@ -19,10 +19,9 @@ from errands.engine.triggers.debounce import burst_end
 from errands.engine.triggers.source_context import WatchContext, listening_since, watched
 from errands.judge.evidence.evidence import refreshed
 from errands.model.approval import evidence_of
-from errands.model.errors import ErrandsError, NotFound, StoreError
+from errands.model.errors import Changed, ErrandsError, NotFound, Overrun, SourceError, StoreError
 from errands.model.record import evolve
 from errands.model.run import Run
-from errands.model.schedule.errors import Changed, Overrun, SourceError
 from errands.model.schedule.slot_record import Slot
 from errands.model.schedule.watch import Watch
 from errands.model.task import Task

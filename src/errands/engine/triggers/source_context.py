@@ -15,8 +15,7 @@ from errands.engine.engine import Engine
 from errands.judge.evidence.evidence import changes, refreshed
 from errands.model.action import Shell
 from errands.model.approval import evidence_of
-from errands.model.errors import NotFound
-from errands.model.schedule.errors import Changed, SourceError
+from errands.model.errors import Changed, NotFound, SourceError
 from errands.model.task import Task
 from errands.model.text.sanitise import visible
 from errands.model.trigger import On

@@ -13,7 +13,7 @@ from errands.engine.agents.speech import SpeechReader
 from errands.engine.bell_line import BellLine
 from errands.engine.engine import Engine
 from errands.frontends.chat.agent_stream import AgentStream
-from errands.model.agent.errors import SessionGone
+from errands.model.errors import SessionGone
 from errands.model.options.draft import Draft
 from errands.model.record import evolve
 from errands.model.states import ENDED

@@ -22,7 +22,7 @@ from yarl import URL
 from errands.engine.engine import Engine
 from errands.frontends.discord.commands import add_commands
 from errands.model.errors import ErrandsError
-from errands.model.notices.answer_token import SIGNS, AnswerToken, read_answer_token
+from errands.model.notices.delivery import ANSWER_SIGNS, AnswerToken, read_answer_token
 from errands.ports.store import Query
 
 DOOR = "discord"
@@ -67,7 +67,7 @@ class Bot(discord.Client):
         return user_id in self._allowed
 
     async def on_raw_reaction_add(self, payload: discord.RawReactionActionEvent) -> None:
-        answer = SIGNS.get(payload.emoji.name or "")
+        answer = ANSWER_SIGNS.get(payload.emoji.name or "")
         if answer is None or self.user is None or payload.user_id == self.user.id:
             return
         message = await self.get_partial_messageable(payload.channel_id).fetch_message(payload.message_id)
@@ -145,7 +145,7 @@ class Bot(discord.Client):
 
     async def _answers_at(self, message: discord.Message, asked: Iterable[tuple[str, int]]) -> None:
         for reaction in message.reactions:
-            token = self._ballot(message, SIGNS.get(str(reaction.emoji), ""))
+            token = self._ballot(message, ANSWER_SIGNS.get(str(reaction.emoji), ""))
             if token is None or (token.task_id, token.question) not in asked:
                 continue
             async for user in reaction.users():

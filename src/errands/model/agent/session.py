@@ -6,8 +6,7 @@ nothing is ever taken out of the conversation.
 
 from __future__ import annotations
 
-from errands.model.agent.errors import NotResumable, SessionGone
-from errands.model.errors import BadValue
+from errands.model.errors import BadValue, NotResumable, SessionGone
 from errands.model.record import record
 
 TYPE_CHECKING = False

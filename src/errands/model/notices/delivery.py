@@ -13,15 +13,18 @@ from datetime import timedelta
 from errands.model.record import record
 from errands.model.text.duration import spoken
 from errands.model.text.json_text import plain_text
+from errands.model.text.naming import is_task_id
 from errands.model.text.sanitise import fence, line, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any
+    from typing import Any, Literal
 
     from errands.model.notices.notice import Address, Notice
     from errands.model.text.mask import Mask
+
+    Answer = Literal["approve", "reject"]
 
 FEW = 3  # notices up to which each is a letter of its own
 SHORTEST = 64  # bytes of a digest's line: an id, a state, and a sign
@@ -31,6 +34,34 @@ NO_CONSENT = (
     "no question and approves nothing."
 )
 _SIGNS = {"completed": "✓", "failed": "✗", "cancelled": "⊘", "skipped": "»", "proposed": "?", "rejected": "✗"}
+
+
+_TOKEN = "errands"
+ANSWER_SIGNS: dict[str, Answer] = {"✅": "approve", "❌": "reject"}
+
+
+@record
+class AnswerToken:
+    """What a message that asks carries, so that an answer to it answers that very question.
+
+    It is part of the message, which only we can write, so it needs no memory of what was asked.
+    """
+
+    answer: Answer
+    task_id: str
+    question: int
+
+    def __str__(self) -> str:
+        return f"{_TOKEN}:{self.answer}:{self.task_id}:{self.question}"
+
+
+def read_answer_token(text: str) -> AnswerToken | None:
+    """Read what `str` wrote; None if it is something else."""
+    match text.split(":"):
+        case [prefix, "approve" | "reject" as answer, task_id, number] if prefix == _TOKEN:
+            if is_task_id(task_id) and number.isdecimal() and number.isascii():
+                return AnswerToken(answer=answer, task_id=task_id, question=int(number))
+    return None
 
 
 @record

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from errands.model.action import WALLS
 from errands.model.approval import CONSENTS
 from errands.model.notices.notice import POLICIES
 from errands.model.record import record
-from errands.model.sandbox import WALLS
 from errands.model.task import PRIORITIES
 from errands.model.trigger import MISFIRES
 

@@ -17,7 +17,6 @@ from errands.model.options.draft import Draft
 from errands.model.options.table import OPTIONS
 from errands.model.record import evolve
 from errands.model.text.naming import slug
-from errands.model.text.quoting import open_quote
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -122,7 +121,7 @@ def _mapped(draft: Draft, value: Callable[[str, str | None], str]) -> Draft:
 
 def _as_text(value: str, name: str, before: str) -> str:
     """Quote a value for the place in a shell line that follows `before`."""
-    quote = open_quote(before)
+    quote = _open_quote(before)
     if quote is None:
         raise BadValue(
             f"{{{{{name}}}}} is where a shell could take its value for code; "
@@ -150,3 +149,55 @@ def _replaced(text: str, value: Callable[[str, str | None, str], str]) -> str:
             at += 2
         at = text.find("{{", at)
     return result + text[done:]
+
+
+# Which quote of a shell line is open: where a shell follows complicated rules, the answer is unknown.
+
+_BEFORE_COMMENT = frozenset(" \t\n;&|()")
+
+
+def _open_quote(beginning: str) -> str | None:
+    """Name the quote that is open at the end of a shell line's beginning: `'`, `"`, or none (empty).
+
+    None in comments, here-documents, backquotes, arithmetic, and after expansions with quotes of their own.
+    """
+    quote = ""
+    at = 0
+    while at < len(beginning):
+        letter = beginning[at]
+        if quote == "'":
+            quote = "" if letter == "'" else quote
+        elif letter == "\\":
+            at += 1
+        elif letter == "`" or (letter == "$" and (at := _after_dollar(beginning, at, quote)) < 0):
+            return None
+        elif quote:
+            quote = "" if letter == '"' else quote
+        elif letter in "'\"":
+            quote = letter
+        elif beginning.startswith("<<<", at):
+            at += 2
+        elif beginning.startswith(("<<", "(("), at):
+            return None
+        elif letter == "#" and (at == 0 or beginning[at - 1] in _BEFORE_COMMENT):
+            at = beginning.find("\n", at)
+            if at < 0:
+                return None
+        at += 1
+    return quote if at == len(beginning) else None
+
+
+def _after_dollar(text: str, at: int, quote: str) -> int:
+    """Give the place of the last letter of a simple expansion; -1 where it is not simple."""
+    match text[at + 1 : at + 2]:
+        case "{":
+            end = text.find("}", at)
+            return end if text[at + 2 : max(end, 0)].isidentifier() else -1
+        case "(":
+            return -1 if quote else at
+        case "'" | '"':
+            return at if quote else -1
+        case "[" | "":
+            return -1
+        case _:
+            return at

@@ -13,11 +13,10 @@ if TYPE_CHECKING:
     from datetime import datetime, timedelta
     from typing import Protocol
 
-    from errands.model.action import Command, Input
+    from errands.model.action import Command, Input, Walls
     from errands.model.approval import Consent
     from errands.model.limits import OnIdle
     from errands.model.notices.notice import Policy
-    from errands.model.sandbox import Walls
     from errands.model.task import Priority
     from errands.model.trigger import Misfire
 

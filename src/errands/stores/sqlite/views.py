@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errands.model.codec import RowCodec, Shape
 from errands.model.errors import Ambiguous, BadValue, NotFound, StoreUnreadable
-from errands.model.event import Event
+from errands.model.run import Event
 from errands.model.states import OPEN
 from errands.model.view import RecurringView, RunView, View, shown_state, unrun
 from errands.stores.sqlite.columns import (

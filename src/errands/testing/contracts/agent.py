@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from errands.model.agent.errors import AgentError, SessionGone
+from errands.model.errors import AgentError, SessionGone
 from errands.model.record import evolve
 from errands.ports.agent import Decision, ToolCall
 from errands.testing.agent_context import SPEC, RecordingContext, no, spec_text

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from errands.model.dependencies import ordered
+from errands.engine.submit.submission import dependency_order
 from errands.model.errors import Cycle
 
 NAMES = [f"t{number}" for number in range(12)]
@@ -25,7 +25,7 @@ def acyclic(draw: st.DrawFn) -> dict[str, list[str]]:
 @pytest.mark.spec("L14")
 @given(acyclic())
 def test_each_task_follows_all_it_waits_for(after: dict[str, list[str]]) -> None:
-    order = ordered(after)
+    order = dependency_order(after)
     assert sorted(order) == sorted(after)
     place = {name: number for number, name in enumerate(order)}
     assert all(place[other] < place[name] for name, others in after.items() for other in others)
@@ -37,7 +37,7 @@ def test_a_circle_is_refused_and_shown(after: dict[str, list[str]], circle: list
     for name, following in zip(circle, circle[1:] + circle[:1], strict=True):
         after[name] = [*after[name], following]
     with pytest.raises(Cycle) as caught:
-        ordered(after)
+        dependency_order(after)
 
     shown = str(caught.value).split(": ")[1].split(";")[0].split(" -> ")
     assert shown[0] == shown[-1]
@@ -45,13 +45,13 @@ def test_a_circle_is_refused_and_shown(after: dict[str, list[str]], circle: list
 
 
 def test_names_from_outside_are_no_part_of_the_order() -> None:
-    assert ordered({"b": ["outside", "a"], "a": ["outside"]}) == ["a", "b"]
+    assert dependency_order({"b": ["outside", "a"], "a": ["outside"]}) == ["a", "b"]
 
 
 def test_tasks_that_wait_for_nothing_keep_their_order() -> None:
-    assert ordered({name: [] for name in NAMES}) == NAMES
+    assert dependency_order({name: [] for name in NAMES}) == NAMES
 
 
 def test_a_long_chain_is_no_problem() -> None:
     chain = {f"t{number}": [f"t{number + 1}"] for number in range(3000)}
-    assert len(ordered(chain)) == 3000
+    assert len(dependency_order(chain)) == 3000

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from errands.model.agent.similarity import is_similar
-from errands.model.agent.suggestion import Suggestion, suggestions_in
+from errands.model.agent.suggestion import Suggestion, is_similar, suggestions_in
 
 
 @pytest.mark.spec("D4")
