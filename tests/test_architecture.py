@@ -128,7 +128,7 @@ HOT = {
 
 def errands(words: str, home: Path, *options: str) -> subprocess.CompletedProcess[str]:
     script = Path(sys.executable).with_name("errands")
-    env = {**os.environ, "ERRANDS_HOME": str(home)}
+    env = {**os.environ, "ERRANDS_HOME": str(home), "XDG_CONFIG_HOME": str(home.parent)}
     command = [sys.executable, *options, str(script), *words.split()]
     return subprocess.run(
         command, env=env, cwd=home.parent, text=True, capture_output=True, timeout=60, check=False
@@ -137,8 +137,11 @@ def errands(words: str, home: Path, *options: str) -> subprocess.CompletedProces
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Give the commands a home with a daemon, and leave nothing running in it."""
+    """Give the commands a home with a daemon and a configuration file, and leave nothing running in it."""
     home = tmp_path_factory.mktemp("cold") / "home"
+    config = home.parent / "errands" / "config.toml"
+    config.parent.mkdir()
+    config.write_text('[runs]\ntimeout = "2h"\n\n[approval]\nallow = ["npm test"]  # ours\n')
     errands("daemon start", home)
     yield home
     errands("daemon stop", home)

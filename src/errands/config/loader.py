@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from errands.config import toml
 from errands.config.keys import KEYS, VARIABLES, key_of
 from errands.config.sections import LANES, SECTIONS, Config
 from errands.model.errors import BadValue
@@ -69,16 +70,14 @@ class Loader:
         self.problems.append(Problem(source=source, key=key, advice=advice))
 
     def file(self, path: str, *, project: bool) -> None:
-        import tomllib
-
         try:
             with open(path, "rb") as stream:
-                tree = tomllib.load(stream)
+                tree = toml.loads(stream.read().decode().replace("\r\n", "\n"))
         except FileNotFoundError:
             return self._problem(path, "", "there is no such file")
         except (OSError, UnicodeDecodeError) as error:
             return self._problem(path, "", f"cannot be read ({error}); check the file and its permissions")
-        except tomllib.TOMLDecodeError as error:
+        except ValueError as error:
             return self._problem(path, "", f"is not valid TOML: {error}")
         for section, table in tree.items():
             if section not in self.values:

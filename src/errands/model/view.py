@@ -199,46 +199,19 @@ def unrun(task_id: str, created_at: datetime) -> RunView:
 def first_view(task: Task, run: Run, output_file: str, question: Approval | None = None) -> View:
     """Show a task that was made just now: what is known needs no look at the store."""
     latest = RunView(
-        id=run.id,
-        number=run.number,
-        cause=run.cause,
-        state=run.state,
-        attempt=run.attempt,
-        created_at=run.created_at,
-        output_file=output_file,
-    )
+        id=run.id, number=run.number, cause=run.cause, state=run.state, attempt=run.attempt,
+        created_at=run.created_at, output_file=output_file,
+    )  # fmt: skip
     return View(
-        id=task.id,
-        kind=task.kind,
-        state=task.state if task.state == "proposed" else run.state,
-        task_state=task.state,
-        name=utf8(task.name),
-        description=utf8(task.description),
-        command=utf8(task.action.line),
-        cwd=utf8(task.action.cwd),
-        lane=task.lane,
-        priority=task.priority,
-        batch=task.batch,
-        key=task.key,
-        template=task.template,
-        owner=task.owner,
-        notify=task.notify,
-        parent=task.parent,
-        created_at=task.created_at,
-        created_by=task.created_by,
-        updated_at=task.created_at,
-        runs=run.number,
-        due_at=task.due_at,
-        waits=0,
-        latest=latest,
-        approved_by=task.approved_by,
-        approved_at=task.approved_at,
-        door=task.door,
-        verdict=task.verdict,
-        channels=task.channels,
-        question=question,
-        agent=_first_agent_view(task),
-    )
+        id=task.id, kind=task.kind, state=task.state if task.state == "proposed" else run.state,
+        task_state=task.state, name=utf8(task.name), description=utf8(task.description),
+        command=utf8(task.command), cwd=utf8(task.action.cwd), lane=task.lane, priority=task.priority,
+        batch=task.batch, key=task.key, template=task.template, owner=task.owner, notify=task.notify,
+        parent=task.parent, created_at=task.created_at, created_by=task.created_by,
+        updated_at=task.created_at, runs=run.number, due_at=task.due_at, waits=0, latest=latest,
+        approved_by=task.approved_by, approved_at=task.approved_at, door=task.door, verdict=task.verdict,
+        channels=task.channels, question=question, agent=_first_agent_view(task),
+    )  # fmt: skip
 
 
 def shown_state(task: TaskState, run: RunView) -> str:

@@ -1,0 +1,99 @@
+"""The small reader of TOML means what `tomllib` means, and leaves to it whatever is not simple."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from errands.config import toml
+
+LINES = """\
+[runs]
+[lanes]
+[agents.local]
+[agents]
+[ runs ]
+[[runs]]
+["runs"]
+[runs]x
+[runs
+[a.]
+[runs] # why
+timeout = "2h"
+timeout="2h"#why
+timeout = '2h'
+timeout = "a # b"
+build = 2
+build = 02
+build = 1_000
+build = -1
+build = +1
+build = 0
+build = 1.5
+build = 2 # two
+build =
+= 2
+build
+yes = true
+yes = false#
+yes = True
+lanes.build = 2
+"a b" = 1
+allow = ["a", "b"]
+allow = ["a", "b",]
+allow = ["a" "b"]
+allow = []
+allow = [,]
+allow = [1]
+allow = ["a"] # why
+allow = ["a"] why
+allow = [
+"c",
+]
+x = "\\t"
+x = ""
+x = "a" "b"
+x = {a = 1}
+x = 2026-01-02
+# comment
+  x = 1
+x	= 1
+é = 1
+x = inf
+local = "a"
+runs = 1
+a-b_c1 = 1
+x = \x01
+x = \u0661
+\u0661 = 1
+x = \"""a\"""
+x = [\"""a\"""]
+""".split("\n")
+
+
+@settings(max_examples=1500)
+@given(st.lists(st.sampled_from(LINES), max_size=7), st.sampled_from(("\n", "\r\n")))
+def test_it_reads_what_tomllib_reads(lines: list[str], end: str) -> None:
+    text = end.join(lines)
+
+    try:
+        expected = tomllib.loads(text)
+    except ValueError:
+        with pytest.raises(ValueError, match=r"\(at "):
+            toml.loads(text.replace("\r\n", "\n"))
+    else:
+        assert toml.loads(text.replace("\r\n", "\n")) == expected
+
+
+@given(st.text())
+def test_it_reads_any_text_as_tomllib_does(text: str) -> None:
+    try:
+        expected = tomllib.loads(text)
+    except ValueError:
+        with pytest.raises(ValueError, match=r"\(at "):
+            toml.loads(text)
+    else:
+        assert toml.loads(text) == expected
