@@ -7,12 +7,15 @@ argument was left out.
 from __future__ import annotations
 
 from errands.model.errors import BadValue
+from errands.model.options.table import BY_NAME
 from errands.text import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
+
+    from errands.model.options.table import TaskOption
 
 LONGEST = 100_000  # characters of a prompt or a command; whatever is longer belongs into a file
 LONGEST_WAIT = 600_000  # milliseconds
@@ -25,6 +28,17 @@ _TYPES: dict[str, tuple[Any, str]] = {
     "array": ((list, tuple), "a list of strings"),
     "object": ((dict,), "an object whose values are strings"),
 }
+
+
+def offered(*names: str) -> dict[str, Any]:
+    """Write the properties of task options, as the table describes them to agents."""
+    return {name: _offered(BY_NAME[name]) for name in names}
+
+
+def _offered(option: TaskOption) -> dict[str, Any]:
+    if option.type == "tasks":
+        return texts(option.tool)
+    return text(option.tool, longest=option.longest)
 
 
 def schema(*required: str, **properties: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from datetime import timedelta
 from errands.dialects.output_text import complaint, phrase
 from errands.dialects.projections import egirl, egirl_run
 from errands.model.errors import BadValue
-from errands.model.text.duration import parse_duration
 from errands.model.trigger import Cron, Every, On
 
 TYPE_CHECKING = False
@@ -58,7 +57,7 @@ def drafted(
     else:
         said["max_runs"] = max_runs
     if interval is not None:
-        said["every"] = parse_duration(interval)
+        said["every"] = interval
     if cron is not None:
         said["cron"] = cron
     if event_source is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from errands.dialects.arguments import flag, milliseconds, number, schema, task_id, text, texts
+from errands.dialects.arguments import flag, milliseconds, number, offered, schema, task_id, text
 from errands.dialects.base import BaseDialect
 from errands.dialects.completion import approval, told, wake
 from errands.dialects.output_text import bounded, complaint, paged, phrase, summary, took
@@ -40,9 +40,7 @@ class Native(BaseDialect):
             parameters=schema(
                 "command",
                 command=text("shell line"),
-                name=text("short name, becomes part of the id", longest=200),
-                cwd=text("directory; default: where you are", longest=4096),
-                after=texts("ids of tasks that must complete first"),
+                **offered("name", "cwd", "after"),
                 wait=milliseconds(_WAIT, default=0),
             ),
             may_need_approval=True,
@@ -55,8 +53,7 @@ class Native(BaseDialect):
             parameters=schema(
                 "prompt",
                 prompt=text("what to do, complete in itself"),
-                name=text("short name, becomes part of the id", longest=200),
-                agent=text("which agent; default: the configured one", longest=200),
+                **offered("name", "agent"),
                 fork=flag("begin with a copy of this conversation", default=False),
                 resume=task_id("id of a completed task of `ask` to go on with"),
                 wait=milliseconds(_WAIT, default=0),

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal
 
 from errands.model.errors import BadValue, ErrandsError, NotFound
 from errands.model.record import record
-from errands.model.text.duration import parse_duration
 from errands.model.text.naming import is_id
 from errands.text import did_you_mean
 
@@ -85,7 +84,7 @@ def schedule(room: ChatSession, rest: str) -> None:
     elif " " in when:
         room.start(command=command, cron=when)
     else:
-        room.start(command=command, every=parse_duration(when))
+        room.start(command=command, every=when)
 
 
 def help_(room: ChatSession, rest: str) -> None:

@@ -13,12 +13,11 @@ from errands.text import Look, wants_colour
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, Protocol
 
     from errands.config import Config
     from errands.engine.engine import Engine
-    from errands.frontends.cli.parser import Completes
     from errands.model.notices.notice import Address
     from errands.model.view import View
     from errands.ports.home import Home
@@ -185,41 +184,6 @@ class Context:
     def told(self, view: View) -> None:
         """Note that whoever waited was shown the end of a task; its owner, if that is us, was told so."""
         self.engine.mark_shown(view, to=self.session, reader="cli")
-
-    def known(self, what: Completes) -> Iterator[tuple[str, str]]:
-        """What there is of a kind, newest first, with a few words about each, for completion."""
-        from errands.model.states import ENDED, OPEN, STANDING
-        from errands.model.text.sanitise import line
-        from errands.ports.store import Query
-
-        if what == "lanes":
-            yield from ((name, f"{wide} at a time") for name, wide in self.config.lanes.items())
-        elif what == "channels":
-            from errands.config.channels import READY, kind_of
-
-            names = [*self.config.channels, *READY]
-            yield from ((name, kind_of(name, self.config.channels)) for name in dict.fromkeys(names))
-        elif what == "sources":
-            from errands.model.schedule.event_trigger import KINDS
-
-            yield from ((f"{name}:", kind.subject) for name, kind in KINDS.items())
-        elif what == "given up":
-            yield from (
-                (str(notice.id), f"{notice.run_id} {notice.state}: {line(notice.error or '')}")
-                for notice in self.engine.notices.undelivered(given_up=True)
-            )
-        elif what == "templates":
-            yield from ((name, "") for name in self.engine.templates())
-        elif what == "batches":
-            batches = (view.batch for view in self.engine.list(Query(limit=1000)))
-            yield from ((batch, "") for batch in dict.fromkeys(batches) if batch)
-        else:
-            from errands.frontends.cli.targets import answerable
-
-            states = {"live": OPEN, "ended": ENDED, "standing": STANDING}.get(what, ())
-            query = Query(states=states, limit=200)
-            for view in answerable(self.engine) if what == "proposed" else self.engine.list(query):
-                yield view.id, f"{view.state}: {line(view.description)}"
 
 
 def look_of(stream: Any, setting: str, environ: Mapping[str, str]) -> Look:

@@ -7,9 +7,15 @@ where the shell itself knows better.
 
 from __future__ import annotations
 
+from errands.config.channels import READY, kind_of
 from errands.frontends.cli.parser import HELP, Operand, Verb
+from errands.frontends.cli.targets import answerable
 from errands.frontends.cli.verbs import FAMILIES, GROUPS, NAMES, load
 from errands.model.errors import ErrandsError
+from errands.model.schedule.event_trigger import KINDS
+from errands.model.states import ENDED, OPEN, STANDING
+from errands.model.text.sanitise import line
+from errands.ports.store import Query
 from errands.text import one_line
 
 TYPE_CHECKING = False
@@ -18,6 +24,7 @@ if TYPE_CHECKING:
 
     from errands.frontends.cli.context import Context
     from errands.frontends.cli.parser import Arguments, Completes, Option
+    from errands.model.view import View
 
 BASH = r"""
 _errands() {
@@ -177,14 +184,46 @@ def _operand(context: Context, verb: Verb, earlier: list[str]) -> Iterator[tuple
 
 
 def _known(context: Context, what: Completes) -> Iterator[tuple[str, str]]:
-    """What exists of a kind; a store that cannot be read completes nothing."""
+    """Yield what exists of a kind; a store that cannot be read completes nothing."""
     if what in ("files", "directories"):
         yield f":{what}", ""
     elif what:
         try:
-            yield from context.known(what)
+            yield from _existing(context, what)
         except ErrandsError:
             return
+
+
+def _existing(context: Context, what: Completes) -> Iterator[tuple[str, str]]:
+    """Yield what exists of a kind, newest first, each with a few words about it."""
+    config = context.config
+    match what:
+        case "lanes":
+            yield from ((name, f"{width} at a time") for name, width in config.lanes.items())
+        case "channels":
+            names = dict.fromkeys([*config.channels, *READY])
+            yield from ((name, kind_of(name, config.channels)) for name in names)
+        case "sources":
+            yield from ((f"{name}:", kind.subject) for name, kind in KINDS.items())
+        case "given up":
+            yield from (
+                (str(notice.id), f"{notice.run_id} {notice.state}: {line(notice.error or '')}")
+                for notice in context.engine.notices.undelivered(given_up=True)
+            )
+        case "templates":
+            yield from ((name, "") for name in context.engine.templates())
+        case "batches":
+            batches = (view.batch for view in context.engine.list(Query(limit=1000)))
+            yield from ((batch, "") for batch in dict.fromkeys(batches) if batch)
+        case "proposed":
+            yield from map(_described, answerable(context.engine))
+        case _:
+            states = {"live": OPEN, "ended": ENDED, "standing": STANDING}.get(what, ())
+            yield from map(_described, context.engine.list(Query(states=states, limit=200)))
+
+
+def _described(view: View) -> tuple[str, str]:
+    return view.id, f"{view.state}: {line(view.description)}"
 
 
 SHELL = Operand(metavar="SHELL", help="bash, zsh or fish", choices=tuple(SCRIPTS))
