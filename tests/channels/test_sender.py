@@ -79,7 +79,7 @@ def test_the_end_of_a_task_is_posted(daemons: Daemons, client: Engine, receiver:
     assert notice["result"] == "one\n[masked: PASSWORD]\n"
     assert "> one\n> [masked: PASSWORD]\n" in posted.value["text"]
     eventually(lambda: not client.store.undelivered())
-    assert len(client.store.unread("user")) == 1, "the inbox is told beside every channel"
+    assert len(client.store.inbox("user")) == 1, "the inbox is told beside every channel"
 
 
 def test_a_sender_learns_what_changed_in_the_configuration(

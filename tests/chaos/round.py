@@ -101,7 +101,7 @@ def _sum_up(report: Report, nemesis: Nemesis, evidence: gathering.Evidence) -> N
 def _is_quiet(engine: Engine) -> bool:
     counts = engine.store.counts()
     return not (
-        counts["pending"] or counts["running"] or engine.store.undelivered() or engine.store.unread(None)
+        counts["pending"] or counts["running"] or engine.store.undelivered() or engine.store.inbox(None)
     )
 
 

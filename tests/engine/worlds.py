@@ -61,7 +61,7 @@ class World:
         if scheduler.has_gone_back(now, self.clock.monotonic()):
             with store:
                 scheduler.rewind(now)
-        while (due := store.next_hearing()) is not None and due <= now:
+        while (due := store.next_due("schedules")) is not None and due <= now:
             with store:
                 changed = scheduler.turn(now)
             for task_id in changed:

@@ -168,7 +168,7 @@ async def test_wait_for_resume_response(engine: TestEngine) -> None:
     done = await engine.wait(task.id, timeout=WITHIN)
     engine.engine.sessions.acknowledge(resumed.latest.id, reader="test")
     assert "marmalade" in answer(done)
-    assert engine.engine.store.unread("user") == []
+    assert engine.engine.store.inbox("user") == []
 
 
 @pytest.mark.spec("S5")

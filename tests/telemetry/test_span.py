@@ -10,7 +10,8 @@ import pytest
 
 from errands.model.record import evolve
 from errands.model.run import Event
-from errands.model.span import Place, Span, caller, calling, executing, span_id, spans_of
+from errands.model.span import Place, Span, caller, calling, executing, spans_of
+from errands.model.text.naming import span_id
 from errands.model.view import AgentView, RunView, View
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)

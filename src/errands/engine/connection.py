@@ -58,7 +58,8 @@ class EngineConnection:
                 self._lock.release()
             try:
                 counts = self._engine.store.counts()
-                awaited = self._engine.store.next_hearing() is not None or bool(self._engine.store.queues())
+                store = self._engine.store
+                awaited = store.next_due("schedules") is not None or bool(store.queues())
             finally:
                 self._engine.close()
             if (

@@ -102,7 +102,7 @@ class EngineCore:
         return self.store.environment(self.store.task(task_id).action.environment)
 
     def running(self) -> list[tuple[Task, Run]]:
-        return self.store.running()
+        return self.store.running()[0]
 
     def counts(self) -> dict[str, int]:
         """Count the runs in each state."""

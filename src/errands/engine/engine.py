@@ -84,7 +84,8 @@ class Engine(EngineCore):
                 raise IllegalMove(f"task {task_id} runs again and again; errands fire {task_id} runs it now")
             if view.is_live:
                 raise IllegalMove(f"task {task_id} is still live; cancel it first, or wait for it")
-            self.store.reopen(task_id, now=now)
+            if self.store.move_task(task_id, "reopen", now=now) is None:
+                raise IllegalMove(f"task {task_id} is {view.task_state}; submit it again instead")
             self._submitter.restart(self.store.task(task_id), ruling, consent, door, now=now)
         self.bell.ring()
         return self.summaries([task_id])[0]

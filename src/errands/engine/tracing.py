@@ -6,7 +6,8 @@ from errands.engine.actor import LAUNCHED
 from errands.model.errors import NotFound
 from errands.model.record import evolve
 from errands.model.run import task_of
-from errands.model.span import EXECUTE, START, caller, span_id, spans_of
+from errands.model.span import caller, spans_of
+from errands.model.text.naming import EXECUTE, START, span_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 
     from errands.model.span import Span
     from errands.model.view import View
-    from errands.ports.spans import Traced
     from errands.ports.store import Store
+    from errands.ports.store.retention import Traced
 
 
 def _ids(run_id: str, created_at: datetime) -> tuple[str, ...]:
@@ -57,11 +58,8 @@ class Tracing:
     def traced(self, *, after: int, among: Sequence[int], limit: int) -> list[Traced]:
         return self._store.traced(after=after, among=among, limit=limit)
 
-    def last_place(self) -> int:
-        return self._store.last_place()
-
-    def place_at(self, time: datetime) -> int:
-        return self._store.place_at(time)
+    def last_place(self, *, by: datetime | None = None) -> int:
+        return self._store.last_place(by=by)
 
     def live_places(self) -> list[int]:
         return self._store.live_places()

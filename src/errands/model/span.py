@@ -6,14 +6,11 @@ So none is lost in a burst or with a process, and whoever does not look at them 
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 
 from errands.model.record import record
-
-try:
-    from _blake2 import blake2b  # as in engine/submit/submission.py: hashlib costs 3 ms
-except ImportError:  # pragma: no cover
-    from hashlib import blake2b
+from errands.model.text.naming import EXECUTE, START, digest, run_mark
+from errands.model.view import plain_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,10 +22,7 @@ if TYPE_CHECKING:
 
     Value = str | int | float | bool
 
-START = "background_task_start"
-EXECUTE = "background_task_execute"
 _HEX = frozenset("0123456789abcdef")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @record
@@ -77,11 +71,6 @@ def executing(run: Run | RunView, launched_in: Place | None) -> Place:
 def calling(execute: Place, call: str) -> Place:
     """Give the place of a tool call in a run: what the tool starts stands below it."""
     return _below(execute, f"execute_tool {call}")
-
-
-def span_id(run_id: str, created_at: datetime, name: str = EXECUTE) -> str:
-    """Name a span of a run. It is always the same, and no other run's, here or elsewhere."""
-    return _digest(f"{name} {_which(run_id, created_at)}", 8)
 
 
 def spans_of(
@@ -137,16 +126,13 @@ def _execution(run: RunView, start: Place, execute: Place, facts: Mapping[str, V
 
 
 def _facts(view: View) -> dict[str, Value]:
-    from errands.model.view import as_json
-
-    flat = as_json(view)
     facts = {
         "task.id": view.id,
         "task.kind": view.kind,
         "task.command": view.command,
         "task.description": view.description,
-        "task.approved_by": flat["approved_by"],
-        "task.approved_at": flat["approved_at"],
+        "task.approved_by": view.approved_by,
+        "task.approved_at": plain_value(view.approved_at),
     }
     return {name: value for name, value in facts.items() if value is not None}
 
@@ -249,20 +235,11 @@ def _told(event: Event) -> Mapping[str, Any]:
 
 def _place(run: Run | RunView, name: str, launched_in: Place | None) -> Place:
     # Later runs may come days after whoever launched the task is gone: they are traces of their own.
-    which = _which(run.id, run.created_at)
+    which = run_mark(run.id, run.created_at)
     inherits = launched_in is not None and run.number == 1
-    trace = launched_in.trace_id if inherits and launched_in else _digest(which, 16)
-    return Place(trace_id=trace, span_id=_digest(f"{name} {which}", 8))
+    trace = launched_in.trace_id if inherits and launched_in else digest(which, 16)
+    return Place(trace_id=trace, span_id=digest(f"{name} {which}", 8))
 
 
 def _below(place: Place, name: str) -> Place:
-    return Place(trace_id=place.trace_id, span_id=_digest(f"{name} {place.span_id}", 8))
-
-
-def _which(run_id: str, created_at: datetime) -> str:
-    since = created_at - _EPOCH
-    return f"{run_id} {since.days} {since.seconds} {since.microseconds}"
-
-
-def _digest(text: str, size: int) -> str:
-    return blake2b(text.encode(), digest_size=size).hexdigest()
+    return Place(trace_id=place.trace_id, span_id=digest(f"{name} {place.span_id}", 8))

@@ -56,7 +56,7 @@ def read(path: str, spans: Spans) -> Cursor:
         cursor.run
     ]:
         # The newest runs were removed, and their places are given again: what stands there now is new.
-        return evolve(cursor, place=spans.place_at(cursor.at - _MARGIN))
+        return evolve(cursor, place=spans.last_place(by=cursor.at - _MARGIN))
     return cursor
 
 

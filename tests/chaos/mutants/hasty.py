@@ -20,7 +20,7 @@ def break_engine() -> None:
 
 
 def _take(store: SqliteStore, owner: str, *, now: datetime, **named: Any) -> list[Notice]:
-    early = [each for each in store.unread(owner) if each.created_at > now]
+    early = [each for each in store.inbox(owner) if each.created_at > now]
     for notice in early:
         store.db.write("UPDATE outbox SET channel = 'later' WHERE id = ?", (notice.id,))
     taken = take(store, owner, now=now, **named)

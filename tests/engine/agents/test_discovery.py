@@ -272,5 +272,5 @@ def test_a_proposal_belongs_to_the_chat_and_may_run_again_and_again(
     assert (view.owner, view.parent, view.cwd, view.kind) == (CHAT, CHAT, str(tmp_path), "agent")
     assert view.standing is not None
     assert (view.standing.rule, view.standing.max_runs, view.lane) == ("every 30m", 4, "local")
-    assert engine.store.unread(CHAT)[-1].event == "proposed"
+    assert engine.store.inbox(CHAT)[-1].event == "proposed"
     assert view.door == KEY

@@ -105,7 +105,7 @@ def test_a_server_that_is_away_keeps_nobody_from_clearing(
     (left,) = client.store.orphan_sessions(now=client.clock.now().replace(year=9000))
     assert left.tries == 1
     with client.store:
-        client.store.try_later(left, at=client.clock.now())
+        client.store.retry_orphan(left, at=client.clock.now())
     reach(project, backend.server_port)
     Janitor(client.store, home, client.config, client.clock).drop_sessions()
     eventually(lambda: backend.asked)

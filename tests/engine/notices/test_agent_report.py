@@ -126,7 +126,7 @@ async def test_secrets_are_masked(engine: TestEngine) -> None:
 async def test_secrets_in_words_about_a_task_are_masked(engine: TestEngine) -> None:
     secret = "hunter2-hunter2-hunter2"
     view = await engine.finished("true", env={"DB_PASSWORD": secret}, description=f"uses {secret}")
-    [notice] = [each for each in engine.engine.store.unread(None) if each.task_id == view.id]
+    [notice] = [each for each in engine.engine.store.inbox(None) if each.task_id == view.id]
 
     text = agent_report.message(engine.engine, [notice])
     assert "hunter2" not in text

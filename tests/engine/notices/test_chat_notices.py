@@ -45,10 +45,10 @@ async def test_what_was_posted_is_not_posted_again_after_a_crash(own_home: Path)
         with sqlite3.connect(engine.engine.home.store) as db:
             db.execute("UPDATE outbox SET state = 'waiting' WHERE target = ?", (CHAT,))
         db.close()
-        assert len(engine.engine.store.unread(CHAT)) == 1
+        assert len(engine.engine.store.inbox(CHAT)) == 1
 
         assert await said(engine, context) == [told]
-        assert engine.engine.store.unread(CHAT) == []
+        assert engine.engine.store.inbox(CHAT) == []
         assert "[notice " in told
 
 
@@ -68,7 +68,7 @@ async def test_what_comes_after_a_crash_is_told_although_the_letter_before_it_ar
         assert before == told
         assert first.id not in digest
         assert all(each.id in digest for each in later)
-        assert engine.engine.store.unread(CHAT) == []
+        assert engine.engine.store.inbox(CHAT) == []
 
 
 @pytest.mark.spec("O12")
@@ -90,7 +90,7 @@ async def test_only_a_conversation_is_told(own_home: Path) -> None:
         await engine.finished("true", owner=CHAT)
 
         assert await said(engine, context) == []
-        assert len(engine.engine.store.unread(CHAT)) == 1
+        assert len(engine.engine.store.inbox(CHAT)) == 1
 
 
 @pytest.mark.spec("N6", "A8")
@@ -116,4 +116,4 @@ async def test_neither_its_own_calls_nor_answered_questions_are_told(own_home: P
             each for each in (mine.id, answered.id, waiting.id) if f"Proposed task: {each}" in str(told)
         ] == [waiting.id]
         assert len(told) == 2  # the question that waits, and the end of what was allowed
-        assert engine.engine.store.unread(CHAT) == []
+        assert engine.engine.store.inbox(CHAT) == []

@@ -74,7 +74,7 @@ async def test_no_way_of_looking_at_a_task_swallows_its_notice(engine: TestEngin
     await engine.events(task.id)
     await engine.text(task.id)
     engine.engine.mark_retrieved(task)
-    engine.engine.store.unread("user")
+    engine.engine.store.inbox("user")
 
     assert [notice.run_id for notice in await engine.take_notices()] == [task.latest.id]
 

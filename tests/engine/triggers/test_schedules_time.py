@@ -334,6 +334,6 @@ def test_a_schedule_whose_zone_is_gone_is_paused_and_told_and_keeps_no_other_bac
 
     assert world.store.view(world.task.id).state == "paused"
     assert world.store.view(other.id).latest.number == 1
-    (notice,) = world.store.unread("user")
+    (notice,) = world.store.inbox("user")
     assert "there is no time zone 'Gone/City'" in notice.body
     world.close()

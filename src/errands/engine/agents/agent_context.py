@@ -329,7 +329,7 @@ class RunContext:
         """Find a session by its name: our own, or the latest that is called so."""
         if self.own is not None and session in (self.own.name, self.session):
             return self._store.session(self._task.id)
-        return None if session == self.session else self._store.session_named(session)
+        return None if session == self.session else self._store.session(name=session)
 
 
 def _traced(call_id: str) -> dict[str, str]:

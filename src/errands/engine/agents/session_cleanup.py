@@ -83,13 +83,13 @@ async def _drop(core: EngineCore, remnant: OrphanSession, make: Callable[[str, s
         _LOG.warning("session %s of agent %s is not dropped, %s: %s", remnant.name, remnant.agent, end, why)
         with store:
             if is_last:
-                store.forget_remnant(remnant)
+                store.retry_orphan(remnant, at=None)
             else:
-                store.try_later(remnant, at=core.clock.now() + PAUSE * 2**remnant.tries)
+                store.retry_orphan(remnant, at=core.clock.now() + PAUSE * 2**remnant.tries)
         return
     _LOG.info("session %s of agent %s is dropped", remnant.name, remnant.agent)
     with store:
-        store.forget_remnant(remnant)
+        store.retry_orphan(remnant, at=None)
 
 
 class _EmptyContext:

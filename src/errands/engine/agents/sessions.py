@@ -60,7 +60,7 @@ class Sessions:
             view = self._store.view(task_id)
             check_resumable(view, self._store.session(task_id))
             if view.task_state not in ("active", "paused"):  # as a standing task may be
-                self._store.reopen(task_id, now=now)
+                self._store.move_task(task_id, "reopen", now=now)
             run = self._store.add_run(task_id, cause="resume", now=now)
             self._store.add_exchange(run.id, text, is_awaited=is_awaited)
             create_log(core.home.runs, self._store.task(task_id), run, prompt=text)
@@ -72,7 +72,7 @@ class Sessions:
         action = self._store.task(task_of(run_id)[0]).action
         text = action.text if isinstance(action, Prompt) else action.line
         with self._store:
-            self._store.awaited(run_id, text)
+            self._store.set_awaited(run_id, text)
 
     def acknowledge(self, run_id: str, *, reader: str) -> None:
         """Note that whoever asked has got the answer, so that it is not told once more."""
@@ -82,17 +82,17 @@ class Sessions:
     def give_up_waiting(self, run_id: str) -> None:
         """Note that whoever asked blocks no longer, so that the answer is told after all."""
         with self._store:
-            self._store.not_awaited(run_id)
+            self._store.set_awaited(run_id, None)
 
     def end_session(self, name: str) -> None:
         """Note that a parent session is over. What it started goes on; what is finished may be removed."""
         with self._store:
-            self._store.end_session(name, now=self._core.clock.now())
+            self._store.set_session_ended(name, self._core.clock.now())
 
     def reopen_session(self, name: str) -> None:
         """Note that a parent session goes on after all: what it started is kept again."""
         with self._store:
-            self._store.reopen_session(name)
+            self._store.set_session_ended(name, None)
 
     def sessions(self, *, limit: int = 1000) -> list[Session]:
         return self._store.sessions(limit=limit)

@@ -73,7 +73,7 @@ def ask_again(
 def expire(store: Store, *, now: datetime) -> list[str]:
     """Reject what nobody answered in time; give the ids of all tasks that ended by it."""
     ended: list[str] = []
-    for question in store.overdue(now=now):
+    for question in store.approvals(expired_by=now):
         asked = str(question.asked_at)[:16]
         why = f"nobody answered: it was asked {asked} UTC and expired {str(question.expires_at)[:16]} UTC"
         if store.answer(question.id, "expired", by="nobody", door="", now=now, note=why):

@@ -47,13 +47,7 @@ class Janitor:
             past = self._store.superseded_runs(before=now - retention.history, limit=BATCH)
             self._store.remove_runs(past)
             if not ids:
-                self._store.forget_notices(before=now - retention.keep)
-                self._store.forget_answers(before=now - retention.history)
-                self._store.forget_environments()
-                self._store.forget_slots(before=now - retention.history)
-                self._store.forget_signals(before=now - retention.history)
-                self._store.forget_ended_sessions()
-                self._store.forget_refusals(before=now - retention.keep)
+                self._store.purge(before=now - retention.keep, history_before=now - retention.history)
         await self._remove((*runs, *past))
         if ids or past:
             _LOG.info("removed %d finished tasks and %d earlier runs", len(ids), len(past))

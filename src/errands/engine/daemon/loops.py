@@ -192,17 +192,18 @@ class Loops:
             self._write(now)
 
     def _look_around(self, now: datetime) -> None:
-        due = self._store.next_due()
+        due = self._store.next_due("runs")
         if due is not None and due <= now:
             with self._store:
-                due = self._store.release_due(now=now)
-        expiry = self._store.next_expiry()
+                self._store.release_due(now=now)
+            due = self._store.next_due("runs")
+        expiry = self._store.next_due("questions")
         if expiry is not None and expiry <= now:
             with self._store:
                 expired = expire(self._store, now=now)
             self._bell_server.tell(expired, ended=expired)
             self._sender.ring()
-            expiry = self._store.next_expiry()
+            expiry = self._store.next_due("questions")
         due = min(filter(None, (due, expiry, self._hear(now))), default=None)
         self._dispatcher.look()
         self._supervisor.stop_requested()
@@ -216,12 +217,12 @@ class Loops:
         if self._scheduler.has_gone_back(now, self._clock.monotonic()):
             with self._store:
                 self._scheduler.rewind(now)
-        due = self._store.next_hearing()
+        due = self._store.next_due("schedules")
         if due is not None and due <= now:
             with self._store:
                 changed = self._scheduler.turn(now)
             self._bell_server.tell(changed, ended=())
-            due = self._store.next_hearing()
+            due = self._store.next_due("schedules")
         return due
 
     def _write(self, now: datetime) -> None:
@@ -268,8 +269,8 @@ class Loops:
         """Find out about every run an earlier holder left running."""
         again = []
         with self._store:
-            running = self._store.running()
-            for run_id in set(self._store.running_ids()) - {run.id for _, run in running}:
+            running, damaged = self._store.running()
+            for run_id in damaged:
                 _LOG.error("run %s cannot be watched, its record is damaged; see `errands doctor`", run_id)
             for task, run in running:
                 found = self._supervisor.recover(task, run, is_after_reboot=self._is_after_reboot)

@@ -193,7 +193,7 @@ def after_scheduled_run(store: Store, task: Task, run: Run, outcome: Outcome, *,
         store.add_run(task.id, cause="retry", now=now, not_before=now + outcome.retry_in)
     elif task.state == "active" and outcome.task_state in ("paused", "failed"):
         store.set_next_fire(task.id, None)
-        store.drop_waiting(task.id, f"the task is {outcome.task_state}")
+        store.close_slots(task.id, "missed", f"the task is {outcome.task_state}")
         give_up(store, task, now=now, reason=f"the task is {outcome.task_state}")
         why = f"it failed {outcome.failures} times in a row ({outcome.error})"
         if outcome.task_state == "paused":

@@ -50,7 +50,7 @@ def news(engine: Engine, owner: str, *, kept_back: bool = False) -> list[Notice]
 
     What somebody blocks for is kept back a moment, until they have it.
     """
-    found = engine.store.unread(owner, now=None if kept_back else engine.clock.now())
+    found = engine.store.inbox(owner, now=None if kept_back else engine.clock.now())
     return [each for each in found if not each.event.startswith("proposed")]
 
 

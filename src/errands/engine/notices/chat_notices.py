@@ -60,7 +60,7 @@ def news(store: Store, task: Task, *, now: datetime) -> list[Delivery]:
     """
     waiting: list[Notice] = []
     past: list[Notice] = []
-    for notice in store.unread(task.owner)[:MOST]:
+    for notice in store.inbox(task.owner)[:MOST]:
         is_past = is_own(store, task.id, notice) or is_answered(store, notice)
         (past if is_past else waiting).append(notice)
     if past:

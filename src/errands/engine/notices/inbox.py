@@ -20,7 +20,7 @@ class Inbox:
         self._store = core.store
 
     def unread(self, owner: str) -> list[Notice]:
-        return self._store.unread(owner)
+        return self._store.inbox(owner)
 
     def after(self, owner: str, notice_id: int) -> list[Notice]:
         """List the notices of an owner that are newer than one, read or not."""

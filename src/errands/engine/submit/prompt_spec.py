@@ -118,7 +118,7 @@ def check_fan_out(store: Store, config: Config, parent: str) -> None:
 
 def _forked(name: str, store: Store) -> Session | None:
     """Find the session that is to be forked; a name we do not know may be known to the agent's own server."""
-    found = store.session_named(name)
+    found = store.session(name=name)
     if found is None and is_id(name):
         try:
             task_id = store.resolve(name)

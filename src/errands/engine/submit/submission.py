@@ -174,11 +174,11 @@ class Submitter:
             check_fan_out(self._store, self._config, draft.parent)
         judgement = ruling.judgement
         way = None if draft.propose else self._way(judgement, draft.consent)
-        always = self._store.standing_approval(ruling.digest) if way is None and not draft.propose else None
+        always = self._store.standing_approvals(ruling.digest) if way is None and not draft.propose else []
         run = None
         is_standing = False
         while run is None and not is_standing:
-            task = self._task(draft, ruling, way, always, ids, now)
+            task = self._task(draft, ruling, way, always[0].by if always else None, ids, now)
             if recurring(task.trigger) is None:
                 run = self._store.add_task(task, not_before=_due(task, now))
             else:
@@ -214,7 +214,7 @@ class Submitter:
         if is_new and isinstance(task.trigger, On):
             from errands.model.schedule.watch import Watch
 
-            self._store.keep_watch(Watch(task_id=task.id))
+            self._store.save_watch(Watch(task_id=task.id))
         return is_new
 
     def _shell(self, draft: Draft, ruling: Ruling, environ: Mapping[str, str], *, is_unseen: bool) -> Shell:

@@ -52,7 +52,7 @@ def gather(store: Store, task: Task, cursor: ScheduleCursor, now: datetime, *, i
     _record(store, task.id, "ran", number, now)
     watch = store.watch(task.id)
     if watch is not None and watch.broken_until is not None:
-        store.keep_watch(evolve(watch, health="well", error=None, broken_until=None))
+        store.save_watch(evolve(watch, health="well", error=None, broken_until=None))
     return True
 
 
@@ -98,10 +98,10 @@ def _record(
 
 def _room_at(store: Store, task_id: str, rate: int, now: datetime) -> datetime | None:
     """Tell when one more run is allowed; None when it is now."""
-    latest = store.event_runs(task_id, limit=rate)
+    latest = store.history(task_id, cause="event", limit=rate)
     if len(latest) < rate:
         return None
-    room_at = latest[-1] + HOUR
+    room_at = latest[0].created_at + HOUR
     # A time further off than an hour was set by a clock that has been put back since.
     return room_at if now < room_at <= now + HOUR else None
 
@@ -109,4 +109,4 @@ def _room_at(store: Store, task_id: str, rate: int, now: datetime) -> datetime |
 def _break(store: Store, task_id: str, trigger: On, until: datetime) -> None:
     watch = store.watch(task_id) or Watch(task_id=task_id)
     error = f"it has run {trigger.rate} times within an hour, as often as its rate allows"
-    store.keep_watch(evolve(watch, health="broken", error=error, broken_until=until))
+    store.save_watch(evolve(watch, health="broken", error=error, broken_until=until))

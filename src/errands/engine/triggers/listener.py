@@ -162,9 +162,9 @@ class Listener:
                 error=watch.error if is_broken else None,
             )
             if watch.baseline == look.baseline:
-                store.touch_watch(seen)
+                store.save_watch(seen, has_new_baseline=False)
             else:
-                store.keep_watch(seen)
+                store.save_watch(seen)
             if is_news and not is_broken:
                 _, first, last = store.waiting_signals(task.id)
                 assert first is not None
@@ -195,7 +195,8 @@ class Listener:
                     return FIRST_BACKOFF
                 failures = watch.failures + 1
                 health = "broken" if isinstance(error, Overrun) else "failing"
-                store.touch_watch(evolve(watch, checked_at=now, health=health, failures=failures, error=said))
+                seen = evolve(watch, checked_at=now, health=health, failures=failures, error=said)
+                store.save_watch(seen, has_new_baseline=False)
                 if failures == TOLD:
                     self._tell(task, "failing", f"its watch fails: {said}", f"watch failing at {now}")
                 if isinstance(error, Changed):

@@ -124,7 +124,7 @@ class Scheduler:
             records.append(evolve(heard.run, run=number))
         store.add_slots(task.id, records)
         if is_last and is_in_turn:
-            store.drop_waiting(task.id, "it has run as often as it should")
+            store.close_slots(task.id, "missed", "it has run as often as it should")
         return bool(records)
 
     def _pause(self, task: Task, error: BadValue, now: datetime) -> None:
@@ -158,7 +158,7 @@ def close_books(store: Store, task: Task, *, now: datetime, reason: str) -> None
         store.advance(task.id, since=since, until=heard.until, next_at=None)
         store.add_slots(task.id, heard.records)
         since = heard.until
-    store.drop_waiting(task.id, reason)
+    store.close_slots(task.id, "missed", reason)
 
 
 def _until(schedule: Schedule, record: Slot, now: datetime) -> Slot | None:

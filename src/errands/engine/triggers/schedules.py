@@ -58,7 +58,7 @@ class Schedules:
                 self._move(task, "unpause", now)
                 if isinstance(task.trigger, On):
                     # What happened while it was deaf is not heard: the source is looked at anew.
-                    self._store.keep_watch(Watch(task_id=task_id))
+                    self._store.save_watch(Watch(task_id=task_id))
                 begin(self._store, task, now=now)
         core.bell.ring()
         return core.summaries([task_id])[0]
@@ -175,7 +175,7 @@ def _withdraw(store: Store, view: View, what: str, by: str, now: datetime) -> No
     """Take back a run that has not started; its slot is skipped."""
     run = view.latest
     if view.is_live and run.state == "pending" and store.cancel_pending(run.id, by=by, now=now):
-        store.reword_slot(view.id, run.number, "skipped", f"{what} by {by} before it started")
+        store.close_slots(view.id, "skipped", f"{what} by {by} before it started", run=run.number)
 
 
 def _preview(trigger: Trigger, task_id: str, *, after: datetime, count: int) -> list[datetime]:

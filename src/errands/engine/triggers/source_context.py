@@ -81,7 +81,8 @@ class WatchContext:
             await _end(process)
 
     def ran_at(self, moments: Sequence[datetime]) -> list[bool | None]:
-        times = self._store.run_times(self.task_id, since=min(moments))
+        runs = self._store.history(self.task_id, live_since=min(moments))
+        times = [(run.started_at, run.completed_at) for run in reversed(runs) if run.started_at is not None]
         return [_is_within(each, times) for each in moments]
 
     def ended_runs(self, *, task: str | None, batch: str | None, after: Mapping[str, int]) -> list[RunEnd]:

@@ -8,8 +8,15 @@ from __future__ import annotations
 
 from errands.model.errors import BadValue
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+
 ALPHABET = "23456789abcdefghjkmnpqrstvwxyz"  # nothing that looks or sounds like something else
 SUFFIX_LENGTH = 6
+# The names of the two spans of a run in a trace: until it starts, and from then on.
+START = "background_task_start"
+EXECUTE = "background_task_execute"
 LONGEST_SLUG = 32
 LONGEST_TASK_ID = LONGEST_SLUG + 1 + SUFFIX_LENGTH
 
@@ -202,3 +209,23 @@ def _without_extension(name: str) -> str:
     if name.endswith(_EXTENSIONS) and name not in _EXTENSIONS:
         return name[: name.rindex(".")]
     return name
+
+
+def span_id(run_id: str, created_at: datetime, name: str = EXECUTE) -> str:
+    """Return the id of a span of a run: always the same, and never that of another run, here or elsewhere."""
+    return digest(f"{name} {run_mark(run_id, created_at)}", 8)
+
+
+def run_mark(run_id: str, created_at: datetime) -> str:
+    """Return a text that names a run among all runs there ever were."""
+    since = created_at - created_at.fromtimestamp(0, created_at.tzinfo)
+    return f"{run_id} {since.days} {since.seconds} {since.microseconds}"
+
+
+def digest(text: str, size: int) -> str:
+    """Return a digest of a text, `size` bytes in hexadecimal."""
+    try:
+        from _blake2 import blake2b  # hashlib would load OpenSSL, 3 ms for every command
+    except ImportError:  # pragma: no cover
+        from hashlib import blake2b
+    return blake2b(text.encode(), digest_size=size).hexdigest()

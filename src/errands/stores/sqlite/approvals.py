@@ -9,7 +9,7 @@ from errands.model.record import fields
 from errands.model.run import task_of
 from errands.model.text.json_text import plain_text, utf8
 from errands.model.verdict import Reason
-from errands.stores.sqlite.columns import TYPES, maybe_micros, micros, moment
+from errands.stores.sqlite.columns import TYPES, maybe_micros, micros
 from errands.stores.sqlite.table import OPEN_TASK, Table
 
 TYPE_CHECKING = False
@@ -74,6 +74,13 @@ _FAMILY = """
     )
 """
 
+KEEP_ANSWERS = f"""
+    INSERT INTO past_approvals ({_PAST}, created_by, removed_at)
+    SELECT {_APPROVAL.columns}, {_ENTRY.columns}, tasks.created_by, ? {_ASKED}
+    WHERE tasks.seq = ? AND approvals.state <> 'waiting'
+    ORDER BY approvals.id
+"""
+
 
 class ApprovalRows(Table):
     def ask(
@@ -90,7 +97,7 @@ class ApprovalRows(Table):
         answer = (task.approved_by, asked, task.door) if is_granted else (None, None, None)
         state: ApprovalState = "granted" if is_granted else "waiting"
         written = _reasons_text(reasons)
-        (seq,) = self.one("SELECT seq FROM tasks WHERE id = ?", task.id)
+        seq = self.task_seq(task.id)
         number = self.db.write(
             """
             INSERT INTO approvals (task, run, digest, reasons, asked_at, expires_at, state, by, at, door)
@@ -116,13 +123,21 @@ class ApprovalRows(Table):
         found = self._approvals("WHERE tasks.id = ? AND approvals.state = 'waiting'", task_id)
         return found[0] if found else None
 
-    def approvals(self, task_id: str | None = None) -> list[Approval]:
+    def approvals(self, task_id: str | None = None, *, expired_by: datetime | None = None) -> list[Approval]:
+        where, values = [], list[object]()
         if task_id is not None:
-            return self._approvals("WHERE tasks.id = ? ORDER BY approvals.id", task_id)
-        return self._approvals("ORDER BY approvals.id DESC")
+            where.append("tasks.id = ?")
+            values.append(task_id)
+        if expired_by is not None:
+            where.append("approvals.state = 'waiting' AND approvals.expires_at <= ?")
+            values.append(micros(expired_by))
+        chosen = f"WHERE {' AND '.join(where)}" if where else ""
+        order = "approvals.id DESC" if task_id is None else "approvals.id"
+        if expired_by is not None:
+            order = "approvals.expires_at"
+        return self._approvals(f"{chosen} ORDER BY {order}", *values)
 
     def audit(self, task_id: str | None = None, *, limit: int | None = None) -> list[AuditEntry]:
-        """List what was asked, newest first: about all tasks, or about one and what its runs have started."""
         chosen = "" if task_id is None else "WHERE {} IN (SELECT id FROM family)"
         rows = self.db.read(
             f"""
@@ -150,21 +165,6 @@ class ApprovalRows(Table):
         if not ids:
             raise NotFound(f"there is no task {prefix!r}; `errands ls` shows those there are")
         raise Ambiguous(f"{prefix!r} fits several tasks: {', '.join(ids[:5])}; give more letters")
-
-    def keep_answers(self, seq: int, *, now: datetime) -> None:
-        """Keep what was asked about a task that is about to be removed."""
-        self.db.write(
-            f"""
-            INSERT INTO past_approvals ({_PAST}, created_by, removed_at)
-            SELECT {_APPROVAL.columns}, {_ENTRY.columns}, tasks.created_by, ? {_ASKED}
-            WHERE tasks.seq = ? AND approvals.state <> 'waiting'
-            ORDER BY approvals.id
-            """,
-            (micros(now), seq),
-        )
-
-    def forget_answers(self, *, before: datetime) -> None:
-        self.db.write("DELETE FROM past_approvals WHERE removed_at < ?", (micros(before),))
 
     def answer(
         self, approval_id: int, state: ApprovalState, *, by: str, door: str, now: datetime, note: str = ""
@@ -194,9 +194,6 @@ class ApprovalRows(Table):
     def recent_refusals(self, *, since: datetime) -> list[str]:
         rows = self.db.read("SELECT text FROM refusals WHERE at > ? ORDER BY at DESC", (micros(since),))
         return [row[0] for row in rows]
-
-    def forget_refusals(self, *, before: datetime) -> None:
-        self.db.write("DELETE FROM refusals WHERE at < ?", (micros(before),))
 
     def grant(self, task_id: str, *, by: str, door: str, now: datetime) -> None:
         at = micros(now)
@@ -251,34 +248,19 @@ class ApprovalRows(Table):
         ).rowcount  # fmt: skip
         return bool(changed)
 
-    def next_expiry(self) -> datetime | None:
-        rows = self.db.read(
-            "SELECT expires_at FROM approvals WHERE state = 'waiting' ORDER BY expires_at LIMIT 1"
-        )
-        return moment(rows[0][0]) if rows else None
-
-    def overdue(self, *, now: datetime) -> list[Approval]:
-        return self._approvals(
-            "WHERE approvals.state = 'waiting' AND approvals.expires_at <= ? ORDER BY approvals.expires_at",
-            micros(now),
-        )
-
     def add_standing_approval(self, task: Task, *, by: str, now: datetime) -> None:
         self.db.write(
             "INSERT OR REPLACE INTO always VALUES (?, ?, ?, ?, ?)",
             (task.digest, utf8(task.action.line), utf8(task.action.cwd), utf8(by), micros(now)),
         )
 
-    def standing_approvals(self) -> list[StandingApproval]:
-        rows = self.db.read(f"SELECT {_STANDING.columns} FROM always ORDER BY at DESC")
+    def standing_approvals(self, digest: str | None = None) -> list[StandingApproval]:
+        where, values = ("", ()) if digest is None else ("WHERE digest = ?", (digest,))
+        rows = self.db.read(f"SELECT {_STANDING.columns} FROM always {where} ORDER BY at DESC", values)
         return [_STANDING.read(row) for row in rows]
 
     def remove_standing_approval(self, digest: str) -> bool:
         return bool(self.db.write("DELETE FROM always WHERE digest = ?", (digest,)).rowcount)
-
-    def standing_approval(self, digest: str) -> str | None:
-        rows = self.db.read("SELECT by FROM always WHERE digest = ?", (digest,))
-        return rows[0][0] if rows else None
 
     def _approvals(self, where: str, *values: Any) -> list[Approval]:
         rows = self.db.read(

@@ -13,7 +13,7 @@ import stat
 import time
 
 from errands.model.errors import HomeError, StoreError, StoreTooNew, StoreUnreadable, StoreUnwritable
-from errands.stores.sqlite.migrations import MIGRATIONS, migrate
+from errands.stores.sqlite.migrations import MIGRATIONS, statements
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +52,17 @@ class Connection:
                 f"the store {path} has schema {found}, this version of Errands knows {len(MIGRATIONS)}; "
                 "nothing was changed: upgrade Errands, or point ERRANDS_HOME elsewhere"
             )
-        migrate(self)
+        self._migrate()
+
+    def _migrate(self) -> None:
+        """Bring the file to the newest schema; several processes may try at once, and one does it."""
+        if self.version() == len(MIGRATIONS):
+            return
+        with self:
+            for number in range(self.version(), len(MIGRATIONS)):
+                for statement in statements(MIGRATIONS[number]):
+                    self.write(statement)
+                self.write(f"PRAGMA user_version = {number + 1}")
 
     def version(self) -> int:
         return int(self._patiently(lambda: self._db.execute("PRAGMA user_version").fetchone())[0])

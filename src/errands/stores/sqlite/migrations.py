@@ -8,10 +8,6 @@ them at every insert and update, which takes as long as all the rest of it.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from errands.stores.sqlite.connection import Connection
-
 _FIRST = """
 CREATE TABLE tasks (
     seq         INTEGER PRIMARY KEY,
@@ -365,18 +361,7 @@ CREATE INDEX signals_by_time ON signals (task, at);
 MIGRATIONS: tuple[str, ...] = (_FIRST, _CHANNELS)
 
 
-def migrate(connection: Connection) -> None:
-    """Bring the file to the newest schema; several processes may try at once, one does it."""
-    if connection.version() == len(MIGRATIONS):
-        return
-    with connection:
-        for number in range(connection.version(), len(MIGRATIONS)):
-            for statement in _statements(MIGRATIONS[number]):
-                connection.write(statement)
-            connection.write(f"PRAGMA user_version = {number + 1}")
-
-
-def _statements(script: str) -> list[str]:
+def statements(script: str) -> list[str]:
     """Split a script into statements, so that all of them run in one transaction."""
     import sqlite3
 

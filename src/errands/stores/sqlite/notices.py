@@ -162,34 +162,26 @@ class NoticeRows(Table):
             (micros(now), reader, run_id),
         )
 
-    def unread(self, owner: str | None, *, now: datetime | None = None) -> list[Notice]:
-        where, values = _UNREAD, list[object]()
+    def inbox(
+        self, owner: str | None, *, now: datetime | None = None, after: int | None = None
+    ) -> list[Notice]:
+        where, values = ["channel = 'inbox'"], list[object]()
         if owner is not None:
-            where += " AND target = ?"
-            values += [owner]
+            where.append("target = ?")
+            values.append(owner)
+        if after is not None:
+            where.append("id > ?")
+            values.append(after)
+        else:
+            where.append("state = 'waiting'")
         if now is not None:
-            where += f" AND {_DUE}"
+            where.append(_DUE)
             values += _due(now)
-        return self._outbox(f"{where} ORDER BY id", *values)
-
-    def inbox(self, owner: str, *, after: int) -> list[Notice]:
-        return self._outbox("WHERE channel = 'inbox' AND target = ? AND id > ? ORDER BY id", owner, after)
+        return self._outbox(f"WHERE {' AND '.join(where)} ORDER BY id", *values)
 
     def last_notice(self) -> int:
         rows = self.db.read("SELECT max(id) FROM outbox")
         return int(rows[0][0] or 0)
-
-    def forget_notices(self, *, before: datetime) -> int:
-        # The newest stays, so that no number is ever given twice: receivers tell notices apart by it.
-        return self.db.write(
-            """
-            DELETE FROM outbox
-            WHERE (state = 'delivered' AND delivered_at < ?
-                   OR state IN ('unknown', 'dead') AND created_at < ?)
-              AND id < (SELECT max(id) FROM outbox)
-            """,
-            (micros(before), micros(before)),
-        ).rowcount
 
     def _outbox(self, where: str, *values: Any) -> list[Notice]:
         rows = self.db.read(f"SELECT {_NOTICE.columns} FROM outbox {where}", values)

@@ -1,26 +1,39 @@
-"""Hearings: how far the triggers of standing tasks have heard, and what became of every slot."""
+"""Schedules: the cursors of recurring tasks, what became of every slot, and the events they wait for."""
 
 from __future__ import annotations
 
 from errands.model.codec import RowCodec
 from errands.model.errors import StoreUnreadable
+from errands.model.record import fields
 from errands.model.schedule.cursor import ScheduleCursor
 from errands.model.schedule.slot_record import Slot
-from errands.model.states import TASK_MOVES, task_after
-from errands.stores.sqlite.columns import TASK, TYPES, maybe_micros, micros, moment, task_from
+from errands.model.schedule.watch import Signal, Watch
+from errands.model.text.json_text import utf8
+from errands.stores.sqlite.columns import (
+    TASK,
+    TEXT,
+    TYPES,
+    maybe_micros,
+    maybe_moment,
+    micros,
+    moment,
+    task_from,
+)
 from errands.stores.sqlite.table import Table, marks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
+    from typing import Any
 
     from errands.model.schedule.slot_record import SlotOutcome
-    from errands.model.states import TaskState
     from errands.model.task import Task
 
 _CURSOR = RowCodec(ScheduleCursor, "hearings", TYPES)
 _SLOT = RowCodec(Slot, "slots", TYPES)
+_WATCH = RowCodec(Watch, "watches", TYPES, columns={"task_id": "tasks.id"}, error=TEXT)
+_SIGNAL = RowCodec(Signal, "signals", TYPES, columns={"id": "seq", "task_id": "tasks.id"})
 _SEQ = "(SELECT seq FROM tasks WHERE id = ?)"
 
 
@@ -45,7 +58,7 @@ class ScheduleRows(Table):
             try:
                 task = task_from(row[: TASK.width])
             except StoreUnreadable:
-                # One damaged record must not keep the others from being heard; `doctor` names it.
+                # One damaged record must not keep the others from firing; `doctor` names it.
                 self.db.write(f"UPDATE hearings SET next_at = NULL WHERE task = {_SEQ}", (row[0],))
                 continue
             found.append((task, _CURSOR.read(row[TASK.width : -1]), bool(row[-1])))
@@ -87,36 +100,14 @@ class ScheduleRows(Table):
             f"UPDATE hearings SET failures = ?, result = ? WHERE task = {_SEQ}", (failures, result, task_id)
         )
 
-    def move_task(self, task_id: str, move: str, *, now: datetime) -> TaskState | None:
-        (state,) = self.one("SELECT state FROM tasks WHERE id = ?", task_id)
-        if move not in TASK_MOVES[state]:
-            return None
-        after = task_after(state, move)
-        self.db.write(
-            "UPDATE tasks SET state = ?, updated_at = ? WHERE id = ? AND state = ?",
-            (after, micros(now), task_id, state),
-        )
-        return after
-
     def count_recurring(self, states: Sequence[str]) -> int:
         sql = f"SELECT count(*) FROM tasks WHERE standing IS NOT NULL AND state IN ({marks(states)})"
         return int(self.db.read(sql, states)[0][0])
 
-    def start_now(self, run_id: str) -> bool:
-        return bool(
-            self.db.write(
-                """
-                UPDATE runs SET not_before = NULL
-                WHERE seq = ? AND state = 'pending' AND not_before IS NOT NULL
-                """,
-                (self.run_seq(run_id),),
-            ).rowcount
-        )
-
     # Slots.
 
     def add_slots(self, task_id: str, slots: Sequence[Slot]) -> None:
-        (seq,) = self.one("SELECT seq FROM tasks WHERE id = ?", task_id)
+        seq = self.task_seq(task_id)
         for each in slots:
             values = _SLOT.write(each)
             self.db.write(
@@ -130,7 +121,7 @@ class ScheduleRows(Table):
             )
 
     def slots(self, task_id: str, *, limit: int = -1, after: datetime | None = None) -> list[Slot]:
-        (seq,) = self.one("SELECT seq FROM tasks WHERE id = ?", task_id)
+        seq = self.task_seq(task_id)
         least = -(1 << 62) if after is None else micros(after)
         # Records follow each other: of those that begin before a time only the last can reach beyond it.
         rows = self.db.read(
@@ -151,19 +142,13 @@ class ScheduleRows(Table):
         )
         return [moment(row[0]) for row in rows]
 
-    def reword_slot(self, task_id: str, run: int, outcome: SlotOutcome, reason: str) -> None:
-        self.db.write(
-            f"""
-            UPDATE slots SET outcome = ?, reason = ?
-            WHERE task = {_SEQ} AND run = ? AND outcome IN ('ran', 'late')
-            """,
-            (outcome, reason, task_id, run),
+    def close_slots(self, task_id: str, outcome: SlotOutcome, reason: str, *, run: int | None = None) -> None:
+        chosen, values = (
+            ("outcome = 'waiting'", ()) if run is None else ("run = ? AND outcome IN ('ran', 'late')", (run,))
         )
-
-    def drop_waiting(self, task_id: str, reason: str) -> None:
         self.db.write(
-            f"UPDATE slots SET outcome = 'missed', reason = ? WHERE task = {_SEQ} AND outcome = 'waiting'",
-            (reason, task_id),
+            f"UPDATE slots SET outcome = ?, reason = ? WHERE task = {_SEQ} AND {chosen}",
+            (outcome, reason, task_id, *values),
         )
 
     def trim_slot(self, task_id: str, slot: Slot, kept: Slot | None) -> None:
@@ -176,5 +161,87 @@ class ScheduleRows(Table):
                 (micros(kept.until), kept.count, task_id, micros(slot.slot)),
             )
 
-    def forget_slots(self, *, before: datetime) -> None:
-        self.db.write("DELETE FROM slots WHERE until < ? AND outcome <> 'waiting'", (micros(before),))
+    # Events.
+
+    def save_watch(self, watch: Watch, *, has_new_baseline: bool = True) -> None:
+        seq = self.task_seq(watch.task_id)
+        columns = [name for name in fields(watch) if name != "task_id"]
+        kept = columns if has_new_baseline else columns[1:]  # a baseline may be large
+        self.db.write(
+            f"""
+            INSERT INTO watches (task, {", ".join(columns)}) VALUES ({marks([seq, *columns])})
+            ON CONFLICT (task) DO UPDATE SET {", ".join([f"{name} = excluded.{name}" for name in kept])}
+            """,
+            (
+                seq, watch.baseline if has_new_baseline else None, maybe_micros(watch.checked_at),
+                watch.health, watch.failures, None if watch.error is None else utf8(watch.error),
+                maybe_micros(watch.broken_until),
+            ),
+        )  # fmt: skip
+
+    def watch(self, task_id: str) -> Watch | None:
+        found = self._watches(f"WHERE watches.task = {_SEQ}", task_id)
+        return found[0] if found else None
+
+    def watches(self) -> list[Watch]:
+        return self._watches("WHERE tasks.state = 'active' ORDER BY watches.task")
+
+    def watched_tasks(self) -> list[str]:
+        # CROSS JOIN keeps the order: there are few watches, and tasks by the million.
+        rows = self.db.read(
+            """
+            SELECT tasks.id FROM watches CROSS JOIN tasks ON tasks.seq = watches.task
+            WHERE tasks.state = 'active'
+            """
+        )
+        return [row[0] for row in rows]
+
+    def add_signal(
+        self, task_id: str, body: str, *, now: datetime, key: str | None = None, run: int | None = None
+    ) -> datetime | None:
+        seq = self.task_seq(task_id)
+        # No two signals of a task have the same time, because records of them are named after it.
+        rows = self.db.write(
+            """
+            INSERT OR IGNORE INTO signals (task, key, at, body, run)
+            VALUES (?, ?, max(?, (SELECT coalesce(max(at) + 1, 0) FROM signals WHERE task = ?)), ?, ?)
+            RETURNING at
+            """,
+            (seq, key, micros(now), seq, utf8(body), run),
+        ).fetchall()
+        return moment(rows[0][0]) if rows else None
+
+    def waiting_signals(self, task_id: str) -> tuple[int, datetime | None, datetime | None]:
+        rows = self.db.read(
+            f"SELECT count(*), min(at), max(at) FROM signals WHERE task = {_SEQ} AND run IS NULL", (task_id,)
+        )
+        count, first, last = rows[0]
+        return count, maybe_moment(first), maybe_moment(last)
+
+    def last_signal(self, task_id: str) -> Signal | None:
+        found = self._signals(
+            f"signals.task = {_SEQ} AND signals.run IS NOT 0 ORDER BY signals.at DESC LIMIT 1", task_id
+        )
+        return found[0] if found else None
+
+    def signals(self, task_id: str, *, run: int | None = None) -> list[Signal]:
+        return self._signals(f"signals.task = {_SEQ} AND signals.run IS ? ORDER BY signals.seq", task_id, run)
+
+    def assign_signals(self, task_id: str, *, run: int) -> int:
+        return self.db.write(
+            f"UPDATE signals SET run = ? WHERE task = {_SEQ} AND run IS NULL", (run, task_id)
+        ).rowcount
+
+    def _signals(self, where: str, *values: Any) -> list[Signal]:
+        rows = self.db.read(
+            f"SELECT {_SIGNAL.columns} FROM signals JOIN tasks ON tasks.seq = signals.task WHERE {where}",
+            values,
+        )
+        return [_SIGNAL.read(row) for row in rows]
+
+    def _watches(self, where: str, *values: Any) -> list[Watch]:
+        rows = self.db.read(
+            f"SELECT {_WATCH.columns} FROM watches CROSS JOIN tasks ON tasks.seq = watches.task {where}",
+            values,
+        )
+        return [_WATCH.read(row) for row in rows]

@@ -34,7 +34,6 @@ _RUN_ID = "tasks.id || '.' || runs.number"
 
 class SessionRows(Table):
     def add_session(self, session: Session) -> None:
-        """Make a session, or learn the name that its backend gave it."""
         self.db.write(
             """
             INSERT INTO sessions (task, run, agent, name, forked_from, created_at)
@@ -47,24 +46,17 @@ class SessionRows(Table):
             ),
         )  # fmt: skip
 
-    def session(self, task_id: str) -> Session | None:
-        """Give the session that a task's next prompt would go to."""
-        rows = self.db.read(f"{_SESSIONS} WHERE tasks.id = ? ORDER BY sessions.run DESC LIMIT 1", (task_id,))
-        return _SESSION.read(rows[0]) if rows else None
-
-    def session_named(self, name: str) -> Session | None:
-        rows = self.db.read(
-            f"{_SESSIONS} WHERE sessions.name = ? ORDER BY sessions.seq DESC LIMIT 1", (name,)
-        )
+    def session(self, task_id: str | None = None, *, name: str | None = None) -> Session | None:
+        where, value = ("tasks.id", task_id) if name is None else ("sessions.name", name)
+        order = "sessions.run" if name is None else "sessions.seq"
+        rows = self.db.read(f"{_SESSIONS} WHERE {where} = ? ORDER BY {order} DESC LIMIT 1", (value,))
         return _SESSION.read(rows[0]) if rows else None
 
     def sessions(self, *, limit: int) -> list[Session]:
-        """List the sessions of all tasks, newest first."""
         rows = self.db.read(f"{_SESSIONS} ORDER BY sessions.seq DESC LIMIT ?", (limit,))
         return [_SESSION.read(row) for row in rows]
 
     def mark_session_gone(self, session: Session, *, now: datetime) -> None:
-        """Note that a session is no more; what it said is forgotten."""
         self.db.write(
             """
             UPDATE sessions SET gone_at = ?
@@ -87,7 +79,6 @@ class SessionRows(Table):
         )
 
     def add_exchange(self, run_id: str, text: str, *, is_awaited: bool = False) -> None:
-        """Say what a run is asked, unless that is known."""
         self.db.write(
             "INSERT OR IGNORE INTO exchanges (run, text, awaited) VALUES (?, ?, ?)",
             (self.run_seq(run_id), text, is_awaited),
@@ -98,7 +89,6 @@ class SessionRows(Table):
         return _EXCHANGE.read(rows[0]) if rows else None
 
     def exchanges(self, task_id: str) -> list[tuple[int, Exchange]]:
-        """Give what a task was asked and answered, with the numbers of the runs, oldest first."""
         rows = self.db.read(
             f"""
             SELECT runs.number, {EXCHANGE}
@@ -110,7 +100,6 @@ class SessionRows(Table):
         return [(row[0], _EXCHANGE.read(row[1:])) for row in rows]
 
     def last_answer(self, task_id: str) -> str | None:
-        """Give the answer of the latest run that completed."""
         rows = self.db.read(
             """
             SELECT exchanges.answer
@@ -124,7 +113,6 @@ class SessionRows(Table):
     def note_answer(
         self, run_id: str, answer: str | None, *, failure: str | None = None, error: str | None = None
     ) -> None:
-        """Keep what an agent answered, or why it could not, for the end of its run."""
         self.db.write(
             "UPDATE exchanges SET answer = ?, failure = ?, error = ?, waiting = NULL WHERE run = ?",
             (answer, failure, error, self.run_seq(run_id)),
@@ -133,7 +121,6 @@ class SessionRows(Table):
     def note_activity(
         self, run_id: str, *, usage: Mapping[str, int], tools: Sequence[str], now: datetime
     ) -> None:
-        """Add to what a run has used, and say which tools it used last."""
         sums = ", ".join(f"{name} = {name} + ?" for name in USAGE)
         self.db.write(
             f"UPDATE exchanges SET {sums}, tools = ?, active_at = ? WHERE run = ?",
@@ -141,11 +128,9 @@ class SessionRows(Table):
         )
 
     def set_waiting(self, run_id: str, waiting: Waiting | None) -> None:
-        """Say what an agent's run waits for; it uses no slot of its lane until it has got one again."""
         self.db.write("UPDATE exchanges SET waiting = ? WHERE run = ?", (waiting, self.run_seq(run_id)))
 
     def waiting_runs(self) -> dict[str, Waiting]:
-        """Tell which running runs wait, and for what."""
         rows = self.db.read(
             f"""
             SELECT {_RUN_ID}, exchanges.waiting
@@ -157,25 +142,23 @@ class SessionRows(Table):
         return dict(rows)
 
     def is_awaited(self, run_id: str) -> bool:
-        """Tell whether somebody blocks until this run answers."""
         rows = self.db.read("SELECT awaited FROM exchanges WHERE run = ?", (self.run_seq(run_id),))
         return bool(rows and rows[0][0])
 
-    def awaited(self, run_id: str, text: str) -> None:
-        """Note that somebody blocks until a run ends; `text` is what it is asked, unless that is known."""
-        self.db.write(
-            """
-            INSERT INTO exchanges (run, text, awaited) VALUES (?, ?, 1)
-            ON CONFLICT (run) DO UPDATE SET awaited = 1
-            """,
-            (self.run_seq(run_id), text),
-        )
-
-    def not_awaited(self, run_id: str) -> None:
-        self.db.write("UPDATE exchanges SET awaited = 0 WHERE run = ?", (self.run_seq(run_id),))
+    def set_awaited(self, run_id: str, text: str | None) -> None:
+        seq = self.run_seq(run_id)
+        if text is None:
+            self.db.write("UPDATE exchanges SET awaited = 0 WHERE run = ?", (seq,))
+        else:
+            self.db.write(
+                """
+                INSERT INTO exchanges (run, text, awaited) VALUES (?, ?, 1)
+                ON CONFLICT (run) DO UPDATE SET awaited = 1
+                """,
+                (seq, text),
+            )
 
     def live_children(self, session: str) -> list[str]:
-        """Name the live runs of the tasks that belong to a session."""
         rows = self.db.read(
             f"""
             SELECT {_RUN_ID} FROM tasks JOIN runs ON runs.seq = tasks.run
@@ -185,51 +168,26 @@ class SessionRows(Table):
         )
         return [row[0] for row in rows]
 
-    def leave_sessions(self, task: int, *, run: int | None = None) -> None:
-        """Remember the sessions of a task, or of one of its runs, that a backend keeps, before they go."""
-        self.db.write(
-            """
-            INSERT INTO remnants (agent, name, cwd)
-            SELECT sessions.agent, sessions.name, tasks.cwd
-            FROM sessions JOIN tasks ON tasks.seq = sessions.task
-            WHERE tasks.seq = ? AND sessions.run = coalesce(?, sessions.run) AND sessions.gone_at IS NULL
-              AND sessions.name <> 'task:' || tasks.id  -- a backend that keeps them itself has its own names
-            """,
-            (task, run),
-        )
-
     def orphan_sessions(self, *, now: datetime) -> list[OrphanSession]:
-        """Give the sessions that are to be dropped at their backends by now."""
         rows = self.db.read(
             f"SELECT {_ORPHAN.columns} FROM remnants WHERE next_at <= ? ORDER BY seq",
             (micros(now),),
         )
         return [_ORPHAN.read(row) for row in rows]
 
-    def try_later(self, remnant: OrphanSession, *, at: datetime) -> None:
-        self.db.write(
-            "UPDATE remnants SET tries = tries + 1, next_at = ? WHERE seq = ?", (micros(at), remnant.seq)
-        )
+    def retry_orphan(self, orphan: OrphanSession, *, at: datetime | None) -> None:
+        if at is None:
+            self.db.write("DELETE FROM remnants WHERE seq = ?", (orphan.seq,))
+        else:
+            self.db.write(
+                "UPDATE remnants SET tries = tries + 1, next_at = ? WHERE seq = ?", (micros(at), orphan.seq)
+            )
 
-    def forget_remnant(self, remnant: OrphanSession) -> None:
-        self.db.write("DELETE FROM remnants WHERE seq = ?", (remnant.seq,))
-
-    def end_session(self, name: str, *, now: datetime) -> None:
-        """Note that a parent session is over: what it started is kept no longer than other tasks."""
-        self.db.write("INSERT OR IGNORE INTO ended_sessions VALUES (?, ?)", (name, micros(now)))
-
-    def reopen_session(self, name: str) -> None:
-        """Note that a parent session goes on after all."""
-        self.db.write("DELETE FROM ended_sessions WHERE name = ?", (name,))
-
-    def forget_ended_sessions(self) -> None:
-        """Drop the ended sessions that no task belongs to any more."""
-        self.db.write(
-            """
-            DELETE FROM ended_sessions
-            WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.parent = ended_sessions.name)
-            """
-        )
+    def set_session_ended(self, name: str, at: datetime | None) -> None:
+        if at is None:
+            self.db.write("DELETE FROM ended_sessions WHERE name = ?", (name,))
+        else:
+            self.db.write("INSERT OR IGNORE INTO ended_sessions VALUES (?, ?)", (name, micros(at)))
 
 
 _SEQ = "(SELECT seq FROM sessions WHERE task = (SELECT seq FROM tasks WHERE id = ?) AND run = ?)"

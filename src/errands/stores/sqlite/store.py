@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 
-from errands.model.errors import AlreadyActive, IllegalMove, StoreUnreadable
-from errands.model.run import Run, task_of
-from errands.model.states import TASK_MOVES
+from errands.model.errors import AlreadyActive, IllegalMove, NotFound, StoreUnreadable
+from errands.model.run import Run
 from errands.model.task import PRIORITIES
 from errands.stores.sqlite.columns import TASK, maybe_micros, micros
 from errands.stores.sqlite.notices import NoticeRows
 from errands.stores.sqlite.sessions import SessionRows
-from errands.stores.sqlite.spans import SpanRows
 from errands.stores.sqlite.table import OPEN_TASK, Table, marks
-from errands.stores.sqlite.templates import TemplateRows
 from errands.stores.sqlite.transitions import TransitionRows
 from errands.stores.sqlite.views import ViewRows
 
@@ -28,33 +25,38 @@ if TYPE_CHECKING:
     from errands.stores.sqlite.approvals import ApprovalRows
     from errands.stores.sqlite.retention import RetentionRows
     from errands.stores.sqlite.schedules import ScheduleRows
-    from errands.stores.sqlite.watches import WatchRows
 
-    class LaterRows(ApprovalRows, ScheduleRows, RetentionRows, WatchRows): ...
+    class RareRows(ApprovalRows, ScheduleRows, RetentionRows): ...
 
 else:
-    LATER = {
-        "approvals": "ApprovalRows",
-        "schedules": "ScheduleRows",
-        "retention": "RetentionRows",
-        "watches": "WatchRows",
-    }
 
-    class LaterRows(Table):
-        """What most commands never ask for, loaded when they do."""
+    def _rare_rows():
+        from errands.stores.sqlite.approvals import ApprovalRows
+
+        yield ApprovalRows
+        from errands.stores.sqlite.retention import RetentionRows
+
+        yield RetentionRows
+        from errands.stores.sqlite.schedules import ScheduleRows
+
+        yield ScheduleRows
+
+    class RareRows(Table):
+        """Methods that most commands never call, added to the store when the first one is called.
+
+        To import them at once would cost every command 1.7 ms.
+        """
 
         def __getattr__(self, name):
-            for module, rows in LATER.items():
-                loaded = __import__(f"errands.stores.sqlite.{module}", fromlist=[rows])
-                method = getattr(getattr(loaded, rows), name, None)
-                if method is not None:
-                    setattr(type(self), name, method)
-                    return method.__get__(self)
+            for rows in _rare_rows():
+                if hasattr(rows, name):
+                    setattr(type(self), name, getattr(rows, name))
+                    return getattr(self, name)
             raise AttributeError(name)
 
 
-class SqliteStore(TransitionRows, LaterRows, ViewRows, NoticeRows, SessionRows, SpanRows, TemplateRows):
-    """What comes and goes; moves, approvals, views, notices, sessions ... stand in files beside this one."""
+class SqliteStore(TransitionRows, RareRows, ViewRows, NoticeRows, SessionRows):
+    """Adds tasks, runs, environments and templates; the modules beside this one do the rest."""
 
     def __enter__(self) -> SqliteStore:
         self.db.__enter__()
@@ -101,7 +103,7 @@ class SqliteStore(TransitionRows, LaterRows, ViewRows, NoticeRows, SessionRows, 
     def _add(self, task: Task, *, has_run: bool) -> int | None:
         """Write a task, and which run will be its first; None when its id is taken."""
         values = TASK.write(task)
-        # Within a transaction the number of the next run is known, so the task need not be told later.
+        # Within a transaction the number of the next run is known, so it is written with the task.
         run = "(SELECT coalesce(max(seq), 0) + 1 FROM runs)" if has_run else "NULL"
         try:
             return self.db.write(
@@ -140,7 +142,6 @@ class SqliteStore(TransitionRows, LaterRows, ViewRows, NoticeRows, SessionRows, 
         return Run(task_id=task_id, number=number, cause=cause, state="pending", attempt=0, created_at=now)
 
     def add_waits(self, run_id: str, on: Sequence[str]) -> None:
-        """Make a pending run wait for tasks that have not completed yet."""
         seq = self.run_seq(run_id)
         for task_id in on:
             self.db.write(
@@ -155,55 +156,6 @@ class SqliteStore(TransitionRows, LaterRows, ViewRows, NoticeRows, SessionRows, 
             (seq,),
         )
 
-    def reopen(self, task_id: str, *, now: datetime) -> None:
-        allowed = [state for state, moves in TASK_MOVES.items() if "reopen" in moves]
-        changed = self.db.write(
-            f"UPDATE tasks SET state = 'active', updated_at = ? WHERE id = ? AND state IN ({marks(allowed)})",
-            (micros(now), task_id, *allowed),
-        ).rowcount
-        if not changed:
-            state = self.one("SELECT state FROM tasks WHERE id = ?", task_id)[0]
-            raise IllegalMove(f"task {task_id} is {state}, so it cannot be started again; submit it anew")
-
-    def remove(self, task_ids: Sequence[str], *, now: datetime) -> list[str]:
-        removed: list[str] = []
-        for task_id in task_ids:
-            rows = self.db.read(
-                """
-                SELECT tasks.seq, runs.number, runs.state IN ('pending', 'running'),
-                       EXISTS (SELECT 1 FROM approvals WHERE approvals.task = tasks.seq)
-                FROM tasks LEFT JOIN runs ON runs.task = tasks.seq WHERE tasks.id = ?
-                """,
-                (task_id,),
-            )
-            if not rows or any(live for _, _, live, _ in rows):
-                continue
-            if rows[0][3]:
-                self.keep_answers(rows[0][0], now=now)
-            # What an agent has started belongs to its session, which ends with it.
-            self.db.write(
-                """
-                INSERT OR IGNORE INTO ended_sessions
-                SELECT name, created_at FROM sessions
-                WHERE task = ? AND EXISTS (SELECT 1 FROM tasks WHERE tasks.parent = sessions.name)
-                """,
-                (rows[0][0],),
-            )
-            self.leave_sessions(rows[0][0])
-            self.db.write("DELETE FROM tasks WHERE seq = ?", (rows[0][0],))
-            removed += [f"{task_id}.{number}" for _, number, _, _ in rows if number is not None]
-        return removed
-
-    def remove_runs(self, run_ids: Sequence[str]) -> None:
-        """Remove runs of the past, and the conversations that began with them."""
-        for task_id, number in map(task_of, run_ids):
-            self.leave_sessions(self.one("SELECT seq FROM tasks WHERE id = ?", task_id)[0], run=number)
-        self.db.write_all(
-            "DELETE FROM sessions WHERE task = (SELECT seq FROM tasks WHERE id = ?) AND run = ?",
-            [task_of(each) for each in run_ids],
-        )
-        self.db.write_all("DELETE FROM runs WHERE seq = ?", [(self.run_seq(each),) for each in run_ids])
-
     def add_environment(self, digest: str, variables: str) -> None:
         self.db.write("INSERT OR IGNORE INTO environments VALUES (?, ?)", (digest, variables))
 
@@ -215,15 +167,22 @@ class SqliteStore(TransitionRows, LaterRows, ViewRows, NoticeRows, SessionRows, 
             variables: dict[str, str] = json.loads(rows[0][0])
         except (IndexError, TypeError, ValueError) as error:
             raise StoreUnreadable(
-                f"the environment {digest} is damaged or gone ({error}); start the task anew"
+                f"the environment {digest} is damaged or gone ({error}); submit the task again"
             ) from error
         return variables
 
-    def forget_environments(self) -> None:
-        """Drop the environments that no task needs any more."""
-        self.db.write(
-            """
-            DELETE FROM environments
-            WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.environment = environments.digest)
-            """
-        )
+    def save_template(self, name: str, draft: str, *, now: datetime) -> None:
+        self.db.write("INSERT OR REPLACE INTO templates VALUES (?, ?, ?)", (name, draft, micros(now)))
+
+    def template(self, name: str) -> str:
+        rows = self.db.read("SELECT draft FROM templates WHERE name = ?", (name,))
+        if not rows:
+            raise NotFound(f"there is no template {name!r}; `errands template ls` shows those there are")
+        return str(rows[0][0])
+
+    def templates(self) -> dict[str, str]:
+        return dict(self.db.read("SELECT name, draft FROM templates ORDER BY name"))
+
+    def remove_template(self, name: str) -> None:
+        if not self.db.write("DELETE FROM templates WHERE name = ?", (name,)).rowcount:
+            raise NotFound(f"there is no template {name!r}; `errands template ls` shows those there are")

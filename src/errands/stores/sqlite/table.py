@@ -29,6 +29,9 @@ class Table:
         row: tuple[Any, ...] = rows[0]
         return row
 
+    def task_seq(self, task_id: str) -> int:
+        return int(self.one("SELECT seq FROM tasks WHERE id = ?", task_id)[0])
+
     def run_seq(self, run_id: str) -> int:
         task_id, number = task_of(run_id)
         sql = """

@@ -9,7 +9,7 @@ from __future__ import annotations
 from errands.model.errors import StoreUnreadable
 from errands.model.record import evolve
 from errands.model.run import task_of
-from errands.model.states import TASK_MOVES
+from errands.model.states import TASK_MOVES, task_after
 from errands.model.text.json_text import utf8
 from errands.ports.store import any_run
 from errands.stores.sqlite.columns import (
@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     from errands.model.ending import Ending
     from errands.model.rollup import Outcome
     from errands.model.run import Run
-    from errands.model.states import Skip
+    from errands.model.states import Skip, TaskState
     from errands.model.task import Task
     from errands.ports.store import Fit
+    from errands.ports.store.tasks import Timed
 
 # The states a task may be in when the end of a run leads it to another one; it may also stay as it is.
 _END_MOVES = ("finish", "give up", "pause", "cancel")
@@ -47,6 +48,15 @@ def _may_become(state: str, after: str) -> bool:
 _BEFORE = {
     after: ", ".join([f"'{state}'" for state in TASK_MOVES if _may_become(state, after)])
     for after in TASK_MOVES
+}
+
+_FIRST_DUE = {
+    "runs": """
+        SELECT not_before FROM runs WHERE state = 'pending' AND not_before IS NOT NULL
+        ORDER BY not_before LIMIT 1
+    """,
+    "schedules": "SELECT next_at FROM hearings WHERE next_at IS NOT NULL ORDER BY next_at LIMIT 1",
+    "questions": "SELECT expires_at FROM approvals WHERE state = 'waiting' ORDER BY expires_at LIMIT 1",
 }
 
 
@@ -187,28 +197,40 @@ class TransitionRows(Table):
     def skip_pending(self, run_id: str, *, reason: Skip, error: str, now: datetime) -> bool:
         return self._end_pending(run_id, "skipped", "failed", reason, error, now)
 
-    def next_due(self) -> datetime | None:
-        rows = self.db.read(
-            """
-            SELECT not_before FROM runs WHERE state = 'pending' AND not_before IS NOT NULL
-            ORDER BY not_before LIMIT 1
-            """
-        )
+    def next_due(self, what: Timed) -> datetime | None:
+        rows = self.db.read(_FIRST_DUE[what])
         return moment(rows[0][0]) if rows else None
 
     def not_before(self, run_id: str) -> datetime | None:
         rows = self.db.read("SELECT not_before FROM runs WHERE seq = ?", (self.run_seq(run_id),))
         return maybe_moment(rows[0][0])
 
-    def release_due(self, *, now: datetime) -> datetime | None:
+    def release_due(self, *, now: datetime) -> None:
         self.db.write(
             "UPDATE runs SET not_before = NULL WHERE state = 'pending' AND not_before <= ?", (micros(now),)
         )
-        return self.next_due()
 
-    def next_hearing(self) -> datetime | None:
-        rows = self.db.read("SELECT next_at FROM hearings WHERE next_at IS NOT NULL ORDER BY next_at LIMIT 1")
-        return moment(rows[0][0]) if rows else None
+    def start_now(self, run_id: str) -> bool:
+        return bool(
+            self.db.write(
+                """
+                UPDATE runs SET not_before = NULL
+                WHERE seq = ? AND state = 'pending' AND not_before IS NOT NULL
+                """,
+                (self.run_seq(run_id),),
+            ).rowcount
+        )
+
+    def move_task(self, task_id: str, move: str, *, now: datetime) -> TaskState | None:
+        (state,) = self.one("SELECT state FROM tasks WHERE id = ?", task_id)
+        if move not in TASK_MOVES[state]:
+            return None
+        after = task_after(state, move)
+        self.db.write(
+            "UPDATE tasks SET state = ?, updated_at = ? WHERE id = ? AND state = ?",
+            (after, micros(now), task_id, state),
+        )
+        return after
 
     def has_waits(self) -> bool:
         return bool(self.db.read("SELECT 1 FROM waits LIMIT 1"))
@@ -226,7 +248,7 @@ class TransitionRows(Table):
         return [row[0] for row in rows]
 
     def release_dependents(self, task_id: str) -> None:
-        (seq,) = self.one("SELECT seq FROM tasks WHERE id = ?", task_id)
+        seq = self.task_seq(task_id)
         self.db.write(
             """
             UPDATE runs SET waits = waits - 1
@@ -254,7 +276,7 @@ class TransitionRows(Table):
         )
 
     def add_event(self, task_id: str, name: str, *, run: int | None, now: datetime, detail: str = "") -> None:
-        (seq,) = self.one("SELECT seq FROM tasks WHERE id = ?", task_id)
+        seq = self.task_seq(task_id)
         self.db.write(
             "INSERT INTO events (task, run, name, at, detail) VALUES (?, ?, ?, ?, ?)",
             (seq, run, name, micros(now), utf8(detail)),
@@ -271,7 +293,7 @@ class TransitionRows(Table):
         """
         return run_from(task_id, self.one(sql, task_id, number))
 
-    def running(self) -> list[tuple[Task, Run]]:
+    def running(self) -> tuple[list[tuple[Task, Run]], list[str]]:
         rows = self.db.read(
             f"""
             SELECT {TASK.columns}, {RUN.columns}
@@ -279,13 +301,13 @@ class TransitionRows(Table):
             WHERE runs.state IN ('pending', 'running') AND runs.state = 'running' ORDER BY runs.seq
             """
         )
-        found = []
+        found, damaged = [], []
         for row in rows:
             try:
                 found.append((task_from(row[: TASK.width]), run_from(row[0], row[TASK.width :])))
             except StoreUnreadable:
-                continue  # one damaged record must not keep the others from being found; `damaged` names it
-        return found
+                damaged.append(f"{row[0]}.{row[TASK.width]}")  # it must not keep the others from being found
+        return found, damaged
 
     def stopping(self) -> list[Run]:
         rows = self.db.read(

@@ -12,6 +12,7 @@ from errands.stores.sqlite.columns import (
     TASK,
     TYPES,
     maybe_moment,
+    micros,
     moment,
     standing_from,
     task_from,
@@ -22,8 +23,10 @@ from errands.stores.sqlite.table import Table, marks
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
     from typing import Any
 
+    from errands.model.run import Cause
     from errands.ports.store import Query
 
 _VIEW = RowCodec(
@@ -152,14 +155,27 @@ class ViewRows(Table):
                 found.append(str(row[0]))
         return sorted(set(found))
 
-    def history(self, task_id: str, *, limit: int = -1) -> tuple[RunView, ...]:
-        """All runs of a task, or its latest, oldest first."""
+    def history(
+        self,
+        task_id: str,
+        *,
+        limit: int = -1,
+        cause: Cause | None = None,
+        live_since: datetime | None = None,
+    ) -> tuple[RunView, ...]:
+        where, values = ["tasks.id = ?"], list[object]([task_id])
+        if cause is not None:
+            where.append("runs.cause = ?")
+            values.append(cause)
+        if live_since is not None:
+            where.append("started_at IS NOT NULL AND (completed_at IS NULL OR completed_at >= ?)")
+            values.append(micros(live_since))
         rows = self.db.read(
             f"""
             SELECT {_RUN.columns} FROM tasks JOIN runs ON runs.task = tasks.seq
-            WHERE tasks.id = ? ORDER BY runs.number DESC LIMIT ?
+            WHERE {" AND ".join(where)} ORDER BY runs.number DESC LIMIT ?
             """,
-            (task_id, limit),
+            (*values, limit),
         )
         try:
             return tuple(self._run_view(task_id, row) for row in reversed(rows))
@@ -244,7 +260,7 @@ class ViewRows(Table):
             )
             SELECT run, name, at, detail FROM story ORDER BY run, rank, at, name
             """,
-            {"task": self.one("SELECT seq FROM tasks WHERE id = ?", task_id)[0]},
+            {"task": self.task_seq(task_id)},
         )
         return [
             Event(seq=seq, task_id=task_id, run=run, name=name, at=moment(at), detail=detail)
@@ -260,16 +276,6 @@ class ViewRows(Table):
             """
         )
         return {"proposed": 0, "pending": 0, "running": 0, **dict(rows)}
-
-    def running_ids(self) -> list[str]:
-        rows = self.db.read(
-            """
-            SELECT tasks.id || '.' || runs.number
-            FROM runs INDEXED BY one_live_run JOIN tasks ON tasks.seq = runs.task
-            WHERE runs.state IN ('pending', 'running') AND runs.state = 'running'
-            """
-        )
-        return [row[0] for row in rows]
 
     def _readable(self, row: tuple[Any, ...]) -> View | None:
         """A damaged row is left out, so that it cannot hide the others; `doctor` names it."""

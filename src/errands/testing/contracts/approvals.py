@@ -86,10 +86,10 @@ class ApprovalContract:
         with pytest.raises(NotFound):
             store.resolve_removed("false")
         with store:
-            store.forget_answers(before=START + SECOND)
+            store.purge(before=START, history_before=START + SECOND)
         assert len(store.audit()) == 1
         with store:
-            store.forget_answers(before=START + 2 * SECOND)
+            store.purge(before=START, history_before=START + 2 * SECOND)
         assert store.audit() == []
 
     @pytest.mark.spec("A7", "A8")
@@ -203,22 +203,22 @@ class ApprovalContract:
             store.grant(run.task_id, by="\udcff", door="cli", now=START)
             store.reject_pending(run.id, why="rejected: \udcff", now=START)
         [answered] = store.approvals()
-        assert (answered.by, answered.note, store.standing_approval("digest")) == (
-            "\ufffd",
-            "\ufffd",
-            "\ufffd",
-        )
+        [standing] = store.standing_approvals("digest")
+        assert (answered.by, answered.note, standing.by) == ("\ufffd", "\ufffd", "\ufffd")
         assert store.view(run.task_id).latest.error == "rejected: \ufffd"
         assert "\ufffd.sh has changed" in [event.detail for event in store.events(run.task_id)]
 
     @pytest.mark.spec("A10")
     def test_questions_expire_in_their_order(self, store: Store) -> None:
-        assert store.next_expiry() is None
+        assert store.next_due("questions") is None
         propose(store, "b-222222", within=2 * SECOND)
         propose(store, "a-222222", within=SECOND)
-        assert store.next_expiry() == START + SECOND
-        assert [each.task_id for each in store.overdue(now=START + SECOND)] == ["a-222222"]
-        assert [each.task_id for each in store.overdue(now=START + 3 * SECOND)] == ["a-222222", "b-222222"]
+        assert store.next_due("questions") == START + SECOND
+        assert [each.task_id for each in store.approvals(expired_by=START + SECOND)] == ["a-222222"]
+        assert [each.task_id for each in store.approvals(expired_by=START + 3 * SECOND)] == [
+            "a-222222",
+            "b-222222",
+        ]
 
     def test_the_question_of_a_cancelled_task_is_void(self, store: Store) -> None:
         run, question = propose(store)
@@ -231,14 +231,15 @@ class ApprovalContract:
     def test_what_is_approved_for_all_times_is_kept(self, store: Store) -> None:
         with store:
             store.add_standing_approval(sample_task(digest="digest"), by="ada", now=START)
-        assert (store.standing_approval("digest"), store.standing_approval("other")) == ("ada", None)
+        assert store.standing_approvals("digest") == store.standing_approvals()
+        assert store.standing_approvals("other") == []
         assert [(each.command, each.by, each.at) for each in store.standing_approvals()] == [
             ("true", "ada", START)
         ]
         with store:
             assert store.remove_standing_approval("digest")
             assert not store.remove_standing_approval("digest")
-        assert store.standing_approval("digest") is None
+        assert store.standing_approvals("digest") == []
 
     @pytest.mark.spec("D4")
     def test_what_was_refused_is_known_although_the_task_is_gone(self, store: Store) -> None:
@@ -254,5 +255,5 @@ class ApprovalContract:
         assert known.split("\n")[-1] == "true"
         assert store.recent_refusals(since=START) == []
         with store:
-            store.forget_refusals(before=START + SECOND)
+            store.purge(before=START + SECOND, history_before=START)
         assert store.recent_refusals(since=START - SECOND) == []

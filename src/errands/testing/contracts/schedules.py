@@ -69,7 +69,7 @@ class ScheduleContract:
         other = stand(store, id="other-222222")
         with store:
             store.set_next_fire(other.id, START + 2 * MINUTE)
-        assert store.next_hearing() == START + MINUTE
+        assert store.next_due("schedules") == START + MINUTE
         due = store.due_schedules(now=START + MINUTE, limit=10)
         assert [(task.id, is_busy) for task, _, is_busy in due] == [("true-222222", False)]
         with store:
@@ -170,7 +170,7 @@ class ScheduleContract:
             store.trim_slot(task.id, last, None)
         assert store.slots(task.id) == [kept]
         with store:
-            store.forget_slots(before=START + 2 * MINUTE)
+            store.purge(before=START, history_before=START + 2 * MINUTE)
         assert store.slots(task.id) == []
 
     def test_a_slot_has_one_record_and_only_one_that_waits_gets_another_end(self, store: Store) -> None:
@@ -185,14 +185,14 @@ class ScheduleContract:
             store.add_slots(task.id, [evolve(late, outcome="ran", run=3)])
         assert store.slots(task.id) == [late]
         with store:
-            store.reword_slot(task.id, 2, "skipped", "paused")
+            store.close_slots(task.id, "skipped", "paused", run=2)
         assert [(each.outcome, each.reason) for each in store.slots(task.id)] == [("skipped", "paused")]
 
     def test_those_that_wait_can_be_given_up(self, store: Store) -> None:
         task = stand(store)
         with store:
             store.add_slots(task.id, [Slot(slot=START, until=START, count=1, outcome="waiting", at=START)])
-            store.drop_waiting(task.id, "cancelled")
+            store.close_slots(task.id, "missed", "cancelled")
         assert [(each.outcome, each.reason) for each in store.slots(task.id)] == [("missed", "cancelled")]
 
     def test_a_standing_task_expires_only_after_its_end_also_without_a_run(self, store: Store) -> None:
@@ -223,8 +223,8 @@ class WatchContract:
             broken_until=START + MINUTE,
         )
         with store:
-            store.keep_watch(Watch(task_id=task.id))
-            store.keep_watch(seen)
+            store.save_watch(Watch(task_id=task.id))
+            store.save_watch(seen)
         assert store.watch(task.id) == seen
         assert store.watches() == [seen]
         with store:
@@ -235,8 +235,9 @@ class WatchContract:
         task = stand(store, On(source="file"))
         assert store.watched_tasks() == []
         with store:
-            store.keep_watch(Watch(task_id=task.id, baseline="abc", health="failing", failures=1, error="no"))
-            store.touch_watch(Watch(task_id=task.id, baseline="other", checked_at=START, health="well"))
+            store.save_watch(Watch(task_id=task.id, baseline="abc", health="failing", failures=1, error="no"))
+            seen = Watch(task_id=task.id, baseline="other", checked_at=START, health="well")
+            store.save_watch(seen, has_new_baseline=False)
         assert store.watched_tasks() == [task.id]
         assert store.watch(task.id) == Watch(task_id=task.id, baseline="abc", checked_at=START, health="well")
 
@@ -261,8 +262,10 @@ class WatchContract:
         with store:
             store.add_run(task.id, cause="event", now=START)
             store.claim(task.lane, limit=1, now=START + MINUTE)
-        assert store.event_runs(task.id, limit=5) == [START]
-        assert store.run_times(task.id, since=START) == [(START + MINUTE, None)]
+        assert [run.created_at for run in store.history(task.id, cause="event", limit=5)] == [START]
+        assert store.history(task.id, cause="schedule") == ()
+        [live] = store.history(task.id, live_since=START + 2 * MINUTE)
+        assert (live.started_at, live.completed_at) == (START + MINUTE, None)
 
     def test_a_signal_is_kept_until_a_run_comes_of_it_and_told_once(self, store: Store) -> None:
         task = stand(store, On(source="webhook"))
@@ -277,5 +280,5 @@ class WatchContract:
         assert store.signals(task.id) == []
         assert [each.run for each in store.signals(task.id, run=1)] == [1, 1, 1]
         with store:
-            store.forget_signals(before=START + MINUTE)
+            store.purge(before=START, history_before=START + MINUTE)
         assert store.signals(task.id, run=1) == []

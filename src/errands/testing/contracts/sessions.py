@@ -54,7 +54,7 @@ class SessionStoreContract:
             store.add_messages(session, ["3"], run=2, now=START)
         assert store.messages(session) == ["1", "2", "3"]
         assert store.session("talk-222222") == session
-        assert store.session_named("task:talk-222222") == session
+        assert store.session(name="task:talk-222222") == session
 
     def test_the_latest_session_of_a_name_is_meant(self, store: Store) -> None:
         first = talk(store)
@@ -62,7 +62,7 @@ class SessionStoreContract:
         with store:
             store.add_messages(first, ["old"], run=1, now=START)
             store.add_session(second)
-        assert store.session_named(first.name) == second
+        assert store.session(name=first.name) == second
         assert store.messages(second) == []
         assert store.messages(first) == ["old"]
         assert store.sessions(limit=10) == [second, first]
@@ -97,14 +97,14 @@ class SessionStoreContract:
     def test_whoever_blocks_until_a_run_ends_is_noted(self, store: Store) -> None:
         talk(store)
         with store:
-            store.awaited("talk-222222.1", "what?")
+            store.set_awaited("talk-222222.1", "what?")
         assert store.is_awaited("talk-222222.1")
         with store:
             store.add_exchange("talk-222222.1", "hello")
-            store.not_awaited("talk-222222.1")
+            store.set_awaited("talk-222222.1", None)
         assert not store.is_awaited("talk-222222.1")
         with store:
-            store.awaited("talk-222222.1", "something else")
+            store.set_awaited("talk-222222.1", "something else")
         assert store.is_awaited("talk-222222.1")
         exchange = store.exchange("talk-222222.1")
         assert exchange is not None
@@ -164,11 +164,11 @@ class SessionStoreContract:
         (left,) = store.orphan_sessions(now=START)
         assert (left.agent, left.name, left.tries) == (session.agent, "ses_1", 0)
         with store:
-            store.try_later(left, at=START + SECOND)
+            store.retry_orphan(left, at=START + SECOND)
         assert store.orphan_sessions(now=START) == []
         assert [each.tries for each in store.orphan_sessions(now=START + SECOND)] == [1]
         with store:
-            store.forget_remnant(left)
+            store.retry_orphan(left, at=None)
         assert store.orphan_sessions(now=START + SECOND) == []
 
     def test_of_what_is_kept_here_nothing_is_left(self, store: Store) -> None:
@@ -184,9 +184,9 @@ class SessionStoreContract:
         add(store, sample_task("child-222222", parent="chat:abc234"))
         with store:
             store.cancel_pending("child-222222.1", by="me", now=START)
-            store.end_session("chat:abc234", now=START)
+            store.set_session_ended("chat:abc234", START)
         late = START + timedelta(days=1)
         assert store.expired_tasks(before=late, limit=9) == ["child-222222"]
         with store:
-            store.reopen_session("chat:abc234")
+            store.set_session_ended("chat:abc234", None)
         assert store.expired_tasks(before=late, limit=9) == []

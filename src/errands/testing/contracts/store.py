@@ -179,10 +179,12 @@ class StoreContract:
     def test_a_delayed_run_is_ready_when_its_time_has_come(self, store: Store) -> None:
         with store:
             store.add_task(sample_task(), not_before=START + SECOND)
-            assert store.release_due(now=START) == START + SECOND
+            store.release_due(now=START)
+        assert store.next_due("runs") == START + SECOND
         assert claim(store) == []
         with store:
-            assert store.release_due(now=START + SECOND) is None
+            store.release_due(now=START + SECOND)
+        assert store.next_due("runs") is None
         assert len(claim(store)) == 1
 
     @pytest.mark.spec("L14")
@@ -203,11 +205,10 @@ class StoreContract:
 
     def test_only_an_ended_task_is_opened_again(self, store: Store) -> None:
         run = add(store, sample_task())
-        with pytest.raises(IllegalMove), store:
-            store.reopen(run.task_id, now=START)
         with store:
+            assert store.move_task(run.task_id, "reopen", now=START) is None
             store.cancel_pending(run.id, by="tester", now=START)
-            store.reopen(run.task_id, now=START)
+            assert store.move_task(run.task_id, "reopen", now=START) == "active"
             again = store.add_run(run.task_id, cause="restart", now=START)
         assert again.number == 2
         assert store.view(run.task_id).latest.id == again.id
@@ -285,7 +286,7 @@ class StoreContract:
                 if number == 0:
                     run = store.add_task(sample_task())
                 else:
-                    store.reopen("true-222222", now=START)
+                    store.move_task("true-222222", "reopen", now=START)
                     run = store.add_run("true-222222", cause="restart", now=START)
                 assert run is not None
                 store.cancel_pending(run.id, by="tester", now=START)
@@ -301,7 +302,7 @@ class StoreContract:
             store.add_environment("none", '{"A": "1"}')
             store.add_environment("other", '{"B": "2"}')
             store.add_task(task)
-            store.forget_environments()
+            store.purge(before=START, history_before=START)
         assert store.environment("none") == {"A": "1"}
         with pytest.raises(StoreUnreadable):
             store.environment("other")
@@ -377,5 +378,5 @@ class StoreContract:
         assert store.last_place() == places[2]
         assert store.traced(after=places[1], among=(places[0],), limit=9) == [found[0], found[2]]
         assert store.traced(after=0, among=(), limit=1) == found[:1]
-        assert store.place_at(START + SECOND) == places[1]
-        assert store.place_at(START - SECOND) == 0
+        assert store.last_place(by=START + SECOND) == places[1]
+        assert store.last_place(by=START - SECOND) == 0

@@ -23,8 +23,8 @@ from errands.frontends.cli.display.recurring import watch_facts
 from errands.frontends.cli.live.output_filter import clean
 from errands.frontends.cli.no_daemon import no_daemon_note
 from errands.frontends.cli.parser import JSON, Operand, Option, Verb, whole
-from errands.model.span import span_id
 from errands.model.text.duration import spoken
+from errands.model.text.naming import span_id
 from errands.model.text.sanitise import line
 from errands.text import Cell, Column, facts, plural, rule, size, state_cell, table
 
