@@ -85,7 +85,9 @@ class Engine(EngineCore):
             if view.is_live:
                 raise IllegalMove(f"task {task_id} is still live; cancel it first, or wait for it")
             if self.store.move_task(task_id, "reopen", now=now) is None:
-                raise IllegalMove(f"task {task_id} is {view.task_state}; submit it again instead")
+                raise IllegalMove(
+                    f"task {task_id} is {view.task_state}, so it cannot be started again; submit a new one"
+                )
             self._submitter.restart(self.store.task(task_id), ruling, consent, door, now=now)
         self.bell.ring()
         return self.summaries([task_id])[0]
