@@ -1,6 +1,6 @@
-"""Bootstrap: the only file that knows all parts. It puts an engine together, and starts the daemon.
+"""Bootstrap: wires the parts; the only module that knows them all.
 
-Whatever is heavy is imported where it is used, because every command of the CLI comes through here.
+Heavy modules are imported where they are used, because every command of the CLI comes through here.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _bots(config: Config) -> list[tuple[str, ...]]:
 
 
 def _library(config: Config) -> list[str]:
-    """Name what the runs of built-in agents load sooner or later; a name that means nothing does no harm."""
+    """List the modules that runs of built-in agents load; an unknown name does no harm."""
     from errands.config.backends import providers
 
     names = sorted({"openai", "ollama", *providers(config.backends)})
@@ -141,7 +141,7 @@ def run_daemon(home: Home | None = None) -> int:
     import gc
     import logging
 
-    if "ssl" not in sys.modules:  # asyncio would take OpenSSL along, 4 MB for which a daemon has no use
+    if "ssl" not in sys.modules:  # asyncio would load OpenSSL, 4 MB that the daemon does not need
         sys.modules["ssl"] = None  # type: ignore[assignment]
         import asyncio  # noqa: F401
 
@@ -151,7 +151,7 @@ def run_daemon(home: Home | None = None) -> int:
     home = home or open_home()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     config = configuration.load(cwd="/")
-    # What is loaded stays; looking through it again and again for garbage would cost more than the garbage.
+    # What is loaded stays loaded: collecting it again and again would cost more than the garbage.
     gc.freeze()
     gc.set_threshold(20_000, 50, 50)
 
@@ -164,7 +164,7 @@ def run_daemon(home: Home | None = None) -> int:
 
 
 def run_agent(run_id: str) -> int:
-    """Be the process of an agent's run."""
+    """Run the process of an agent's run."""
     import asyncio
     import io
 
@@ -260,7 +260,7 @@ def store_damage(home: Home) -> list[str]:
 
 
 def platform() -> tuple[str, tuple[str, ...]]:
-    """Name the way runs are supervised here, and what it cannot promise."""
+    """Return the name of the process supervision here, and what it cannot promise."""
     from errands.runners.system.system import choose
 
     system = choose()
@@ -278,7 +278,7 @@ def unattended(home: Home) -> list[str]:
 
 
 def repair_store(home: Home) -> Repaired:
-    """Set a damaged store aside and keep every record that can be read; only while nobody runs the loops."""
+    """Set a damaged store aside and keep every readable record; only while no daemon runs."""
     from errands.engine.daemon.lock import DaemonLock
     from errands.stores.sqlite.repair import repair
 
@@ -315,14 +315,14 @@ def serve_mcp(
 def installation(
     client: str, *, environ: Mapping[str, str], project: str | None, dialect: str | None
 ) -> Installation:
-    """Make what writes Errands into the files of a client, and takes it out again."""
+    """Return what installs Errands into a client, and removes it again."""
     from errands.frontends.install.installation import Installation
 
     return Installation(client, environ=environ, project=project, dialect=dialect)
 
 
 def service(home: Home, *, environ: Mapping[str, str]) -> ServiceInstallation:
-    """Make what has the system start the daemon of a home, and takes that back."""
+    """Return what installs the daemon of a home as a system service, and removes it again."""
     from errands.frontends.install.service_install import ServiceInstallation
 
     return ServiceInstallation(home.path, environ=environ)
@@ -333,11 +333,11 @@ def connect(
 ) -> EngineConnection:
     """Open the engine for an async program: `async with errands.connect() as engine: ...`.
 
-    With `yes` the program answers for all it submits; without it, what is not known to be harmless becomes a
+    With `yes` the program consents to all it submits; without it, what is not known to be harmless becomes a
     proposal that waits for a person.
 
-    If nobody runs the loops of this home, this process does, for as long as it is connected (`embedded`);
-    work that is still live then is handed to the daemon. With `embedded=False` the daemon is started instead.
+    If no daemon runs for this home, this process embeds it for as long as it is connected (`embedded`), and
+    hands work that is still live to a daemon then. With `embedded=False` a daemon is started instead.
     `overrides` are configuration keys such as `{"runs.grace": "2s"}`.
     """
     from errands.engine.connection import EngineConnection
@@ -353,7 +353,7 @@ def connect(
 
 
 def _arrange_discovery(home: Home, config: Config) -> None:
-    """Have an agent look for work now and then, or not any more, as the configuration wants it."""
+    """Create or end the task that looks for work, as the configuration says."""
     engine = open_engine(home, config)
     try:
         if config.discovery.enabled or engine.store.id_by_key("discovery") is not None:
@@ -363,7 +363,7 @@ def _arrange_discovery(home: Home, config: Config) -> None:
     except ErrandsError as error:
         import logging
 
-        logging.getLogger("errands.discovery").error("nobody looks for work: %s", error)
+        logging.getLogger("errands.discovery").error("discovery cannot be set up: %s", error)
     finally:
         engine.close()
 

@@ -1,4 +1,4 @@
-"""The launcher: whoever starts, cancels or answers something, by the name that is kept of them."""
+"""The actor: the name under which it is recorded who starts, cancels or answers something."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-LAUNCHED = "run "  # how the name of a run begins, where others have the name of a person
+LAUNCHED = "run "  # what the name of an actor begins with that is a run and not a person
 
 
 def actor(environ: Mapping[str, str] = os.environ) -> str:
-    """Name whoever an environment belongs to: the run it was made for, or the person."""
+    """Return the actor of an environment: the run it was made for, or the person."""
     run = environ.get("ERRANDS_RUN_ID")
     name = f"{LAUNCHED}{run}" if run else environ.get("USER") or environ.get("LOGNAME") or _account()
     return name.encode("utf-8", "replace").decode()
 
 
-_accounts: dict[int, str] = {}  # whoever submits much has its name looked up once: it is a file to read
+_accounts: dict[int, str] = {}  # read once: it is in a file
 
 
 def _account() -> str:

@@ -1,9 +1,9 @@
-"""The doorbell: a unix socket that wakes people up. It carries no facts.
+"""The doorbell: a unix socket that wakes other processes up. It carries no facts.
 
-Whoever commits something rings; the holder of the loops tells those who watch which tasks changed. Losing
-the bell costs one poll, never a fact. Lines: `` or `ring ID...` (they ended), `changed ID...`, `new LANE...`,
+A process that commits something rings; the daemon announces to those who watch which tasks changed. A lost
+ring costs one poll, never a fact. Lines: `` or `ring ID...` (they ended), `changed ID...`, `new LANE...`,
 `watch ID...`, `watch *`, `await ID`, `ping`; answers: `changed ID...`, `watching` (look now: what comes later
-is told), `pong PID`.
+is announced), `pong PID`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LONGEST = 100  # a unix socket's path must fit into 108 bytes, fewer on some sys
 
 
 class BellClient:
-    """A process's line to the holder of the loops; every call survives the holder's death."""
+    """A process's line to the daemon; every call survives the daemon's death."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -29,7 +29,7 @@ class BellClient:
         self._rest = b""
 
     def ring(self, ended: Iterable[str] = ()) -> bool:
-        """Say that something changed, and which tasks we ended ourselves; False when nobody hears it."""
+        """Say that something changed, and which tasks we ended ourselves; False when no daemon runs."""
         return self._say(" ".join(("ring", *ended)).encode() + b"\n" if ended else b"\n")
 
     def ring_about(self, task_ids: Iterable[str]) -> bool:
@@ -41,18 +41,18 @@ class BellClient:
         return self._say(" ".join(("new", *lanes)).encode() + b"\n")
 
     def watch(self, task_ids: Iterable[str] = ("*",)) -> bool:
-        """Ask to be told about changes of these tasks, or of all."""
+        """Subscribe to changes of these tasks, or of all."""
         return self._say(b"watch " + " ".join(task_ids).encode() + b"\n")
 
     def wait_for(self, task_id: str) -> bool:
-        """Ask to be told when a task ends, and of nothing before that."""
+        """Subscribe to the end of a task alone."""
         return self._say(b"await " + task_id.encode() + b"\n")
 
     def ping(self) -> bool:
         return self._say(b"ping\n")
 
     def is_answered(self) -> bool:
-        """Tell whether anybody listens; an open line to a holder that died is nobody."""
+        """Return whether a daemon runs; an open line to one that died does not count."""
         try:
             if self._line is not None and not self._line.recv(1, socket.MSG_PEEK):
                 self.close()
@@ -63,11 +63,11 @@ class BellClient:
         return self._connected() is not None
 
     def fileno(self) -> int:
-        """Give the descriptor to wait on, or -1 when nobody is there."""
+        """Return the descriptor to wait on, or -1 without a line."""
         return -1 if self._line is None else self._line.fileno()
 
-    def heard(self) -> list[str] | None:
-        """Read what was said, without waiting; None when the holder is gone."""
+    def read(self) -> list[str] | None:
+        """Return the lines that came, without waiting; None when the daemon is gone."""
         if self._line is None:
             return None
         words: list[str] = []
@@ -92,7 +92,7 @@ class BellClient:
         self._rest = b""
 
     def _say(self, words: bytes) -> bool:
-        for _ in range(2):  # the second time with a new line, should the old one's holder have gone
+        for _ in range(2):  # the second time with a new line, if the daemon of the old one is gone
             line = self._connected()
             if line is None:
                 return False
@@ -100,7 +100,7 @@ class BellClient:
                 line.send(words)
                 return True
             except BlockingIOError:
-                return True  # the holder has unread rings already
+                return True  # the daemon has unread rings already
             except OSError:
                 self.close()
         return False
@@ -119,7 +119,7 @@ class BellClient:
 
 
 def reach(act: Callable[[str], None], path: str) -> None:
-    """Bind or connect to a socket's path, also to one that is too long for the system call."""
+    """Bind or connect to the path of a socket, even if it is too long for the system call."""
     if len(os.fsencode(path)) < LONGEST:
         act(path)
         return

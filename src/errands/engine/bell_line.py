@@ -47,7 +47,7 @@ class BellLine:
             return None
         deadline = self._loop.time() + timeout
         # A wake-up may be about what was read already, so what there is to read decides.
-        while not (words := self._bell.heard()):
+        while not (words := self._bell.read()):
             if words is None:
                 self._hang_up()
                 return None

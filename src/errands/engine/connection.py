@@ -1,4 +1,4 @@
-"""A program's connection: a client where somebody runs the loops, the holder where nobody does."""
+"""A program's connection: it embeds the daemon if none runs, and is a client of it otherwise."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LOG = logging.getLogger("errands")
 
 
 class EngineConnection:
-    """An async context manager; what is live or queued when it ends goes on under the daemon."""
+    """An async context manager; what is live or queued when it ends continues under the daemon."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class EngineConnection:
                 self._start_daemon()
 
     def _failure(self) -> BaseException | None:
-        """Tell what ended the loops of this process, if something did."""
+        """Return what ended the loops of this process, if something did."""
         failure = None if self._loops is None else self._loops.failure
         return failure.exception() if failure is not None and failure.done() else None
 

@@ -1,4 +1,4 @@
-"""Details: what is shown of a task when it is the only one that was asked for."""
+"""Details: what is shown of a task when it is asked for alone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from errands.ports.store import Store
 
 
-RECENT = 100  # runs of a standing task that are shown: it may have had a hundred thousand
+RECENT = 100  # runs of a recurring task that are shown: it may have had a hundred thousand
 
 
 def details(core: EngineCore, schedules: Callable[[], Schedules], task: Task, view: View) -> dict[str, Any]:
@@ -38,12 +38,12 @@ def details(core: EngineCore, schedules: Callable[[], Schedules], task: Task, vi
         "evidence": _evidence(task),
         "removed_variables": task.removed.split(),
         "approvals": [approval_json(each) for each in core.store.approvals(task.id)],
-        **_standing(core, schedules, task),
+        **_schedule(core, schedules, task),
     }
 
 
-def _standing(core: EngineCore, schedules: Callable[[], Schedules], task: Task) -> dict[str, Any]:
-    """Say when a standing task runs, and what became of its latest slots."""
+def _schedule(core: EngineCore, schedules: Callable[[], Schedules], task: Task) -> dict[str, Any]:
+    """Show when a recurring task runs, and what became of its latest slots."""
     trigger = recurring(task.trigger)
     if trigger is None:
         return {}
@@ -68,7 +68,7 @@ def _watch(store: Store, task: Task) -> dict[str, Any] | None:
 
 
 def _action(store: Store, task: Task) -> dict[str, Any]:
-    """Say what a task does, in plain values."""
+    """Show what a task does, in plain values."""
     action = task.action
     if isinstance(action, Prompt):
         session = store.session(task.id)

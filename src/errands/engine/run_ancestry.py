@@ -1,6 +1,6 @@
-"""Inside: whether this process is part of a run, whatever it did to its environment.
+"""Which run this process is part of, whatever it did to its environment.
 
-What runs in the background is no person, so it can answer no question.
+A background process is not a person, so it cannot answer questions.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 _MARK = b"ERRANDS_RUN_ID="
 _SHIMS = (b"/errands/runners/shim/zygote.py\0", b"\0errands.runners.warm.warm_zygote\0")
-_MOST = 1000  # processes upwards: more than any tree is deep
+_MOST = 1000  # ancestors: more than any tree is deep
 
 
 def enclosing_run() -> str:
-    """Name the run that this process is part of; the empty text when it is part of none."""
+    """Return the run that this process is part of, or the empty text."""
     return next(enclosing_runs(), "")
 
 
 def enclosing_runs() -> Iterator[str]:
-    """Give every name that the run of this process goes by: what it says itself, and its ancestors."""
+    """Yield every name of the run of this process: from its own environment and from its ancestors'."""
     if run := os.environ.get("ERRANDS_RUN_ID"):
         yield run
     pid = os.getpid()
@@ -30,7 +30,7 @@ def enclosing_runs() -> Iterator[str]:
         for variable in _read(pid, "environ").split(b"\0"):
             if variable.startswith(_MARK) and variable != _MARK:
                 yield os.fsdecode(variable[len(_MARK) :])
-        # Orphans of a run come to its shim, so a way to the top that meets no shim is outside of every run.
+        # Orphans of a run come to its shim, so a process without a shim among its ancestors is outside.
         words = _read(pid, "cmdline")
         if any(shim in words for shim in _SHIMS):
             yield "that this process descends from"
@@ -51,4 +51,4 @@ def _read(pid: int, name: str) -> bytes:
         with open(f"/proc/{pid}/{name}", "rb") as file:
             return file.read()
     except OSError:
-        return b""  # another user's process, or a system without /proc: the variable has to do
+        return b""  # another user's process, or a system without /proc: the variable must do

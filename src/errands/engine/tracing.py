@@ -1,4 +1,4 @@
-"""Tracing: a task and all that belongs to its trace, read from the store."""
+"""The spans of a task and of everything in its trace, read from the store."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ def _ids(run_id: str, created_at: datetime) -> tuple[str, ...]:
 
 
 class Tracing:
-    """Answers what traces ask, whoever asks: the command line, or the process that exports."""
+    """Used by the command line and by the exporter."""
 
     def __init__(self, store: Store, get: Callable[[str], View]) -> None:
         self._store = store
         self._get = get
 
     def tree(self, task_id: str) -> list[Span]:
-        """Give the spans of the whole tree that a task stands in, from whoever launched it first."""
+        """List the spans of the whole tree that a task is in, from its root."""
         root = self._get(task_id)
         seen = {root.id}
-        while (above := self._launcher(root)) is not None and above.id not in seen:
-            root = above
+        while (parent := self._parent(root)) is not None and parent.id not in seen:
+            root = parent
             seen.add(root.id)
         return self._down(root, set())
 
     def find(self, span: str) -> str:
-        """Name the task whose run has a span; a prefix is enough."""
+        """Return the task whose run has a span; a prefix is enough."""
         wanted = span.lower().strip()
         if wanted and (run_id := self._store.run_with_span(wanted, _ids)):
             return task_of(run_id)[0]
-        raise NotFound(f"there is no span {span!r}; `errands show` and `errands trace` tell those of a task")
+        raise NotFound(f"there is no span {span!r}; `errands show` and `errands trace` list those of a task")
 
     def spans(self, run_id: str) -> list[Span]:
-        """Give the spans of one run; none when it is gone."""
+        """List the spans of one run; none when it is gone."""
         task_id, number = task_of(run_id)
         try:
             return self._of(self._get(task_id), only=number)
@@ -82,8 +82,8 @@ class Tracing:
         shown = evolve(view, command=mask.text(view.command), description=mask.text(view.description))
         return spans_of(shown, self._store.events(view.id), caller(environ), only=only)
 
-    def _launcher(self, view: View) -> View | None:
-        """Give the task in one of whose runs a task was launched, if it is still there."""
+    def _parent(self, view: View) -> View | None:
+        """Return the task whose run submitted this one, if it is still there."""
         if not view.created_by.startswith(LAUNCHED):
             return None
         try:

@@ -1,6 +1,6 @@
-"""Waiting: until tasks end, woken by the doorbell.
+"""Wait until tasks end, woken by the doorbell.
 
-The bell only says that it is worth a look; without one, the store is looked at every two seconds.
+The bell only says that it is worth a look; without a ring, the store is read every two seconds.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from errands.engine.engine import Engine
 
-LOOK = 2.0  # seconds between two looks when nobody rings
+LOOK = 2.0  # seconds between two looks without a ring
 
 
 def wait(
@@ -23,7 +23,7 @@ def wait(
     *,
     timeout: float | None = None,
 ) -> list[str]:
-    """Block until all tasks have ended or the time-out has passed; give those still live.
+    """Block until all tasks have ended or the time-out has passed; return those still live.
 
     They are waited for one after the other, the last one first, because most have ended when it does.
     """
@@ -35,7 +35,7 @@ def wait(
 
 
 def _wait(engine: Engine, task_id: str, deadline: float | None) -> bool:
-    """Wait for one task; tell whether it has ended."""
+    """Wait for one task; return whether it has ended."""
     line = type(engine.bell)(engine.home.bell)
     try:
         watching = False
@@ -48,9 +48,9 @@ def _wait(engine: Engine, task_id: str, deadline: float | None) -> bool:
                 if not watching:
                     engine.ensure_daemon()
                     watching = line.wait_for(task_id)
-            # The first answer says that from now on we are told: what happened before is worth a look.
+            # The first answer says that we are subscribed: what happened before is worth a look.
             select.select([line.fileno()] if watching else [], [], [], left)
-            watching = watching and line.heard() is not None
+            watching = watching and line.read() is not None
         return True
     finally:
         line.close()

@@ -12,9 +12,8 @@ import pytest
 
 from errands import config
 from errands.bootstrap import open_engine, open_home
-from errands.engine.agents.discovery import KEY, Discovery, agent_of, arrange
+from errands.engine.agents.discovery import KEY, Discovery, agent_of, arrange, last_presence, note_presence
 from errands.engine.agents.model_gate import ModelGate
-from errands.engine.agents.presence import last_presence, note_presence
 from errands.engine.engine import Engine
 from errands.model.options.draft import Draft
 from errands.ports.store import Query

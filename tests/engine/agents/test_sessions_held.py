@@ -63,7 +63,7 @@ async def test_of_several_waits_the_last_one_ends_the_absence(
 ) -> None:
     context = await held(engine, project, asking)
     task_id = context.run.rpartition(".")[0]
-    await context.sit_down()
+    await context.take_over()
     slow = asyncio.create_task(context.run_command("c1", "touch x"))
     (child,) = await until(lambda: proposed(engine))
     quick = asyncio.create_task(context.run_command("c2", "touch y"))
@@ -84,7 +84,7 @@ async def test_whoever_gives_up_waiting_gets_its_slot_all_the_same(
 ) -> None:
     context = await held(engine, project)
     task_id = context.run.rpartition(".")[0]
-    await context.sit_down()
+    await context.take_over()
     asking = asyncio.create_task(context.request_approval(CALL))
     await until(lambda: waiting(engine, task_id) == "approval")
     asking.cancel()
@@ -97,7 +97,7 @@ async def test_whoever_waits_for_a_person_leaves_the_store_alone(
 ) -> None:
     context = await held(engine, project, asking)
     task_id = context.run.rpartition(".")[0]
-    await context.sit_down()
+    await context.take_over()
     running = asyncio.create_task(context.run_command("c1", "touch x"))
     await until(lambda: waiting(engine, task_id) == "approval")
     looks: list[Query] = []
@@ -226,9 +226,9 @@ def test_many_may_hold_the_gate_and_it_opens_after_the_last(tmp_path: Path) -> N
     gate, other = ModelGate(str(tmp_path)), ModelGate(str(tmp_path))
     with gate:
         with other:
-            assert gate.is_held()
-        assert other.is_held()
-    assert not other.is_held()
+            assert gate.is_closed()
+        assert other.is_closed()
+    assert not other.is_closed()
 
 
 @pytest.mark.spec("S15", "O11")
@@ -237,7 +237,7 @@ async def test_what_an_agent_uses_is_added_up(engine: TestEngine, project: Proje
     for _ in range(2):
         context.report(Activity(kind="usage", usage={"input_tokens": 100, "output_tokens": 7, "requests": 1}))
     context.report(Activity(kind="tool", name="read_file", call_id="c9"))
-    context.write_notes()
+    context.write_activity()
     shown = as_json(await engine.get(context.run.rpartition(".")[0]))
     assert shown["usage"] == {"input_tokens": 200, "output_tokens": 14, "requests": 2, "tool_calls": 2}
     assert shown["recent_tools"] == ["command", "read_file"]
@@ -252,9 +252,9 @@ async def test_what_could_not_be_written_is_not_forgotten(
     context.report(Activity(kind="usage", usage={"input_tokens": 100}))
     with closing(sqlite3.connect(home.store, isolation_level=None)) as somebody:
         somebody.execute("BEGIN IMMEDIATE")
-        context.write_notes()
+        context.write_activity()
         somebody.execute("ROLLBACK")
-    context.write_notes()
+    context.write_activity()
     shown = as_json(await engine.get(context.run.rpartition(".")[0]))
     assert shown["usage"]["input_tokens"] == 100
 

@@ -1,6 +1,6 @@
-"""Notes: what an agent does meanwhile, for whoever looks and for its trace.
+"""The activity of an agent's run: tool calls, usage and text, for views and for its trace.
 
-They are written together, a few times a second: an agent's own work must not wait for them.
+It is written in batches, a few times a second, so that the agent's own work does not wait for it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LOG = logging.getLogger("errands.notes")
 
 
 class ActivityLog:
-    """The notes of one run; `tools` are those that an earlier process of it used."""
+    """`tools` are those that an earlier process of the run used."""
 
     def __init__(self, engine: Engine, run_id: str, tools: Iterable[str]) -> None:
         self._clock = engine.clock
@@ -39,21 +39,21 @@ class ActivityLog:
         self._usage: dict[str, int] = {}
         self._events: list[tuple[str, str, datetime]] = []
         self._is_written = True
-        self._cut_off = self._begun()
+        self._unfinished = self._unfinished_calls()
 
     def note(self, event: Activity) -> None:
         match event.kind:
-            case "tool" if event.call_id in self._cut_off:
-                self._cut_off.discard(event.call_id)  # it was noted when it began, and goes on
-                _say(f"[{event.name}] {event.text}".rstrip())
+            case "tool" if event.call_id in self._unfinished:
+                self._unfinished.discard(event.call_id)  # it was noted when it began, and goes on
+                _log_line(f"[{event.name}] {event.text}".rstrip())
                 return
             case "tool":
                 self._tools = [*self._tools, "_".join(event.name.split()) or "tool"][-RECENT_TOOLS:]
                 self._count({"tool_calls": 1})
-                _say(f"[{event.name}] {event.text}".rstrip())
+                _log_line(f"[{event.name}] {event.text}".rstrip())
             case "tool_end":
                 if event.failed:
-                    _say(f"[{event.name} failed] {event.text}".rstrip())
+                    _log_line(f"[{event.name} failed] {event.text}".rstrip())
                 self._count({})
             case "usage":
                 used = {name: n for name, n in event.usage.items() if name != "tool_calls"}
@@ -64,10 +64,10 @@ class ActivityLog:
                 self._count({})
 
         if event.kind != "text":
-            self._events.append((event.kind, _told(event), self._clock.now()))
+            self._events.append((event.kind, _detail(event), self._clock.now()))
 
-    def _begun(self) -> set[str]:
-        """Name the calls that an earlier process of this run noted, and whose end it did not live to see."""
+    def _unfinished_calls(self) -> set[str]:
+        """Return the calls that an earlier process of this run began and did not end."""
         if self._store.run(self._run).attempt <= 1:
             return set()
         begun: set[str] = set()
@@ -85,7 +85,7 @@ class ActivityLog:
             asyncio.get_running_loop().call_later(GATHER, self.write)
 
     def write(self) -> None:
-        """Write what was noted; what cannot be written now is written the next time."""
+        """Write what was noted; what cannot be written now is written next time."""
         self._is_written = True
         if not self._usage and not self._events:
             return
@@ -93,22 +93,20 @@ class ActivityLog:
         try:
             with self._store:
                 self._store.note_activity(self._run, usage=usage, tools=self._tools, now=now)
-                for name, told, at in self._events:
-                    self._store.add_event(self._task, name, run=self._number, now=at, detail=told)
+                for name, detail, at in self._events:
+                    self._store.add_event(self._task, name, run=self._number, now=at, detail=detail)
             self._usage = {}
             self._events = []
         except StoreError as error:
             _LOG.warning("%s", error)
 
 
-def _told(event: Activity) -> str:
-    """Write down an activity for its span."""
+def _detail(event: Activity) -> str:
     if event.kind == "usage":
         return json.dumps(dict(event.usage))
     return json.dumps({"call": event.call_id, "name": event.name, "failed": event.failed})
 
 
-def _say(line: str) -> None:
-    """Write a line to the log of the run."""
+def _log_line(line: str) -> None:
     with suppress(OSError, ValueError):
         print(line, file=sys.stderr, flush=True)

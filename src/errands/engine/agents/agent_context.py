@@ -1,12 +1,11 @@
-"""The desk: what the process of an agent's run has for its agent. The store stands behind it.
+"""The context of an agent's run: what its process offers to the agent, backed by the store.
 
-Whatever is put on the desk is there for good, so another process can sit down at it when this one dies.
+Everything is stored at once, so another process can take over when this one dies.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, nullcontext
@@ -43,11 +42,9 @@ if TYPE_CHECKING:
     from errands.model.verdict import Reason
     from errands.ports.agent import Usage
 
-GATHER = 0.1  # seconds in which activities are gathered before they are written
-LOOK_AGAIN = 30.0  # seconds between two looks at what the doorbell tells anyway
-QUICK = 0.2  # seconds in which most commands are over; a slot is not lent for less
+LOOK_AGAIN = 30.0  # seconds between two looks at what the doorbell announces anyway
+QUICK = 0.2  # seconds in which most commands end; a slot is not lent for less
 SHOWN = 30_000  # characters of a command's output that an agent gets to see
-_LOG = logging.getLogger("errands.desk")
 
 
 class RunContext:
@@ -58,7 +55,7 @@ class RunContext:
         self._task = engine.store.task(task_id)
         action = self._task.action
         if not isinstance(action, Prompt):
-            raise AgentError(f"{run_id} is no agent's run")
+            raise AgentError(f"{run_id} is not the run of an agent")
         self._action = action
         is_chat = is_conversation(self._task)
         self.run = run_id
@@ -74,7 +71,7 @@ class RunContext:
             streams=is_chat,
         )
         self._speech = Speech(engine.home.run(run_id)) if is_chat else None
-        self._held = WaitClock(engine.home.run(run_id))
+        self._wait_clock = WaitClock(engine.home.run(run_id))
         self._gate = ModelGate(engine.home.path)
         self._one_at_a_time = asyncio.Lock()
         self._away_for: list[Waiting] = []
@@ -84,7 +81,7 @@ class RunContext:
         assert exchange is not None
         self.text = exchange.text
         self.answer = exchange.answer if exchange.failure is None else None
-        self._notes = ActivityLog(engine, run_id, exchange.tools)
+        self._activity = ActivityLog(engine, run_id, exchange.tools)
         self._was_waiting = exchange.waiting is not None
         current = self._store.session(task_id)
         is_mine = current is not None and (self._is_resume or current.run == self._number)
@@ -94,13 +91,13 @@ class RunContext:
     def _is_resume(self) -> bool:
         return self._store.run(self.run).cause == "resume"
 
-    async def sit_down(self) -> None:
-        """Go on where an earlier process of this run stopped: if it had lent its slot, get one again."""
+    async def take_over(self) -> None:
+        """Continue where an earlier process of this run stopped: if it had lent its slot, get one again."""
         if self._was_waiting:
             await self._return()
 
     def opened(self, name: str) -> None:
-        """Keep the name of the session that was made for this task."""
+        """Store the name of the session that was made for this task."""
         self.own = Session(
             task_id=self._task.id,
             run=self._number if self.own is None else self.own.run,
@@ -118,32 +115,28 @@ class RunContext:
 
     @property
     def is_half_forked(self) -> bool:
-        """Tell whether a fork that is kept here was copied, but its agent was not told what it is."""
+        """Return whether a fork stored here was copied, but its agent does not know yet that it is one."""
         if self.own is None or self.own.forked_from is None or self.own.name != self.session:
             return False
         return not any(PREAMBLE in each for each in self._store.messages(self.own))
 
     def gone(self) -> None:
-        """Note that the session is no more, so that the next resume is refused at once."""
+        """Note that the session is gone, so that the next resume is refused at once."""
         if self.own is not None:
             with self._store:
                 self._store.mark_session_gone(self.own, now=self._engine.clock.now())
 
-    # What an agent is doing.
-
     def report(self, event: Activity) -> None:
         if self._speech is not None:
             self._speech.note(event)
-        if event.kind != "piece":  # which is part of a text that is still to come
-            self._notes.note(event)
+        if event.kind != "piece":  # part of a text that is still to come
+            self._activity.note(event)
 
-    def write_notes(self) -> None:
-        self._notes.write()
-
-    # What an agent wants to do.
+    def write_activity(self) -> None:
+        self._activity.write()
 
     async def request_approval(self, call: ToolCall) -> Decision:
-        """Let the judge decide about a command; for all else, and for what it would ask, ask a person."""
+        """Let the judge decide about a command; ask a person about everything else, and where it says so."""
         engine, task = self._engine, self._task
         reasons: tuple[Reason, ...] = ()
         if call.command is not None:
@@ -166,14 +159,14 @@ class RunContext:
         return tool_approvals.decision(question)
 
     async def _answer(self, question: Approval) -> Approval:
-        """Wait until a person has answered, or nobody can any more."""
+        """Wait for the answer of a person, or for the end of the question."""
         async with BellLine(self._engine, [self._task.id]) as line:
             while (answer := tool_approvals.answer_to(self._engine, question)) is None:
                 await line.news(LOOK_AGAIN)
         return answer
 
     def _draft(self, call_id: str, line: str) -> Draft:
-        """Make a draft of a command as the agent runs it: where, and with which variables."""
+        """Make a draft of a command in the agent's directory and environment."""
         variables = {**self._store.environment(self._action.environment), **self._action.env}
         return Draft(
             command=line,
@@ -216,7 +209,7 @@ class RunContext:
         )
 
     async def _ended(self, view: View) -> View:
-        """Wait for a child task, lending our slot when it takes its time."""
+        """Wait for a child task; lend our slot when it takes longer."""
         engine = AsyncEngine(self._engine)
         view = await engine.wait(view.id, timeout=0 if view.state == "proposed" else QUICK)
         if view.state == "proposed":
@@ -230,7 +223,7 @@ class RunContext:
         return view
 
     def _output(self, view: View) -> str:
-        """Read what a task printed, secrets masked, the middle left out of what is too long."""
+        """Read what a task printed, with secrets masked, and without the middle if it is too long."""
         piece = self._engine.output(view.id, limit=SHOWN)
         head, tail = piece.content, b""
         if len(head) >= SHOWN:
@@ -243,12 +236,12 @@ class RunContext:
         return self._engine.mask(view.id).text(text)
 
     async def wait_turn(self) -> None:
-        if self._task.lane != LANE or not self._gate.is_held():
+        if self._task.lane != LANE or not self._gate.is_closed():
             return
-        with self._held:
+        with self._wait_clock:
             if not self._away_for:
                 self._wait_for("turn")
-            while self._gate.is_held():
+            while self._gate.is_closed():
                 await asyncio.sleep(LOOK)
             if not self._away_for:
                 self._wait_for(None)
@@ -257,26 +250,25 @@ class RunContext:
 
     @asynccontextmanager
     async def _away(self, what: Waiting) -> AsyncIterator[None]:
-        """Wait for something that may take long, so that others may use our slot.
+        """Lend our slot while we wait for something that may take long.
 
-        Of several waits at once each may end first; no agent goes on before it has the results of all, so
-        we come back with the last one. The time a person takes counts for no time-out; that of our own tasks
-        does.
+        Of several waits at once, the last to end returns the slot: no agent continues before it has all
+        results. The time a person takes does not count for any time-out; the time of our own tasks does.
         """
-        self.write_notes()  # a process that waits long is easily killed
+        self.write_activity()  # a process that waits long may be killed meanwhile
         self._away_for.append(what)
         self._wait_for(self._chief_wait)
-        self._engine.bell.ring_about([self._task.id])  # whoever waits for us may be who has to say yes
+        self._engine.bell.ring_about([self._task.id])  # the process that waits for us may show the question
         is_over = False
         try:
-            with self._held if what == "approval" else nullcontext():
+            with self._wait_clock if what == "approval" else nullcontext():
                 yield
             is_over = True
         finally:
             self._away_for.remove(what)
             if self._away_for:
                 self._wait_for(self._chief_wait)
-            elif not is_over:  # whoever gave up cannot wait for the slot, which comes all the same
+            elif not is_over:  # cancelled: the slot comes without our waiting for it
                 self._wait_for("slot")
                 self._engine.bell.ring()
         if not self._away_for:
@@ -287,10 +279,10 @@ class RunContext:
         return "approval" if "approval" in self._away_for else self._away_for[-1]
 
     async def _return(self) -> None:
-        """Get a slot of the lane again; whoever has it meanwhile costs us no time."""
+        """Wait for a slot of the lane again; the time does not count for any time-out."""
         self._wait_for("slot")
         self._engine.bell.ring()
-        with self._held:
+        with self._wait_clock:
             async with BellLine(self._engine, [self._task.id]) as line:
                 while self._waits:
                     await line.news(LOOK_AGAIN)
@@ -303,8 +295,6 @@ class RunContext:
     def _wait_for(self, what: Waiting | None) -> None:
         with self._store:
             self._store.set_waiting(self.run, what)
-
-    # Conversations that are kept here.
 
     def messages(self, session: str) -> Sequence[str] | None:
         found = self._find(session)
@@ -326,13 +316,13 @@ class RunContext:
                 self._store.mark_session_gone(found, now=self._engine.clock.now())
 
     def _find(self, session: str) -> Session | None:
-        """Find a session by its name: our own, or the latest that is called so."""
+        """Find a session by its name: our own, or the latest of that name."""
         if self.own is not None and session in (self.own.name, self.session):
             return self._store.session(self._task.id)
         return None if session == self.session else self._store.session(name=session)
 
 
 def _traced(call_id: str) -> dict[str, str]:
-    """Make what a call starts stand below it in the trace."""
+    """Return the variables that make a call the parent of what it starts, in the trace."""
     place = caller(os.environ)
     return {} if place is None else {"TRACEPARENT": calling(place, call_id).traceparent}

@@ -1,4 +1,4 @@
-"""Replying: what the process of an agent's run does, from its first breath to its exit code."""
+"""What the process of an agent's run does, from start to exit code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from errands.ports.agent import Agent, Answer
 
 STOPPED = 143
-_FAREWELL = 2.0  # seconds for an agent to stop what it has set going
+_CLOSE_WITHIN = 2.0  # seconds for an agent to stop what it started
 
 
 async def answer(engine: Engine, run_id: str, make: Callable[[str], Agent]) -> int:
@@ -30,33 +30,33 @@ async def answer(engine: Engine, run_id: str, make: Callable[[str], Agent]) -> i
     if context.answer is not None:  # it was stored, and then the process died
         print(context.answer, flush=True)
         return 0
-    looking = Discovery(engine, run_id) if is_discovery(engine, run_id) else None
-    if looking is not None:
-        if why := looking.hindrance():
+    discovery = Discovery(engine, run_id) if is_discovery(engine, run_id) else None
+    if discovery is not None:
+        if why := discovery.hindrance():
             with engine.store:
                 engine.store.note_answer(run_id, "")
             print(f"not now: {why}", flush=True)
             return 0
-        context.text = looking.prompt()
+        context.text = discovery.prompt()
     try:
         agent = make(context.spec.agent)
     except ErrandsError as error:
         return fail(engine, run_id, error)
-    speaking = asyncio.ensure_future(
-        _speak(engine, agent, context, is_first=engine.store.run(run_id).attempt <= 1)
+    answering = asyncio.ensure_future(
+        _answer(engine, agent, context, is_first=engine.store.run(run_id).attempt <= 1)
     )
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, speaking.cancel)
+        loop.add_signal_handler(number, answering.cancel)
     try:
-        said = await speaking
-        if looking is not None:
-            said = evolve(said, text=looking.propose(said.text))
-        # At once: an agent may take its time to leave, and what is stored needs no second asking.
+        said = await answering
+        if discovery is not None:
+            said = evolve(said, text=discovery.propose(said.text))
+        # At once: the agent may take its time to close, and what is stored is not asked for again.
         with engine.store:
             engine.store.note_answer(run_id, said.text)
     except asyncio.CancelledError:
-        await _say_goodbye(agent, context)
+        await _abort(agent, context)
         return STOPPED
     except SessionGone as error:
         context.gone()
@@ -64,17 +64,17 @@ async def answer(engine: Engine, run_id: str, make: Callable[[str], Agent]) -> i
     except ErrandsError as error:
         return fail(engine, run_id, error)
     finally:
-        context.write_notes()
+        context.write_activity()
         with suppress(Exception):
-            async with asyncio.timeout(_FAREWELL):
+            async with asyncio.timeout(_CLOSE_WITHIN):
                 await agent.close()
     print(said.text, flush=True)
     return 0
 
 
-async def _speak(engine: Engine, agent: Agent, context: RunContext, *, is_first: bool) -> Answer:
-    """Send the prompt to the session of the task, which the first run opens; go on where it was cut off."""
-    await context.sit_down()
+async def _answer(engine: Engine, agent: Agent, context: RunContext, *, is_first: bool) -> Answer:
+    """Send the prompt to the task's session, which the first run opens; continue what was cut off."""
+    await context.take_over()
     if context.own is not None and context.own.gone_at is not None:
         raise SessionGone
     if context.own is None:
@@ -92,15 +92,15 @@ async def _speak(engine: Engine, agent: Agent, context: RunContext, *, is_first:
     return await agent.recover(name, context.text, context)
 
 
-async def _say_goodbye(agent: Agent, context: RunContext) -> None:
+async def _abort(agent: Agent, context: RunContext) -> None:
     if context.own is not None:
         with suppress(Exception):
-            async with asyncio.timeout(_FAREWELL):
+            async with asyncio.timeout(_CLOSE_WITHIN):
                 await agent.abort(context.own.name)
 
 
 def fail(engine: Engine, run_id: str, error: ErrandsError) -> int:
-    """Keep why there is no answer, and what was said until then; give the exit code."""
+    """Store why there is no answer, and what was said until then; return the exit code."""
     partial = error.partial if isinstance(error, AgentError) else ""
     failure = error.failure if isinstance(error, AgentError) else "agent"
     with engine.store:

@@ -1,21 +1,23 @@
-"""Discovery: while nobody types, an agent looks for work that is worth proposing.
+"""Discovery: while the person is away, an agent looks for work that is worth proposing.
 
-It is a standing task like any other, so when it looked, what that cost and why it did not is in its history.
-A look that may not be costs no request. The agent gets no tools: it answers with ideas, and what becomes of
-them is decided here, where nobody can be talked out of the limits.
+It is a recurring task like any other, so its history says when it looked, what that cost, and why it did
+not. A look that is not allowed costs no request. The agent gets no tools: it answers with suggestions, and
+what becomes of them is decided here, where no prompt can change the limits.
 """
 
 from __future__ import annotations
 
 import os
 import subprocess
+from contextlib import suppress
+from datetime import UTC, datetime
 
 from errands.engine.agents.model_gate import LANE, ModelGate
-from errands.engine.agents.presence import last_presence
 from errands.engine.notices.fence import fenced
 from errands.model.action import Prompt
 from errands.model.agent.session import CHAT
 from errands.model.agent.suggestion import FORMAT, Suggestion, suggestions_in
+from errands.model.approval import is_unattended
 from errands.model.errors import ErrandsError, StoreError
 from errands.model.options.draft import Draft
 from errands.model.run import task_of
@@ -33,10 +35,12 @@ if TYPE_CHECKING:
     from errands.engine.engine import Engine
     from errands.model.task import Task
     from errands.model.view import View
+    from errands.ports.home import Home
 
 KEY = "discovery"
 EXCHANGES, LONGEST = 6, 600  # of the latest conversation, and characters of each text
 MOST_TASKS, MOST_FILES = 30, 40
+RECENT = 100  # tasks and answers in which a person is looked for
 GIT_WITHIN = 5.0  # seconds
 _PERSONAL = ("terminal", "chat", "discord", "web", "top")
 
@@ -52,14 +56,14 @@ and starts only with their yes.
 
 
 def agent_of(config: Config) -> str | None:
-    """Name the agent that looks: the one that is set, or the first that uses the local model."""
+    """Return the agent that looks: the configured one, or the first that uses the local model."""
     if config.discovery.agent != "auto":
         return config.discovery.agent
     return next((name for name, each in config.backends.items() if each.get("lane") == LANE), None)
 
 
 def arrange(engine: Engine) -> str | None:
-    """See to it that the task stands as the configuration wants it, or not at all; give its id if it does."""
+    """Create, replace or end the task as the configuration says; return its id if there is one."""
     settings, agent = engine.config.discovery, agent_of(engine.config)
     known = engine.store.id_by_key(KEY)
     is_wanted = settings.enabled and agent is not None
@@ -70,7 +74,7 @@ def arrange(engine: Engine) -> str | None:
         if task.state in STANDING:
             engine.cancel([known], by="the configuration")
         if not is_wanted or engine.store.view(known).is_live:
-            return None  # a run that is still going is in the way until the next start
+            return None  # a run that is still live is in the way until the next start
         engine.clear([known])
     if not is_wanted:
         return None
@@ -86,7 +90,7 @@ def arrange(engine: Engine) -> str | None:
             cwd="/",
             every=settings.every,
             notify="on_failure",
-            # Others bring tools of their own, and ask before they use them.
+            # Other backends bring tools of their own, and ask before they use them.
             tools=() if backend == "builtin" else None,
             owner="user",
             door="python",
@@ -109,7 +113,7 @@ def is_discovery(engine: Engine, run_id: str) -> bool:
 
 
 class Discovery:
-    """One look, in the process of its run."""
+    """One look for work, in the process of its run."""
 
     def __init__(self, engine: Engine, run_id: str) -> None:
         self._engine = engine
@@ -118,7 +122,7 @@ class Discovery:
         self._place = _place(engine)
 
     def hindrance(self) -> str:
-        """Say why nobody looks now; nothing when somebody may."""
+        """Say why it must not look now; empty when it may."""
         now, settings = self._engine.clock.now(), self._settings
         if not settings.enabled:
             return "discovery.enabled is false"
@@ -127,7 +131,7 @@ class Discovery:
             return f"nobody was here in the last {spoken(settings.present)}, so nobody could say yes"
         if now - present < settings.idle:
             return f"somebody is here; it looks after {spoken(settings.idle)} of silence"
-        if ModelGate(self._engine.home.path).is_held():
+        if ModelGate(self._engine.home.path).is_closed():
             return "somebody talks with the model"
         waiting = [view.id for view in self._engine.list(Query(states=("proposed",))) if is_discovered(view)]
         if len(waiting) >= settings.most:
@@ -135,7 +139,7 @@ class Discovery:
         return ""
 
     def prompt(self) -> str:
-        """Write down what the agent is to look at; whatever came from outside is fenced."""
+        """Write the prompt; everything that came from outside is fenced."""
         now = self._engine.clock.now().astimezone()
         parts = [f"It is {now:%A, %Y-%m-%d %H:%M}.\n\n"]
         for label, text in (
@@ -149,7 +153,7 @@ class Discovery:
         return _TASK + "".join(parts) + FORMAT.format(most=self._settings.most)
 
     def propose(self, answer: str) -> str:
-        """Turn ideas into proposals, as many as may be; say what became of each."""
+        """Turn suggestions into proposals, up to the limit; say what became of each."""
         refused, known = self._refused(), dict(self._known())
         said: list[str] = []
         made = 0
@@ -174,12 +178,12 @@ class Discovery:
                     said.append(f"left out {line(suggestion.name)}: {line(str(error))}")
                     continue
                 made += 1
-                known[view.id] = _told(view)
+                known[view.id] = _text_of(view)
                 said.append(f"proposed {view.id}: {line(suggestion.reason)}")
         return "\n".join(said)
 
     def _submit(self, suggestion: Suggestion, number: int) -> View:
-        """Make a proposal; asking again for the same, after a crash, gives the first one."""
+        """Make a proposal; after a crash, the same suggestion returns the first one."""
         place = self._place
         environment = {} if place is None else self._engine.store.environment(place.action.environment)
         return self._engine.submit(
@@ -211,7 +215,7 @@ class Discovery:
         own = task_of(self._run)[0]
         for view in self._engine.list(Query(states=(*OPEN, *STANDING), limit=200)):
             if view.id != own and not (view.key or "").startswith(CHAT):
-                yield view.id, _told(view)
+                yield view.id, _text_of(view)
 
     def _conversation(self) -> Iterator[str]:
         place = self._place
@@ -228,7 +232,7 @@ class Discovery:
             yield f"{task_id}: {line(text)[:200]}"
 
     def _git(self) -> str:
-        """Ask git for the state of the project; nothing of its own configuration may run."""
+        """Ask git for the state of the project, without running anything that its configuration names."""
         if self._place is None:
             return ""
         safe = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-optional-locks"]
@@ -251,15 +255,40 @@ def is_discovered(view: View) -> bool:
     return view.door == KEY
 
 
-def _told(view: View) -> str:
+def _text_of(view: View) -> str:
     return f"{view.name}\n{view.description}\n{view.command}"
 
 
 def _place(engine: Engine) -> Task | None:
-    """Find where the person was last: the latest conversation, or else the latest task of theirs."""
+    """Find where the person was last: the latest conversation, or else their latest task."""
     views = engine.list(Query(limit=200))
     talks = [view for view in views if (view.key or "").startswith(CHAT)]
     latest = max(talks, key=lambda view: view.updated_at, default=None)
     if latest is None:
         latest = next((view for view in views if view.door in _PERSONAL), None)
     return None if latest is None else engine.store.task(latest.id)
+
+
+def note_presence(home: Home, at: datetime | None = None) -> None:
+    """Note that a person typed something, now or `at` another time."""
+    path = f"{home.path}/present"
+    with suppress(OSError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        os.utime(path, None if at is None else (at.timestamp(), at.timestamp()))
+
+
+def last_presence(engine: Engine) -> datetime | None:
+    """Return when a person last typed, started or answered something."""
+    return max(_traces_of_a_person(engine), default=None)
+
+
+def _traces_of_a_person(engine: Engine) -> Iterator[datetime]:
+    with suppress(OSError):
+        yield datetime.fromtimestamp(os.stat(f"{engine.home.path}/present").st_mtime, UTC)
+    for view in engine.list(Query(limit=RECENT)):
+        if view.door in _PERSONAL:
+            yield view.created_at
+    for entry in engine.audit(limit=RECENT):
+        answer = entry.approval
+        if answer.at is not None and answer.door and not is_unattended(answer.by or "", answer.door):
+            yield answer.at

@@ -1,7 +1,7 @@
-"""The gate: on a shared local model a person goes first.
+"""The gate of a shared local model: a person goes first.
 
-Whoever talks to the model holds the gate for as long as an answer takes; background runs look at it between
-two calls and wait. It is a lock of the system, so it opens by itself when its holder dies.
+A chat closes the gate while it waits for an answer; background runs check it between two calls and wait. It
+is a file lock, so it opens by itself when the process dies.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LOOK = 0.05  # seconds between two looks at a closed gate
 
 
 class ModelGate:
-    """`with gate:` keeps background runs from the model; many may hold it at a time."""
+    """`with gate:` keeps background runs from the model; several processes may do so at a time."""
 
     def __init__(self, home: str) -> None:
         self._path = f"{home}/gate"
@@ -35,8 +35,8 @@ class ModelGate:
     ) -> None:
         os.close(self._files.pop())
 
-    def is_held(self) -> bool:
-        """Tell whether somebody talks to the model."""
+    def is_closed(self) -> bool:
+        """Return whether a chat uses the model."""
         file = self._open()
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,8 +1,8 @@
-"""Dropping: what becomes of a session that lives at its backend when its task is cleared.
+"""Clean-up of the sessions that backends keep for tasks that were cleared.
 
-Whoever clears a task must not wait for a server that is slow or away, so the session is remembered in the
-transaction that removes the task, and a process of its own tells the backend. It is started at once; what it
-cannot reach the janitor has tried again, ever more seldom, for about a week.
+Clearing a task must not wait for a server that is slow or away, so the transaction that removes the task
+remembers the session, and a process of its own drops it at the backend. It is started at once; the janitor
+retries what it cannot reach, ever more seldom, for about a week.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ WITHIN = 300.0  # seconds for a backend to forget one session
 PAUSE = timedelta(minutes=10)  # before the second try; each further one comes after twice the time
 MOST_TRIES = 10
 _LOG = logging.getLogger("errands.dropping")
-# The shell leaves at once, so that the process is nobody's child who would have to wait for it.
+# The shell exits at once: the process is detached, so that no parent has to reap it.
 _DETACHED = '"$0" "$@" &'
 
 
 def start(home: Home) -> None:
-    """Start the process that drops sessions; one that runs already sees to it, too."""
+    """Start the process that drops sessions; one that runs already takes on new ones, too."""
     words = ["/bin/sh", "-c", _DETACHED, sys.executable, "-P", "-m", "errands.agents", "drop"]
     log_flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     streams = [
@@ -46,13 +46,13 @@ def start(home: Home) -> None:
         shell = os.posix_spawn("/bin/sh", words, environ, file_actions=streams, setsid=True)
         os.waitpid(shell, 0)
     except ChildProcessError:
-        pass  # somebody else in this process waits for all children
+        pass  # something else in this process waits for all children
     except OSError as error:  # what was cleared is cleared all the same
         _LOG.warning("sessions are dropped later, no process can be started for it: %s", error)
 
 
 async def drop_all(core: EngineCore, make: Callable[[str, str], Agent]) -> None:
-    """Drop what is left at backends; `make` makes the agent of a name for a directory."""
+    """Drop the sessions left at backends; `make` makes the agent of a name for a directory."""
     lock = os.open(f"{core.home.path}/dropping", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -60,13 +60,13 @@ async def drop_all(core: EngineCore, make: Callable[[str, str], Agent]) -> None:
             for each in left:
                 await _drop(core, each, make)
     except BlockingIOError:
-        pass  # another process is at it, until nothing is left
+        pass  # another process does it, until nothing is left
     finally:
         os.close(lock)
 
 
 async def _drop(core: EngineCore, remnant: OrphanSession, make: Callable[[str, str], Agent]) -> None:
-    from asyncio import timeout  # whoever only starts the process has no use for it
+    from asyncio import timeout  # a process that only starts this one does not need it
 
     store = core.store
     try:
@@ -76,7 +76,7 @@ async def _drop(core: EngineCore, remnant: OrphanSession, make: Callable[[str, s
                 await agent.drop(remnant.name, _EmptyContext(remnant))
         finally:
             await agent.close()
-    except Exception as error:  # noqa: BLE001 - a stranger's code must keep no other session back
+    except Exception as error:  # noqa: BLE001 - one backend must not keep the others back
         is_last = remnant.tries + 1 >= MOST_TRIES
         end = "it stays there" if is_last else "it is tried again"
         why = str(error) or type(error).__name__
@@ -93,7 +93,7 @@ async def _drop(core: EngineCore, remnant: OrphanSession, make: Callable[[str, s
 
 
 class _EmptyContext:
-    """A desk that nobody asks anything at: the task is gone, and with it all that was kept here."""
+    """The context for an agent whose task is gone, with all that was stored for it."""
 
     def __init__(self, remnant: OrphanSession) -> None:
         self.spec = Spec(agent=remnant.agent, cwd=remnant.cwd, system="")

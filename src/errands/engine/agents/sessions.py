@@ -1,4 +1,4 @@
-"""Conversing: asking an agent something, and something more."""
+"""The verbs and questions about the conversations with agents."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 
 class Sessions:
-    """The verbs and questions about sessions; each is one transaction on the engine's store."""
-
     def __init__(self, core: EngineCore, submit: Callable[[Draft], View]) -> None:
         self._core = core
         self._submit = submit
@@ -29,7 +27,7 @@ class Sessions:
     def ask(self, draft: Draft, *, resume: str | None = None, is_awaited: bool = False) -> View:
         """Ask an agent, in a new task or, with `resume`, in that of an earlier prompt.
 
-        `is_awaited`: whoever asks blocks until the answer is there, and need not be told.
+        `is_awaited`: the caller blocks until the answer is there, and needs no notice of it.
         """
         if draft.prompt is None:
             raise BadValue("there is no prompt; a command is submitted, not asked")
@@ -59,7 +57,7 @@ class Sessions:
         with self._store:
             view = self._store.view(task_id)
             check_resumable(view, self._store.session(task_id))
-            if view.task_state not in ("active", "paused"):  # as a standing task may be
+            if view.task_state not in ("active", "paused"):  # as a recurring task may be
                 self._store.move_task(task_id, "reopen", now=now)
             run = self._store.add_run(task_id, cause="resume", now=now)
             self._store.add_exchange(run.id, text, is_awaited=is_awaited)
@@ -68,29 +66,29 @@ class Sessions:
         return core.summaries([task_id])[0]
 
     def expect(self, run_id: str) -> None:
-        """Note that somebody blocks until a run ends, and need not be told; it may be a command's as well."""
+        """Note that a caller blocks until a run ends, of an agent or a command, and needs no notice of it."""
         action = self._store.task(task_of(run_id)[0]).action
         text = action.text if isinstance(action, Prompt) else action.line
         with self._store:
             self._store.set_awaited(run_id, text)
 
     def acknowledge(self, run_id: str, *, reader: str) -> None:
-        """Note that whoever asked has got the answer, so that it is not told once more."""
+        """Note that the caller has got the answer, and needs no notice of it."""
         with self._store:
             self._store.acknowledge(run_id, reader=reader, now=self._core.clock.now())
 
     def give_up_waiting(self, run_id: str) -> None:
-        """Note that whoever asked blocks no longer, so that the answer is told after all."""
+        """Note that the caller blocks no longer, and needs a notice after all."""
         with self._store:
             self._store.set_awaited(run_id, None)
 
     def end_session(self, name: str) -> None:
-        """Note that a parent session is over. What it started goes on; what is finished may be removed."""
+        """Note that a parent session is over. What it started continues; what is finished may be removed."""
         with self._store:
             self._store.set_session_ended(name, self._core.clock.now())
 
     def reopen_session(self, name: str) -> None:
-        """Note that a parent session goes on after all: what it started is kept again."""
+        """Note that a parent session continues after all: what it started is kept again."""
         with self._store:
             self._store.set_session_ended(name, None)
 
@@ -102,5 +100,5 @@ class Sessions:
         return self._store.exchange(run_id)
 
     def conversation(self, task_id: str) -> list[tuple[int, Exchange]]:
-        """Give what a task was asked and answered, oldest first, with the numbers of the runs."""
+        """List what a task was asked and answered, oldest first, with the numbers of the runs."""
         return self._store.exchanges(self._core.resolve(task_id))

@@ -1,7 +1,7 @@
-"""Speech: what an agent says and does in a run, written down as it comes for whoever listens.
+"""The live stream of a chat's answer: one line of JSON for each thing an agent says or does.
 
-One line of JSON for each thing, in the directory of the run. It is for the eyes of the moment: what counts is
-the answer in the store, so a line that is lost costs nothing.
+It is a file in the directory of the run. What counts is the answer in the store, so a lost line costs
+nothing.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ _CHUNK = 1 << 20
 
 
 class Speech:
-    """The pen of one run."""
-
     def __init__(self, directory: str) -> None:
         self._path = f"{directory}/{NAME}"
 
@@ -47,13 +45,12 @@ class Said:
 
 
 class SpeechReader:
-    """The ear: gives what was written since the last time."""
-
     def __init__(self, directory: str) -> None:
         self._path = f"{directory}/{NAME}"
         self._place = 0
 
-    def heard(self) -> Iterator[Said]:
+    def read(self) -> Iterator[Said]:
+        """Yield what was written since the last call."""
         try:
             with open(self._path, "rb") as file:
                 file.seek(self._place)

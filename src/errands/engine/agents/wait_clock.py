@@ -1,6 +1,6 @@
-"""Held: what an agent's process tells its shim about the time it waits for others.
+"""The time that an agent's process waited for others, which counts for no time-out.
 
-The shim reads it when a time-out seems to have passed; `runners/shim/wait_clock.py` says what the file means.
+The shim reads the file when a time-out seems to have passed (`runners/shim/wait_clock.py`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class WaitClock:
-    """`with held:` is a time that counts for no time-out; several at once count once."""
+    """`with wait_clock:` is time that does not count; several at once count once."""
 
     def __init__(self, directory: str) -> None:
         self._path = f"{directory}/held"
@@ -45,9 +45,9 @@ class WaitClock:
 
 
 def held_for(directory: str, *, now: float) -> float:
-    """Tell how many seconds a run waited before it died; `now` is of the clock that nobody can set.
+    """Return how many seconds a run waited before it died; `now` is monotonic.
 
-    Whoever died while it waited left no end of that: it waited until now, rather than not at all.
+    If it died while it waited, it waited until now.
     """
     try:
         with open(f"{directory}/held") as file:

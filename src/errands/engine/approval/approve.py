@@ -43,7 +43,7 @@ def approve(
 ) -> None:
     _check_person(by, door)
     if is_unattended(by, door) and not core.config.approval.yes:
-        # Whoever may not pass --yes may not propose and approve either.
+        # A process that may not pass --yes may not propose and approve either.
         raise NotAPerson("nobody is at a terminal here, and approval.yes is false; approve it at a terminal")
     task_id, now, store = core.resolve(task_id), core.clock.now(), core.store
     question = _question(core, task_id, shown)
@@ -55,7 +55,7 @@ def approve(
     ruling = ruling_on(store, judging, task)
     if always:
         _check_always(task, ruling)
-    is_deaf = _is_deaf(core, task)
+    starts_schedule = _starts_schedule(core, task)
     evidence = evidence_of(task)
     fresh = None if evidence is None else refreshed(evidence, task.action.cwd)
     said = [] if evidence is None or fresh is None else changes(evidence, fresh)
@@ -70,7 +70,7 @@ def approve(
             raise _resolved(core, task_id)
         else:
             store.grant(task_id, by=by, door=door, now=now)
-            if is_deaf:
+            if starts_schedule:
                 from errands.engine.triggers.schedules import begin
 
                 begin(store, task, now=now)
@@ -84,21 +84,21 @@ def approve(
         )
 
 
-def _is_deaf(core: EngineCore, task: Task) -> bool:
-    """Tell whether a standing task begins to listen with the yes; one more must be allowed then."""
+def _starts_schedule(core: EngineCore, task: Task) -> bool:
+    """Return whether the approval starts the schedule of a task; one more must be allowed then."""
     if recurring(task.trigger) is None:
         return False
     from errands.engine.triggers.schedules import check_room
 
     cursor = core.store.cursor(task.id)
-    is_deaf = cursor is not None and cursor.next_at is None
-    if is_deaf:
+    starts_schedule = cursor is not None and cursor.next_at is None
+    if starts_schedule:
         check_room(core.store, core.config)
-    return is_deaf
+    return starts_schedule
 
 
 def _asked_run(core: EngineCore, task: Task, question: Approval) -> Run:
-    """Give the run that a question is about; that of a standing task may be still to come."""
+    """Return the run that a question is about; a recurring task may not have it yet."""
     if recurring(task.trigger) is not None and not core.store.view(task.id).latest.number:
         return Run(
             task_id=task.id,
@@ -126,9 +126,9 @@ def reject(core: EngineCore, task_id: str, *, by: str, door: str, note: str, sho
 
 
 def answer_target(core: EngineCore, task_id: str) -> str:
-    """Find the task that an answer is for: what an agent waits for may be a task of its own.
+    """Return the task that an answer is for: what an agent waits for may be a task of its own.
 
-    An agent that waits for several is told apart by nobody but the person who answers.
+    If it waits for several, the person has to say which.
     """
     task_id = core.resolve(task_id)
     view = core.summaries([task_id])[0]
@@ -142,13 +142,13 @@ def answer_target(core: EngineCore, task_id: str) -> str:
 
 
 def proposals(core: EngineCore, agent: View) -> list[View]:
-    """List what the latest run of an agent has proposed and nobody has answered, oldest first."""
+    """List the unanswered proposals of an agent's latest run, oldest first."""
     by = f"run {agent.latest.id}"
     return [each for each in core.list(Query(states=("proposed",)))[::-1] if each.created_by == by]
 
 
 def is_held_call(task: Task) -> bool:
-    """Tell whether a question about a task is about a call of its agent, which runs already."""
+    """Return whether a question about a task is about a call of its agent, which runs already."""
     return isinstance(task.action, Prompt) and task.state != "proposed"
 
 
@@ -162,7 +162,7 @@ def _answer_call(
 
 
 def take_back(core: EngineCore, name: str, *, by: str, door: str) -> StandingApproval:
-    """Have something asked about again that was approved for all times, by the beginning of its digest."""
+    """Withdraw a standing approval, named by the beginning of its digest."""
     _check_person(by, door)
     found = [each for each in core.store.standing_approvals() if name and each.digest.startswith(name)]
     if len(found) != 1:
@@ -176,7 +176,7 @@ def take_back(core: EngineCore, name: str, *, by: str, door: str) -> StandingApp
 
 
 def ruling_on(store: Store, judging: Judge, task: Task) -> Ruling:
-    """Judge a task as it is now; what a rule forbids is refused, whoever said yes."""
+    """Judge a task as it is now; refuse what a rule forbids, even if it was approved."""
     ruling = judging.rule_again(task.action, store.environment(task.action.environment))
     if ruling.judgement.verdict == "deny":
         raise denied(ruling.judgement)
@@ -184,7 +184,7 @@ def ruling_on(store: Store, judging: Judge, task: Task) -> Ruling:
 
 
 def refuse_inside_a_run(advice: str = "leave out --yes, and a person will be asked") -> None:
-    """Refuse consent from whatever runs in the background: a process cannot leave its run."""
+    """Refuse consent from inside a run: a background process is not a person."""
     if not _enclosing:
         _enclosing.append(enclosing_run())
     if _enclosing[0]:
@@ -203,7 +203,7 @@ def _check_person(by: str, door: str) -> None:
 def _question(core: EngineCore, task_id: str, shown: int | None) -> Approval:
     question, now = core.store.question(task_id), core.clock.now()
     if question is not None and question.expires_at <= now:
-        # Nobody ran the loops when its time was up.
+        # No daemon ran when its time was up.
         with core.store:
             ended = expire(core.store, now=now)
         core.bell.ring(ended)
@@ -223,7 +223,7 @@ def _outdated(task_id: str) -> Drifted:
 
 
 def _resolved(core: EngineCore, task_id: str) -> AlreadyResolved | Drifted | IllegalMove:
-    """Say who answered, and when; or that somebody else's answer had it asked about anew."""
+    """Say who answered, and when; or that the question has changed since."""
     asked = core.store.approvals(task_id)
     if not asked:
         return IllegalMove(f"task {task_id} is {core.store.view(task_id).state}; nothing is asked about it")
@@ -237,7 +237,7 @@ def _resolved(core: EngineCore, task_id: str) -> AlreadyResolved | Drifted | Ill
 
 
 def _check_always(task: Task, ruling: Ruling) -> None:
-    """Refuse to approve for all times what may be something else each time."""
+    """Refuse a standing approval for what may be something else each time."""
     from errands.judge.shell.scripts import is_interpreter
     from errands.judge.shell.wrappers import is_wrapper
 

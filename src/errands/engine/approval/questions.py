@@ -1,4 +1,4 @@
-"""Asking: a question about a task, told to its owner; the answer; and the question anew after a change.
+"""Questions about tasks: asked, with a notice to the owner; asked again after a change; expired or rejected.
 
 Everything here happens inside the caller's transaction.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def ask(
     store: Store, task: Task, run: int, reasons: Sequence[Reason], *, now: datetime, within: timedelta
 ) -> Approval:
-    """Ask a person about a task that was proposed, and tell its owner."""
+    """Ask a person about a proposed task, and notify its owner."""
     is_first = not store.approvals(task.id)
     question = store.ask(task, run, reasons, now=now, expires_at=now + within)
     event = "proposed" if is_first else f"proposed again {question.id}"
@@ -49,14 +49,14 @@ def ask_again(
     now: datetime,
     within: timedelta,
 ) -> Approval:
-    """Hold a run that was not started because of what is said here, and ask about it as it is now."""
+    """Hold back a run because of `said`, and ask about the task as it is now."""
     from errands.model.verdict import Reason
 
     asked = store.approvals(task.id)
     reasons = [each for each in asked[-1].reasons if each.kind != "drift"] if asked else []
     reasons += [Reason(text=each, kind="drift") for each in said]
     store.hold(run, now=now)
-    now_it_is = evolve(
+    current = evolve(
         task,
         state="proposed",
         approved_by=None,
@@ -65,13 +65,13 @@ def ask_again(
         digest=digest(task.action, evidence),
         evidence=None if evidence is None else evidence_text(evidence),
     )
-    store.rejudge(now_it_is, now=now)
+    store.rejudge(current, now=now)
     store.add_event(task.id, "drifted", run=run.number, now=now, detail="; ".join(said))
-    return ask(store, now_it_is, run.number, reasons, now=now, within=within)
+    return ask(store, current, run.number, reasons, now=now, within=within)
 
 
 def expire(store: Store, *, now: datetime) -> list[str]:
-    """Reject what nobody answered in time; give the ids of all tasks that ended by it."""
+    """Reject what was not answered in time; return the ids of all tasks that ended by it."""
     ended: list[str] = []
     for question in store.approvals(expired_by=now):
         asked = str(question.asked_at)[:16]
@@ -82,13 +82,13 @@ def expire(store: Store, *, now: datetime) -> list[str]:
 
 
 def turn_down(store: Store, question: Approval, why: str, *, now: datetime) -> list[str]:
-    """Reject a task whose question was answered with no; give the ids of all tasks that end by it."""
+    """Reject a task; return the ids of all tasks that end by it."""
     from errands.engine.daemon.outcome import after_unstarted_run
 
     run_id = f"{question.task_id}.{question.run}"
     is_over = store.reject_pending(run_id, why=why, now=now)
     if not is_over and not store.view(question.task_id).latest.number:
-        # A standing task is asked about before it has a run.
+        # A recurring task is asked about before it has a run.
         is_over = store.move_task(question.task_id, "reject", now=now) is not None
     return after_unstarted_run(store, run_id, "rejected", now=now) if is_over else []
 

@@ -1,7 +1,7 @@
-"""Judging: what a draft would run, looked at before there is a task.
+"""Rulings: the judge's verdict about a draft, before there is a task.
 
-It happens outside of every transaction, because it reads files. What was asked on the way is kept as
-evidence, so that whoever starts the run later can see whether it still holds.
+Judging reads files, so it happens outside of every transaction. What it read is kept as evidence, so that the
+daemon can check before the start whether it still holds.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MOST = 256  # search paths remembered
 
 @record
 class Ruling:
-    """A judgement, with what it rests on and the name of all that would run."""
+    """A judgement, its evidence, and the digest of all that would run."""
 
     judgement: Judgement
     cwd: str
@@ -56,7 +56,7 @@ class Judge:
         return self._ruling(draft).judgement
 
     def rule(self, draft: Draft) -> Ruling:
-        """Judge a draft; what a rule forbids is refused, whoever asks."""
+        """Judge a draft; refuse what a rule forbids."""
         ruling = self._ruling(draft)
         if ruling.judgement.verdict == "deny":
             raise denied(ruling.judgement)
@@ -84,12 +84,12 @@ class Judge:
         return self._judged(action, environ, draft.sandbox)
 
     def rule_again(self, action: Action, environ: Mapping[str, str]) -> Ruling:
-        """Judge what a task would run now; its environment is the one it was launched with."""
+        """Judge what a task would run now, in the environment it was submitted with."""
         if not isinstance(action, Prompt):
             return self._judged(action, environ)
         if not action.watch:
             return prompt_ruling(action)
-        # The prompt itself does nothing; what is run to see whether it is time to ask it does.
+        # The prompt itself does nothing; the command that watches for its event does.
         watched = Shell(commands=(action.watch,), cwd=action.cwd, environment="", env=action.env)
         ruling = self._judged(watched, environ)
         evidence = None if ruling.evidence is None else read_evidence(ruling.evidence)
@@ -130,7 +130,7 @@ class Judge:
         programs = {name: witness.program(name).path for name in witness.programs}
         links = witness.links
         if is_auto:
-            # What stands where only trusted programs can be is trusted whichever it is.
+            # A program in a directory that only trusted ones can be in needs no evidence.
             programs = {
                 name: found
                 for name, found in programs.items()
@@ -149,7 +149,7 @@ class Judge:
         )
 
     def _is_exposed(self, found: str, path: str, project: str) -> bool:
-        """Tell whether something that is not to be trusted could take the place of a program."""
+        """Return whether an untrusted program could take the place of this one."""
         exposed = self._open.get((path, project))
         if exposed is None:
             if len(self._open) >= _MOST:
@@ -184,7 +184,7 @@ class _Witness:
     def real(self, path: str) -> str:
         written = os.path.join(self.cwd, path)
         found = self._here.real(path)
-        # What stands below /proc and /dev is another thing for every process.
+        # Paths below /proc and /dev mean something else for every process.
         if not written.startswith(("/proc/", "/dev/")) and (
             found != written or written not in (self.cwd, self.project)
         ):
@@ -201,7 +201,7 @@ class _Witness:
 
 
 def prompt_ruling(prompt: Prompt) -> Ruling:
-    """Let a prompt pass: it does nothing by itself, and every call its agent makes is judged."""
+    """Rule `auto` for a prompt: it does nothing by itself, and every call of its agent is judged."""
     return Ruling(
         judgement=Judgement(verdict="auto"),
         cwd=prompt.cwd,
@@ -226,7 +226,7 @@ def denied(judgement: Judgement) -> Denied:
 
 
 def _is_safe(entry: str, project: str) -> bool:
-    """Tell whether only trusted programs can stand in an entry of the search path."""
+    """Return whether only trusted programs can be in an entry of the search path."""
     if not entry.startswith("/"):
         return False
     for each in dict.fromkeys((entry, os.path.realpath(entry))):
@@ -235,5 +235,5 @@ def _is_safe(entry: str, project: str) -> bool:
     try:
         found = os.stat(entry)
     except OSError:
-        return True  # nobody but its owner can make it
+        return True  # only its owner can make it
     return not found.st_mode & 0o002 and found.st_uid in (0, os.geteuid())

@@ -1,7 +1,7 @@
-"""Calls: a tool call of an agent that a person must allow, from the question to the answer.
+"""Tool calls of agents that a person must allow, from the question to the answer.
 
-The question is an approval of the agent's own task, bound to a digest of run and call. So it is answered from
-any door like every other, and another process of the same run finds the answer.
+The question is an approval of the agent's own task, bound to a digest of run and call. So it is answered in
+any frontend like every other, and another process of the same run finds the answer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from errands.engine.engine import Engine
+    from errands.engine.core import EngineCore
     from errands.model.approval import Approval
     from errands.model.run import Run
     from errands.model.task import Task
@@ -27,32 +27,32 @@ if TYPE_CHECKING:
 REFUSED = "a person would have to allow it, and agents.unattended is `refuse`"
 
 
-def asked(engine: Engine, task: Task, run: Run, call: ToolCall) -> Approval | None:
-    """Find the question that an earlier process of this run has asked about this very call."""
+def asked(core: EngineCore, task: Task, run: Run, call: ToolCall) -> Approval | None:
+    """Find the question that an earlier process of this run asked about exactly this call."""
     name = call_digest(run.id, call)
-    found = [each for each in engine.store.approvals(task.id) if each.digest == name]
+    found = [each for each in core.store.approvals(task.id) if each.digest == name]
     return found[-1] if found and found[-1].state != "void" else None
 
 
-def ask_about(engine: Engine, task: Task, run: Run, call: ToolCall, reasons: Sequence[Reason]) -> Approval:
-    """Ask a person about a call, and tell the task's owner."""
-    what = Reason(text=f"{CALLS}{told(call)}", kind="call")
+def ask_about(core: EngineCore, task: Task, run: Run, call: ToolCall, reasons: Sequence[Reason]) -> Approval:
+    """Ask a person about a call, and notify the task's owner."""
+    what = Reason(text=f"{CALLS}{call_text(call)}", kind="call")
     held = evolve(task, digest=call_digest(run.id, call))
-    within = engine.config.approval.expires
-    with engine.store:
-        return ask(engine.store, held, run.number, (what, *reasons), now=engine.clock.now(), within=within)
+    within = core.config.approval.expires
+    with core.store:
+        return ask(core.store, held, run.number, (what, *reasons), now=core.clock.now(), within=within)
 
 
-def answer_to(engine: Engine, question: Approval) -> Approval | None:
-    """Give a question with its answer, once there is one."""
-    for each in engine.store.approvals(question.task_id):
+def answer_to(core: EngineCore, question: Approval) -> Approval | None:
+    """Return a question with its answer, or None while there is none."""
+    for each in core.store.approvals(question.task_id):
         if each.id == question.id and each.state != "waiting":
             return each
     return None
 
 
 def decision(question: Approval) -> Decision:
-    """Say what an answer means for the agent."""
+    """Turn an answer into a decision for the agent."""
     if question.state == "granted":
         return Decision(allowed=True, reason=f"allowed by {question.by}")
     words = {"refused": f"refused by {question.by}", "expired": "nobody answered in time"}
@@ -61,13 +61,13 @@ def decision(question: Approval) -> Decision:
 
 
 def call_digest(run: str, call: ToolCall) -> str:
-    """Name a call of a run, so that an answer counts for nothing else."""
+    """Identify a call of a run, so that an answer counts for nothing else."""
     facts = (run, call.id, call.tool, sorted(call.arguments.items()), call.command)
     return blake2b(json.dumps(facts, default=repr).encode(), digest_size=16).hexdigest()
 
 
-def told(call: ToolCall) -> str:
-    """Show a call to the person who is asked about it, whole."""
+def call_text(call: ToolCall) -> str:
+    """Show a call in full to the person who is asked about it."""
     if call.command is not None:
         return f"{call.tool}: {call.command}"
     return f"{call.tool} {json.dumps(dict(call.arguments), ensure_ascii=False, default=repr)}"

@@ -1,4 +1,4 @@
-"""Enclosing: a command inside the walls of a sandbox, as this machine can build them."""
+"""Sandboxes: run a command in bubblewrap, with secrets hidden."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
     from errands.model.action import Sandbox
 
-# Where only the system's own programs stand: whoever chose the search path did not choose the walls.
+# Not from the search path: a task could put its own there.
 _PLACES = ("/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap")
-# What is nobody's business inside, below the home directory of whoever launched the run.
+# Hidden inside, below the home directory of the person.
 _PRIVATE = (
     ".aws", ".azure", ".config/gcloud", ".config/gh", ".docker", ".git-credentials", ".gnupg", ".kube",
     ".local/share/keyrings", ".netrc", ".npmrc", ".password-store", ".pgpass", ".pypirc", ".ssh",
@@ -22,7 +22,7 @@ _PRIVATE = (
 
 
 def bubblewrap() -> str:
-    """Find the program that builds the walls; without it there is no sandbox, and nobody pretends."""
+    """Return the path of bubblewrap; without it nothing runs in a sandbox."""
     for path in _PLACES:
         if os.access(path, os.X_OK):
             return path
@@ -35,7 +35,7 @@ def bubblewrap() -> str:
 def sandboxed(
     argv: Sequence[str], sandbox: Sandbox, *, cwd: str, run_dir: str, home: str, person: str
 ) -> tuple[str, ...]:
-    """Put a command inside: its own store and the secrets of `person`'s home directory are out of sight."""
+    """Wrap a command: the store and the secrets in the home directory of `person` are hidden."""
     secrets = [path for name in _PRIVATE if person and os.path.exists(path := os.path.join(person, name))]
     directories = [home, *(path for path in secrets if os.path.isdir(path))]
     files = [path for path in secrets if not os.path.isdir(path)]

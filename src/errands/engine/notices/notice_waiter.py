@@ -46,7 +46,7 @@ def attend(engine: Engine, owner: str, *, is_wanted: Callable[[], bool]) -> bool
             # Nobody rings when a notice has been kept back long enough.
             pause = GATHER if is_coming else LOOK
             select.select([bell.fileno()] if watching else [], [], [], pause if watching else 0.05)
-            watching = watching and bell.heard() is not None
+            watching = watching and bell.read() is not None
         return False
     finally:
         bell.close()

@@ -1,6 +1,6 @@
-"""Environments: under which digest the environment of a launch is stored; most launches share one.
+"""Environments: the digest under which the variables of a submission are stored; most share one.
 
-What nobody looks at runs without the variables that would make it load or start something else.
+What runs without approval loses the variables that would make it load or start something else.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _MOST = 64  # projects remembered
 
 
 class Environments:
-    """The environment that was taken last: its digest, its variables, and the names of those it lost.
+    """The environment that was taken last: its digest, its variables, and the names of those removed.
 
-    `who` and `session` are what it says about whoever launches.
+    `who` and `session` are what it says about the submitter.
     """
 
     def __init__(self) -> None:
@@ -35,8 +35,8 @@ class Environments:
         self.who = self.session = ""
 
     def take(self, environ: Mapping[str, str], project: str | None) -> str:
-        """Give the digest of an environment; as what nobody looks at gets it in a project, if given."""
-        # The bytes behind os.environ: to compare them is fifty times faster than to decode them.
+        """Return the digest of an environment; with `project`, as a run without approval gets it there."""
+        # The bytes behind os.environ: comparing them is fifty times faster than decoding them.
         raw = dict(getattr(environ, "_data", environ))
         if raw != self._raw:
             self._raw = raw

@@ -1,4 +1,4 @@
-"""Prompting: from a draft to a prompt with its frozen specification."""
+"""The prompt of a draft, with everything its agent needs fixed at submission."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from errands.model.options.draft import Draft
     from errands.ports.store import Store
 
-# Those that come with Errands; any other is a table `[agents.NAME]` in the configuration.
+# The agents that come with Errands; any other is a table `[agents.NAME]` in the configuration.
 BUILT_IN = ("offline", "builtin", "acp", "opencode", "command")
 
 
 def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]) -> Prompt:
-    """Freeze what a prompt needs; refuse an agent nobody knows, and one that stands too deep."""
+    """Make the prompt of a draft; refuse an unknown agent, and too many agents below each other."""
     assert draft.prompt is not None
     parent = None if draft.fork is None else _forked(draft.fork, store)
     agent = draft.agent or (parent.agent if parent else config.agents.default)
@@ -60,7 +60,7 @@ def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]
 
 
 def known(agent: str, config: Config) -> str:
-    """Give the name of an agent back; one that nobody knows is refused."""
+    """Return the name of an agent; refuse an unknown one."""
     if agent not in config.backends and agent not in BUILT_IN:
         names = tuple(dict.fromkeys((*BUILT_IN, *config.backends)))
         raise UnknownAgent(
@@ -89,7 +89,7 @@ def _check_settings(draft: Draft, agent: str, config: Config) -> None:
 
 
 def _check_offline(draft: Draft, agent: str, config: Config) -> None:
-    """Refuse a choice that nobody would heed: without a model there is none, and commands are all it can."""
+    """Refuse what an offline agent cannot do: it has no model, and commands are its only tool."""
     if config.backends.get(agent, {}).get("backend", agent) != "offline":
         return
     advice = "leave it out, or ask an agent that has a model, such as `builtin`"
@@ -103,12 +103,12 @@ def _check_offline(draft: Draft, agent: str, config: Config) -> None:
 
 
 def _keeps_here(agent: str, config: Config) -> bool:
-    """Tell whether all conversations of an agent are in our store, none on a server of its own."""
+    """Return whether all conversations of an agent are in our store, none on a server of its own."""
     return config.backends.get(agent, {}).get("backend", agent) in ("offline", "builtin")
 
 
 def check_fan_out(store: Store, config: Config, parent: str) -> None:
-    """Refuse one more task of a session that has as many live ones as it may."""
+    """Refuse one more task of a session that has as many live ones as allowed."""
     if len(store.live_children(parent)) >= config.agents.fan_out:
         raise BadValue(
             f"{parent} has {config.agents.fan_out} live tasks, as many as agents.fan_out allows; "
@@ -117,7 +117,7 @@ def check_fan_out(store: Store, config: Config, parent: str) -> None:
 
 
 def _forked(name: str, store: Store) -> Session | None:
-    """Find the session that is to be forked; a name we do not know may be known to the agent's own server."""
+    """Find the session to fork; an unknown name may be known to the agent's own server."""
     found = store.session(name=name)
     if found is None and is_id(name):
         try:
@@ -135,9 +135,9 @@ def _forked(name: str, store: Store) -> Session | None:
 
 
 def _depth(draft: Draft, store: Store, environ: Mapping[str, str]) -> int:
-    """Count the agents above a prompt, by what the store knows of the runs that it is asked in.
+    """Count the agents above a prompt.
 
-    A run may call itself what it likes to what it starts, but not to the system: all its names are looked up.
+    A run may change its environment, but not its ancestors: all names of the enclosing run are looked up.
     """
     names = [(draft.created_by or "").removeprefix(LAUNCHED)]
     names += enclosing_runs() if draft.environ is None else [environ.get("ERRANDS_RUN_ID", "")]
@@ -145,7 +145,7 @@ def _depth(draft: Draft, store: Store, environ: Mapping[str, str]) -> int:
 
 
 def _below(run_id: str, store: Store) -> int:
-    """Tell how deep an agent stands that is asked in a run; a run that is not here counts for nothing."""
+    """Return how deep an agent is that is asked in a run; 0 for an unknown run."""
     seen: set[str] = set()
     while run_id not in seen:
         seen.add(run_id)

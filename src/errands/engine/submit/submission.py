@@ -1,4 +1,4 @@
-"""Launching: from a draft to a task with a queued run. The one way in, whatever the door."""
+"""Submission: from a draft to a task with a queued run. Every frontend comes through here."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Submitter:
         self._added: list[tuple[Task, Run]] = []
 
     def submit_all(self, judged: Sequence[tuple[Draft, Ruling]], *, now: datetime) -> list[View]:
-        """Create the tasks of several drafts, those first that others wait for."""
+        """Create the tasks of several drafts, in the order of their dependencies."""
         self._added.clear()
         if len(judged) == 1:
             views = [self._submit(*judged[0], {}, set(), now)]
@@ -75,7 +75,7 @@ class Submitter:
     def submit_each(
         self, judged: Sequence[tuple[Draft, Ruling | ErrandsError]], *, now: datetime
     ) -> list[View | ErrandsError]:
-        """Create a task for every draft by itself: one that is refused keeps no other back."""
+        """Create a task for every draft by itself: a refused one keeps no other back."""
         self._added.clear()
         answers: list[View | ErrandsError] = []
         kept: set[str] = set()
@@ -134,7 +134,7 @@ class Submitter:
         create_log(self._runs_dir, again, run)
 
     def _still_counts(self, task: Task, ruling: Ruling) -> bool:
-        """Tell whether exactly this was consented to, by somebody who may."""
+        """Return whether exactly this was approved, and still may be without a person."""
         if task.verdict != "ask" or task.approved_by is None or task.digest != ruling.digest:
             return False
         return self._config.approval.yes or not task.approved_by.endswith(SAID_YES)
@@ -163,7 +163,7 @@ class Submitter:
     def _submit(
         self, draft: Draft, ruling: Ruling, ids: Mapping[str, str], kept: set[str], now: datetime
     ) -> View:
-        """Create one task; `kept` names the environments that this transaction has stored already."""
+        """Create one task; `kept` are the environments that this transaction has stored already."""
         if draft.key is not None:
             first = self._store.id_by_key(draft.key)
             if first is not None:
@@ -176,20 +176,20 @@ class Submitter:
         way = None if draft.propose else self._way(judgement, draft.consent)
         always = self._store.standing_approvals(ruling.digest) if way is None and not draft.propose else []
         run = None
-        is_standing = False
-        while run is None and not is_standing:
+        is_recurring = False
+        while run is None and not is_recurring:
             task = self._task(draft, ruling, way, always[0].by if always else None, ids, now)
             if recurring(task.trigger) is None:
                 run = self._store.add_task(task, not_before=_due(task, now))
             else:
-                is_standing = self._stand(task, now)
+                is_recurring = self._add_recurring(task, now)
         if self._environments.digest not in kept:
             self._store.add_environment(self._environments.digest, self._environments.variables)
             kept.add(self._environments.digest)
         reasons: Sequence[Reason] = judgement.reasons
         if draft.propose and not reasons:
             reasons = (Reason(text="is proposed; it seems harmless", kind="proposal", undo="yes"),)
-        # A standing task is asked about before it has a run: its first is meant.
+        # A recurring task is asked about before it has a run: the question is about its first.
         question = self._note(task, 1 if run is None else run.number, reasons, way, now)
         if run is None:
             return evolve(self._store.view(task.id), question=question)
@@ -199,8 +199,8 @@ class Submitter:
             return self._store.view(task.id)
         return first_view(task, run, f"{self._runs_dir}/{run.id}/output.log", question)
 
-    def _stand(self, task: Task, now: datetime) -> bool:
-        """Add a standing task, which listens from now on if it may; False when its id is taken."""
+    def _add_recurring(self, task: Task, now: datetime) -> bool:
+        """Add a recurring task, and start its schedule if it may; return False if its id is taken."""
         from errands.engine.triggers.scheduler import first_cursor
         from errands.engine.triggers.schedules import check_room
         from errands.model.schedule.cursor import ScheduleCursor
@@ -217,11 +217,11 @@ class Submitter:
             self._store.save_watch(Watch(task_id=task.id))
         return is_new
 
-    def _shell(self, draft: Draft, ruling: Ruling, environ: Mapping[str, str], *, is_unseen: bool) -> Shell:
+    def _shell(self, draft: Draft, ruling: Ruling, environ: Mapping[str, str], *, is_unasked: bool) -> Shell:
         return Shell(
             commands=(draft.command, *draft.then),
             cwd=ruling.cwd,
-            environment=self._environments.take(environ, ruling.project if is_unseen else None),
+            environment=self._environments.take(environ, ruling.project if is_unasked else None),
             env=draft.env,
             before=draft.before,
             lastly=draft.lastly,
@@ -230,11 +230,13 @@ class Submitter:
             watch=_watched(draft),
         )
 
-    def _prompt(self, draft: Draft, ruling: Ruling, environ: Mapping[str, str], *, is_unseen: bool) -> Prompt:
+    def _prompt(
+        self, draft: Draft, ruling: Ruling, environ: Mapping[str, str], *, is_unasked: bool
+    ) -> Prompt:
         from errands.engine.submit.prompt_spec import asked
 
         prompt, watch = asked(draft, self._store, self._config, environ), _watched(draft)
-        kept = self._environments.take(environ, ruling.project if watch and is_unseen else None)
+        kept = self._environments.take(environ, ruling.project if watch and is_unasked else None)
         return evolve(prompt, cwd=ruling.cwd, environment=kept, watch=watch)
 
     def _way(self, judgement: Judgement, consent: Consent) -> Way | None:
@@ -250,7 +252,7 @@ class Submitter:
     def _note(
         self, task: Task, run: int, reasons: Sequence[Reason], way: Way | None, now: datetime
     ) -> Approval | None:
-        """Write down the question about a task, or the consent it came with."""
+        """Record the question about a task, or the consent it came with."""
         within = self._config.approval.expires
         if task.state == "proposed":
             return ask(self._store, task, run, reasons, now=now, within=within)
@@ -269,16 +271,16 @@ class Submitter:
     ) -> Task:
         environ = os.environ if draft.environ is None else draft.environ
         verdict = ruling.judgement.verdict
-        # Nobody looks at what was approved for all times, nor at what is harmless.
-        is_unseen = verdict == "auto" or always is not None
+        # Without a question: a standing approval, or harmless.
+        is_unasked = verdict == "auto" or always is not None
         timeout = self._config.runs.timeout
         action: Action
         if draft.prompt is None:
-            action = self._shell(draft, ruling, environ, is_unseen=is_unseen)
+            action = self._shell(draft, ruling, environ, is_unasked=is_unasked)
             label = slug(draft.name) if draft.name else command_slug(action.line)
             lane = "shell" if draft.lane is None else draft.lane
         else:
-            action = self._prompt(draft, ruling, environ, is_unseen=is_unseen)
+            action = self._prompt(draft, ruling, environ, is_unasked=is_unasked)
             label = slug(draft.name or " ".join(draft.prompt.split()[:4]))
             lane = draft.lane or self._config.backends.get(action.agent, {}).get("lane", "agent")
             timeout = self._config.agents.timeout
@@ -333,12 +335,12 @@ class Submitter:
         return addresses(draft, environ, self._config, owner)
 
     def _policy(self, trigger: Trigger) -> Policy:
-        """What is told of a task that says nothing about it: of a standing one, what is new."""
+        """Return the default notice policy: a recurring task reports what is new."""
         policy = self._config.notices.policy
         return "on_change" if policy == "always" and recurring(trigger) is not None else policy
 
     def _resolved(self, task_id: str) -> str:
-        # The empty text, which a script's unset variable gives, begins every id.
+        # The empty text, from an unset variable of a script, is a prefix of every id.
         if not is_id(task_id):
             raise NotFound(
                 f"there is no task {task_id[:80]!r} to wait for; `errands ls` shows those there are"

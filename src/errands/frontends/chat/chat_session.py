@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from errands.engine.actor import actor
-from errands.engine.agents.presence import note_presence
+from errands.engine.agents.discovery import note_presence
 from errands.engine.engine import Engine
 from errands.frontends.chat.agent_stream import AgentStream
 from errands.frontends.chat.commands import found

@@ -40,7 +40,7 @@ def send(engine: Engine, draft: Draft) -> View:
 async def attend(engine: Engine, view: View, speaking: AgentStream) -> View:
     """Stay with the latest run of a conversation until it has ended, and put on paper what is said."""
     run_id = view.latest.id
-    ear = SpeechReader(engine.home.run(run_id))
+    stream = SpeechReader(engine.home.run(run_id))
     gate = ModelGate(engine.home.path)
     with ExitStack() as held:
         is_held = False
@@ -48,7 +48,7 @@ async def attend(engine: Engine, view: View, speaking: AgentStream) -> View:
             while True:
                 # The state first: what was said before the end is then never missed.
                 state = engine.run(run_id).state
-                for said in ear.heard():
+                for said in stream.read():
                     speaking.hear(said)
                 if state in ENDED:
                     break

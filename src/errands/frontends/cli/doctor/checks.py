@@ -208,7 +208,7 @@ def _answers(context: Context) -> bool:
         deadline = time.monotonic() + ANSWERS_WITHIN
         while (left := deadline - time.monotonic()) > 0:
             if select.select([bell], [], [], left)[0]:
-                return bool(bell.heard())
+                return bool(bell.read())
         return False
     finally:
         bell.close()

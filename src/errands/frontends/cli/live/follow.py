@@ -50,7 +50,7 @@ class Watch:
         select.select(
             [*([self._line] if self._watching else ()), *([presses] if presses else ())], [], [], timeout
         )
-        self._watching = self._watching and self._line.heard() is not None
+        self._watching = self._watching and self._line.read() is not None
 
     def close(self) -> None:
         self._line.close()
