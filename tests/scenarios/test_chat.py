@@ -102,5 +102,5 @@ def test_a_look_that_may_not_be_costs_no_request(person: Person, model: ModelSer
     person.types("fire", "--wait", discovery)
 
     assert len(model.asked) == before
-    assert person.types("logs", discovery).out == "not now: somebody is here; it looks after 1h of silence\n"
+    assert person.types("logs", discovery).out == "not now: a person is here; it looks after 1h of silence\n"
     assert person.sees(discovery)["state"] == "active"

@@ -103,7 +103,7 @@ class AsyncEngine:
         return self.engine.sessions.resume(task_id, text, is_awaited=is_awaited)
 
     async def conversation(self, task_id: str) -> list[tuple[int, Exchange]]:
-        """Give what an agent was asked and answered, oldest first, with the numbers of the runs."""
+        """List what an agent was asked and answered, oldest first, with the numbers of the runs."""
         return self.engine.sessions.conversation(task_id)
 
     async def submit_all(self, drafts: Sequence[Draft]) -> list[View]:
@@ -126,7 +126,7 @@ class AsyncEngine:
         return self.engine.restart(task_id)
 
     async def pause(self, task_id: str, *, by: str | None = None) -> View:
-        """Make the trigger of a standing task deaf."""
+        """Pause a schedule."""
         return self.engine.schedules.pause(task_id, by=by)
 
     async def unpause(self, task_id: str) -> View:
@@ -170,15 +170,15 @@ class AsyncEngine:
         self.engine.mark_retrieved(view)
 
     async def expect(self, run_id: str) -> None:
-        """Note that whoever asks now blocks until a run ends, and need not be told as long as it does."""
+        """Note that the caller blocks until a run ends, and needs no notice as long as it does."""
         self.engine.sessions.expect(run_id)
 
     async def acknowledge(self, run_id: str, *, reader: str) -> None:
-        """Note that whoever asked has got the result, so that it is not told once more."""
+        """Note that the caller has got the result, and needs no notice of it."""
         self.engine.sessions.acknowledge(run_id, reader=reader)
 
     async def give_up_waiting(self, run_id: str) -> None:
-        """Note that whoever asked blocks no longer, so that the answer is told after all."""
+        """Note that the caller blocks no longer, and needs a notice after all."""
         self.engine.sessions.give_up_waiting(run_id)
 
     def knows_agent(self, name: str) -> bool:
@@ -191,7 +191,7 @@ class AsyncEngine:
         return self.engine.events(task_id)
 
     async def take_notices(self, owner: str = "user", *, reader: str = "python") -> list[Notice]:
-        """Take what an owner was not told yet; each notice is handed over once."""
+        """Return the unread notices of an owner; each is returned once."""
         return self.engine.take_notices(owner, reader=reader)
 
     async def wait(self, task_id: str, *, timeout: float | timedelta | None = None) -> View:
@@ -217,7 +217,7 @@ class AsyncEngine:
         return views
 
     async def _wait_for(self, task_ids: Sequence[str], deadline: float | None) -> bool:
-        """Wait for all of some tasks; tell whether they have ended."""
+        """Wait for all of some tasks; return whether they have ended."""
         while True:
             known = self.engine.store.liveness(task_ids)
             live = [each for each in task_ids if known.get(each, True)]
@@ -226,7 +226,7 @@ class AsyncEngine:
                 return not live
 
     async def _wait(self, task_id: str, deadline: float | None) -> bool:
-        """Wait for one task; tell whether it has ended."""
+        """Wait for one task; return whether it has ended."""
         if self.engine.store.ended(task_id):
             return True
         async with BellLine(
@@ -242,16 +242,16 @@ class AsyncEngine:
     async def watch(self, *task_ids: str) -> AsyncIterator[View]:
         """Yield a task's view whenever it changed; all tasks if none is named. It never ends by itself.
 
-        A change that nobody rang for is seen at the next look.
+        A change without a ring is seen at the next look.
         """
         ids = tuple(self.engine.resolve(each) for each in task_ids)
         seen = {view.id: _place(view) for view in self._watched(ids, ())}
         async with BellLine(self.engine, ids or ("*",), ensure_daemon=self._ensure_daemon) as line:
             while True:
-                told = await line.news(LOOK)
-                for view in self._watched(told or ids, () if told else seen):
+                changed = await line.news(LOOK)
+                for view in self._watched(changed or ids, () if changed else seen):
                     place = _place(view)
-                    if told or seen.get(view.id) != place:
+                    if changed or seen.get(view.id) != place:
                         seen[view.id] = place
                         yield view
                     if not ids and not view.is_live:
@@ -283,7 +283,7 @@ class AsyncEngine:
                     await line.news(0.1)
 
     def _is_over(self, view: View, run_id: str) -> bool:
-        """Tell whether a run has ended; a standing task outlives its runs."""
+        """Return whether a run has ended; a recurring task outlives its runs."""
         if view.standing is None:
             return self.engine.store.ended(view.id)
         return not view.latest.number or self.engine.store.run(run_id).state in ENDED

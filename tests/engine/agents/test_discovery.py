@@ -113,7 +113,7 @@ def test_it_looks_after_ten_minutes_of_silence_and_not_after_two_hours(
 ) -> None:
     engine = configured()
     clock, discovery = clock_of(engine), look(engine)
-    assert discovery.hindrance() == "nobody was here in the last 2h, so nobody could say yes"
+    assert discovery.hindrance() == "no person was here in the last 2h, so none could approve"
     note_presence(engine.home, clock.now())
     seen = {}
     for minutes in range(0, 180, 5):
@@ -121,7 +121,7 @@ def test_it_looks_after_ten_minutes_of_silence_and_not_after_two_hours(
         clock.turn(5 * MINUTE)
 
     assert {minutes for minutes, why in seen.items() if not why} == set(range(10, 121, 5))
-    assert seen[5] == "somebody is here; it looks after 10m of silence"
+    assert seen[5] == "a person is here; it looks after 10m of silence"
 
 
 @pytest.mark.spec("D3")
@@ -141,7 +141,7 @@ def test_it_does_not_look_while_somebody_talks_with_the_model(configured: Callab
     discovery = look(engine)
     note_presence(engine.home, clock_of(engine).now() - HOUR)
     with ModelGate(engine.home.path):
-        assert discovery.hindrance() == "somebody talks with the model"
+        assert discovery.hindrance() == "a chat uses the model"
     assert discovery.hindrance() == ""
 
 

@@ -319,7 +319,7 @@ async def test_a_question_that_nobody_answers_expires_and_its_owner_is_told(home
         expired = await engine.get(view.id)
         notices = await engine.take_notices()
 
-    assert "nobody answered" in (expired.latest.error or "")
+    assert "not answered" in (expired.latest.error or "")
     assert [notice.event for notice in notices] == ["proposed", "rejected"]
     assert os.path.exists(harm.command[1])
 
@@ -332,7 +332,7 @@ def test_an_answer_that_comes_too_late_counts_for_nothing_even_while_no_daemon_r
     engine = configured({"approval.expires": "20ms"})
     view = engine.submit(harm)
     time.sleep(0.03)
-    with pytest.raises(AlreadyResolved, match="because nobody answered"):
+    with pytest.raises(AlreadyResolved, match="because it was not answered"):
         engine.approve(view.id, **PERSON)
 
     assert engine.get(view.id).state == "rejected"

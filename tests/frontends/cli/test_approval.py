@@ -212,8 +212,8 @@ def test_nothing_inside_a_run_can_consent(person: Person, precious: Path, disgui
     said = person.types("run", "--wait", "-q", script).out
 
     assert [line for line in said.splitlines() if line.isdigit()] == ["2", "2", "2", "0"]
-    assert said.count("nobody can consent; leave out --yes") == 1
-    assert said.count("nobody can consent; a person answers, at a terminal outside of it") == 2
+    assert said.count("a process cannot consent; leave out --yes") == 1
+    assert said.count("a process cannot consent; a person answers, at a terminal outside of it") == 2
     assert person.sees(waiting)["state"] == "proposed"
     assert precious.exists()
     person.types("reject", waiting)

@@ -296,7 +296,7 @@ async def test_an_agent_inside_a_run_cannot_pass_on_a_yes(
     answers = held.output.build_results(approve_all=True)
     await agent.run(conversation=held.conversation, deferred_tool_results=answers)
 
-    assert "nobody can consent" in str(script.results[0].content)
+    assert "a process cannot consent" in str(script.results[0].content)
     assert victim.exists()
 
 

@@ -83,7 +83,7 @@ def arrange(engine: Engine) -> str | None:
         Draft(
             prompt="Look for useful work in the background, and propose it.",
             name="discovery",
-            description="looks for work to propose while nobody types",
+            description="looks for work to propose while the person is away",
             key=KEY,
             agent=agent,
             lane=LANE,
@@ -128,11 +128,11 @@ class Discovery:
             return "discovery.enabled is false"
         present = last_presence(self._engine)
         if present is None or now - present > settings.present:
-            return f"nobody was here in the last {spoken(settings.present)}, so nobody could say yes"
+            return f"no person was here in the last {spoken(settings.present)}, so none could approve"
         if now - present < settings.idle:
-            return f"somebody is here; it looks after {spoken(settings.idle)} of silence"
+            return f"a person is here; it looks after {spoken(settings.idle)} of silence"
         if ModelGate(self._engine.home.path).is_closed():
-            return "somebody talks with the model"
+            return "a chat uses the model"
         waiting = [view.id for view in self._engine.list(Query(states=("proposed",))) if is_discovered(view)]
         if len(waiting) >= settings.most:
             return f"what it proposed before is not answered yet: {', '.join(waiting)}"

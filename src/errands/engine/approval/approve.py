@@ -44,7 +44,7 @@ def approve(
     _check_person(by, door)
     if is_unattended(by, door) and not core.config.approval.yes:
         # A process that may not pass --yes may not propose and approve either.
-        raise NotAPerson("nobody is at a terminal here, and approval.yes is false; approve it at a terminal")
+        raise NotAPerson("this is not a terminal, and approval.yes is false; approve it at a terminal")
     task_id, now, store = core.resolve(task_id), core.clock.now(), core.store
     question = _question(core, task_id, shown)
     task = store.task(task_id)
@@ -167,7 +167,7 @@ def take_back(core: EngineCore, name: str, *, by: str, door: str) -> StandingApp
     found = [each for each in core.store.standing_approvals() if name and each.digest.startswith(name)]
     if len(found) != 1:
         raise NotFound(
-            f"{len(found) or 'no'} approvals for all times begin with {name[:80]!r}; "
+            f"{len(found) or 'no'} standing approvals begin with {name[:80]!r}; "
             "`errands audit --always` lists them"
         )
     with core.store:
@@ -188,7 +188,7 @@ def refuse_inside_a_run(advice: str = "leave out --yes, and a person will be ask
     if not _enclosing:
         _enclosing.append(enclosing_run())
     if _enclosing[0]:
-        raise NotAPerson(f"inside run {_enclosing[0]} nobody can consent; {advice}")
+        raise NotAPerson(f"inside run {_enclosing[0]} a process cannot consent; {advice}")
 
 
 def _check_person(by: str, door: str) -> None:
@@ -230,7 +230,9 @@ def _resolved(core: EngineCore, task_id: str) -> AlreadyResolved | Drifted | Ill
     last = asked[-1]
     if last.state == "waiting":
         return _outdated(task_id)
-    who = {"expired": "because nobody answered", "void": f"({last.note})"}.get(last.state, f"by {last.by}")
+    who = {"expired": "because it was not answered", "void": f"({last.note})"}.get(
+        last.state, f"by {last.by}"
+    )
     return AlreadyResolved(
         f"task {task_id} was {_ANSWERS[last.state]} already {who}, {str(last.at)[:19]} UTC"
     )
@@ -253,6 +255,4 @@ def _check_always(task: Task, ruling: Ruling) -> None:
     if carriers:
         raise BadValue(f"`{carriers[0]}` runs whatever it is given: approve it each time, without --always")
     if any(reason.kind == "shell" for reason in judgement.reasons):
-        raise BadValue(
-            "this line is not understood well enough to approve it for all times; leave out --always"
-        )
+        raise BadValue("this line is not understood well enough for a standing approval; leave out --always")

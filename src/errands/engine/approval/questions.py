@@ -34,7 +34,7 @@ def ask(
         "reasons": [each.text for each in reasons],
         "expires_at": plain_value(question.expires_at),
     }
-    why = told(reasons)
+    why = reasons_text(reasons)
     enqueue(store, task, f"{task.id}.{run}", event, state="proposed", error=why, more=more, now=now)
     return question
 
@@ -75,7 +75,7 @@ def expire(store: Store, *, now: datetime) -> list[str]:
     ended: list[str] = []
     for question in store.approvals(expired_by=now):
         asked = str(question.asked_at)[:16]
-        why = f"nobody answered: it was asked {asked} UTC and expired {str(question.expires_at)[:16]} UTC"
+        why = f"not answered: it was asked {asked} UTC and expired {str(question.expires_at)[:16]} UTC"
         if store.answer(question.id, "expired", by="nobody", door="", now=now, note=why):
             ended += turn_down(store, question, why, now=now)
     return ended
@@ -93,5 +93,5 @@ def turn_down(store: Store, question: Approval, why: str, *, now: datetime) -> l
     return after_unstarted_run(store, run_id, "rejected", now=now) if is_over else []
 
 
-def told(reasons: Sequence[Reason]) -> str:
+def reasons_text(reasons: Sequence[Reason]) -> str:
     return "; ".join(each.text for each in reasons)

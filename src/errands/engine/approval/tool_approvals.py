@@ -55,7 +55,7 @@ def decision(question: Approval) -> Decision:
     """Turn an answer into a decision for the agent."""
     if question.state == "granted":
         return Decision(allowed=True, reason=f"allowed by {question.by}")
-    words = {"refused": f"refused by {question.by}", "expired": "nobody answered in time"}
+    words = {"refused": f"refused by {question.by}", "expired": "not answered in time"}
     said = words.get(question.state, "the question is void")
     return Decision(allowed=False, reason=f"{said}: {question.note}" if question.note else said)
 

@@ -56,7 +56,7 @@ class Dispatcher:
 
     @property
     def has_room(self) -> bool:
-        """Return whether a ready run could be claimed now, or one that waited could go on."""
+        """Return whether a ready run could be claimed now, or one that waited could continue."""
         return any(self._room(lane) > 0 for lane in self._backlog) or any(
             each in self._lanes or (each in self._lent and self._room(self._lent[each]) > 0)
             for each in self._returning
