@@ -320,7 +320,7 @@ def test_a_yes_for_all_times_is_listed_and_taken_back(newcomer: Person, precious
     assert standing["command"] == f"rm -rf {precious}/x"
     assert standing["digest"][:12] in listed.out
     assert "ada" in listed.out
-    assert newcomer.types("reject", "--always", "zz", code=3).err.startswith("errands: no approvals")
+    assert newcomer.types("reject", "--always", "zz", code=3).err.startswith("errands: no standing approvals")
     assert "asked about again" in newcomer.types("reject", "--always", standing["digest"][:12]).out
     newcomer.types("run", "-q", f"rm -rf {precious}/x", yes=False, code=4)
 
