@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from errands.engine.daemon.outcome import after_scheduled_run
-from errands.engine.triggers.scheduler import Scheduler, first_cursor
+from errands.engine.triggers.scheduler import Scheduler, next_fire
 from errands.model.rollup import rollup
 from errands.model.schedule.cursor import ScheduleCursor
-from errands.model.schedule.slots import heard_at, slots
+from errands.model.schedule.slots import fire_time, slots
 from errands.model.trigger import Cron, Every
 from errands.stores.sqlite.connection import Connection
 from errands.stores.sqlite.store import SqliteStore
@@ -47,8 +47,8 @@ class World:
         self.started: list[datetime] = []
         self.latest = START
         with self.store:
-            first = first_cursor(schedule, self.task.id, after=START)
-            assert self.store.add_recurring(self.task, ScheduleCursor(heard=START, next_at=first))
+            first = next_fire(schedule, self.task.id, after=START)
+            assert self.store.add_recurring(self.task, ScheduleCursor(processed_until=START, next_at=first))
 
     def close(self) -> None:
         for store in self.stores:
@@ -58,12 +58,12 @@ class World:
         """Do what the loops do at a look, as often as there is something due."""
         now, store, scheduler = self.clock.now(), self.stores[holder], self.holders[holder]
         self.latest = max(self.latest, now)
-        if scheduler.has_gone_back(now, self.clock.monotonic()):
+        if scheduler.clock_went_back(now, self.clock.monotonic()):
             with store:
                 scheduler.rewind(now)
         while (due := store.next_due("schedules")) is not None and due <= now:
             with store:
-                changed = scheduler.turn(now)
+                changed = scheduler.fire_due(now)
             for task_id in changed:
                 run = store.view(task_id).latest
                 records = [each for each in store.slots(task_id, limit=2000) if each.run == run.number]
@@ -99,7 +99,7 @@ class World:
         due = [
             each
             for each in expanded(self.schedule, START, now)
-            if each > START and heard_at(self.schedule, self.task.id, each) <= now
+            if each > START and fire_time(self.schedule, self.task.id, each) <= now
         ]
         assert set(due) - set(told) == set(), "a slot has no record"
         ran = [each for each in self.store.slots(self.task.id) if each.outcome in ("ran", "late")]

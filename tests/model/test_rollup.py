@@ -172,7 +172,10 @@ def test_a_recurring_task_goes_on_tries_again_pauses_or_is_done(
 ) -> None:
     task = sample_task(**{"trigger": STANDING, **changes})
     outcome = rollup(
-        task, sample_run(cause=cause), sample_ending(code=code), cursor=ScheduleCursor(heard=START, **cursor)
+        task,
+        sample_run(cause=cause),
+        sample_ending(code=code),
+        cursor=ScheduleCursor(processed_until=START, **cursor),
     )
 
     assert (outcome.task_state, outcome.retry_in is not None, outcome.failures) == expected
@@ -194,7 +197,7 @@ def test_a_recurring_task_goes_on_tries_again_pauses_or_is_done(
 )
 def test_a_change_is_told_and_nothing_else(before: str | None, result: str, code: int, is_told: bool) -> None:
     task = sample_task(trigger=STANDING, notify="on_change")
-    cursor = ScheduleCursor(heard=START, runs=1, result=before)
+    cursor = ScheduleCursor(processed_until=START, runs=1, result=before)
 
     assert (
         rollup(task, sample_run(), sample_ending(code=code), cursor=cursor, result=result).notify is is_told

@@ -39,7 +39,7 @@ class AgentContext:
 
     def turn(self, at: datetime) -> None:
         with self.store:
-            self.scheduler.turn(at)
+            self.scheduler.fire_due(at)
 
     def start(self, at: datetime) -> None:
         with self.store:
@@ -189,7 +189,7 @@ def test_two_holders_make_one_run(client: Engine, project: Path) -> None:
     other = Scheduler(client.store)
     context.turn(NOW)
     with client.store:
-        other.turn(NOW)
+        other.fire_due(NOW)
 
     assert len(client.store.history(context.task_id)) == 1
 

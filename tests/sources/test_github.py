@@ -14,7 +14,7 @@ import pytest
 from errands.bootstrap import open_engine
 from errands.config import Config
 from errands.config.sections import Events
-from errands.engine.triggers.source_context import WatchContext, listening_since, watched
+from errands.engine.triggers.source_context import WatchContext, watched, watching_since
 from errands.model.errors import SourceError
 from errands.ports.home import Home
 from errands.sources.github import GitHub
@@ -36,7 +36,7 @@ async def asked(home: Home, github: FakeGitHub, **options: str) -> AsyncIterator
     task = engine.store.task(
         engine.submit(watching(Path("/"), "github:people/project", on_options=options)).id
     )
-    source = GitHub(watched(task), WatchContext(engine, task, listening_since(engine, task)))
+    source = GitHub(watched(task), WatchContext(engine, task, watching_since(engine, task)))
     source.every = 0.02
     await source.open(None)
     yield source

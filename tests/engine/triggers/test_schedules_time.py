@@ -151,7 +151,7 @@ def test_every_slot_around_every_change_has_one_record(
             while now < wall.end:
                 now += rng.choice((7 * MINUTE, 50 * MINUTE, 4 * HOUR))
                 now = min(now, wall.end)
-                listened = advance(schedule, "t", heard=heard, now=now, is_busy=rng.random() < 0.3)
+                listened = advance(schedule, "t", since=heard, now=now, is_busy=rng.random() < 0.3)
                 for record in (*listened.records, *([listened.run] if listened.run else ())):
                     told += expanded(schedule, record.slot, record.until)
                 heard = listened.until
@@ -302,7 +302,7 @@ def test_what_was_heard_meanwhile_by_another_is_not_written_again(tmp_path: Path
     world.look(1)
     with world.store:
         until = world.clock.now()
-        assert not world.store.advance(world.task.id, since=stale.heard, until=until, next_at=None)
+        assert not world.store.advance(world.task.id, since=stale.processed_until, until=until, next_at=None)
     world.check()
     world.close()
 
@@ -324,7 +324,7 @@ def test_a_schedule_whose_zone_is_gone_is_paused_and_told_and_keeps_no_other_bac
     world = World(tmp_path, SCHEDULES["twice a day"])
     other = sample_task("other-222222", trigger=SCHEDULES["every 10m"])
     with world.store:
-        world.store.add_recurring(other, ScheduleCursor(heard=START, next_at=START + 10 * MINUTE))
+        world.store.add_recurring(other, ScheduleCursor(processed_until=START, next_at=START + 10 * MINUTE))
         world.store.db.write(
             "UPDATE tasks SET standing = replace(standing, 'America/New_York', 'Gone/City') WHERE id = ?",
             (world.task.id,),

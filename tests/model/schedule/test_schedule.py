@@ -16,7 +16,7 @@ from errands.model.errors import BadValue
 from errands.model.record import evolve
 from errands.model.schedule.cron import check_line, times
 from errands.model.schedule.slot_record import MOST_WAITING, Slot, advance
-from errands.model.schedule.slots import heard_at, next_active, next_slot, preview, slots
+from errands.model.schedule.slots import fire_time, next_active, next_slot, preview, slots
 from errands.model.trigger import Cron, Every, On, as_plain, described, from_plain
 
 START = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
@@ -59,17 +59,17 @@ def test_slots_only_go_on_and_depend_on_nothing_but_the_schedule(schedule: Any, 
 @given(SCHEDULES, MOMENTS)
 def test_jitter_is_always_the_same_and_passes_no_other_slot(schedule: Any, after: datetime) -> None:
     for slot, following in pairwise(islice(slots(schedule, after=after), 4)):
-        heard = heard_at(schedule, "task-1", slot)
+        heard = fire_time(schedule, "task-1", slot)
         assert slot <= heard < following
         assert heard - slot <= schedule.jitter
-        assert heard == heard_at(schedule, "task-1", slot)
+        assert heard == fire_time(schedule, "task-1", slot)
 
 
 def test_jitter_spreads_tasks_of_one_schedule() -> None:
     schedule = evolve(TEN, jitter=5 * MINUTE)
     slot = START + 10 * MINUTE
 
-    assert len({heard_at(schedule, f"task-{number}", slot) for number in range(50)}) == 50
+    assert len({fire_time(schedule, f"task-{number}", slot) for number in range(50)}) == 50
 
 
 @pytest.mark.trap(42)
@@ -87,7 +87,7 @@ def test_however_often_somebody_looks_no_slot_is_lost_or_told_twice(
     waiting: list[datetime] = []
     for look in looks:
         now += look
-        listened = advance(schedule, "t", heard=heard, now=now, is_busy=busy, waiting=waiting)
+        listened = advance(schedule, "t", since=heard, now=now, is_busy=busy, waiting=waiting)
         run = [] if listened.run is None else [listened.run]
         waiting = [each for each in waiting if each not in [slot.slot for slot in run]]
         waiting += [each.slot for each in listened.records if each.outcome == "waiting"]
@@ -117,7 +117,7 @@ def within(schedule: Any, record: Slot) -> list[datetime]:
 
 
 def told(schedule: Any, now: datetime, **more: Any) -> tuple[list[Any], str | None]:
-    listened = advance(schedule, "t", heard=START, now=now, is_busy=more.pop("is_busy", False), **more)
+    listened = advance(schedule, "t", since=START, now=now, is_busy=more.pop("is_busy", False), **more)
     records = [(each.outcome, each.count, each.reason) for each in listened.records]
     return records, None if listened.run is None else listened.run.outcome
 
@@ -163,7 +163,7 @@ def test_those_that_waited_run_in_turn_and_not_more_than_a_hundred() -> None:
     records, run = told(every, START + 10 * MINUTE, waiting=[first])
     assert (records, run) == ([("waiting", 1, "")], "late")
 
-    listened = advance(every, "t", heard=START, now=START + 2000 * MINUTE, is_busy=True)
+    listened = advance(every, "t", since=START, now=START + 2000 * MINUTE, is_busy=True)
     counted = dict.fromkeys(("missed", "waiting", "skipped"), 0)
     for each in listened.records:
         counted[each.outcome] += each.count
@@ -174,7 +174,7 @@ def test_slots_outside_of_active_hours_are_skipped_together() -> None:
     schedule = Every(span=HOUR, anchor=START, hours="9-17")
 
     assert next_active(schedule, after=START + 4 * HOUR) == START + 21 * HOUR
-    listened = advance(schedule, "t", heard=START + 4 * HOUR, now=START + 21 * HOUR, is_busy=False)
+    listened = advance(schedule, "t", since=START + 4 * HOUR, now=START + 21 * HOUR, is_busy=False)
     assert [(each.outcome, each.count, each.reason) for each in listened.records] == [
         ("skipped", 16, "outside of active hours")
     ]
@@ -221,7 +221,7 @@ def test_a_cron_line_means_what_it_means_elsewhere(line: str, first: str) -> Non
     "line", ["", "* * * *", "* * * * * *", "60 * * * *", "0 0 31 2 *", "a b c d e", "@reboot"]
 )
 def test_a_line_that_is_none_is_refused(line: str) -> None:
-    with pytest.raises(BadValue, match="is no cron line"):
+    with pytest.raises(BadValue, match="is not a cron line"):
         check_line(line)
 
 

@@ -214,13 +214,13 @@ class Loops:
 
     def _hear(self, now: datetime) -> datetime | None:
         """Have the schedules heard that are due; tell when the next one is."""
-        if self._scheduler.has_gone_back(now, self._clock.monotonic()):
+        if self._scheduler.clock_went_back(now, self._clock.monotonic()):
             with self._store:
                 self._scheduler.rewind(now)
         due = self._store.next_due("schedules")
         if due is not None and due <= now:
             with self._store:
-                changed = self._scheduler.turn(now)
+                changed = self._scheduler.fire_due(now)
             self._bell_server.tell(changed, ended=())
             due = self._store.next_due("schedules")
         return due

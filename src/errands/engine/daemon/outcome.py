@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from errands.engine.notices.outbox import clipped, enqueue
-from errands.engine.triggers.debounce import give_up, is_waiting
+from errands.engine.triggers.debounce import drop_signals, has_waiting
 from errands.model.action import Prompt
 from errands.model.agent.session import Exchange, session_name
 from errands.model.errors import StoreUnreadable
@@ -194,15 +194,15 @@ def after_scheduled_run(store: Store, task: Task, run: Run, outcome: Outcome, *,
     elif task.state == "active" and outcome.task_state in ("paused", "failed"):
         store.set_next_fire(task.id, None)
         store.close_slots(task.id, "missed", f"the task is {outcome.task_state}")
-        give_up(store, task, now=now, reason=f"the task is {outcome.task_state}")
+        drop_signals(store, task, now=now, reason=f"the task is {outcome.task_state}")
         why = f"it failed {outcome.failures} times in a row ({outcome.error})"
         if outcome.task_state == "paused":
             why += f" and is paused; errands unpause {task.id} lets it go on"
         event = "paused" if outcome.task_state == "paused" else "given up"
         enqueue(store, task, run.id, event, state=outcome.task_state, error=why, now=now)
     elif outcome.task_state == "done":
-        give_up(store, task, now=now, reason="it has run as often as it should")
-    elif outcome.task_state == "active" and is_waiting(store, task):
+        drop_signals(store, task, now=now, reason="it has run as often as it should")
+    elif outcome.task_state == "active" and has_waiting(store, task):
         store.set_next_fire(task.id, now)
 
 

@@ -201,7 +201,7 @@ class Submitter:
 
     def _add_recurring(self, task: Task, now: datetime) -> bool:
         """Add a recurring task, and start its schedule if it may; return False if its id is taken."""
-        from errands.engine.triggers.scheduler import first_cursor
+        from errands.engine.triggers.scheduler import next_fire
         from errands.engine.triggers.schedules import check_room
         from errands.model.schedule.cursor import ScheduleCursor
 
@@ -209,8 +209,8 @@ class Submitter:
         if task.state == "active":
             check_room(self._store, self._config)
             if isinstance(task.trigger, (Every, Cron)):
-                next_at = first_cursor(task.trigger, task.id, after=now)
-        is_new = self._store.add_recurring(task, ScheduleCursor(heard=now, next_at=next_at))
+                next_at = next_fire(task.trigger, task.id, after=now)
+        is_new = self._store.add_recurring(task, ScheduleCursor(processed_until=now, next_at=next_at))
         if is_new and isinstance(task.trigger, On):
             from errands.model.schedule.watch import Watch
 

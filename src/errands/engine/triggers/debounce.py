@@ -1,8 +1,8 @@
-"""Gathering: from the signals of a watch to a run, in the holder of the loops.
+"""Debounce: turns the signals of an event source into runs, inside the daemon.
 
-A burst is one run. Which signals a run has come of, their record and the run itself are one transaction, so
-that each signal ends in one record, whoever dies. What comes while a run goes on waits for its end, and what
-comes too often waits until the hour has room again: the last state is always seen.
+A burst of signals is one run. The run, its signals and their record are one transaction, so every signal ends
+in exactly one record. Signals that arrive during a run wait for its end, and those beyond the rate wait until
+the hour has room again: the last state is always seen.
 """
 
 from __future__ import annotations
@@ -24,16 +24,14 @@ if TYPE_CHECKING:
     from errands.ports.store import Store
 
 HOUR = timedelta(hours=1)
-# How soon a task whose run goes on is looked at again; its end comes sooner, as a rule, and tells itself.
-AGAIN = timedelta(seconds=30)
+CHECK_AGAIN = timedelta(seconds=30)  # for a task that is still running; its end usually comes first
 JOINED = "joined a run that had not started"
 
 
-def gather(store: Store, task: Task, cursor: ScheduleCursor, now: datetime, *, is_busy: bool) -> bool:
-    """Have a run queued for the signals that wait; tell whether something changed.
-
-    Call it inside a transaction.
-    """
+def run_for_signals(
+    store: Store, task: Task, cursor: ScheduleCursor, now: datetime, *, is_busy: bool
+) -> bool:
+    """Queue a run for the waiting signals; return whether anything changed. Call it inside a transaction."""
     trigger = task.trigger
     _, first, last = store.waiting_signals(task.id)
     if not isinstance(trigger, On) or first is None or last is None:
@@ -43,10 +41,12 @@ def gather(store: Store, task: Task, cursor: ScheduleCursor, now: datetime, *, i
         return _join(store, task, now)
     room_at = _room_at(store, task.id, trigger.rate, now)
     if room_at is not None:
-        _break(store, task.id, trigger, room_at)
+        _suspend(store, task.id, trigger, room_at)
         store.set_next_fire(task.id, room_at)
         return True
-    if not store.advance(task.id, since=cursor.heard, until=max(now, cursor.heard), next_at=None, runs=1):
+    if not store.advance(
+        task.id, since=cursor.processed_until, until=max(now, cursor.processed_until), next_at=None, runs=1
+    ):
         return False
     number = store.add_run(task.id, cause="event", now=now).number
     _record(store, task.id, "ran", number, now)
@@ -56,32 +56,32 @@ def gather(store: Store, task: Task, cursor: ScheduleCursor, now: datetime, *, i
     return True
 
 
-def give_up(store: Store, task: Task, *, now: datetime, reason: str) -> None:
-    """Write down that no run will come of the signals that wait, when a trigger is made deaf."""
+def drop_signals(store: Store, task: Task, *, now: datetime, reason: str) -> None:
+    """Record that the waiting signals lead to no run, when a task is paused or ends."""
     if isinstance(task.trigger, On):
         _record(store, task.id, "missed", 0, now, reason)
 
 
-def is_waiting(store: Store, task: Task) -> bool:
-    """Tell whether slots or signals of a task wait for their turn."""
+def has_waiting(store: Store, task: Task) -> bool:
+    """Return whether slots or signals of a task wait for their turn."""
     if isinstance(task.trigger, On):
         return store.waiting_signals(task.id)[0] > 0
     return bool(store.waiting_slots(task.id))
 
 
 def burst_end(trigger: On, *, first: datetime, last: datetime) -> datetime:
-    """Tell when a burst of signals becomes a run: when it is over, or has lasted long enough."""
+    """Return when a burst of signals becomes a run: when it is over, or has lasted long enough."""
     return min(last + trigger.debounce, first + trigger.max_wait)
 
 
 def _join(store: Store, task: Task, now: datetime) -> bool:
-    """Add signals to a run that has not started; otherwise they wait for the end of the one that has."""
+    """Add signals to a run that has not started yet; otherwise they wait for the end of the current one."""
     latest = store.view(task.id).latest
     if latest.state == "pending" and latest.cause == "event":
         _record(store, task.id, "coalesced", latest.number, now, JOINED)
         store.set_next_fire(task.id, None)
         return True
-    store.set_next_fire(task.id, now + AGAIN)
+    store.set_next_fire(task.id, now + CHECK_AGAIN)
     return False
 
 
@@ -97,16 +97,16 @@ def _record(
 
 
 def _room_at(store: Store, task_id: str, rate: int, now: datetime) -> datetime | None:
-    """Tell when one more run is allowed; None when it is now."""
+    """Return when the rate allows one more run; None if it does now."""
     latest = store.history(task_id, cause="event", limit=rate)
     if len(latest) < rate:
         return None
     room_at = latest[0].created_at + HOUR
-    # A time further off than an hour was set by a clock that has been put back since.
+    # A time more than an hour away was written by a clock that has been set back since.
     return room_at if now < room_at <= now + HOUR else None
 
 
-def _break(store: Store, task_id: str, trigger: On, until: datetime) -> None:
+def _suspend(store: Store, task_id: str, trigger: On, until: datetime) -> None:
     watch = store.watch(task_id) or Watch(task_id=task_id)
     error = f"it has run {trigger.rate} times within an hour, as often as its rate allows"
     store.save_watch(evolve(watch, health="broken", error=error, broken_until=until))

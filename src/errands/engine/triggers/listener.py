@@ -16,7 +16,7 @@ from errands.engine.approval.questions import ask_again
 from errands.engine.engine import Engine
 from errands.engine.notices.outbox import enqueue
 from errands.engine.triggers.debounce import burst_end
-from errands.engine.triggers.source_context import WatchContext, listening_since, watched
+from errands.engine.triggers.source_context import WatchContext, watched, watching_since
 from errands.judge.evidence.evidence import refreshed
 from errands.model.approval import evidence_of
 from errands.model.errors import Changed, ErrandsError, NotFound, Overrun, SourceError, StoreError
@@ -88,7 +88,7 @@ class Listener:
 
     def _begin(self, task_id: str) -> None:
         task = self._store.task(task_id)
-        context = WatchContext(self._engine, task, listening_since(self._engine, task))
+        context = WatchContext(self._engine, task, watching_since(self._engine, task))
         self._grounds[task_id] = context
         self._attending[task_id] = asyncio.get_running_loop().create_task(self._attend(task, context))
 
@@ -117,7 +117,7 @@ class Listener:
 
     async def _look(self, task: Task, context: WatchContext) -> None:
         watch = self._store.watch(task.id)
-        context.since = listening_since(self._engine, task)
+        context.since = watching_since(self._engine, task)
         source = self._make(watched(task), context)
         is_first = True
         try:

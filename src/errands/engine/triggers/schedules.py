@@ -1,10 +1,10 @@
-"""Scheduling: the verbs and questions about standing tasks. The scheduler itself runs with the loops."""
+"""Schedules: the verbs and questions about recurring tasks. The scheduler itself runs in the daemon."""
 
 from __future__ import annotations
 
 from errands.engine.log_header import create_log
-from errands.engine.triggers.debounce import is_waiting
-from errands.engine.triggers.scheduler import close_books, first_cursor
+from errands.engine.triggers.debounce import has_waiting
+from errands.engine.triggers.scheduler import close_due_slots, next_fire
 from errands.model.errors import BadValue, IllegalMove
 from errands.model.schedule.cursor import ScheduleCursor
 from errands.model.schedule.slots import preview
@@ -34,30 +34,30 @@ class Schedules:
         self._store = core.store
 
     def pause(self, task_id: str, *, by: str | None = None) -> View:
-        """Make the trigger of a standing task deaf; a run goes on, one that has not started is withdrawn."""
+        """Pause a recurring task; a running run goes on, one that has not started is cancelled."""
         core, now = self._core, self._core.clock.now()
         task_id = core.resolve(task_id)
         with self._store:
-            task = self._standing(task_id, "paused")
+            task = self._recurring_task(task_id, "paused")
             if task.state != "paused":
-                close_books(self._store, task, now=now, reason="paused before its turn")
+                close_due_slots(self._store, task, now=now, reason="paused before its turn")
                 self._move(task, "pause", now)
                 _withdraw(self._store, self._store.view(task_id), "paused", _who(by), now)
         core.bell.ring()
         return core.summaries([task_id])[0]
 
     def unpause(self, task_id: str) -> View:
-        """Let a trigger hear again, from now on; failures before are forgotten."""
+        """Let a paused task fire again from now on, and forget its failures."""
         core, now = self._core, self._core.clock.now()
         task_id = core.resolve(task_id)
         core.ensure_daemon()
         with self._store:
-            task = self._standing(task_id, "unpaused")
+            task = self._recurring_task(task_id, "unpaused")
             if task.state != "active":
                 check_room(self._store, core.config)
                 self._move(task, "unpause", now)
                 if isinstance(task.trigger, On):
-                    # What happened while it was deaf is not heard: the source is looked at anew.
+                    # What happened during the pause does not count: the source is looked at afresh.
                     self._store.save_watch(Watch(task_id=task_id))
                 begin(self._store, task, now=now)
         core.bell.ring()
@@ -89,12 +89,12 @@ class Schedules:
         return core.summaries([task_id])[0]
 
     def cancel(self, view: View, *, by: str, now: datetime) -> list[str]:
-        """End a standing task with its run; give its id when nothing of it is left.
+        """End a recurring task and its run; return its id if nothing of it is still running.
 
         Call it inside a transaction.
         """
         store = self._store
-        close_books(store, store.task(view.id), now=now, reason="cancelled before its turn")
+        close_due_slots(store, store.task(view.id), now=now, reason="cancelled before its turn")
         if store.move_task(view.id, "cancel", now=now) is None:
             return []
         question = store.question(view.id)
@@ -116,16 +116,16 @@ class Schedules:
         return [(watch, trigger) for watch, trigger in found if isinstance(trigger, On)]
 
     def coming(self, task_id: str, count: int = COMING) -> list[datetime]:
-        """Tell when a schedule is heard next; nothing while it is deaf."""
+        """Return when a schedule fires next; nothing while it is paused."""
         task = self._store.task(self._core.resolve(task_id))
         cursor = self._store.cursor(task.id)
         if cursor is None or cursor.next_at is None or task.state != "active":
             return []
-        times = _preview(task.trigger, task.id, after=cursor.heard, count=count)
+        times = _preview(task.trigger, task.id, after=cursor.processed_until, count=count)
         return [cursor.next_at, *times[1:]] if times else []
 
     def preview(self, draft: Draft, count: int = COMING) -> tuple[Trigger, list[datetime]]:
-        """Say when a draft would run, without starting anything."""
+        """Return when a draft would run, without starting anything."""
         from errands.engine.submit.draft_trigger import drafted_trigger
         from errands.model.options.check import checked
 
@@ -135,10 +135,10 @@ class Schedules:
         return trigger, _preview(trigger, "preview", after=now, count=count)
 
     def ledger(self, task_id: str, limit: int = RECENT) -> list[Slot]:
-        """Give what became of the latest slots, newest first."""
+        """Return what became of the latest slots, newest first."""
         return self._store.slots(self._core.resolve(task_id), limit=limit)
 
-    def _standing(self, task_id: str, what: str) -> Task:
+    def _recurring_task(self, task_id: str, what: str) -> Task:
         task = self._store.task(task_id)
         if recurring(task.trigger) is None:
             raise BadValue(f"task {task_id} runs once, so it cannot be {what}; errands cancel ends it")
@@ -150,29 +150,29 @@ class Schedules:
 
 
 def begin(store: Store, task: Task, *, now: datetime) -> None:
-    """Let a trigger hear what comes from now on."""
-    cursor = store.cursor(task.id) or ScheduleCursor(heard=now)
+    """Let a trigger fire from now on."""
+    cursor = store.cursor(task.id) or ScheduleCursor(processed_until=now)
     next_at = None
     if isinstance(task.trigger, (Every, Cron)):
-        next_at = first_cursor(task.trigger, task.id, after=now)
-    elif is_waiting(store, task):
+        next_at = next_fire(task.trigger, task.id, after=now)
+    elif has_waiting(store, task):
         next_at = now
-    store.advance(task.id, since=cursor.heard, until=now, next_at=next_at)
+    store.advance(task.id, since=cursor.processed_until, until=now, next_at=next_at)
     store.note_result(task.id, failures=0, result=cursor.result)
 
 
 def check_room(store: Store, config: Config) -> None:
-    """Refuse one more standing task when there are as many as there may be."""
+    """Raise BadValue if there are as many active recurring tasks as the configuration allows."""
     count = store.count_recurring(("active",))
     if count >= config.schedules.most:
         raise BadValue(
-            f"{count} standing tasks are active, and schedules.most allows {config.schedules.most}; "
+            f"{count} recurring tasks are active, and schedules.most allows {config.schedules.most}; "
             "pause or cancel one (errands ls --state active), or allow more"
         )
 
 
 def _withdraw(store: Store, view: View, what: str, by: str, now: datetime) -> None:
-    """Take back a run that has not started; its slot is skipped."""
+    """Cancel a run that has not started, and record its slot as skipped."""
     run = view.latest
     if view.is_live and run.state == "pending" and store.cancel_pending(run.id, by=by, now=now):
         store.close_slots(view.id, "skipped", f"{what} by {by} before it started", run=run.number)

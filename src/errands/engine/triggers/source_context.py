@@ -133,9 +133,9 @@ class WatchContext:
         return RunEnd(task_id=view.id, run=run.number, state=run.state, facts=facts, chain=chain)
 
 
-def listening_since(engine: Engine, task: Task) -> datetime:
+def watching_since(engine: Engine, task: Task) -> datetime:
     cursor = engine.store.cursor(task.id)
-    return task.created_at if cursor is None else cursor.heard
+    return task.created_at if cursor is None else cursor.processed_until
 
 
 def watched(task: Task) -> On:

@@ -1,8 +1,8 @@
-"""Cron lines: which minutes of a wall clock they mean, also where that clock is changed.
+"""Cron lines: the minutes of a wall clock at which they fire, across clock changes too.
 
-A line that names hours means times of day: one that a clock change skips runs once, right after the change,
-and one that comes twice runs the first time. A line with `*` for the hour means every time the clock shows
-that minute, so in an hour that comes twice it runs in both.
+A line that names hours means times of day: one skipped by a clock change fires once, right after the change,
+and one that occurs twice fires the first time. A line with `*` for the hour fires whenever the clock shows
+that minute, so it fires in both of two equal hours.
 """
 
 from __future__ import annotations
@@ -30,31 +30,31 @@ _HOW = "Write minute, hour, day, month and weekday, such as '30 9 * * 1-5', or @
 
 
 def check_line(line: str) -> str:
-    """Give a line as it is kept, in five fields; refuse one that is not understood or never comes true."""
+    """Return a line as it is stored, in five fields; raise BadValue if it is invalid or never fires."""
     from datetime import datetime
 
     text = " ".join(SHORTHANDS.get(line.strip().lower(), line).split())
     if len(text.split()) != 5:
-        raise BadValue(f"{line!r} is no cron line: it has {len(text.split())} fields, not 5. {_HOW}")
+        raise BadValue(f"{line!r} is not a cron line: it has {len(text.split())} fields, not 5. {_HOW}")
     first = next(times(text, "UTC", after=datetime(2000, 1, 1, tzinfo=UTC)), None)
     if first is None:
-        raise BadValue(f"{line!r} never comes true: there is no such day. {_HOW}")
+        raise BadValue(f"{line!r} never fires: there is no such day. {_HOW}")
     return text
 
 
 def times(line: str, zone: str, *, after: datetime) -> Iterator[datetime]:
-    """Yield the times a line means, in UTC, each later than the one before."""
-    # It costs more than all the rest of a command, and only cron lines need it.
+    """Yield the times at which a line fires, in UTC, in ascending order."""
+    # Importing it takes longer than a whole command, and only cron lines need it.
     from cronsim import CronSim, CronSimError
 
     try:
         wall = CronSim(_explicit(line), after.astimezone(zone_named(zone)))
     except CronSimError as error:
-        raise BadValue(f"{line!r} is no cron line: {str(error).lower()}. {_HOW}") from None
+        raise BadValue(f"{line!r} is not a cron line: {str(error).lower()}. {_HOW}") from None
     last = after
     for time in wall:
         moment = time.astimezone(UTC)
-        # Whoever asks in the second of two equal hours is shown times of the first.
+        # When asked in the second of two equal hours, CronSim returns times of the first as well.
         if moment > last:
             last = moment
             yield moment

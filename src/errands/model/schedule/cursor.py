@@ -13,12 +13,12 @@ SCHEDULED_RETRIES = 1  # of a failed run; when they fail too, the task is paused
 
 @record
 class ScheduleCursor:
-    """`heard` is the moment up to which every slot has its record, `next_at` when the trigger fires next.
+    """Every slot up to `processed_until` has its record; `next_at` is when the trigger fires next.
 
     `runs` counts towards the maximum: retries do not. `result` is a digest of the last result.
     """
 
-    heard: datetime
+    processed_until: datetime
     next_at: datetime | None = None
     runs: int = 0
     failures: int = 0

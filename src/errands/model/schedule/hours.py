@@ -33,10 +33,10 @@ def parse_hours(text: str) -> Hours:
     *days, span = text.strip().lower().split()[-2:] or [""]
     first, dash, last = span.partition("-")
     if not dash or len(text.split()) > 2:
-        raise BadValue(f"{text!r} are no hours. {_HOW}")
+        raise BadValue(f"{text!r} are not active hours. {_HOW}")
     start, end = _minutes(first, text), _minutes(last, text)
     if start in (end, _DAY):
-        raise BadValue(f"{text!r} is no part of a day; leave it out for the whole day. {_HOW}")
+        raise BadValue(f"{text!r} is not part of a day; leave it out for the whole day. {_HOW}")
     return Hours(days=_days(days[0], text) if days else tuple(range(7)), start=start, end=end)
 
 

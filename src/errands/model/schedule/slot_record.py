@@ -1,7 +1,7 @@
-"""A slot's record: what became of one due time of a schedule, or of several in a row.
+"""A slot record: what became of one due time of a schedule, or of several in a row.
 
-Every slot ends in exactly one record. The pure `hear` decides about all that are due at a moment; whoever
-calls it writes the records, the run and how far was heard in one transaction.
+Every slot ends in exactly one record. `advance` decides about all slots that are due; its caller writes the
+records, the run and the new cursor in one transaction.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from datetime import timedelta
 from itertools import islice
 
 from errands.model.record import record
-from errands.model.schedule.slots import heard_at, next_active, quietness, slots
+from errands.model.schedule.slots import fire_time, next_active, quiet_test, slots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
     from errands.model.trigger import Schedule
 
-    # `waiting` is no end: it runs when those before it have ended.
+    # A `waiting` slot runs when those before it have ended.
     SlotOutcome = Literal["waiting", "ran", "late", "coalesced", "skipped", "missed"]
 
 OUTCOMES: tuple[SlotOutcome, ...] = ("waiting", "ran", "late", "coalesced", "skipped", "missed")
 RAN: tuple[SlotOutcome, ...] = ("waiting", "ran", "late")
-BATCH = 5000  # slots that are decided about at a time
+BATCH = 5000  # slots decided at a time
 MOST_WAITING = 100  # slots that wait for their turn, with misfire `all`
-LATE = timedelta(minutes=1)  # what is heard later than this was missed at its time
+LATE = timedelta(minutes=1)  # a slot processed later than this was missed at its time
 
 QUIET = "outside of active hours"
 OVERLAP = "the run before it had not ended"
@@ -40,7 +40,7 @@ _WAITS: tuple[SlotOutcome, str] = ("waiting", "")
 
 @record
 class Slot:
-    """A record of the `count` slots from `slot` to `until`; `run` is the number of the run it came to."""
+    """A record of the `count` slots from `slot` to `until`; `run` is the number of their run."""
 
     slot: datetime
     until: datetime
@@ -53,7 +53,7 @@ class Slot:
 
 @record
 class Advance:
-    """What to write: records, the slot that runs now, how far was heard, and when to listen again."""
+    """What to write: records, the slot that runs now, the new cursor, and when the schedule fires next."""
 
     records: tuple[Slot, ...]
     run: Slot | None
@@ -65,20 +65,20 @@ def advance(
     schedule: Schedule,
     task_id: str,
     *,
-    heard: datetime,
+    since: datetime,
     now: datetime,
     is_busy: bool,
     taken: Collection[datetime] = (),
     waiting: Sequence[datetime] = (),
 ) -> Advance:
-    """Decide about every slot that is due and was not heard yet.
+    """Decide about every slot after `since` that is due.
 
-    `taken` are slots that ran before the clock was put back, `waiting` those whose turn has not come.
+    `taken` are slots that ran before the clock was set back, `waiting` those whose turn has not come.
     """
-    due = _due(schedule, task_id, heard, now)
+    due = _due(schedule, task_id, since, now)
     is_all = len(due) <= BATCH
     due = due[:BATCH]
-    until = due[-1] if due else heard
+    until = due[-1] if due else since
     fresh = [each for each in due if each not in taken]
     decided, run = _decided(schedule, fresh, now, is_busy, is_all, waiting)
     following = next_active(schedule, after=until)
@@ -86,19 +86,19 @@ def advance(
         records=tuple(_spans(due, decided, now)),
         run=None if run is None else _record([run], (_ran(schedule, run, now), ""), now),
         until=until,
-        next_at=now if not is_all else None if following is None else heard_at(schedule, task_id, following),
+        next_at=now if not is_all else None if following is None else fire_time(schedule, task_id, following),
     )
 
 
-def _due(schedule: Schedule, task_id: str, heard: datetime, now: datetime) -> list[datetime]:
-    """Name the due slots, oldest first, but not more than one beyond a batch."""
+def _due(schedule: Schedule, task_id: str, since: datetime, now: datetime) -> list[datetime]:
+    """Return the due slots, oldest first, at most one more than a batch."""
     found: list[datetime] = []
-    for slot in islice(slots(schedule, after=heard), BATCH + 1):
+    for slot in islice(slots(schedule, after=since), BATCH + 1):
         if slot > now:
             break
         found.append(slot)
-    # Each is heard before the next one is due, so only the last may still be waited for.
-    if found and heard_at(schedule, task_id, found[-1]) > now:
+    # Each fires before the next one is due, so only the last may still have to wait for its jitter.
+    if found and fire_time(schedule, task_id, found[-1]) > now:
         found.pop()
     return found
 
@@ -111,10 +111,10 @@ def _decided(
     is_all: bool,
     waiting: Sequence[datetime],
 ) -> tuple[dict[datetime, tuple[SlotOutcome, str]], datetime | None]:
-    """Say what becomes of each slot, and which one runs now."""
+    """Return what becomes of each slot, and which one runs now."""
     decided: dict[datetime, tuple[SlotOutcome, str]] = {}
     good: list[datetime] = []
-    is_quiet = quietness(schedule)
+    is_quiet = quiet_test(schedule)
     for slot in due:
         if is_quiet(slot):
             decided[slot] = ("skipped", QUIET)
@@ -129,7 +129,7 @@ def _decided(
     if is_busy:
         decided.update((slot, ("skipped", OVERLAP)) for slot in good)
         return decided, None
-    if not is_all:  # a later one runs, and is decided about next
+    if not is_all:  # a later one runs, in the next batch
         decided.update((slot, ("coalesced", LATER)) for slot in good)
         return decided, None
     decided.update((slot, ("coalesced", LATER)) for slot in good[:-1])
@@ -144,7 +144,7 @@ def _in_turn(
     is_busy: bool,
     waiting: Sequence[datetime],
 ) -> datetime | None:
-    """Have what was missed wait for its turn; what merely meets a run that goes on is skipped."""
+    """Let missed slots wait for their turn; skip those that only overlap with the current run."""
     if is_busy:
         decided.update((slot, ("skipped", OVERLAP)) for slot in good if not _is_late(schedule, slot, now))
         good = [slot for slot in good if slot not in decided]
@@ -171,7 +171,7 @@ def _ran(schedule: Schedule, slot: datetime, now: datetime) -> SlotOutcome:
 def _spans(
     due: Sequence[datetime], decided: dict[datetime, tuple[SlotOutcome, str]], now: datetime
 ) -> Iterable[Slot]:
-    """Put neighbours of one fate into one record; those that wait for their turn have one each."""
+    """Merge neighbours with the same outcome into one record; those that wait keep one each."""
     run: list[datetime] = []
     fate: tuple[SlotOutcome, str] | None = None
     for slot in due:

@@ -1,7 +1,7 @@
-"""The grid of a schedule: the slots at which it is due, and when each is heard.
+"""Slots: the times at which a schedule is due, and when each one fires.
 
-A slot is a point in time that depends on the schedule alone. Jitter moves the moment at which it is heard,
-never the slot, and always by the same amount: nobody has to remember it.
+A slot depends on the schedule alone. Jitter delays when it fires, never the slot itself, and always by the
+same amount for the same slot, so nothing has to be stored.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
     from errands.model.trigger import Schedule
 
-_TRIES = 400  # windows of active hours in which not one slot fell: there will be none
+_TRIES = 400  # windows of active hours without a slot after which there will be none
 
 
 def slots(schedule: Schedule, *, after: datetime) -> Iterator[datetime]:
-    """Yield the slots after a moment, in order; those outside of active hours too."""
+    """Yield the slots after a moment, in order, including those outside of active hours."""
     if not isinstance(schedule, Every):
         yield from times(schedule.line, schedule.zone, after=after)
         return
@@ -36,8 +36,8 @@ def next_slot(schedule: Schedule, *, after: datetime) -> datetime | None:
     return next(slots(schedule, after=after), None)
 
 
-def quietness(schedule: Schedule) -> Callable[[datetime], bool]:
-    """Make what tells whether a slot falls outside of active hours."""
+def quiet_test(schedule: Schedule) -> Callable[[datetime], bool]:
+    """Return a function that says whether a slot is outside of active hours."""
     if not schedule.hours:
         return lambda slot: False
     hours, zone = parse_hours(schedule.hours), zone_named(schedule.zone)
@@ -45,7 +45,7 @@ def quietness(schedule: Schedule) -> Callable[[datetime], bool]:
 
 
 def next_active(schedule: Schedule, *, after: datetime) -> datetime | None:
-    """Give the next slot within active hours; None when there is none any more."""
+    """Return the next slot within active hours; None if there is none."""
     slot = next_slot(schedule, after=after)
     if not schedule.hours:
         return slot
@@ -58,8 +58,8 @@ def next_active(schedule: Schedule, *, after: datetime) -> datetime | None:
     return None
 
 
-def heard_at(schedule: Schedule, task_id: str, slot: datetime) -> datetime:
-    """Tell when a slot is heard: at once, or later by its jitter, but before the slot that follows."""
+def fire_time(schedule: Schedule, task_id: str, slot: datetime) -> datetime:
+    """Return when a slot fires: at its time, or later by its jitter, but before the next slot."""
     if not schedule.jitter:
         return slot
     following = next_slot(schedule, after=slot)
@@ -68,7 +68,7 @@ def heard_at(schedule: Schedule, task_id: str, slot: datetime) -> datetime:
 
 
 def preview(schedule: Schedule, task_id: str, *, after: datetime, count: int) -> list[datetime]:
-    """Give the next times at which a schedule is heard."""
+    """Return the next times at which a schedule fires."""
     found: list[datetime] = []
     slot = after
     while len(found) < count:
@@ -76,12 +76,12 @@ def preview(schedule: Schedule, task_id: str, *, after: datetime, count: int) ->
         if following is None:
             break
         slot = following
-        found.append(heard_at(schedule, task_id, slot))
+        found.append(fire_time(schedule, task_id, slot))
     return found
 
 
 def _share(name: str) -> float:
-    """Give a number from 0 up to 1 that is always the same for a name."""
+    """Return a number from 0 up to 1 that is always the same for a name."""
     try:
         from _blake2 import blake2b
     except ImportError:  # pragma: no cover

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from errands.model.schedule.slot_record import SlotOutcome
     from errands.model.task import Task
 
-_CURSOR = RowCodec(ScheduleCursor, "hearings", TYPES)
+_CURSOR = RowCodec(ScheduleCursor, "hearings", TYPES, columns={"processed_until": "heard"})
 _SLOT = RowCodec(Slot, "slots", TYPES)
 _WATCH = RowCodec(Watch, "watches", TYPES, columns={"task_id": "tasks.id"}, error=TEXT)
 _SIGNAL = RowCodec(Signal, "signals", TYPES, columns={"id": "seq", "task_id": "tasks.id"})

@@ -96,7 +96,7 @@ class SqliteStore(TransitionRows, RareRows, ViewRows, NoticeRows, SessionRows):
             return False
         self.db.write(
             "INSERT INTO hearings (task, heard, next_at) VALUES (?, ?, ?)",
-            (seq, micros(cursor.heard), maybe_micros(cursor.next_at)),
+            (seq, micros(cursor.processed_until), maybe_micros(cursor.next_at)),
         )
         return True
 

@@ -31,7 +31,7 @@ EVERY = Every(span=MINUTE, anchor=START)
 def stand(store: Store, trigger: Standing = EVERY, **changes: Any) -> Task:
     task = sample_task(trigger=trigger, **changes)
     with store:
-        assert store.add_recurring(task, ScheduleCursor(heard=START, next_at=START + MINUTE))
+        assert store.add_recurring(task, ScheduleCursor(processed_until=START, next_at=START + MINUTE))
     return task
 
 
@@ -62,7 +62,7 @@ class ScheduleContract:
         view = store.view(task.id)
         assert (view.state, view.runs, view.is_live, store.ended(task.id)) == ("active", 0, False, False)
         with store:
-            assert not store.add_recurring(task, ScheduleCursor(heard=START))
+            assert not store.add_recurring(task, ScheduleCursor(processed_until=START))
 
     def test_the_first_that_wants_to_listen_is_known_and_those_that_are_due(self, store: Store) -> None:
         stand(store)
@@ -83,7 +83,7 @@ class ScheduleContract:
         with store:
             assert store.advance(task.id, since=START, until=later, next_at=later, runs=1)
             assert not store.advance(task.id, since=START, until=later, next_at=later, runs=1)
-        assert store.cursor(task.id) == ScheduleCursor(heard=later, next_at=later, runs=1)
+        assert store.cursor(task.id) == ScheduleCursor(processed_until=later, next_at=later, runs=1)
 
     def test_those_ahead_of_the_clock_are_found(self, store: Store) -> None:
         task = stand(store)

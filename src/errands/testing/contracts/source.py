@@ -20,7 +20,7 @@ import pytest
 from errands.bootstrap import open_engine
 from errands.config import Config
 from errands.engine.engine import Engine
-from errands.engine.triggers.source_context import WatchContext, listening_since, watched
+from errands.engine.triggers.source_context import WatchContext, watched, watching_since
 from errands.model.options.draft import Draft
 from errands.ports.home import Home
 
@@ -102,7 +102,7 @@ class SourceContract(ABC):
     ) -> AsyncIterator[Looking]:
         task_id = engine.submit(self.draft(folder)).id if baseline is None else _latest(engine)
         task = engine.store.task(task_id)
-        context = WatchContext(engine, task, listening_since(engine, task))
+        context = WatchContext(engine, task, watching_since(engine, task))
         module, _, name = self.factory.partition(":")
         source: Source = self.tuned(getattr(importlib.import_module(module), name)(watched(task), context))
         await source.open(baseline)
