@@ -17,6 +17,7 @@ from errands.stores.sqlite.migrations import MIGRATIONS
 from errands.stores.sqlite.store import SqliteStore
 from errands.testing.contracts.approvals import ApprovalContract
 from errands.testing.contracts.outbox import OutboxContract
+from errands.testing.contracts.retention import RetentionContract
 from errands.testing.contracts.schedules import ScheduleContract, WatchContract
 from errands.testing.contracts.sessions import SessionStoreContract
 from errands.testing.contracts.store import StoreContract, add, claim
@@ -44,6 +45,10 @@ class TestSqliteSessions(SessionStoreContract):
 
 
 class TestSqliteOutbox(OutboxContract):
+    pass
+
+
+class TestSqliteRetention(RetentionContract):
     pass
 
 

@@ -80,10 +80,12 @@ class Schedules:
                 raise IllegalMove(f"task {task_id} is {task.state}, so it cannot be run now")
             else:
                 run = self._store.add_run(task_id, cause="manual", now=now)
-                self._store.count_run(task_id)
-                cursor = self._store.cursor(task_id)
-                if cursor is not None and trigger.max_runs is not None and cursor.runs >= trigger.max_runs:
-                    self._store.set_next_fire(task_id, None)
+                if (cursor := self._store.cursor(task_id)) is not None:
+                    is_last = trigger.max_runs is not None and cursor.runs + 1 >= trigger.max_runs
+                    next_at = None if is_last else cursor.next_at
+                    self._store.advance(
+                        task_id, since=cursor.heard, until=cursor.heard, next_at=next_at, runs=1
+                    )
                 create_log(core.home.runs, task, run)
         core.bell.ring()
         return core.summaries([task_id])[0]

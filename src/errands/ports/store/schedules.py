@@ -33,9 +33,6 @@ if TYPE_CHECKING:
         def set_next_fire(self, task_id: str, next_at: datetime | None) -> None:
             """Set when a trigger fires next; None while it is paused."""
 
-        def count_run(self, task_id: str) -> None:
-            """Count a run towards the maximum."""
-
         def note_result(self, task_id: str, *, failures: int, result: str | None) -> None:
             """Note how often a task failed in a row, and the digest of its last result."""
 

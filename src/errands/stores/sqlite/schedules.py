@@ -92,9 +92,6 @@ class ScheduleRows(Table):
             f"UPDATE hearings SET next_at = ? WHERE task = {_SEQ}", (maybe_micros(next_at), task_id)
         )
 
-    def count_run(self, task_id: str) -> None:
-        self.db.write(f"UPDATE hearings SET runs = runs + 1 WHERE task = {_SEQ}", (task_id,))
-
     def note_result(self, task_id: str, *, failures: int, result: str | None) -> None:
         self.db.write(
             f"UPDATE hearings SET failures = ?, result = ? WHERE task = {_SEQ}", (failures, result, task_id)

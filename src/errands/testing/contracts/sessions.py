@@ -10,9 +10,10 @@ from errands.model.action import Prompt
 from errands.model.agent.session import Exchange, Session, session_name
 from errands.model.notices.notice import Address
 from errands.model.record import evolve
+from errands.model.rollup import rollup
 from errands.testing.clock import START
 from errands.testing.contracts.store import SECOND, add, claim
-from errands.testing.samples import sample_task
+from errands.testing.samples import sample_ending, sample_task
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,6 +93,26 @@ class SessionStoreContract:
         view = store.view("talk-222222").agent
         assert view is not None
         assert view.usage == {"requests": 3}
+
+    def test_the_last_answer_is_that_of_the_latest_run_that_completed(self, store: Store) -> None:
+        talk(store)
+        assert store.last_answer("talk-222222") is None
+        for number, (prompt, answer, code) in enumerate([("one?", "1", 0), ("two?", "2", 3)], start=1):
+            with store:
+                if number > 1:
+                    store.move_task("talk-222222", "reopen", now=START)
+                    store.add_run("talk-222222", cause="resume", now=START)
+                store.add_exchange(f"talk-222222.{number}", prompt)
+                store.note_answer(f"talk-222222.{number}", answer)
+            [(task, run)] = claim(store, "agent")
+            ending = sample_ending(code=code)
+            with store:
+                store.end(run, rollup(task, run, ending), ending, summary=None, now=START)
+        assert store.last_answer("talk-222222") == "1"
+        assert [(number, each.text, each.answer) for number, each in store.exchanges("talk-222222")] == [
+            (1, "one?", "1"),
+            (2, "two?", "2"),
+        ]
 
     @pytest.mark.spec("S7")
     def test_whoever_blocks_until_a_run_ends_is_noted(self, store: Store) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
-from errands.model.errors import AlreadyActive, Ambiguous, IllegalMove, NotFound, StoreUnreadable
+from errands.model.errors import AlreadyActive, Ambiguous, IllegalMove, NotFound
 from errands.model.rollup import rollup
 from errands.model.run import Run
 from errands.model.task import Task
@@ -180,11 +180,12 @@ class StoreContract:
         with store:
             store.add_task(sample_task(), not_before=START + SECOND)
             store.release_due(now=START)
-        assert store.next_due("runs") == START + SECOND
+        assert store.next_due("runs") == store.not_before("true-222222.1") == START + SECOND
         assert claim(store) == []
         with store:
             store.release_due(now=START + SECOND)
         assert store.next_due("runs") is None
+        assert store.not_before("true-222222.1") is None
         assert len(claim(store)) == 1
 
     @pytest.mark.spec("L14")
@@ -192,8 +193,10 @@ class StoreContract:
         for name in "ab":
             add(store, sample_task(f"{name}-222222", lane="local"))
         run = add(store, sample_task())
+        assert not store.has_waits()
         with store:
             store.add_waits(run.id, ["a-222222", "b-222222"])
+        assert store.has_waits()
         assert claim(store) == []
         assert store.dependents("a-222222") == [run.id]
         with store:
@@ -202,6 +205,34 @@ class StoreContract:
         with store:
             store.release_dependents("b-222222")
         assert len(claim(store)) == 1
+
+    def test_the_running_runs_are_known_with_their_processes(self, store: Store) -> None:
+        first, second = add(store, sample_task("a-222222")), add(store, sample_task("b-222222"))
+        with store:
+            store.note_start(second.id, pid=7)
+        assert store.running() == ([], [])
+        claim(store, limit=1)
+        with store:
+            store.note_start(first.id, pid=42)
+        [(task, run)], damaged = store.running()
+        assert (task.id, run.pid, damaged) == ("a-222222", 42, [])
+        assert store.run(second.id).pid is None, "a run that has not started has no process"
+
+    def test_a_task_is_found_by_its_key(self, store: Store) -> None:
+        run = add(store, sample_task(key="nightly"))
+        assert store.id_by_key("nightly") == run.task_id
+        assert store.id_by_key("weekly") is None
+
+    def test_the_first_retrieval_of_a_result_counts(self, store: Store) -> None:
+        run = add(store, sample_task())
+        with store:
+            store.mark_retrieved(run.id, now=START)
+        assert store.view(run.task_id).latest.retrieved_at is None
+        with store:
+            store.cancel_pending(run.id, by="tester", now=START)
+            store.mark_retrieved(run.id, now=START + SECOND)
+            store.mark_retrieved(run.id, now=START + 2 * SECOND)
+        assert store.view(run.task_id).latest.retrieved_at == START + SECOND
 
     def test_only_an_ended_task_is_opened_again(self, store: Store) -> None:
         run = add(store, sample_task())
@@ -265,48 +296,6 @@ class StoreContract:
             store.remove(["a-222222"], now=START)
         assert store.counts()["completed"] == 0
 
-    @pytest.mark.spec("O13")
-    def test_live_tasks_are_never_removed_or_expired(self, store: Store) -> None:
-        run = add(store, sample_task())
-        with store:
-            assert store.remove([run.task_id], now=START) == []
-        assert store.expired_tasks(before=START + timedelta(days=400), limit=9) == []
-
-    @pytest.mark.spec("O13")
-    def test_a_task_of_a_parent_session_does_not_expire(self, store: Store) -> None:
-        for task in (sample_task("a-222222"), sample_task("b-222222", parent="chat")):
-            with store:
-                store.cancel_pending(add(store, task).id, by="tester", now=START)
-        assert store.expired_tasks(before=START + SECOND, limit=9) == ["a-222222"]
-
-    @pytest.mark.spec("O13")
-    def test_earlier_runs_are_superseded_and_the_latest_never_is(self, store: Store) -> None:
-        for number in range(3):
-            with store:
-                if number == 0:
-                    run = store.add_task(sample_task())
-                else:
-                    store.move_task("true-222222", "reopen", now=START)
-                    run = store.add_run("true-222222", cause="restart", now=START)
-                assert run is not None
-                store.cancel_pending(run.id, by="tester", now=START)
-        old = store.superseded_runs(before=START + SECOND, limit=9)
-        assert old == ["true-222222.1", "true-222222.2"]
-        with store:
-            store.remove_runs(old)
-        assert [run.number for run in store.history("true-222222")] == [3]
-
-    def test_environments_are_kept_while_a_task_needs_them(self, store: Store) -> None:
-        task = sample_task()
-        with store:
-            store.add_environment("none", '{"A": "1"}')
-            store.add_environment("other", '{"B": "2"}')
-            store.add_task(task)
-            store.purge(before=START, history_before=START)
-        assert store.environment("none") == {"A": "1"}
-        with pytest.raises(StoreUnreadable):
-            store.environment("other")
-
     @pytest.mark.spec("L15")
     def test_templates_are_kept_by_name(self, store: Store) -> None:
         with store:
@@ -332,51 +321,3 @@ class StoreContract:
             "stop requested",
             "cancelled",
         ]
-
-    @pytest.mark.spec("X10")
-    def test_traces_find_what_was_launched_where_and_the_run_of_a_span(self, store: Store) -> None:
-        add(store, sample_task("a-222222"))
-        add(store, sample_task("b-222222", created_by="run a-222222.1", created_at=START + SECOND))
-        add(store, sample_task("c-222222", created_by="run a-222222.1", created_at=START + SECOND))
-        assert store.launched_by("a-222222.1") == ["b-222222", "c-222222"]
-        assert store.launched_by("a-222222.10") == []
-        told: list[str] = []
-
-        def ids(run_id: str, created_at: datetime) -> tuple[str, ...]:
-            told.append(run_id)
-            return (f"{run_id[0]}{created_at.second}ff", f"{run_id[0]}0ee")
-
-        later = (START + SECOND).second
-        assert store.run_with_span(f"b{later}f", ids) == "b-222222.1"
-        assert store.run_with_span("c0ee", ids) == "c-222222.1"
-        assert store.run_with_span("d", ids) is None
-        add(store, sample_task("d-222222"))
-        assert store.run_with_span("d", ids) == "d-222222.1"
-        assert told == [f"{each}-222222.1" for each in "abcd"], "each run is looked at once"
-        with store:
-            store.cancel_pending("d-222222.1", by="me", now=START)
-            store.remove(["d-222222"], now=START)
-        assert store.run_with_span("d", ids) is None
-
-    @pytest.mark.spec("X10")
-    def test_runs_are_traced_in_the_order_of_their_places(self, store: Store) -> None:
-        assert store.last_place() == 0
-        for number, name in enumerate("abc"):
-            add(store, sample_task(f"{name}-222222", created_at=START + number * SECOND))
-        [(task, run)] = claim(store, limit=1)
-        with store:
-            store.end(run, rollup(task, run, sample_ending()), sample_ending(), summary=None, now=START)
-        found = store.traced(after=0, among=(), limit=9)
-        places = [place for place, _, _, _ in found]
-        assert places == sorted(places)
-        assert [each[1:3] for each in found] == [
-            ("a-222222.1", True),
-            ("b-222222.1", False),
-            ("c-222222.1", False),
-        ]
-        assert store.live_places() == places[1:]
-        assert store.last_place() == places[2]
-        assert store.traced(after=places[1], among=(places[0],), limit=9) == [found[0], found[2]]
-        assert store.traced(after=0, among=(), limit=1) == found[:1]
-        assert store.last_place(by=START + SECOND) == places[1]
-        assert store.last_place(by=START - SECOND) == 0
