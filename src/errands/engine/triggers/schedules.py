@@ -84,7 +84,11 @@ class Schedules:
                     is_last = trigger.max_runs is not None and cursor.runs + 1 >= trigger.max_runs
                     next_at = None if is_last else cursor.next_at
                     self._store.advance(
-                        task_id, since=cursor.heard, until=cursor.heard, next_at=next_at, runs=1
+                        task_id,
+                        since=cursor.processed_until,
+                        until=cursor.processed_until,
+                        next_at=next_at,
+                        runs=1,
                     )
                 create_log(core.home.runs, task, run)
         core.bell.ring()
