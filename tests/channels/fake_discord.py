@@ -1,7 +1,7 @@
-"""A Discord for tests: REST and gateway on loopback, as much of them as a bot notices.
+"""A fake Discord for tests: REST and gateway on loopback, as much of them as a bot needs.
 
-It serves from a thread, so that real processes can talk to it. People are played by the test: they react,
-press buttons, type commands; and what breaks, breaks when the test says so.
+It serves from a thread, so that real processes can connect. The test plays the people, who react, press
+buttons and type commands, and decides what breaks.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FLUSH = zlib.Z_SYNC_FLUSH
 
 
 class Line:
-    """One connection of a bot to the gateway, compressed as the bot asked for."""
+    """One compressed connection of a bot to the gateway."""
 
     def __init__(self, socket: web.WebSocketResponse) -> None:
         self.socket = socket
@@ -37,7 +37,7 @@ class Line:
 
 
 class FakeDiscord:
-    """`messages` has all that was sent, by id; `replies` what commands and buttons were answered with."""
+    """`messages` has everything that was sent, by id; `replies` the answers to commands and buttons."""
 
     def __init__(self, token: str = "token") -> None:
         self.token = token
@@ -49,7 +49,7 @@ class FakeDiscord:
         self.resumed = 0
         self.limited = 0  # how many of the next messages are answered with 429
         self.pause = 0.05  # seconds that such an answer asks for
-        self.unanswered = 0  # how many of the next messages are taken and not answered
+        self.unanswered = 0  # how many of the next messages are accepted without an answer
         self.url = ""
         self._nonces: dict[tuple[int, str], int] = {}
         self._ids = itertools.count(10_000)
@@ -71,40 +71,40 @@ class FakeDiscord:
         self._loop.close()
 
     def forget(self) -> None:
-        """Begin anew with an empty place."""
+        """Start over, with no messages."""
         for each in (self.messages, self._nonces, self.replies):
             each.clear()
 
-    # What people do.
+    # Actions of people.
 
     def react(self, message: int, user: int, sign: str) -> None:
-        """Have somebody react to a message."""
+        """React to a message as a user."""
         place = int(self.messages[message]["channel_id"])
         self.messages[message]["who"].setdefault(sign, set()).add(user)
         event = {"user_id": str(user), "channel_id": str(place), "message_id": str(message)}
-        self._tell("MESSAGE_REACTION_ADD", {**event, "emoji": {"id": None, "name": sign}, "type": 0})
+        self._send_event("MESSAGE_REACTION_ADD", {**event, "emoji": {"id": None, "name": sign}, "type": 0})
 
     def press(self, message: int, user: int, label: str) -> None:
-        """Have somebody press the button with this label."""
+        """Press the button with this label as a user."""
         shown = self.messages[message]
         [button] = [b for row in shown["components"] for b in row["components"] if b["label"] == label]
         self._interact(3, user, int(shown["channel_id"]), button_of(button), message=_public(shown))
 
     def type(self, user: int, place: int, command: str, /, **options: str) -> None:
-        """Have somebody type a command."""
+        """Type a command as a user."""
         [known] = [each for each in self.commands if each["name"] == command]
         given = [{"name": name, "type": 3, "value": value} for name, value in options.items()]
         said = {"id": known["id"], "name": command, "type": 1, "options": given}
         self._interact(2, user, place, said)
 
     def hang_up(self) -> None:
-        """Break the connection of the bot, as networks do; it may take up where it was."""
+        """Break the connection of the bot, as networks do; it may resume."""
         line, self._line = self._line, None
         assert line is not None
         self._do(line.socket.close(code=4000))
 
     def waits_for(self, fact: Callable[[], T]) -> T:
-        """Wait until something has happened here."""
+        """Wait until a fact is true."""
         deadline = time.monotonic() + WITHIN
         while not (found := fact()):
             assert time.monotonic() < deadline, f"it did not happen within {WITHIN:g} s: {self.requests[-9:]}"
@@ -136,9 +136,9 @@ class FakeDiscord:
             "context": 1,
             **more,
         }
-        self._tell("INTERACTION_CREATE", event)
+        self._send_event("INTERACTION_CREATE", event)
 
-    def _tell(self, name: str, event: Any) -> None:
+    def _send_event(self, name: str, event: Any) -> None:
         self._do(self._dispatch(name, event))
 
     def _do(self, act: Coroutine[Any, Any, T]) -> T:
@@ -256,8 +256,8 @@ class FakeDiscord:
     async def _send(self, request: web.Request) -> web.StreamResponse:
         if self.limited:
             self.limited -= 1
-            told = {"message": "You are being rate limited.", "retry_after": self.pause, "global": False}
-            return _json(told, 429)
+            limit = {"message": "You are being rate limited.", "retry_after": self.pause, "global": False}
+            return _json(limit, 429)
         place, said = int(request.match_info["place"]), await request.json()
         if place == 404:
             return _json({"message": "Unknown Channel", "code": 10003}, 404)
@@ -326,7 +326,7 @@ class FakeDiscord:
 
 
 def _json(value: Any, code: int = 200) -> web.Response:
-    # To the letter: a bot takes `application/json; charset=utf-8` for something else.
+    # Exactly this: the library does not recognise `application/json; charset=utf-8`.
     headers = {"Content-Type": "application/json", "Via": "1.1 fake"}
     return web.Response(body=json.dumps(value).encode(), status=code, headers=headers)
 
@@ -341,7 +341,7 @@ def _user(number: int) -> dict[str, Any]:
 
 
 def _public(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Show a message as the bot sees it: who reacted is a number there."""
+    """Return a message as the bot sees it, with reactions as counts."""
     seen = {key: value for key, value in message.items() if key not in ("who", "allowed_mentions")}
     seen["reactions"] = [
         {

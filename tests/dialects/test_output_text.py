@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from errands.dialects.output_text import bounded, middle_out, page, paged, phrase, summary
+from errands.dialects.output_text import bounded, middle_out, one_line, page, paged, summary
 from errands.model.record import evolve
 from errands.ports.output import Piece
 from errands.testing.speaker import FENCE
@@ -122,5 +122,5 @@ def test_half_a_character_before_what_is_missing_does_not_hold_a_reader_up() -> 
 
 
 def test_a_phrase_is_one_visible_line() -> None:
-    assert phrase("a\nb\x1b[2J\ud800") == "a\\nb\\x1b[2J\\ud800"
-    assert len(phrase("x" * 1000)) == 200
+    assert one_line("a\nb\x1b[2J\ud800") == "a\\nb\\x1b[2J\\ud800"
+    assert len(one_line("x" * 1000)) == 200

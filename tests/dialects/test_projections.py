@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from errands.dialects import claude, co, completion, egirl_words, native, opencode, projections
-from errands.dialects.output_text import took
+from errands.dialects.output_text import elapsed
 from errands.model.record import evolve
 from errands.model.states import RUN_MOVES
 from errands.model.view import View
@@ -144,9 +144,9 @@ def test_what_was_lost_does_not_go_on_for_ever() -> None:
     lost = view("failed", "failed")
     lost = evolve(lost, latest=evolve(lost.latest, elapsed=None, completed_at=START + timedelta(seconds=3)))
 
-    assert took(lost, LATER) == timedelta(seconds=3)
-    assert took(view("active", "running"), LATER) == timedelta(seconds=75)
-    assert took(view("active", "pending"), LATER) is None
+    assert elapsed(lost, LATER) == timedelta(seconds=3)
+    assert elapsed(view("active", "running"), LATER) == timedelta(seconds=75)
+    assert elapsed(view("active", "pending"), LATER) is None
     for line in (native.listed(lost, LATER), claude.listed(lost, LATER), co.table([lost], LATER)[-1]):
         assert " 3.0s" in line
 

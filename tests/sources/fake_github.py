@@ -1,7 +1,7 @@
-"""A GitHub for tests: the lists that a source asks for, on loopback, with ETags, limits and tokens.
+"""A fake GitHub for tests: the lists that the source polls, on loopback, with ETags, rate limits and tokens.
 
-It serves from threads, so that real processes can talk to it. The test opens pull requests and lets builds
-fail; what breaks, breaks when the test says so.
+It serves from threads, so that real processes can connect. The test opens pull requests, lets builds fail,
+and decides what breaks.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, urlsplit
 
 
 class FakeGitHub:
-    """`requests` has every path that was asked for, with the code of the answer."""
+    """`requests` has every requested path, with the code of the response."""
 
     def __init__(self, repository: str = "people/project", token: str = "ghp-token") -> None:
         self.repository = repository
@@ -61,7 +61,7 @@ class FakeGitHub:
             "number": number,
             "title": title,
             "state": "open",
-            "user": {"login": "somebody"},
+            "user": {"login": "octocat"},
             "head": {"ref": f"branch-{number}"},
             "html_url": f"https://github.test/{self.repository}/pull/{number}",
             "created_at": _stamp(),
@@ -88,7 +88,7 @@ class FakeGitHub:
         return build
 
     def delivery(self, event: str, secret: str, **payload: Any) -> tuple[bytes, dict[str, str]]:
-        """Write what GitHub would post to a webhook, signed."""
+        """Return what GitHub would post to a webhook, signed."""
         content = json.dumps({"repository": {"full_name": self.repository}, **payload}).encode()
         mark = hmac.new(secret.encode(), content, hashlib.sha256).hexdigest()
         headers = {

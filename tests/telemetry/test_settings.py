@@ -42,7 +42,7 @@ def test_an_endpoint_for_traces_is_taken_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc", "not spoken here"),
+        ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc", "not supported"),
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4317", "must begin with http"),
         ("OTEL_EXPORTER_OTLP_TIMEOUT", "10s", "milliseconds"),
     ],

@@ -1,4 +1,4 @@
-"""The desktop: a letter pops up, by whatever the system has for that."""
+"""The desktop: a notification by notify-send or osascript."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from errands.model.errors import ChannelError
 from errands.model.notices.delivery import Delivery, text, title
 
-# The words come in as arguments, so that nothing in them is taken for the script.
+# The texts are arguments, so that nothing in them becomes part of the script.
 _APPLESCRIPT = "on run argv\ndisplay notification (item 2 of argv) with title (item 1 of argv)\nend run"
 ANSWERS_WITHIN = 10.0
 
@@ -36,13 +36,13 @@ class Desktop:
         except TimeoutError:
             shown.kill()
             await shown.wait()
-            raise ChannelError(f"{self._program} does not come back; is there a desktop?") from None
+            raise ChannelError(f"{self._program} does not return; is there a desktop?") from None
         if shown.returncode:
             why = said.decode("utf-8", "replace").strip()[:300]
             raise ChannelError(f"{self._program} ended with {shown.returncode}: {why}")
 
     async def close(self) -> None:
-        """There is nothing to let go of."""
+        """There is nothing to release."""
 
 
 def program() -> str | None:
@@ -52,6 +52,6 @@ def program() -> str | None:
 def command(path: str, heading: str, words: str) -> list[str]:
     if path.endswith("osascript"):
         return [path, "-e", _APPLESCRIPT, heading, words]
-    # Some desktops take what looks like a tag for one.
+    # Some desktops interpret tags.
     escaped = words.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return [path, "--app-name=Errands", "--", heading, escaped]

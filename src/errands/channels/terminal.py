@@ -1,7 +1,7 @@
-"""The terminal from which a task was started: a letter is framed and printed above the line being typed.
+"""The terminal from which a task was started: a delivery is framed and printed above the line being typed.
 
-Only if it is still that terminal, of that user, and its shell waits for a command: in the midst of what
-another program shows, a letter would be noise, so it waits until that is over.
+It is printed only if it is still that user's terminal and its shell waits for a command; while another
+program runs there, the delivery waits.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from errands.model.errors import NotNow, Refused, Unacknowledged
 from errands.model.notices.delivery import Delivery, text, title
 from errands.text import framed
 
-BUSY = 5.0  # seconds until a terminal that was busy is looked at again
-PATIENCE = 2.0  # seconds for a terminal that takes only a part
+BUSY = 5.0  # seconds until a busy terminal is tried again
+PATIENCE = 2.0  # seconds for a terminal that accepts only a part
 USUAL = 80
-NOTICED = 0.2  # seconds in which a shell notices that its terminal has another size
+NOTICED = 0.2  # seconds in which a shell notices a new size of its terminal
 
 
 class Terminal:
@@ -44,7 +44,7 @@ class Terminal:
 
 def show(delivery: Delivery, budget: int) -> None:
     path, _, shell = delivery.address.target.partition("@")
-    # Whoever tries it out waits for it in the foreground.
+    # The command that sends a test runs in the foreground itself.
     at_prompt(path, shell, asking=os.getpgrp() if delivery.notices[0].event == TRIAL else None)
     try:
         handle = os.open(path, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -52,7 +52,7 @@ def show(delivery: Delivery, budget: int) -> None:
         raise Refused(f"the terminal {path} cannot be opened: {error.strerror}") from error
     try:
         if not os.isatty(handle):
-            raise Refused(f"{path} is no terminal")
+            raise Refused(f"{path} is not a terminal")
         _write(handle, drawn(delivery, budget, columns(handle)).encode("utf-8", "replace"))
         _draw_prompt_again(handle)
     finally:
@@ -60,10 +60,7 @@ def show(delivery: Delivery, budget: int) -> None:
 
 
 def at_prompt(path: str, shell: str, *, asking: int | None = None) -> None:
-    """Refuse a terminal that is no longer the same, and one in which another program than its shell runs.
-
-    The group of processes that is `asking` is no such program.
-    """
+    """Raise unless it is the same terminal and its shell, or the process group `asking`, is in front."""
     try:
         facts = os.stat(path)
     except OSError:
@@ -72,7 +69,7 @@ def at_prompt(path: str, shell: str, *, asking: int | None = None) -> None:
         raise Refused(f"{path} is not this user's terminal any more")
     pid, _, started = shell.partition(".")
     if not pid.isdecimal() or not os.path.isdir("/proc/self"):
-        return  # where the system does not tell, the owner has to do
+        return  # without /proc, the owner is all we can check
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             fields = file.read().rpartition(b")")[2].split()
@@ -86,15 +83,15 @@ def at_prompt(path: str, shell: str, *, asking: int | None = None) -> None:
 
 
 def _device(number: int) -> int:
-    """Read the number of a terminal as the kernel writes it in /proc."""
+    """Decode the device number of a terminal in /proc."""
     number &= 0xFFFFFFFF
     return os.makedev((number >> 8) & 0xFFF, (number & 0xFF) | ((number >> 12) & 0xFFF00))
 
 
 def drawn(delivery: Delivery, budget: int, wide: int) -> str:
-    """Draw a letter between two lines, of which the upper one names the task."""
+    """Draw a delivery between two lines; the upper one names the task."""
     lines = framed(delivery.name, [title(delivery), *text(delivery, budget).split("\n")], wide - 1)
-    # The line being typed is left where it is, and drawn anew below.
+    # The line being typed stays where it is, and is drawn again below.
     return "\r\n" + "".join(f"\x1b[K{each}\r\n" for each in lines)
 
 
@@ -111,7 +108,7 @@ def _size(handle: int) -> tuple[int, ...]:
 
 
 def _draw_prompt_again(handle: int) -> None:
-    """Have the shell draw its prompt and what was typed once more, which it does when the size changes."""
+    """Make the shell draw its prompt and the typed text again, as it does when the size changes."""
     size = _size(handle)
     if size[0] < 3:
         return
@@ -122,7 +119,7 @@ def _draw_prompt_again(handle: int) -> None:
         if _size(handle) == smaller:  # unless it was changed for real in that moment
             fcntl.ioctl(handle, termios.TIOCSWINSZ, struct.pack("4H", *size))
     except OSError:
-        pass  # the letter is there; only the prompt stands above it
+        pass  # the delivery is there; only the prompt stays above it
 
 
 def _write(handle: int, content: bytes) -> None:
@@ -135,7 +132,7 @@ def _write(handle: int, content: bytes) -> None:
                 raise
             if time.monotonic() > deadline:
                 if begun:
-                    raise Unacknowledged("the terminal took only a part of it") from None
+                    raise Unacknowledged("the terminal accepted only a part of it") from None
                 raise NotNow("the terminal is stopped (Ctrl-S)", after=BUSY) from None
             time.sleep(0.02)
             continue

@@ -1,7 +1,7 @@
-"""A webhook: letters posted as JSON, signed, so that the receiver knows who sent them and drops repeats.
+"""A webhook: deliveries are posted as signed JSON, so that the receiver can verify them and drop duplicates.
 
-The headers are those of Standard Webhooks: `webhook-id` is the letter's key, the same whenever it is sent;
-the signature is an HMAC-SHA256 over id, time and body, and the time lets old copies be refused.
+The headers are those of Standard Webhooks: `webhook-id` is the delivery's key, the same on every attempt; the
+signature is an HMAC-SHA256 over id, time and body, and the time lets the receiver refuse old copies.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Webhook:
 
 
 def body_of(delivery: Delivery, budget: int) -> bytes:
-    """Write a letter for a program: the facts of each notice, and the words a person would read."""
+    """Serialise a delivery: the facts of each notice, and the text for a person."""
     notices = [
         {
             "id": notice.id,
@@ -64,11 +64,11 @@ def body_of(delivery: Delivery, budget: int) -> bytes:
     return json.dumps(message).encode()
 
 
-def signed(key: bytes, letter_key: str, content: bytes, *, at: int) -> dict[str, str]:
-    """Return the headers that prove who sent something, and when."""
-    proof = hmac.new(key, b"%s.%d.%s" % (letter_key.encode(), at, content), hashlib.sha256).digest()
+def signed(key: bytes, delivery_key: str, content: bytes, *, at: int) -> dict[str, str]:
+    """Return the headers that prove who sent the content, and when."""
+    proof = hmac.new(key, b"%s.%d.%s" % (delivery_key.encode(), at, content), hashlib.sha256).digest()
     return {
-        "webhook-id": letter_key,
+        "webhook-id": delivery_key,
         "webhook-timestamp": str(at),
         "webhook-signature": "v1," + base64.b64encode(proof).decode(),
     }

@@ -1,7 +1,6 @@
-"""Dialects: the tools of Errands in the words that callers know, each a thin translation over one engine.
+"""Dialects: the tools of Errands under the names that callers know, each a thin translation.
 
-Those that come with Errands are registered the same way as anybody else's: as entry points of the group
-`errands.dialects`, each a class that takes nothing.
+A dialect is a class without arguments, registered as an entry point of the group `errands.dialects`.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ BUILT_IN = {
 
 
 def names() -> tuple[str, ...]:
-    """Name the dialects that come with Errands, and those that are installed besides."""
+    """Return the names of our dialects and of the installed ones."""
     from importlib.metadata import entry_points
 
     return tuple(dict.fromkeys((*BUILT_IN, *(each.name for each in entry_points(group=GROUP)))))
 
 
 def named(name: str) -> Dialect:
-    """Return the dialect of a name."""
+    """Return the dialect with this name."""
     kind = find(GROUP, BUILT_IN, name)
     if kind is not None:
         dialect: Dialect = kind()

@@ -1,7 +1,6 @@
-"""Arguments: what a call may be given, as a JSON schema, and the check of what it was given.
+"""Arguments: the JSON schema of a tool, and the check of a call against it.
 
-Nothing is accepted and then ignored: an argument that the tool does not have is refused. `null` says that an
-argument was left out.
+Nothing is accepted and then ignored: an unknown argument is refused. `null` is like leaving it out.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Spoken: what all dialects share: tools by name, arguments that are checked, refusals that are replies."""
+"""What all dialects share: tools by name, checked arguments, and refusals that are replies."""
 
 from __future__ import annotations
 
 from errands.dialects.arguments import checked
-from errands.dialects.completion import advice
+from errands.dialects.completion import wake_advice
 from errands.dialects.tool_context import Missing, ToolContext
 from errands.model.errors import BadValue, ErrandsError
 from errands.model.record import evolve
@@ -13,33 +13,34 @@ from errands.text import clip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from errands.model.view import View
     from errands.ports.dialect import Caller, EngineApi, Tool
 
 LONGEST_REFUSAL = 2000
-END = "{end}"  # in a description: how the end of a task is told to whoever reads it
+END = "{end}"  # in a description: replaced by how the caller learns of a task's end
 
 
 class BaseDialect:
-    """A dialect has a method for every one of its tools, called as the tool is.
+    """A dialect has one method for each tool, with the tool's name.
 
-    `ask_with` is the call by which a task is asked about, for those who are not told of its end.
+    `ask_with` is the tool to ask about a task with, for callers that are not notified.
     """
 
     name: str
     ask_with: str
-    spoken: tuple[Tool, ...]
+    all_tools: tuple[Tool, ...]
 
     def tools(self, caller: Caller) -> tuple[Tool, ...]:
-        said = advice(caller, self.ask_with)
-        return tuple(evolve(each, description=each.description.replace(END, said)) for each in self.spoken)
+        said = wake_advice(caller, self.ask_with)
+        return tuple(evolve(each, description=each.description.replace(END, said)) for each in self.all_tools)
 
     async def call(self, engine: EngineApi, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Reply:
-        tool = next((each for each in self.spoken if each.name == name), None)
+        tool = next((each for each in self.all_tools if each.name == name), None)
         if tool is None:
-            known = ", ".join(each.name for each in self.spoken)
+            known = ", ".join(each.name for each in self.all_tools)
             return self.refused(f"Unknown tool: {line(name[:80])}. There are: {known}", {})
         try:
             given = checked(tool.parameters, arguments)
@@ -51,14 +52,32 @@ class BaseDialect:
             return self.missing(error.shown)
         except ErrandsError as error:
             return self.refused(clip(visible(str(error)), LONGEST_REFUSAL), given)
-        except OSError as error:  # what a task printed is in its hands, and so is where it stands
+        except OSError as error:  # a task can damage its own output file
             return self.refused(f"What the task printed cannot be read: {line(str(error))}", given)
         return reply
 
     def missing(self, task_id: str) -> Reply:
-        """Say that there is no such task, the same for whatever was asked."""
+        """Reply that there is no such task."""
         return Reply(text=f"Task not found: {task_id}", failed=True)
 
     def refused(self, why: str, given: Mapping[str, Any]) -> Reply:
-        """Say why something cannot be done."""
+        """Reply why something cannot be done."""
         return Reply(text=why, failed=True)
+
+
+def reply(
+    views: Sequence[View], lines: list[str], content: Mapping[str, Any] | None = None, *, failed: bool = False
+) -> Reply:
+    """Reply about tasks, with the lines that are not empty."""
+    return Reply(
+        text="\n".join(each.rstrip("\n") for each in lines if each),
+        content=content,
+        failed=failed,
+        tasks=tuple(view.id for view in views),
+        proposed=tuple(view.id for view in views if view.state == "proposed"),
+    )
+
+
+def left_out(views: Sequence[View], most: int, hint: str = "") -> list[str]:
+    """Return the last line of a list that shows only the first `most` tasks."""
+    return [f"[{len(views) - most} older ones are left out{hint}]"] if len(views) > most else []

@@ -1,7 +1,7 @@
 """The dialect of Claude Code: `Task`, `Bash`, `TaskOutput`, `KillShell`, and the list behind `/tasks`.
 
-A command in the foreground that takes longer than its time-out goes on as a background task: nothing is
-killed, and nothing is started again.
+A foreground command that takes longer than its time-out continues as a background task: nothing is killed
+or started again.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from datetime import timedelta
 
 from errands.dialects.arguments import flag, milliseconds, schema, task_id, text
-from errands.dialects.base import BaseDialect
-from errands.dialects.completion import approval, told, wake
-from errands.dialects.output_text import complaint, phrase, summary, took
+from errands.dialects.base import BaseDialect, left_out, reply
+from errands.dialects.completion import approval, wake, wake_line
+from errands.dialects.output_text import elapsed, error_text, one_line, summary
 from errands.dialects.projections import CLAUDE, CLAUDE_TYPES, ICONS, claude, claude_type
 from errands.model.text.duration import spoken
 from errands.model.view import plain_value
@@ -38,7 +38,7 @@ _ID = "id of the task, as its launch or tasks gave it"
 class Claude(BaseDialect):
     name = "claude"
     ask_with = "TaskOutput"
-    spoken = (
+    all_tools = (
         Tool(
             name="Task",
             description="Launch a subagent on a task of several steps. With run_in_background it returns a "
@@ -97,7 +97,7 @@ class Claude(BaseDialect):
         ),
     )
 
-    async def Task(  # noqa: N802  # called as the tool is
+    async def Task(  # noqa: N802  # the name of the tool
         self,
         context: ToolContext,
         *,
@@ -107,10 +107,10 @@ class Claude(BaseDialect):
         run_in_background: bool,
     ) -> Reply:
         chosen, note = context.agent(subagent_type)
-        options = context.options(name=phrase(description, 60), description=description, agent=chosen)
+        options = context.options(name=one_line(description, 60), description=description, agent=chosen)
         view = await context.engine.ask(prompt, is_awaited=not run_in_background, **options)
         wait = 0 if run_in_background else FOREGROUND
-        return await self._started(context, view, wait, f"Prompt: {phrase(prompt, 80)}", note)
+        return await self._started(context, view, wait, f"Prompt: {one_line(prompt, 80)}", note)
 
     async def Bash(  # noqa: N802
         self,
@@ -123,14 +123,14 @@ class Claude(BaseDialect):
     ) -> Reply:
         view = await context.engine.submit(command, **context.options(description=description))
         wait = 0 if run_in_background else timeout
-        return await self._started(context, view, wait, f"Command: {phrase(command)}", "")
+        return await self._started(context, view, wait, f"Command: {one_line(command)}", "")
 
     async def TaskOutput(  # noqa: N802
         self, context: ToolContext, *, task_id: str, block: bool, timeout: float
     ) -> Reply:
         view = await context.find(task_id)
         if block and view.is_live:
-            view = await context.ended(view, timeout)
+            view = await context.wait(view, timeout)
         return await self._output(context, view)
 
     async def KillShell(self, context: ToolContext, *, shell_id: str) -> Reply:  # noqa: N802
@@ -138,10 +138,10 @@ class Claude(BaseDialect):
         if not view.is_open:
             why = f"Task is not running (status: {claude(view)})"
             facts = {"success": False, "task_id": view.id, "status": claude(view), "error": why}
-            return _reply(view, [why], facts, failed=True)
-        (view,) = await context.cancelled(view)
+            return reply([view], [why], facts, failed=True)
+        (view,) = await context.cancel(view)
         facts = {"success": not view.is_open, "task_id": view.id, "status": claude(view)}
-        return _reply(view, [f"Task ID: {view.id}", f"Status: {claude(view).capitalize()}"], facts)
+        return reply([view], [f"Task ID: {view.id}", f"Status: {claude(view).capitalize()}"], facts)
 
     async def tasks(
         self, context: ToolContext, *, status: str | None = None, type: str | None = None
@@ -153,9 +153,7 @@ class Claude(BaseDialect):
         ]
         if not views:
             return Reply(text=NOTHING, content={"tasks": []})
-        lines = [listed(view, context.engine.now()) for view in views[:LISTED]]
-        if len(views) > LISTED:
-            lines.append(f"[{len(views) - LISTED} older ones are left out]")
+        lines = [listed(view, context.engine.now()) for view in views[:LISTED]] + left_out(views, LISTED)
         end = "Use TaskOutput tool to get task output."
         return Reply(
             text="\n".join(["Background Tasks:", _RULE, *lines, _RULE, end]),
@@ -168,18 +166,18 @@ class Claude(BaseDialect):
         return Reply(text=NOT_FOUND, content=content, failed=True)
 
     async def _started(self, context: ToolContext, view: View, wait: float, what: str, note: str) -> Reply:
-        """Say that a task goes on in the background, or, if that was waited for, how it ended."""
+        """Reply that a task runs in the background or, if it ended within the wait, how."""
         said: Mapping[str, Any] = {}
         is_proposed = view.state == "proposed"
         lines = [f"Background Task {'Awaiting Approval' if is_proposed else 'Started'}"]
         if wait:
-            view = await context.handed_over(view, wait)
+            view = await context.wait_or_background(view, wait)
             if not view.is_live:
                 return await self._output(context, view)
             if not is_proposed:
                 so_far = await self._output(context, view)
                 said, lines = so_far.content or {}, [so_far.text, "It goes on in the background."]
-        is_begun = await context.begun(view)
+        is_begun = await context.has_started(view)
         ask_with = f"TaskOutput(task_id={view.id})"
         facts = {
             **said,
@@ -192,16 +190,16 @@ class Claude(BaseDialect):
         if is_proposed:
             facts["approval"] = approval(view)
             lines.append(approval(view))
-        lines += [f"Output: {view.latest.output_file}", note, told(view, context.caller, ask_with)]
-        return _reply(view, lines, facts)
+        lines += [f"Output: {view.latest.output_file}", note, wake_line(view, context.caller, ask_with)]
+        return reply([view], lines, facts)
 
     async def _output(self, context: ToolContext, view: View) -> Reply:
         shown, run, now = await context.result(view), view.latest, context.engine.now()
-        status, time = claude(view), took(view, now)
+        status, time = claude(view), elapsed(view, now)
         facts: dict[str, Any] = {"success": True, "task_id": view.id, "status": status, "output": shown.text}
         if run.exit_code is not None and not view.is_live:
             facts["exit_code"] = run.exit_code
-        if why := approval(view) or complaint(view):
+        if why := approval(view) or error_text(view):
             facts["error"] = why
         if time is not None:
             facts["elapsed_ms"] = time // timedelta(milliseconds=1)
@@ -222,23 +220,13 @@ class Claude(BaseDialect):
             lines.append(f"Summary: {counted}")
         if shown.text:
             lines.append("Recent Output:" if view.is_live else "Output:")
-        return _reply(view, [*lines, shown.text], facts)
-
-
-def _reply(view: View, lines: list[str], content: Mapping[str, Any], *, failed: bool = False) -> Reply:
-    return Reply(
-        text="\n".join(each.rstrip("\n") for each in lines if each),
-        content=content,
-        failed=failed,
-        tasks=(view.id,),
-        proposed=(view.id,) if view.state == "proposed" else (),
-    )
+        return reply([view], [*lines, shown.text], facts)
 
 
 def listed(view: View, now: datetime) -> str:
-    """Write a line of `/tasks`."""
-    time = took(view, now)
-    words = pad(phrase(view.description, 30), 32)
+    """Return a line of `/tasks`."""
+    time = elapsed(view, now)
+    words = pad(one_line(view.description, 30), 32)
     return f"{ICONS[claude(view)]} {pad(view.id, 15)} {words} {'-' if time is None else spoken(time)}"
 
 
@@ -247,12 +235,12 @@ def _facts(view: View) -> dict[str, Any]:
     facts = {
         "id": view.id,
         "type": claude_type(view),
-        "description": phrase(view.description),
+        "description": one_line(view.description),
         "status": claude(view),
         "started_at": plain_value(run.started_at),
         "completed_at": plain_value(run.completed_at),
         "output_file": run.output_file,
         "exit_code": None if view.is_live else run.exit_code,
-        "error": complaint(view) or None,
+        "error": error_text(view) or None,
     }
     return {name: value for name, value in facts.items() if value is not None}

@@ -1,11 +1,11 @@
-"""The dialect of co: four tools, each of which gives a dict with a `display` for people."""
+"""The dialect of co: four tools, each returning a dict with a `display` for people."""
 
 from __future__ import annotations
 
 from errands.dialects.arguments import flag, schema, task_id, text
-from errands.dialects.base import BaseDialect
-from errands.dialects.completion import approval, told
-from errands.dialects.output_text import complaint, phrase, summary, took
+from errands.dialects.base import BaseDialect, left_out
+from errands.dialects.completion import approval, wake_line
+from errands.dialects.output_text import elapsed, error_text, one_line, summary
 from errands.dialects.projections import CO, co
 from errands.model.text.duration import spoken
 from errands.model.view import plain_value
@@ -31,7 +31,7 @@ _ID = "Task ID"
 class Co(BaseDialect):
     name = "co"
     ask_with = "check_task_status"
-    spoken = (
+    all_tools = (
         Tool(
             name="start_background_task",
             description="Start a long-running command in background. {end}\n"
@@ -78,22 +78,22 @@ class Co(BaseDialect):
         view = await context.engine.submit(
             command, **context.options(description=description, cwd=context.directory(working_directory))
         )
-        is_begun = await context.begun(view)
-        lines = [f"Started background task {view.id}: {phrase(description)}"]
+        is_begun = await context.has_started(view)
+        lines = [f"Started background task {view.id}: {one_line(description)}"]
         if view.state == "proposed":
             lines = [
-                f"Background task {view.id}: {phrase(description)}",
+                f"Background task {view.id}: {one_line(description)}",
                 "Command requires approval:",
-                f"  {phrase(command, 1000)}",
+                f"  {one_line(command, 1000)}",
                 approval(view),
             ]
         lines.append(f"Check status: /status {view.id}")
-        lines.append(told(view, context.caller, f"check_task_status(task_id={view.id})"))
+        lines.append(wake_line(view, context.caller, f"check_task_status(task_id={view.id})"))
         return _reply([view], lines, task_id=view.id, status="running" if is_begun else "pending")
 
     async def check_task_status(self, context: ToolContext, *, task_id: str, include_output: bool) -> Reply:
         view = await context.find(task_id)
-        run, time = view.latest, took(view, context.engine.now())
+        run, time = view.latest, elapsed(view, context.engine.now())
         facts: dict[str, Any] = {
             "task_id": view.id,
             "status": co(view),
@@ -107,7 +107,7 @@ class Co(BaseDialect):
             lines.append(f"Exit code: {run.exit_code}")
         lines += _remarks(view)
         if include_output:
-            shown = await context.last_lines(view, RECENT)
+            shown = await context.tail(view, RECENT)
             facts["output"] = shown.text
             lines += ["", "Recent output:", shown.text or "(none)"]
         lines += ["", f"Full output: {run.output_file}"]
@@ -118,16 +118,14 @@ class Co(BaseDialect):
         if not view.is_open:
             why = f"Task {view.id} is not running (status: {co(view)})."
             return _reply([view], [why], failed=True, task_id=view.id, status=co(view))
-        (view,) = await context.cancelled(view)
+        (view,) = await context.cancel(view)
         done = f"Task {view.id} {co(view)}." if not view.is_open else f"Cancelling task {view.id}..."
         return _reply([view], [done], task_id=view.id, status=co(view))
 
     async def list_background_tasks(self, context: ToolContext, *, status_filter: str | None = None) -> Reply:
         views = [view for view in await context.tasks() if status_filter in (None, co(view))]
         now = context.engine.now()
-        lines = table(views[:LISTED], now) if views else [NOTHING]
-        if len(views) > LISTED:
-            lines.append(f"[{len(views) - LISTED} older ones are left out]")
+        lines = [*table(views[:LISTED], now), *left_out(views, LISTED)] if views else [NOTHING]
         return _reply(
             views[:LISTED], lines, tasks=[_facts(view, now) for view in views[:LISTED]], count=len(views)
         )
@@ -152,8 +150,8 @@ def _reply(views: Sequence[View], lines: list[str], *, failed: bool = False, **f
 
 
 def _remarks(view: View) -> list[str]:
-    """What there is to say besides: what it waits for, how far it is, why it failed, how its tests went."""
-    waits, why = approval(view), complaint(view)
+    """Return the optional lines: what it waits for, its progress, why it failed, how its tests went."""
+    waits, why = approval(view), error_text(view)
     lines = [waits] if waits else []
     if view.progress is not None:
         count = f"{view.progress.done}/{view.progress.total} " if view.progress.total else ""
@@ -166,17 +164,17 @@ def _remarks(view: View) -> list[str]:
 
 
 def table(views: Sequence[View], now: datetime) -> list[str]:
-    """Lay out tasks as `/tasks` does; times are local, for the person who reads them."""
+    """Lay out tasks as `/tasks` does, with local times."""
     lines = [_row([title for title, _ in COLUMNS]), _row(["─" * width for _, width in COLUMNS])]
     for view in views:
-        started, time = view.latest.started_at, took(view, now)
+        started, time = view.latest.started_at, elapsed(view, now)
         lines.append(
             _row([
                 view.id,
                 co(view),
                 "-" if started is None else f"{started.astimezone():%Y-%m-%d %H:%M:%S}",
                 "-" if time is None else spoken(time),
-                phrase(view.description, 80),
+                one_line(view.description, 80),
             ])
         )  # fmt: skip
     return lines
@@ -187,12 +185,12 @@ def _row(cells: list[str]) -> str:
 
 
 def _facts(view: View, now: datetime) -> dict[str, Any]:
-    time = took(view, now)
+    time = elapsed(view, now)
     return {
         "task_id": view.id,
         "status": co(view),
         "duration": None if time is None else round(time.total_seconds(), 3),
-        "description": clip(phrase(view.description), 200),
+        "description": clip(one_line(view.description), 200),
         "started_at": plain_value(view.latest.started_at),
         "exit_code": None if view.is_live else view.latest.exit_code,
     }

@@ -1,11 +1,11 @@
-"""Waking: how the end of a task reaches whoever launched it, said honestly.
+"""How the end of a task reaches its caller, stated truthfully.
 
-Only who is really woken is told not to ask; everybody else is told what to ask with.
+Only a caller that will be notified is told not to poll; every other one is told what to ask with.
 """
 
 from __future__ import annotations
 
-from errands.dialects.output_text import phrase
+from errands.dialects.output_text import one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 _WHEN = {"on_failure": "if it fails", "on_change": "if its result changes"}
 
 
-def is_woken(caller: Caller) -> bool:
+def is_notified(caller: Caller) -> bool:
     return caller.wake == "session" and caller.session is not None
 
 
-def advice(caller: Caller, ask_with: str) -> str:
-    """Say in a tool's description what to do until a task ends."""
-    if is_woken(caller):
+def wake_advice(caller: Caller, ask_with: str) -> str:
+    """Return what a tool's description says about learning of a task's end."""
+    if is_notified(caller):
         return "You will be told when it ends; do not poll."
     if caller.wake.startswith("channel "):
         return f"Its end is told through {caller.wake[8:]}, not to you; ask with {ask_with}."
@@ -29,9 +29,9 @@ def advice(caller: Caller, ask_with: str) -> str:
 
 
 def wake(view: View, caller: Caller, ask_with: str) -> str:
-    """Say in a few words how the end of this task will be told; all but `session` say what to ask with."""
-    # What was launched by somebody who is not woken, and is taken up again, is told to its owner as before.
-    is_session = is_woken(caller) and view.owner == caller.session
+    """Return how the caller learns of this task's end; all but `session` say what to ask with."""
+    # A task that is resumed still notifies its owner, who may not be this caller.
+    is_session = is_notified(caller) and view.owner == caller.session
     way = "session" if is_session else caller.wake if caller.wake.startswith("channel ") else "none"
     if view.notify == "never" or way == "none":
         return f"none; ask with {ask_with}"
@@ -40,8 +40,8 @@ def wake(view: View, caller: Caller, ask_with: str) -> str:
     return way if way == "session" else f"{way}; ask with {ask_with}"
 
 
-def told(view: View, caller: Caller, ask_with: str) -> str:
-    """Say the same in a line of a reply."""
+def wake_line(view: View, caller: Caller, ask_with: str) -> str:
+    """Return the same as a line of a reply."""
     said = f"wake: {wake(view, caller, ask_with)}"
     if said != "wake: session":
         return f"{said}."
@@ -50,14 +50,14 @@ def told(view: View, caller: Caller, ask_with: str) -> str:
 
 
 def approval(view: View) -> str:
-    """Say what a person has to answer before a task goes on, and that its caller cannot; mostly nothing."""
+    """Return which approval a task waits for, and that its caller cannot give it; empty if none."""
     agent = view.agent
-    is_held = view.latest.state == "running" and agent is not None and agent.waiting == "approval"
-    if view.state != "proposed" and not is_held:
+    is_waiting = view.latest.state == "running" and agent is not None and agent.waiting == "approval"
+    if view.state != "proposed" and not is_waiting:
         return ""
     reasons = () if view.question is None else view.question.reasons
-    why = "; ".join(phrase(each.text, 1000) for each in reasons)
-    what = "Its agent waits for a person's approval" if is_held else "It waits for a person's approval"
+    why = "; ".join(one_line(each.text, 1000) for each in reasons)
+    what = "Its agent waits for a person's approval" if is_waiting else "It waits for a person's approval"
     return (
         f"{what}{f': {why}' if why else ''}.\n"
         f"A person can say `errands approve {view.id}` or `errands reject {view.id}`; you cannot approve it."

@@ -1,12 +1,12 @@
-"""The dialect of egirl: tasks that an agent adds, proposes, lists, pauses, cancels and runs at once."""
+"""The dialect of egirl: tasks that an agent adds, proposes, lists, pauses, cancels and runs now."""
 
 from __future__ import annotations
 
 from errands.dialects.arguments import number, schema, settings, task_id, text
-from errands.dialects.base import BaseDialect
-from errands.dialects.completion import approval, told
+from errands.dialects.base import BaseDialect, left_out, reply
+from errands.dialects.completion import approval, wake_line
 from errands.dialects.egirl_words import KINDS, NOTIFY, drafted, facts, listed
-from errands.dialects.output_text import phrase
+from errands.dialects.output_text import one_line
 from errands.dialects.projections import EGIRL, egirl
 from errands.dialects.tool_context import Missing
 from errands.model.errors import BadValue
@@ -46,7 +46,7 @@ _NEEDED = ("name", "description", "prompt", "kind")
 class Egirl(BaseDialect):
     name = "egirl"
     ask_with = "task_list"
-    spoken = (
+    all_tools = (
         Tool(
             name="task_add",
             description="Create a new background task, as the user wished; it is active at once. {end}\n"
@@ -115,8 +115,7 @@ class Egirl(BaseDialect):
         for view, each in zip(views, shown, strict=False):
             ran = each.get("last_run", {})
             lines += [listed(view), approval(view), ran.get("error") or "", ran.get("result") or ""]
-        if len(views) > LISTED:
-            lines.append(f"[{len(views) - LISTED} older ones are left out]")
+        lines += left_out(views, LISTED)
         return Reply(
             text="\n".join(line.rstrip("\n") for line in lines if line) or NOTHING,
             content={"tasks": shown},
@@ -124,19 +123,19 @@ class Egirl(BaseDialect):
         )
 
     async def task_pause(self, context: ToolContext, *, task_id: str) -> Reply:
-        view = await self._standing(context, task_id, "pause")
+        view = await self._recurring(context, task_id, "pause")
         view = await context.engine.pause(view.id, by=context.caller.actor)
-        return await self._reply(context, view, "Task paused", is_told=False)
+        return await self._reply(context, view, "Task paused", says_wake=False)
 
     async def task_resume(self, context: ToolContext, *, task_id: str) -> Reply:
-        view = await self._standing(context, task_id, "resume")
+        view = await self._recurring(context, task_id, "resume")
         return await self._reply(context, await context.engine.unpause(view.id), "Task resumed")
 
     async def task_cancel(self, context: ToolContext, *, task_id: str) -> Reply:
         view = await self._found(context, task_id)
         if view.is_open:
-            # What was cancelled is gone for whoever speaks like this; people still see what became of it.
-            (view,) = await context.cancelled(view)
+            # A cancelled task is gone in this dialect; people still see what became of it.
+            (view,) = await context.cancel(view)
         else:
             await context.engine.clear(view.id)
         done = f"Task {view.id} is about to end." if view.is_open else f"Task cancelled: {view.id}"
@@ -160,7 +159,7 @@ class Egirl(BaseDialect):
             raise Missing(task_id)
         return view
 
-    async def _standing(self, context: ToolContext, task_id: str, what: str) -> View:
+    async def _recurring(self, context: ToolContext, task_id: str, what: str) -> View:
         """Find a task that can be paused and resumed."""
         view = await self._found(context, task_id)
         if view.standing is None:
@@ -177,19 +176,14 @@ class Egirl(BaseDialect):
         options = context.options(name=name, description=description, propose=propose, **drafted(**given))
         return await context.engine.ask(prompt, **options)
 
-    async def _reply(self, context: ToolContext, view: View, what: str, *, is_told: bool = True) -> Reply:
+    async def _reply(self, context: ToolContext, view: View, what: str, *, says_wake: bool = True) -> Reply:
         lines = [
-            f"{what}: {phrase(view.name)}",
+            f"{what}: {one_line(view.name)}",
             f"ID: {view.id}",
             f"Status: {egirl(view)}",
-            f"Description: {phrase(view.description)}",
-            "" if view.standing is None else f"Runs: {phrase(view.standing.rule)}",
+            f"Description: {one_line(view.description)}",
+            "" if view.standing is None else f"Runs: {one_line(view.standing.rule)}",
             approval(view),
-            told(view, context.caller, self.ask_with) if is_told else "",
+            wake_line(view, context.caller, self.ask_with) if says_wake else "",
         ]
-        return Reply(
-            text="\n".join(line for line in lines if line),
-            content=await facts(context, view, RESULT),
-            tasks=(view.id,),
-            proposed=(view.id,) if view.state == "proposed" else (),
-        )
+        return reply([view], lines, await facts(context, view, RESULT))

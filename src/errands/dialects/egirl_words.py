@@ -1,10 +1,10 @@
-"""What egirl calls things: its words for triggers, channels and runs, to ours and back."""
+"""egirl's words for triggers, channels and runs, translated to ours and back."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 
-from errands.dialects.output_text import complaint, phrase
+from errands.dialects.output_text import error_text, one_line
 from errands.dialects.projections import egirl, egirl_run
 from errands.model.errors import BadValue
 from errands.model.trigger import Cron, Every, On
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 KINDS: tuple[Kind, ...] = ("scheduled", "event", "oneshot")
 NOTIFY = ("always", "on_change", "on_failure", "never")
-# What the subject of a source is called in its config; that of a source somebody else wrote is the subject.
+# The name of a source's subject in its config; `subject` for sources of other packages.
 _SUBJECTS = {
     "file": "path",
     "command": "command",
@@ -46,13 +46,13 @@ def drafted(
     channel: str | None = None,
     channel_target: str | None = None,
 ) -> dict[str, Any]:
-    """Say in the words of a draft when a task runs, how often, and where it reports."""
+    """Return the options of a draft: when a task runs, how often, and where it reports."""
     _check(kind, {"interval": interval, "cron": cron}, {"source": event_source, "config": event_config})
     said: dict[str, Any] = {"notify": notify}
     if kind == "oneshot":
         if max_runs not in (None, 1):
             raise BadValue("A oneshot task runs once; leave out max_runs, or say kind 'scheduled'.")
-        # Of a task that runs once every result is a change.
+        # Every result of a task that runs once is a change.
         said["notify"] = "always" if notify == "on_change" else notify
     else:
         said["max_runs"] = max_runs
@@ -70,7 +70,7 @@ def drafted(
 
 
 def _check(kind: str, times: Mapping[str, object], event: Mapping[str, object]) -> None:
-    """Refuse a trigger that is not of the kind, and one that is missing."""
+    """Refuse a trigger of another kind, and a missing one."""
     when = [name for name, value in times.items() if value is not None]
     what = [f"event_{name}" for name, value in event.items() if value is not None]
     stray = {"scheduled": what, "event": when, "oneshot": [*when, *what]}[kind]
@@ -84,7 +84,7 @@ def _check(kind: str, times: Mapping[str, object], event: Mapping[str, object]) 
 
 
 def _event(source: str, config: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """Name the source with its subject, and return what is left of the config as its options."""
+    """Return the source with its subject, and the rest of the config as its options."""
     name = _SUBJECTS.get(source, _SUBJECT)
     if name not in config:
         raise BadValue(f'event_config of {source[:80]!r} needs {name!r}, such as {{"{name}": "..."}}.')
@@ -105,24 +105,24 @@ def kind(view: View) -> Kind:
 
 
 def listed(view: View) -> str:
-    """Write a line of the list."""
+    """Return a line of the list."""
     ran = egirl_run(view.latest.state)
-    rule = f", {phrase(view.standing.rule, 80)}" if view.standing is not None else ""
+    rule = f", {one_line(view.standing.rule, 80)}" if view.standing is not None else ""
     last = f", last run: {ran}" if ran else ""
-    return f"{view.id} [{egirl(view)}{rule}{last}] {phrase(view.description, 80)}"
+    return f"{view.id} [{egirl(view)}{rule}{last}] {one_line(view.description, 80)}"
 
 
 async def facts(context: ToolContext, view: View, longest: int) -> dict[str, Any]:
-    """A task with its latest run, by the names and in the units that egirl stores them."""
+    """Return a task and its latest run with egirl's names and units."""
     run, agent = view.latest, view.agent
     ran = egirl_run(run.state)
     found: dict[str, Any] = {
         "id": view.id,
-        "name": phrase(view.name),
-        "description": phrase(view.description),
+        "name": one_line(view.name),
+        "description": one_line(view.description),
         "kind": kind(view),
         "status": egirl(view),
-        "prompt": phrase(view.command, 1000),
+        "prompt": one_line(view.command, 1000),
         **_when(view, ran is not None),
         "notify": view.notify,
         **_where(view),
@@ -137,7 +137,7 @@ async def facts(context: ToolContext, view: View, longest: int) -> dict[str, Any
             "completed_at": _ms(run.completed_at),
             "status": ran,
             "result": None if view.is_live else (await context.result(view, longest=longest)).text or None,
-            "error": complaint(view) or None,
+            "error": error_text(view) or None,
             "tokens_used": _tokens(agent.usage) if agent is not None else 0,
         }
     return found
@@ -147,7 +147,7 @@ def _when(view: View, has_begun: bool) -> dict[str, Any]:
     standing, run = view.standing, view.latest
     if standing is None:
         once = {"next_run_at": _ms(view.due_at), "run_count": view.runs - (not has_begun), "max_runs": 1}
-        # One that is about to run again has run before; only its latest run is known here.
+        # A task about to run again has run before, but only its latest run is known here.
         return once if not has_begun and view.runs > 1 else {**once, "last_run_at": _ms(run.started_at)}
     waits = view.is_live and not has_begun
     return {
@@ -167,11 +167,11 @@ def _trigger(trigger: Every | Cron | On) -> dict[str, Any]:
             return {"cron": line}
         case On(source=source, subject=subject, options=options):
             name = _SUBJECTS.get(source, _SUBJECT)
-            return {"event_source": source, "event_config": {name: phrase(subject, 1000), **options}}
+            return {"event_source": source, "event_config": {name: one_line(subject, 1000), **options}}
 
 
 def _where(view: View) -> dict[str, Any]:
-    """Where it reports first; whoever owns it can always look into an inbox."""
+    """Return where a task reports first: a channel, or else its owner's inbox."""
     if not view.channels:
         return {"channel": "inbox", "channel_target": view.owner}
     first = view.channels[0]

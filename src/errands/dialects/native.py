@@ -1,11 +1,11 @@
-"""The native dialect: our own words, for callers that know no others. Few tools, short replies."""
+"""The native dialect, for callers that know no other: few tools, short replies."""
 
 from __future__ import annotations
 
 from errands.dialects.arguments import flag, milliseconds, number, offered, schema, task_id, text
-from errands.dialects.base import BaseDialect
-from errands.dialects.completion import approval, told, wake
-from errands.dialects.output_text import bounded, complaint, paged, phrase, summary, took
+from errands.dialects.base import BaseDialect, left_out, reply
+from errands.dialects.completion import approval, wake, wake_line
+from errands.dialects.output_text import bounded, elapsed, error_text, one_line, paged, summary
 from errands.dialects.tool_context import SHOWN
 from errands.model.states import ENDED, OPEN, STANDING
 from errands.model.text.duration import spoken as spoken_duration
@@ -30,7 +30,7 @@ _WAIT = "milliseconds to wait for its end"
 class Native(BaseDialect):
     name = "native"
     ask_with = "wait"
-    spoken = (
+    all_tools = (
         Tool(
             name="run",
             description="Run a shell command in the background, for whatever takes more than a few seconds: "
@@ -136,8 +136,7 @@ class Native(BaseDialect):
     async def list(self, context: ToolContext, *, state: str | None = None) -> Reply:
         views = await context.tasks(states=() if state is None else (state,))
         lines = [listed(view, context.engine.now()) for view in views[:LISTED]]
-        if len(views) > LISTED:
-            lines.append(f"[{len(views) - LISTED} older ones are left out; ask for one `state`]")
+        lines += left_out(views, LISTED, "; ask for one `state`")
         return Reply(
             text="\n".join(lines) or "There are no tasks.",
             content={"tasks": [_facts(view) for view in views[:LISTED]], "count": len(views)},
@@ -146,7 +145,7 @@ class Native(BaseDialect):
 
     async def show(self, context: ToolContext, *, id: str) -> Reply:
         view = await context.find(id)
-        shown = await context.last_lines(view, 20)
+        shown = await context.tail(view, 20)
         return _reply(view, [listed(view, context.engine.now()), *_more(view), shown.text])
 
     async def output(self, context: ToolContext, *, id: str, offset: int | None = None) -> Reply:
@@ -165,24 +164,24 @@ class Native(BaseDialect):
         return _reply(view, [gap, shown.text or "(nothing more)", on], output=shown.text, next_offset=beyond)
 
     async def wait(self, context: ToolContext, *, id: str, timeout: float) -> Reply:
-        return await self._ended(context, await context.ended(await context.find(id), timeout))
+        return await self._ended(context, await context.wait(await context.find(id), timeout))
 
     async def cancel(self, context: ToolContext, *, id: str) -> Reply:
         view = await context.find(id)
         if not view.is_open:
             return _reply(view, [f"Task {view.id} is {view.state} already."])
-        (view,) = await context.cancelled(view)
+        (view,) = await context.cancel(view)
         return _reply(view, [f"Task {view.id} is {view.state}."])
 
     async def _launched(self, context: ToolContext, view: View, wait: float) -> Reply:
         if wait:
-            view = await context.handed_over(view, wait)
+            view = await context.wait_or_background(view, wait)
             if not view.is_live:
                 return await self._ended(context, view)
         ask_with = f'{self.ask_with} {{"id": "{view.id}"}}'
         lines = [f"Task {view.id} is {view.state}.", approval(view)]
         said = wake(view, context.caller, ask_with)
-        return _reply(view, [*lines, told(view, context.caller, ask_with)], wake=said)
+        return _reply(view, [*lines, wake_line(view, context.caller, ask_with)], wake=said)
 
     async def _ended(self, context: ToolContext, view: View) -> Reply:
         shown = await context.result(view)
@@ -190,39 +189,34 @@ class Native(BaseDialect):
 
 
 def _reply(view: View, lines: list[str], **more: Any) -> Reply:
-    return Reply(
-        text="\n".join(each.rstrip("\n") for each in lines if each),
-        content={**_facts(view), **more},
-        tasks=(view.id,),
-        proposed=(view.id,) if view.state == "proposed" else (),
-    )
+    return reply([view], lines, {**_facts(view), **more})
 
 
 def listed(view: View, now: datetime) -> str:
-    """Write a task in one line."""
+    """Return a task in one line."""
     run = view.latest
     words = [view.id, view.marks, view.state]
     if view.standing is not None:
-        words.append(f"[{phrase(view.standing.rule, 80)}]")
+        words.append(f"[{one_line(view.standing.rule, 80)}]")
         words.append(f"last run: {run.state}" if run.number else "")
-    if (time := took(view, now)) is not None:
+    if (time := elapsed(view, now)) is not None:
         words.append(spoken_duration(time))
     if run.exit_code:
         words.append(f"exit code {run.exit_code}")
-    words.append(f"({phrase(view.description, 80)})")
+    words.append(f"({one_line(view.description, 80)})")
     if said := summary(view):
         words.append(f"- {said}")
     return " ".join(filter(None, words))
 
 
 def _more(view: View) -> list[str]:
-    why = complaint(view)
+    why = error_text(view)
     lines = [approval(view), f"error: {why}" if why else ""]
     return lines if view.progress is None else [*lines, f"progress: {view.progress.percent:.0f}%"]
 
 
 def _facts(view: View) -> dict[str, Any]:
-    """What programs may rely on, with the names that `--json` has for them."""
+    """Return what programs may rely on, with the names of `--json`."""
     names: tuple[str, ...] = (
         "id", "kind", "state", "description", "created_at", "started_at", "completed_at", "exit_code",
         "duration", "truncated", "output_file",
@@ -230,5 +224,5 @@ def _facts(view: View) -> dict[str, Any]:
     if view.standing is not None:
         names = (*names, "schedule", "next_run_at", "run_count", "run_state")
     flat = as_json(view)
-    flat["description"] = phrase(view.description)
+    flat["description"] = one_line(view.description)
     return {name: flat[name] for name in names if flat[name] not in (None, "")}

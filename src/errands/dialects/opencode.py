@@ -1,14 +1,14 @@
 """The dialect of OpenCode's background agents: `background_task` and what belongs to it.
 
-Replies are texts. `(resumed)` and `(forked)` stand behind the id.
+Replies are texts; `(resumed)` and `(forked)` follow the id.
 """
 
 from __future__ import annotations
 
 from errands.dialects.arguments import flag, milliseconds, schema, task_id, text
-from errands.dialects.base import BaseDialect
-from errands.dialects.completion import approval, told
-from errands.dialects.output_text import complaint, phrase, took
+from errands.dialects.base import BaseDialect, left_out, reply
+from errands.dialects.completion import approval, wake_line
+from errands.dialects.output_text import elapsed, error_text, one_line
 from errands.dialects.projections import opencode
 from errands.model.agent.session import TOO_SOON
 from errands.model.errors import NotResumable
@@ -32,7 +32,7 @@ _WAIT = "longest wait in ms, with block"
 class OpenCode(BaseDialect):
     name = "opencode"
     ask_with = "background_output"
-    spoken = (
+    all_tools = (
         Tool(
             name="background_task",
             description="Launch an agent in the background. Returns a task id at once. With resume, send a "
@@ -119,7 +119,7 @@ class OpenCode(BaseDialect):
         view = await context.engine.ask(
             prompt,
             **context.options(
-                name=phrase(description, 60),
+                name=one_line(description, 60),
                 description=description,
                 agent=chosen,
                 fork=context.session() if fork else None,
@@ -140,47 +140,44 @@ class OpenCode(BaseDialect):
             return self.refused(said, {})
         if not block:
             return self._launched(context, resumed, "Background task resumed.")
-        resumed = await context.handed_over(resumed, timeout)
+        resumed = await context.wait_or_background(resumed, timeout)
         if resumed.is_live:
             return self._launched(context, resumed, "The response is not there yet.")
         if opencode(resumed) != "completed":
             return await self._shown(context, resumed)
-        # The response alone: whoever blocks has the rest already.
-        return _reply([resumed], [(await context.result(resumed)).text or "(no output)"])
+        # Only the response: a caller that blocks has the rest already.
+        return reply([resumed], [(await context.result(resumed)).text or "(no output)"])
 
     async def background_output(
         self, context: ToolContext, *, task_id: str, block: bool, timeout: float
     ) -> Reply:
         view = await context.find(task_id)
         if block and view.is_live:
-            view = await context.ended(view, timeout)
+            view = await context.wait(view, timeout)
         return await self._shown(context, view)
 
     async def background_list(self, context: ToolContext, *, batch_id: str | None = None) -> Reply:
         views = await context.tasks(batch=batch_id)
         if not views:
             return Reply(text=NOTHING)
-        lines = [listed(view) for view in views[:LISTED]]
-        if len(views) > LISTED:
-            lines.append(f"[{len(views) - LISTED} older ones are left out]")
-        return _reply(views[:LISTED], lines)
+        return reply(views[:LISTED], [listed(view) for view in views[:LISTED]] + left_out(views, LISTED))
 
     async def background_cancel(
         self, context: ToolContext, *, task_id: str | None = None, batch_id: str | None = None
     ) -> Reply:
         if (task_id is None) == (batch_id is None):
             return self.refused("Invalid arguments for background_cancel: give task_id or batch_id", {})
-        found = await context.own(batch=batch_id) if task_id is None else [await context.find(task_id)]
+        found = await context.own_tasks(batch=batch_id) if task_id is None else [await context.find(task_id)]
         live = [view for view in found if view.is_open]
         if not live:
             if task_id is None:
                 return self.refused(NOTHING, {})
             return self.refused(f"Task {found[0].id} is not running (status: {opencode(found[0])}).", {})
-        views = await context.cancelled(*live)
+        views = await context.cancel(*live)
         lines = [f"Task {_name(view)}: {opencode(view)}" for view in views[:LISTED]]
         if len(views) > LISTED:
             lines.append(f"[{len(views) - LISTED} others too]")
-        return _reply(views, lines)
+        return reply(views, lines)
 
     async def background_clear(
         self, context: ToolContext, *, task_id: str | None = None, batch_id: str | None = None
@@ -190,7 +187,7 @@ class OpenCode(BaseDialect):
                 return self.refused("Invalid arguments for background_clear: give task_id or batch_id", {})
             cleared = await context.engine.clear((await context.find(task_id)).id)
             return Reply(text=f"Cleared: {_some(cleared)}", tasks=tuple(cleared))
-        views = await context.own(batch=batch_id)
+        views = await context.own_tasks(batch=batch_id)
         kept = [view.id for view in views if view.is_open]
         cleared = await context.engine.clear(*(view.id for view in views if not view.is_open))
         if not views:
@@ -201,31 +198,23 @@ class OpenCode(BaseDialect):
 
     def _launched(self, context: ToolContext, view: View, begin: str, note: str = "") -> Reply:
         lines = [begin, f"Task ID: {_name(view)}", *_about(view), note, approval(view)]
-        return _reply([view], [*lines, told(view, context.caller, f"{self.ask_with}(task_id={view.id})")])
+        return reply([view], [*lines, wake_line(view, context.caller, f"{self.ask_with}(task_id={view.id})")])
 
     async def _shown(self, context: ToolContext, view: View) -> Reply:
         shown = await context.result(view)
         lines = [f"Task ID: {_name(view)}", *_about(view), *_times(context, view)]
         lines.append(approval(view))
-        if why := complaint(view):
+        if why := error_text(view):
             lines.append(f"Error: {why}")
         if shown.text:
             lines.append("Result:" if opencode(view) == "completed" else "Output:")
         elif not view.is_live:
             lines.append("(no output)")
-        return _reply([view], [*lines, shown.text])
-
-
-def _reply(views: list[View], lines: list[str]) -> Reply:
-    return Reply(
-        text="\n".join(each.rstrip("\n") for each in lines if each),
-        tasks=tuple(view.id for view in views),
-        proposed=tuple(view.id for view in views if view.state == "proposed"),
-    )
+        return reply([view], [*lines, shown.text])
 
 
 def _some(ids: list[str]) -> str:
-    """Name tasks, as many as one cares to read."""
+    """Name the first tasks."""
     more = f" and {len(ids) - LISTED} more" if len(ids) > LISTED else ""
     return ", ".join(ids[:LISTED]) + more
 
@@ -235,26 +224,26 @@ def _name(view: View) -> str:
 
 
 def _about(view: View) -> list[str]:
-    lines = [f"Description: {phrase(view.description)}"]
+    lines = [f"Description: {one_line(view.description)}"]
     if view.agent is not None:
         lines.append(f"Agent: {view.agent.name}")
     if view.standing is not None:
-        lines.append(f"Schedule: {phrase(view.standing.rule)}")
+        lines.append(f"Schedule: {one_line(view.standing.rule)}")
     if view.batch is not None:
-        lines.append(f"Batch ID: {phrase(view.batch)}")
+        lines.append(f"Batch ID: {one_line(view.batch)}")
     return [*lines, f"Status: {opencode(view)}{_waits(view)}"]
 
 
 def _times(context: ToolContext, view: View) -> list[str]:
-    """How long it took, or what its agent is doing."""
+    """Return how long it took, or what its agent is doing."""
     run, agent = view.latest, view.agent
     lines = []
-    if (time := took(view, context.engine.now())) is not None:
+    if (time := elapsed(view, context.engine.now())) is not None:
         lines.append(f"{'Running for' if view.is_live else 'Duration'}: {spoken(time)}")
     if agent is not None and view.is_live:
         lines.append(f"Tool calls: {agent.tool_calls}")
         if agent.tools:
-            lines.append(f"Recent tools: {', '.join(phrase(each, 60) for each in agent.tools)}")
+            lines.append(f"Recent tools: {', '.join(one_line(each, 60) for each in agent.tools)}")
         if agent.activity_at is not None:
             lines.append(f"Last update: {agent.activity_at.isoformat(timespec='seconds')}")
     if run.completed_at is not None:
@@ -265,12 +254,12 @@ def _times(context: ToolContext, view: View) -> list[str]:
 
 
 def listed(view: View) -> str:
-    """Write a line of the list."""
-    return f"{_name(view)} - {opencode(view)}{_waits(view)} - {phrase(view.description, 80)}"
+    """Return a line of the list."""
+    return f"{_name(view)} - {opencode(view)}{_waits(view)} - {one_line(view.description, 80)}"
 
 
 def _waits(view: View) -> str:
-    """Say what keeps a task that counts as running from it."""
+    """Return what a task that counts as running waits for."""
     if view.state == "proposed":
         return " (awaiting approval)"
     if view.standing is None or view.is_live or not view.is_open:

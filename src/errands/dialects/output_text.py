@@ -1,6 +1,6 @@
-"""Showing: what a task printed, handed to a model as data: bounded, cleaned, within a fence it cannot write.
+"""The output of a task as data for a model: bounded, cleaned, inside a fence that it cannot forge.
 
-Whatever comes here is masked already.
+Secrets are masked before they come here.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from errands.model.view import View
     from errands.ports.output import Piece
 
-_NEAR = 4096  # bytes within which a cut looks for a blank, so that it cuts no word
+_NEAR = 4096  # bytes within which a cut looks for a blank, so as not to cut a word
 
 
 @record
 class Shown:
-    """A text in its fence, empty if there is nothing; `is_cut` when some of it was left out."""
+    """A fenced text, or an empty one; `is_cut` if some of it was left out."""
 
     text: str
     is_cut: bool = False
 
 
 def bounded(text: str, longest: int | None, *, rest: str, label: str, is_cut: bool = False) -> Shown:
-    """Fence a text; of one that is too long, its beginning and its end."""
+    """Fence a text; shorten one that is too long to its beginning and its end."""
     if longest is not None and len(text) > longest:
         text, is_cut = shortened(text, longest, rest=rest), True
     if not text.strip():
@@ -41,7 +41,7 @@ def bounded(text: str, longest: int | None, *, rest: str, label: str, is_cut: bo
 
 
 def middle_out(head: bytes, tail: Piece, longest: int, *, rest: str) -> bytes:
-    """Put the beginning and the end of an output together, and say how much is missing between them."""
+    """Join the beginning and the end of an output, with a note of how much is missing between them."""
     half = longest // 2
     first = _until_blank(head[:half])
     last = _from_blank(tail.content[-half:])
@@ -53,7 +53,7 @@ def middle_out(head: bytes, tail: Piece, longest: int, *, rest: str) -> bytes:
 
 
 def page(content: bytes, longest: int) -> bytes:
-    """Return of what was read, if more may follow, what ends with a whole word, or at least a character."""
+    """Cut a page after a whole word or at least a whole character, as more may follow."""
     if len(content) >= longest:
         content = _until_blank(content)
     for count in (1, 2, 3):
@@ -84,33 +84,33 @@ def _from_blank(content: bytes) -> bytes:
 
 
 def summary(view: View) -> str:
-    """Return the line that says how a command went, if it can say nothing else: no fence stands around it."""
+    """Return the summary of a command if it has nothing but counts, because it is not fenced."""
     said = view.latest.summary or ""
     return said if counts_only(said) else ""
 
 
-def took(view: View, now: datetime) -> timedelta | None:
-    """Say how long a task has been running, or ran; nothing before it has started."""
+def elapsed(view: View, now: datetime) -> timedelta | None:
+    """Return how long a task has been running, or ran; None before it has started."""
     run = view.latest
     if not view.is_live and run.elapsed is not None:
         return timedelta(seconds=run.elapsed)
     if run.started_at is None:
         return None
-    # Nobody measured a run that was lost, but when it was missed is known.
+    # A lost run was not measured, but it is known when it was missed.
     end = now if view.is_live else run.completed_at or now
     return max(end - run.started_at, timedelta())
 
 
-def complaint(view: View) -> str:
-    """Say why a task failed. What an agent says of itself is data like all it says."""
+def error_text(view: View) -> str:
+    """Return why a task failed; fence the words of an agent, which are data."""
     error = view.latest.error
     if not error or view.is_live:
         return ""
     if view.agent is None:
-        return phrase(error, 1000)
-    return bounded(phrase(error, 1000), None, rest="", label=f"error of {view.id}").text.rstrip("\n")
+        return one_line(error, 1000)
+    return bounded(one_line(error, 1000), None, rest="", label=f"error of {view.id}").text.rstrip("\n")
 
 
-def phrase(text: str, longest: int = 200) -> str:
-    """Make a name, a description or an error fit for one line of a reply."""
+def one_line(text: str, longest: int = 200) -> str:
+    """Make a name, a description or an error fit on one line of a reply."""
     return clip(line(text), longest)

@@ -1,7 +1,4 @@
-"""Projections: what a task's state is called elsewhere. Pure, and total over all there is.
-
-`status` is their word; ours are the states of a task and of its latest run.
-"""
+"""Projections of our states to the statuses of other tools: pure, and defined for every state."""
 
 from __future__ import annotations
 
@@ -34,7 +31,7 @@ ICONS: dict[ClaudeStatus, str] = {
     "pending": "○",
 }
 
-_STANDING: dict[TaskState, RunState] = {
+_RECURRING: dict[TaskState, RunState] = {
     "proposed": "pending",
     "rejected": "cancelled",
     "active": "pending",
@@ -85,18 +82,18 @@ _EGIRL_RUN: dict[RunState, EgirlRunStatus | None] = {
 
 
 def phase(view: View) -> RunState:
-    """How far a task has come, in the words of a run.
+    """Return the state of a task as if it were a run.
 
-    A standing task that waits for its next run, or is paused, is as pending as one in a queue; it ends when
-    its trigger does, whatever its latest run came to.
+    A recurring task that waits for its next run, or is paused, is pending; it ends when its trigger does,
+    however its latest run ended.
     """
     if view.task_state == "proposed":
         return "pending"
-    return view.latest.state if view.standing is None or view.is_live else _STANDING[view.task_state]
+    return view.latest.state if view.standing is None or view.is_live else _RECURRING[view.task_state]
 
 
 def opencode(view: View) -> OpenCodeStatus:
-    """A task that waits, in the queue, for approval or for its next run, counts as running."""
+    """Return the status; a task in the queue, waiting for approval or its next run counts as running."""
     state = phase(view)
     if state in ("pending", "running"):
         return "resumed" if view.is_resumed else "running"
@@ -116,10 +113,10 @@ def co(view: View) -> CoStatus:
 
 
 def egirl(view: View) -> EgirlStatus | None:
-    """None: it is deleted, as far as they can see."""
+    """Return the status; None for a task that counts as deleted."""
     return _EGIRL[view.task_state]
 
 
 def egirl_run(state: RunState) -> EgirlRunStatus | None:
-    """None: there is no run before it has begun."""
+    """Return the status; None before the run has started."""
     return _EGIRL_RUN[state]

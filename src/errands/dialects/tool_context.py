@@ -1,4 +1,4 @@
-"""A visit: one call of one caller, who sees the tasks of its own session and no others."""
+"""The context of one tool call; its caller sees only the tasks of its own session."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import os
 import time
 
-from errands.dialects.output_text import Shown, bounded, middle_out, phrase
+from errands.dialects.output_text import Shown, bounded, middle_out, one_line
 from errands.model.errors import BadValue, NotFound
 from errands.model.text.naming import is_id, is_task_id
 from errands.model.text.sanitise import line, visible
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from errands.model.view import View
     from errands.ports.dialect import Caller, EngineApi
 
-SHOWN = 30_000  # bytes of a task's output that one reply has room for
-ENDS_WITHIN = 10.0  # seconds in which a cancelled task is gone, its grace included
-_MOMENT, _LOOKS = 0.005, 20  # seconds between looks at a task that is about to start, and how many
-_GLANCE = 0.1  # seconds between looks at a run of a standing task, whose end nobody rings for
-_MOST = 1000  # tasks of one session that are looked through
+SHOWN = 30_000  # bytes of a task's output in one reply
+ENDS_WITHIN = 10.0  # seconds until a cancelled task is gone, including its grace period
+_MOMENT, _LOOKS = 0.005, 20  # seconds between checks of a task that is about to start, and how many
+_GLANCE = 0.1  # seconds between checks of a recurring task's run, whose end rings no bell
+_MOST = 1000  # tasks of one session that are searched
 _LONGEST_NAME = 80
 
 
 class Missing(NotFound):
-    """There is no such task, or it is none of the caller's business: nobody can tell which."""
+    """There is no such task, or the caller may not see it: the reply does not say which."""
 
     def __init__(self, task_id: str) -> None:
         self.shown = line(task_id[:_LONGEST_NAME])
@@ -36,7 +36,7 @@ class Missing(NotFound):
 
 
 class ToolContext:
-    """`engine` and `caller`, and what every dialect does with them."""
+    """`engine` and `caller`, and what dialects do with them."""
 
     def __init__(self, engine: EngineApi, caller: Caller) -> None:
         self.engine = engine
@@ -45,7 +45,7 @@ class ToolContext:
     # Finding tasks.
 
     async def find(self, task_id: str) -> View:
-        """Find a task by its id or a unique beginning of it, among those the caller sees."""
+        """Find a task by its id or a unique prefix, among those the caller sees."""
         if not is_id(task_id):
             raise Missing(task_id)
         if is_task_id(task_id):
@@ -57,12 +57,12 @@ class ToolContext:
             raise Missing(task_id)
         return begun[0]
 
-    async def own(self, *, batch: str | None = None) -> list[View]:
-        """List the tasks of the caller's session alone: nobody ends or removes others' by the dozen."""
+    async def own_tasks(self, *, batch: str | None = None) -> list[View]:
+        """List the tasks of the caller's session alone, for what cancels or removes many at once."""
         return [view for view in await self.tasks(batch=batch) if view.parent == self.caller.session]
 
     async def tasks(self, *, states: Iterable[str] = (), batch: str | None = None) -> list[View]:
-        """List what the caller sees, newest first; what was turned down is gone from every list."""
+        """List what the caller sees, newest first; rejected tasks are in no list."""
         parent = None if self.caller.everything else self.caller.session
         views = await self.engine.list(states=states, batch=batch, parent=parent, limit=_MOST)
         return [view for view in views if self._sees(view)]
@@ -73,7 +73,7 @@ class ToolContext:
     # Launching.
 
     def options(self, **more: Any) -> dict[str, Any]:
-        """Say of a draft where it comes from and who is told; what is None is left out."""
+        """Return the options of a draft: origin, whom to notify, and `more`, without what is None."""
         caller = self.caller
         said: dict[str, Any] = {
             "cwd": caller.cwd,
@@ -88,25 +88,25 @@ class ToolContext:
         return {name: value for name, value in said.items() if value is not None}
 
     def session(self) -> str:
-        """Name the conversation that a fork begins with."""
+        """Return the conversation that a fork starts with."""
         if self.caller.session is None:
             raise BadValue("there is no conversation to fork here; leave out fork")
         return self.caller.session
 
     def directory(self, given: str | None) -> str:
-        """Say where a task runs: where the caller is, or a place below or beside it."""
+        """Return where a task runs: the caller's directory, or one relative to it."""
         return self.caller.cwd if given is None else os.path.join(self.caller.cwd, os.path.expanduser(given))
 
     def agent(self, name: str | None) -> tuple[str | None, str]:
-        """Choose the agent that plays a role: the one of that name, or else the usual one, which is said."""
+        """Return the agent with this name, or else the default one and a note that says so."""
         if name is None or self.engine.knows_agent(name):
             return name, ""
-        return None, f"There is no agent {phrase(name, 80)!r} here; the configured one does it."
+        return None, f"There is no agent {one_line(name, 80)!r} here; the configured one does it."
 
     # Waiting.
 
-    async def begun(self, view: View) -> bool:
-        """Return whether a task that was launched just now has left the queue; most have in a moment."""
+    async def has_started(self, view: View) -> bool:
+        """Return whether a task that was just launched leaves the queue; most do in a moment."""
         for _ in range(_LOOKS):
             if view.state == "proposed" or view.latest.state != "pending":
                 break
@@ -114,31 +114,31 @@ class ToolContext:
             (view,) = await self.engine.list(ids=(view.id,))
         return view.latest.state != "pending"
 
-    async def handed_over(self, view: View, milliseconds: float) -> View:
-        """Wait in the foreground for a task that goes on in the background if it takes longer."""
+    async def wait_or_background(self, view: View, milliseconds: float) -> View:
+        """Wait in the foreground for a task that continues in the background if it takes longer."""
         if view.state == "proposed":
             return view
-        view = await self.ended(view, milliseconds)
+        view = await self.wait(view, milliseconds)
         if view.is_live:
             await self.engine.give_up_waiting(view.latest.id)
         return view
 
-    async def ended(self, view: View, milliseconds: float) -> View:
-        """Wait until a task ends or the time has passed; a session that gets the end so need not be told.
+    async def wait(self, view: View, milliseconds: float) -> View:
+        """Wait until a task ends or the time has passed; a session that sees the end is not notified again.
 
-        Of a standing task the run is meant that is under way, if one is.
+        For a recurring task, wait for the current run, if there is one.
         """
-        is_told, run = view.owner == self.caller.session and view.latest.number > 0, view.latest.id
-        if is_told and view.is_live:
+        is_notified, run = view.owner == self.caller.session and view.latest.number > 0, view.latest.id
+        if is_notified and view.is_live:
             await self.engine.expect(run)
-        view = await self._over(view, milliseconds / 1000)
-        if is_told and (view.is_live or view.latest.id != run):
+        view = await self._end_of(view, milliseconds / 1000)
+        if is_notified and (view.is_live or view.latest.id != run):
             await self.engine.give_up_waiting(run)
-        elif is_told:
+        elif is_notified:
             await self.engine.acknowledge(run, reader=self.caller.door)
         return view
 
-    async def _over(self, view: View, seconds: float) -> View:
+    async def _end_of(self, view: View, seconds: float) -> View:
         if view.standing is None:
             return await self.engine.wait(view.id, timeout=seconds)
         run, deadline = view.latest.id, time.monotonic() + seconds
@@ -147,7 +147,7 @@ class ToolContext:
             (view,) = await self.engine.list(ids=(view.id,))
         return view
 
-    async def cancelled(self, *views: View) -> list[View]:
+    async def cancel(self, *views: View) -> list[View]:
         """Cancel tasks and wait until their processes are gone."""
         await self.engine.cancel(*(view.id for view in views), by=self.caller.actor)
         deadline = time.monotonic() + ENDS_WITHIN
@@ -158,9 +158,9 @@ class ToolContext:
     # Reading.
 
     async def result(self, view: View, *, longest: int = SHOWN) -> Shown:
-        """Return what a task has to show: an agent's answer, or else what was printed, fenced and bounded."""
+        """Return an agent's answer, or else what a task printed, fenced and bounded."""
         if not view.latest.number:
-            return Shown(text="")  # its trigger has not been heard yet
+            return Shown(text="")  # its trigger has not fired yet
         await self.engine.mark_retrieved(view)
         answer = None if view.agent is None or view.is_live else view.agent.answer
         if answer:
@@ -174,7 +174,7 @@ class ToolContext:
         return bounded(clean, None, rest="", label=f"output of {view.id}", is_cut=not is_all)
 
     async def _beginning(self, view: View, longest: int) -> tuple[bytes, bool]:
-        """Read an output up to a length, or up to what is missing of it; tell whether that is all."""
+        """Read an output up to a length or a gap; return whether that is all."""
         content = b""
         while len(content) < longest:
             piece = await self.engine.output(view.id, offset=len(content), limit=longest - len(content))
@@ -183,8 +183,7 @@ class ToolContext:
             content += piece.content
         return content, False
 
-    async def last_lines(self, view: View, count: int) -> Shown:
-        """Return the last lines that a task printed."""
+    async def tail(self, view: View, count: int) -> Shown:
         if not view.latest.number:
             return Shown(text="")
         await self.engine.mark_retrieved(view)

@@ -1,8 +1,7 @@
-"""Sources: where things happen that tasks wait for, each a stranger to the others.
+"""Event sources: what tasks can wait for; none knows another.
 
-A source is a class that takes a trigger and the ground it stands on. Those that come with Errands are
-registered the same way as anybody else's: as entry points of the group `errands.sources`. They are made in
-the listener alone.
+A source is a class that takes a trigger and a context, registered as an entry point of the group
+`errands.sources`. Only the listener process creates them.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ BUILT_IN = {
     "webhook": "errands.sources.webhook:Webhook",
     "task": "errands.sources.task:Ended",
 }
-# What a source needs that the base install has not.
+# The extra that a source needs.
 EXTRAS = {"file": "watch"}
 
 
 def make(trigger: On, context: SourceContext) -> Source:
-    """Make the source of a trigger."""
+    """Create the source of a trigger."""
     try:
         source: Source = _find(trigger.source)(trigger, context)
     except ModuleNotFoundError as error:
@@ -42,7 +41,7 @@ def make(trigger: On, context: SourceContext) -> Source:
 
 
 def trouble(name: str) -> str:
-    """Say why a source could not be used, as far as that can be told without looking at anything."""
+    """Return why a source could not be used, as far as can be seen without creating it."""
     try:
         _find(name)
     except ModuleNotFoundError as error:

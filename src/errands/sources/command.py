@@ -1,6 +1,6 @@
-"""A command as a source: what it prints or its exit code has changed, or it prints what was waited for.
+"""A command as a source: its output or exit code changes, or it prints something that matches.
 
-It is a shell line that was judged together with the task; the ground runs it, and never without a time-out.
+The shell line was judged together with the task; the context runs it, always with a time-out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.source import SourceContext
 
-LONGEST_LINE = 2000  # characters in which a match is looked for
+LONGEST_LINE = 2000  # characters of a line that are searched
 
 
 class Command:
@@ -61,7 +61,7 @@ class Command:
         return next((each[0][:200] for each in found if each), None)
 
     def _what(self, found: dict[str, Any]) -> str:
-        """Say what has changed since the look before; nothing is new at the first, but for a match."""
+        """Describe what changed since the last observation; the first one can only match."""
         known = self._known or {}
         if self._pattern is not None:
             begins = found["match"] is not None and known.get("match") is None

@@ -1,9 +1,9 @@
-"""Files as a source: those that a pattern means were created, modified or deleted.
+"""Files as a source: files that match a pattern were created, modified or deleted.
 
-The watcher only says that it is time to look. What has changed is found by comparing with what was seen last,
-so nothing is missed, however much happens at once and whoever was away meanwhile. What changes while the
-task itself runs is taken for its own doing. A task that is harmless has the benefit of the doubt, but not
-twice in a row: so it sees what somebody saved meanwhile, and can never keep itself going.
+The watcher only says that it is time to scan. Changes are found by comparison with the last scan, so none is
+missed, however many there are and whether or not the listener was running. A change while the task itself
+runs counts as its own. A harmless task gets the benefit of the doubt, but not twice in a row: it sees what a
+person saved meanwhile, and can never keep itself going.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.source import SourceContext
 
-HEARTBEAT = 60.0  # seconds after which we look in any case
-UNDECIDED = 1.0  # seconds between two looks at what changed during a run that goes on
-PACE = 5  # looking takes at most one part in so many of the time
+HEARTBEAT = 60.0  # seconds after which we scan in any case
+UNDECIDED = 1.0  # seconds between scans while a run is not over that may have caused a change
+PACE = 5  # pause this many times as long as a scan takes
 SHORTEST_PAUSE = 0.05
-NAMED = 100  # files that a signal names
-LAG = 0.01  # seconds by which the clock of files may be late: a tick of the kernel
+NAMED = 100  # files that an event names
+LAG = 0.01  # seconds by which file times may lag: a tick of the kernel
 
 
 class File:
@@ -40,7 +40,7 @@ class File:
         self._context = context
         self._pattern = pattern_of(trigger.subject, cwd=context.cwd, hidden=context.home)
         self._events = option(trigger, "events").split(",")
-        self._hears_itself = option(trigger, "during") == "heard"
+        self._sees_own = option(trigger, "during") == "heard"
         self._marks: dict[str, str] | None = None
         self._is_undecided = False
         self._was_doubted = False
@@ -51,7 +51,7 @@ class File:
         self._marks = unpack(self._pattern, baseline)
         if not os.path.isdir(self._pattern.root):
             raise SourceError(f"there is no directory {self._pattern.root}; make it, or cancel the task")
-        # It watches from its first step on, which is before we look: what changes in between is seen twice.
+        # It watches from its first step on, before the first scan, so no change in between is missed.
         self._watching = asyncio.get_running_loop().create_task(self._watch())
         await asyncio.sleep(0)
 
@@ -83,7 +83,7 @@ class File:
                 self._pattern.root,
                 watch_filter=None,
                 debounce=400,
-                step=100,  # it wakes up as often as this, also when nothing changes
+                step=100,  # ms between wake-ups, even if nothing changes
                 recursive=self._pattern.is_deep,
                 ignore_permission_denied=True,
             ):
@@ -92,7 +92,7 @@ class File:
             self._changed.set()
 
     async def _rest(self) -> None:
-        """Wait for a change, or, while it is open whose doing something was, for news of the task's run."""
+        """Wait for a change or, while it is open who caused one, for news of the task's run."""
         if self._is_undecided and not self._changed.is_set():
             await self._context.wait(UNDECIDED)
             return
@@ -103,10 +103,10 @@ class File:
             pass
 
     def _compared(self, seen: dict[str, Seen]) -> tuple[SourceEvent, ...]:
-        """Say what has changed, and remember it; what may be the task's own doing is left for later."""
+        """Return the changes and remember them; leave those that may be the task's own for later."""
         known, since = self._marks, self._context.since.timestamp()
         if known is None:
-            # Nobody looked before; what changed since the task was made counts all the same.
+            # The first scan: what changed since the task was created counts all the same.
             known = {name: each.mark for name, each in seen.items() if each.changed < since - LAG}
             changes = [(name, "modified", each.changed) for name, each in seen.items() if name not in known]
         else:
@@ -116,10 +116,10 @@ class File:
                 if known.get(name) != each.mark
             ]
             changes += [(name, "deleted", self._deleted_at(name)) for name in known.keys() - seen.keys()]
-        heard: list[tuple[str, str]] = []
+        others: list[tuple[str, str]] = []
         own: list[tuple[str, str]] = []
         self._is_undecided = False
-        for (name, event, _), is_own in zip(changes, self._whose(changes), strict=True):
+        for (name, event, _), is_own in zip(changes, self._are_own(changes), strict=True):
             if is_own is None:
                 self._is_undecided = True
                 continue
@@ -128,21 +128,21 @@ class File:
             else:
                 known.pop(name, None)
             if event in self._events:
-                (own if is_own else heard).append((name, event))
+                (own if is_own else others).append((name, event))
         self._marks = known
         if own and self._context.is_harmless and not self._was_doubted:
-            heard, own, self._was_doubted = heard + own, [], True
-        elif heard:
+            others, own, self._was_doubted = others + own, [], True
+        elif others:
             self._was_doubted = False
-        return tuple(self._event(sorted(each), is_own=each is own) for each in (heard, own) if each)
+        return tuple(self._event(sorted(each), is_own=each is own) for each in (others, own) if each)
 
-    def _whose(self, changes: list[tuple[str, str, float]]) -> list[bool | None]:
-        if self._hears_itself or not changes:
+    def _are_own(self, changes: list[tuple[str, str, float]]) -> list[bool | None]:
+        if self._sees_own or not changes:
             return [False] * len(changes)
         return list(self._context.ran_at([datetime.fromtimestamp(at, UTC) for _, _, at in changes]))
 
     def _deleted_at(self, name: str) -> float:
-        """Return when a file was deleted, by its directory, or what is left of that."""
+        """Return when a file was deleted, judging by its nearest directory that still exists."""
         place = os.path.dirname(os.path.join(self._pattern.root, name))
         while True:
             try:

@@ -1,4 +1,4 @@
-"""Paths: which files a pattern means, and what they look like now."""
+"""Path patterns: which files match, and their current state."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from collections.abc import Iterator
 from errands.model.errors import SourceError
 from errands.model.record import record
 
-# Directories that programs fill for themselves; a pattern that names one means it all the same.
+# Directories that programs fill by themselves; skipped unless the pattern names them.
 IGNORED = frozenset(
     ".git .hg .svn .tox .venv __pycache__ node_modules .mypy_cache .pytest_cache .ruff_cache".split()
 )
-MOST = 50_000  # files that one watch may mean
+MOST = 50_000  # files that one pattern may match
 
 
 @record
 class Pattern:
-    """`root` is the directory below which all lies that `expression` fits; `hidden` is never meant."""
+    """Files below `root` whose path matches `expression`, except those below `hidden`."""
 
     root: str
     expression: re.Pattern[str]
@@ -32,14 +32,14 @@ class Pattern:
 
 @record
 class Seen:
-    """A file as it was seen: `mark` changes with its content, `changed` is the time of its last change."""
+    """The state of a file: `mark` changes with its content, `changed` is the time of its last change."""
 
     mark: str
     changed: float
 
 
 def pattern_of(text: str, *, cwd: str, hidden: str) -> Pattern:
-    """Read a pattern such as `src/**/*.py`; a directory means everything below it."""
+    """Parse a pattern such as `src/**/*.py`; a directory matches everything below it."""
     whole = os.path.normpath(os.path.join(cwd, os.path.expanduser(text)))
     if os.path.isdir(whole):
         whole += "/**"
@@ -78,13 +78,13 @@ def _expression(pattern: str) -> str:
 
 
 def scan(pattern: Pattern) -> dict[str, Seen]:
-    """Look at all files that a pattern means, by their paths below its root."""
+    """Return the state of all matching files, by their paths below the root."""
     if not os.path.isdir(pattern.root):
         raise SourceError(f"there is no directory {pattern.root}; make it, or cancel the task")
     found: dict[str, Seen] = {}
     for name, facts in _walk(pattern, pattern.root, ""):
         if len(found) >= MOST:
-            raise SourceError(f"the pattern means more than {MOST:,} files; use a narrower one")
+            raise SourceError(f"the pattern matches more than {MOST:,} files; use a narrower one")
         found[name] = Seen(mark=f"{facts.st_mtime_ns}.{facts.st_size}.{facts.st_ino}", changed=facts.st_ctime)
     return found
 
@@ -94,7 +94,7 @@ def _walk(pattern: Pattern, directory: str, prefix: str) -> Iterator[tuple[str, 
         os.stat(directory)  # so that the kernel notes its next change to the nanosecond
         entries = os.scandir(directory)
     except OSError:
-        return  # it went while we looked, or is not for us to see
+        return  # deleted meanwhile, or not readable
     with entries:
         for entry in entries:
             name = prefix + entry.name
@@ -115,13 +115,13 @@ def _is_left_out(pattern: Pattern, entry: os.DirEntry[str]) -> bool:
 
 
 def pack(pattern: Pattern, marks: dict[str, str]) -> str:
-    """Write what is remembered of files."""
+    """Serialise the marks of files."""
     content = json.dumps({"root": pattern.root, "for": pattern.expression.pattern, "marks": marks})
     return base64.b64encode(zlib.compress(content.encode("utf-8", "surrogatepass"), 1)).decode()
 
 
 def unpack(pattern: Pattern, baseline: str | None) -> dict[str, str] | None:
-    """Read it; what is remembered of other files is nothing to go by."""
+    """Parse packed marks; return None if they are of another pattern."""
     if baseline is None:
         return None
     try:

@@ -1,8 +1,8 @@
-"""The receiver: where deliveries come in over HTTP, and what they have to pass before anybody reads them.
+"""The receiver of webhook deliveries, and the checks they must pass before anything reads them.
 
-In this order: a free connection, a head that is short and quick, a known name, the rate, the size, the
-signature, the age. Only then is a delivery handed on, and answered once it is written down. All webhooks of a
-process share one receiver for each place.
+In this order: a free connection, a short and quick head, a known name, the rate, the size, the signature,
+the age. Only then is a delivery passed on, and acknowledged once it is stored. All webhooks of a process
+share one receiver per address.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _WORDS = {
 _LOG = logging.getLogger("errands.receiver")
 
 
-class Answer(Exception):  # noqa: N818  # what is answered instead of taking a delivery
+class Rejection(Exception):  # noqa: N818  # the response instead of an acknowledgement
     def __init__(self, code: int, text: str) -> None:
         super().__init__(text)
         self.code = code
@@ -43,7 +43,7 @@ class Answer(Exception):  # noqa: N818  # what is answered instead of taking a d
 
 @record
 class IncomingRequest:
-    """What came in and has proved who sent it; `key` is the same whenever it is sent."""
+    """A delivery with a valid signature; `key` is the same however often it is sent."""
 
     key: str
     event: str
@@ -51,7 +51,7 @@ class IncomingRequest:
 
 
 class Inlet:
-    """The deliveries to one webhook, for one watch. Each is taken when the next one is asked for."""
+    """The deliveries to one webhook, for one task. Requesting the next one acknowledges the last."""
 
     def __init__(self, name: str, settings: Mapping[str, Any]) -> None:
         self.name = name
@@ -76,7 +76,7 @@ class Inlet:
             await self._receiver.leave()
 
     async def deliveries(self, patience: float) -> AsyncIterator[IncomingRequest | None]:
-        """Return one delivery after the other; None when none has come for a while."""
+        """Yield one delivery after the other, and None when none has come for a while."""
         while True:
             try:
                 async with asyncio.timeout(patience):
@@ -88,7 +88,7 @@ class Inlet:
                 yield delivery
                 _settle(taken, True)
             finally:
-                _settle(taken, False)  # whoever asked for it could not write it down
+                _settle(taken, False)  # it could not be stored
 
     async def take(self, delivery: IncomingRequest) -> None:
         taken: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
@@ -99,7 +99,7 @@ class Inlet:
                     return
         except (TimeoutError, asyncio.QueueFull):
             pass
-        raise Answer(503, "it cannot be taken now; send it again later")
+        raise Rejection(503, "it cannot be accepted now; send it again later")
 
 
 class Receiver:
@@ -115,9 +115,9 @@ class Receiver:
 
     @classmethod
     async def at(cls, place: str) -> Receiver:
-        """Return the receiver at a place, `HOST:PORT`."""
+        """Return the receiver at an address, `HOST:PORT`."""
         found = cls._all.setdefault(place, cls(place))
-        # Several may come at once, and a place is taken only once.
+        # Several tasks may ask at once, and an address can be bound only once.
         async with found._opening:
             if found._server is None:
                 await found._open()
@@ -131,12 +131,12 @@ class Receiver:
             self._server = await asyncio.start_server(self._serve, host.strip("[]"), int(port), limit=HEAD)
         except OSError as error:
             raise SourceError(
-                f"nobody can listen at {self._place}: {error.strerror}; see events.listen"
+                f"cannot listen at {self._place}: {error.strerror}; see events.listen"
             ) from error
         self._all[self._place] = self
 
     async def leave(self) -> None:
-        """Close the place when nobody waits for deliveries any more."""
+        """Stop listening once no task waits for deliveries."""
         if not self.inlets and self._server is not None:
             self._all.pop(self._place, None)
             self._server.close()
@@ -153,7 +153,7 @@ class Receiver:
             async with asyncio.timeout(HEAD_WITHIN):
                 await writer.drain()
         except (OSError, TimeoutError):
-            pass  # whoever asked has gone
+            pass  # the sender has gone
         except Exception:  # noqa: BLE001  # the loop's edge: no delivery may end the others
             _LOG.exception("a delivery could not be answered")
         finally:
@@ -163,22 +163,22 @@ class Receiver:
     async def _answer(self, reader: asyncio.StreamReader) -> tuple[int, str]:
         try:
             if self._connections > CONNECTIONS:
-                raise Answer(503, "too many connections")
+                raise Rejection(503, "too many connections")
             name, headers = await _head(reader)
             inlets = [each for each in self.inlets if each.name == name]
             if not inlets:
-                raise Answer(404, "nobody waits for this")
-            if not self._is_allowed(name):
-                raise Answer(429, "too many deliveries")
+                raise Rejection(404, "no task waits for this")
+            if not self._is_within_rate(name):
+                raise Rejection(429, "too many deliveries")
             content = await _content(reader, headers)
             delivery = proved(inlets[0].kind, inlets[0].secret, headers, content, now=time.time())
             await asyncio.gather(*(each.take(delivery) for each in inlets))
-        except Answer as answer:
-            return answer.code, str(answer)
+        except Rejection as rejection:
+            return rejection.code, str(rejection)
         return 202, "taken"
 
-    def _is_allowed(self, name: str) -> bool:
-        """Take one of the deliveries that a webhook may have now: so many in a second, a few more at once."""
+    def _is_within_rate(self, name: str) -> bool:
+        """Take a token from the bucket of a webhook: RATE per second, up to BURST at once."""
         now = time.monotonic()
         left, at = self._allowance.get(name, (BURST, now))
         left = min(BURST, left + (now - at) * RATE)
@@ -187,25 +187,25 @@ class Receiver:
 
 
 async def _head(reader: asyncio.StreamReader) -> tuple[str, dict[str, str]]:
-    """Read the head of a request: the name of the webhook, and the headers in lower case."""
+    """Read the head of a request; return the webhook's name and the lower-case headers."""
     try:
         async with asyncio.timeout(HEAD_WITHIN):
             raw = await reader.readuntil(b"\r\n\r\n")
     except TimeoutError:
-        raise Answer(408, "too slow") from None
+        raise Rejection(408, "too slow") from None
     except asyncio.LimitOverrunError:
-        raise Answer(431, "the head is too long") from None
+        raise Rejection(431, "the head is too long") from None
     except (asyncio.IncompleteReadError, OSError):
-        raise Answer(400, "no request") from None
+        raise Rejection(400, "no request") from None
     first, *lines = raw.decode("latin-1").split("\r\n")
     words = first.split(" ")
     if len(words) != 3 or not words[2].startswith("HTTP/1."):
-        raise Answer(400, "no request")
+        raise Rejection(400, "no request")
     path = words[1].partition("?")[0]
     if not path.startswith(PREFIX):
-        raise Answer(404, "nobody waits for this")
+        raise Rejection(404, "no task waits for this")
     if words[0] != "POST":
-        raise Answer(405, "deliveries are posted")
+        raise Rejection(405, "use POST")
     pairs = (line.partition(":") for line in lines if line)
     return path.removeprefix(PREFIX), {name.strip().lower(): value.strip() for name, _, value in pairs}
 
@@ -213,39 +213,39 @@ async def _head(reader: asyncio.StreamReader) -> tuple[str, dict[str, str]]:
 async def _content(reader: asyncio.StreamReader, headers: Mapping[str, str]) -> bytes:
     length = headers.get("content-length", "")
     if not length.isdecimal() or "transfer-encoding" in headers:
-        raise Answer(411, "say how long it is")
+        raise Rejection(411, "Content-Length is required")
     if len(length) > 12 or int(length) > BODY:
-        raise Answer(413, f"more than {BODY} bytes")
+        raise Rejection(413, f"more than {BODY} bytes")
     try:
         async with asyncio.timeout(BODY_WITHIN):
             return await reader.readexactly(int(length))
     except TimeoutError:
-        raise Answer(408, "too slow") from None
+        raise Rejection(408, "too slow") from None
     except (asyncio.IncompleteReadError, OSError):
-        raise Answer(400, "it is not whole") from None
+        raise Rejection(400, "the body is incomplete") from None
 
 
 def proved(
     kind: str, secret: str, headers: Mapping[str, str], content: bytes, *, now: float
 ) -> IncomingRequest:
-    """Check who sent something, and that it is no old copy; nothing of it was parsed before."""
+    """Check the signature and the age of a delivery; nothing of it was parsed before."""
     if kind == "github":
         mark = hmac.new(secret.encode(), content, hashlib.sha256).hexdigest()
         given = headers.get("x-hub-signature-256", "").encode("latin-1")
         if not hmac.compare_digest(given, f"sha256={mark}".encode()):
-            raise Answer(401, "the signature is wrong")
-        # The id of a delivery is not signed, but its content is: a copy is known by that.
+            raise Rejection(401, "the signature is wrong")
+        # The id is not signed, but the content is: a copy is recognised by that.
         return IncomingRequest(key=f"github {mark}", event=headers.get("x-github-event", ""), content=content)
     name, at = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
     if not name or len(name) > 200 or not name.isprintable() or not at.isdecimal() or len(at) > 15:
-        raise Answer(401, "webhook-id and webhook-timestamp are missing")
+        raise Rejection(401, "webhook-id and webhook-timestamp are missing")
     signed = b"%s.%s.%s" % (name.encode("latin-1"), at.encode(), content)
     mark64 = base64.b64encode(hmac.new(signing_key(secret), signed, hashlib.sha256).digest())
     marks = [each[3:].encode("latin-1") for each in headers.get("webhook-signature", "").split(" ")[:10]]
     if not any(hmac.compare_digest(each, mark64) for each in marks):
-        raise Answer(401, "the signature is wrong")
+        raise Rejection(401, "the signature is wrong")
     if abs(now - int(at)) > WINDOW:
-        raise Answer(401, "it is too old, or from the future")
+        raise Rejection(401, "it is too old, or from the future")
     return IncomingRequest(key=name, event=headers.get("webhook-event", ""), content=content)
 
 

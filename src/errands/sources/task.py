@@ -14,11 +14,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.source import SourceContext
 
-TICK = 30.0  # seconds between two looks, if nobody rings
+TICK = 30.0  # seconds between observations without a change
 
 
 class Ended:
-    """It remembers the number of the last run of each task that it has seen end."""
+    """The baseline has the number of the last ended run of each task."""
 
     def __init__(self, trigger: On, context: SourceContext) -> None:
         self._context = context
@@ -31,15 +31,15 @@ class Ended:
         self._seen = {} if baseline is None else json.loads(baseline)
 
     async def observe(self) -> AsyncIterator[Observation]:
-        told = -TICK
+        observed = -TICK
         while True:
             ends = self._context.ended_runs(task=self._task, batch=self._batch, after=self._seen)
             for each in ends:
                 self._seen[each.task_id] = max(each.run, self._seen.get(each.task_id, 0))
             events = tuple(_event(each) for each in ends if each.state in self._states)
-            # Others change all the time; that nothing of it is ours is worth a note now and then.
-            if ends or time.monotonic() - told >= TICK:
-                told = time.monotonic()
+            # The store changes all the time; an empty observation is worth storing only now and then.
+            if ends or time.monotonic() - observed >= TICK:
+                observed = time.monotonic()
                 yield Observation(baseline=json.dumps(self._seen, sort_keys=True), events=events)
             await self._context.wait(TICK)
 

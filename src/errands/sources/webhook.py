@@ -1,4 +1,4 @@
-"""A webhook as a source: somebody who knows its secret posts something."""
+"""A webhook as a source: a sender that knows its secret posts something."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from errands.ports.source import SourceContext
 
 HEARTBEAT = 60.0  # seconds
-LONGEST_TEXT = 16_000  # characters of what is no JSON
+LONGEST_TEXT = 16_000  # characters of a payload that is not JSON
 
 
 class Webhook:
-    """There is nothing to remember: what was delivered twice is known by its key."""
+    """The baseline is empty: a delivery that comes twice is known by its key."""
 
     def __init__(self, trigger: On, context: SourceContext) -> None:
         self._inlet = Inlet(trigger.subject, context.webhook_settings(trigger.subject))
@@ -46,7 +46,7 @@ def _event(name: str, delivery: IncomingRequest) -> SourceEvent:
         facts["event"] = delivery.event
     try:
         payload = json.loads(delivery.content)
-        plain_text(payload)  # a number may be too large to be written down again
+        plain_text(payload)  # a number may be too large to be written again
         facts["payload"] = payload
     except (ValueError, RecursionError):
         facts["payload"] = delivery.content.decode("utf-8", "replace")[:LONGEST_TEXT]

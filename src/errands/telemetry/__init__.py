@@ -1,1 +1,1 @@
-"""Telemetry: hands the spans of ended runs on to whoever collects them, in a process of its own."""
+"""Telemetry: exports the spans of ended runs to a collector, in its own process."""

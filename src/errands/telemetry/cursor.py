@@ -1,7 +1,7 @@
-"""The cursor: which runs have been handed on.
+"""The cursor: which runs have been exported.
 
-All up to a place are, but for those that had not ended when it was passed; so it is short, however many runs
-there are. It moves after the collector took the spans: what was handed on twice has the same ids both times.
+Those are all runs up to a place, except the open ones that had not ended yet; so it stays short. It advances
+after the collector accepted the spans: a span that is exported twice has the same id both times.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _MARGIN = timedelta(seconds=5)  # transactions are not committed in the order in
 @record
 class Cursor:
     place: int
-    run: str = ""  # the run that stood there
-    at: datetime = datetime.min.replace(tzinfo=UTC)  # when it was made
+    run: str = ""  # the run at that place
+    at: datetime = datetime.min.replace(tzinfo=UTC)  # when that run was created
     open: tuple[int, ...] = ()
 
 
 def begin(path: str, spans: Spans) -> None:
-    """Make the cursor, where there is none yet: what has ended by now is not handed on."""
+    """Create the cursor if there is none yet; runs that have ended by now are not exported."""
     if os.path.exists(path):
         return
     place = spans.last_place()
@@ -50,12 +50,12 @@ def read(path: str, spans: Spans) -> Cursor:
             open=tuple(map(int, values["open"])),
         )
     except (OSError, ValueError, KeyError, TypeError):
-        # Unreadable: better to hand everything on again than to leave anything out.
+        # Unreadable: better to export everything again than to miss anything.
         return Cursor(place=0)
     if cursor.place and [each[1] for each in spans.traced(after=cursor.place - 1, among=(), limit=1)] != [
         cursor.run
     ]:
-        # The newest runs were removed, and their places are given again: what stands there now is new.
+        # The newest runs were removed and their places reused: what is there now is new.
         return evolve(cursor, place=spans.last_place(by=cursor.at - _MARGIN))
     return cursor
 

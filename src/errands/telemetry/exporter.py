@@ -1,6 +1,6 @@
-"""The exporter: reads which runs have ended, sends their spans, and moves the cursor.
+"""The exporter: sends the spans of runs that have ended, and advances the cursor.
 
-What the collector does not take now is sent later; only what it refuses for good is left out, and said so.
+What the collector does not accept now is sent later; what it rejects for good is skipped, and logged.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ class Exporter:
         self._path = path
 
     def run(self, *, is_wanted: Callable[[], bool], every: float = 1.0) -> None:
-        """Hand spans on until nobody wants them any more, and what is left then."""
+        """Export spans while `is_wanted()`, and then what is left."""
         pause = every
         while is_wanted():
             try:
                 while self.export():
                     pass
                 pause = every
-            except Exception as error:  # noqa: BLE001  # the loop's edge: nothing is lost, it is tried again
+            except Exception as error:  # noqa: BLE001  # the loop's edge: nothing is lost, it is retried
                 pause = min(pause * 2, _LONGEST)
                 _LOG.warning("spans wait, the next try is in %g s: %s", pause, error)
             deadline = time.monotonic() + pause
@@ -54,7 +54,7 @@ class Exporter:
             _LOG.warning("spans wait until the exporter runs again: %s", error)
 
     def export(self) -> bool:
-        """Hand on one portion; tell whether there may be more."""
+        """Export one batch; return whether there may be more."""
         cursor = cursors.read(self._path, self._spans)
         found = self._spans.traced(after=cursor.place, among=cursor.open, limit=RUNS)
         ended = [run_id for _, run_id, has_ended, _ in found if has_ended]

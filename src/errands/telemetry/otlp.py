@@ -1,4 +1,4 @@
-"""OTLP: how spans are written for collectors, as JSON over HTTP."""
+"""OTLP: the JSON encoding of spans for collectors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FAILED = 2
 
 
 def request(spans: Sequence[Span], resource: Mapping[str, str]) -> bytes:
-    """Write ended spans as the body of one request."""
+    """Encode ended spans as the body of one request."""
     scope = {"name": "errands", "version": errands.__version__}
     written = [_span(each) for each in spans if each.ended_at is not None]
     body = {

@@ -1,4 +1,4 @@
-"""Where spans are sent: the variables that every program with OpenTelemetry understands."""
+"""Where spans are sent, from the standard OpenTelemetry variables."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Settings:
 
 
 def is_on(environ: Mapping[str, str]) -> bool:
-    """Return whether spans shall be sent anywhere."""
+    """Return whether spans are exported at all."""
     if (
         environ.get("OTEL_SDK_DISABLED", "").lower() == "true"
         or environ.get("OTEL_TRACES_EXPORTER") == "none"
@@ -33,11 +33,11 @@ def is_on(environ: Mapping[str, str]) -> bool:
 
 
 def read(environ: Mapping[str, str]) -> Settings:
-    """Understand the variables; `BadValue` names the one that cannot be."""
+    """Parse the variables; raise `BadValue` for one that is wrong."""
     protocol = _given(environ, "PROTOCOL")
     if protocol == "grpc":
         raise BadValue(
-            f"{_PREFIX}PROTOCOL is grpc, which is not spoken here; give an HTTP endpoint, usually port 4318"
+            f"{_PREFIX}PROTOCOL is grpc, which is not supported; set an HTTP endpoint, usually port 4318"
         )
     exact, base = (environ.get(each, "") for each in _ENDPOINTS)
     url = exact or f"{base.rstrip('/')}/v1/traces"
@@ -61,7 +61,7 @@ def read(environ: Mapping[str, str]) -> Settings:
 
 
 def _given(environ: Mapping[str, str], name: str) -> str:
-    """Read a setting for traces, or that for everything."""
+    """Return the setting for traces, or the general one."""
     return environ.get(f"{_PREFIX}TRACES_{name}") or environ.get(f"{_PREFIX}{name}", "")
 
 

@@ -1,4 +1,4 @@
-"""For tests, ours and those of whoever writes an adapter.
+"""For tests, ours and those of adapter authors.
 
-A clock turned by hand, an engine on a temporary home, and a contract suite for every port.
+A manual clock, an engine on a temporary home, fakes, and a contract suite for every port.
 """

@@ -1,6 +1,6 @@
-"""A desk that records: what an agent did at it can be looked at afterwards, also by another process.
+"""An agent context that records what the agent did.
 
-It lives in a folder, so that a test can kill the process at the desk and sit down there itself.
+It lives in a folder, so that a test can kill the agent's process and continue with the same context.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class RecordingContext:
             if not decision.allowed:
                 return CommandResult(state="rejected", error=decision.reason)
             place.touch()
-            # As a task would: it goes on when the process at the desk is killed.
+            # Like a task, it continues when the agent's process is killed.
             shell = await asyncio.create_subprocess_exec(
                 "/bin/sh",
                 "-c",
@@ -120,14 +120,12 @@ class RecordingContext:
     def delete_messages(self, session: str) -> None:
         self._place(session).unlink(missing_ok=True)
 
-    # What tests ask.
-
     def tools(self) -> list[str]:
-        """Name the tools that were called, in order."""
+        """Return the names of the tools that were called, in order."""
         return [each.name for each in self.notes if each.kind == "tool"]
 
     def used(self, name: str) -> int:
-        """Add up a kind of usage over all that was noted."""
+        """Add up a kind of usage over all reports."""
         return sum(each.usage.get(name, 0) for each in self.notes if each.kind == "usage")
 
     def _place(self, session: str) -> Path:
@@ -135,7 +133,7 @@ class RecordingContext:
 
 
 def spec_text(spec: Spec) -> str:
-    """Write a spec as JSON, for another process."""
+    """Serialise a spec as JSON, for another process."""
     return json.dumps({name: getattr(spec, name) for name in fields(spec)})
 
 

@@ -1,6 +1,6 @@
-"""Carriers: the ways by which a call reaches a dialect, so that one suite can be run through all of them.
+"""Carriers: the transports by which a call reaches a dialect, so that one suite can run through all of them.
 
-A way is opened for one engine and gives carriers, each of which speaks one dialect for one caller.
+A `Way` is opened for one engine and returns carriers, each for one dialect and one caller.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Carrier(Protocol):
-    """What a way does not carry of a reply, such as the ids beside the text, it may leave empty."""
+    """Fields of a reply that a transport does not carry, such as the ids beside the text, may be empty."""
 
     async def tools(self) -> Sequence[Tool]: ...
 
@@ -27,7 +27,7 @@ class Carrier(Protocol):
 
 
 class Way(Protocol):
-    """`open` gives a carrier that is good until the way ends."""
+    """A carrier is valid until its way is closed."""
 
     async def open(self, dialect: str, caller: Caller) -> Carrier: ...
 
@@ -37,7 +37,7 @@ OpenWay = Callable[["TestEngine"], AbstractAsyncContextManager[Way]]
 
 
 class EngineCarrier:
-    """The shortest way: the dialect is called in this process."""
+    """The shortest way: calls the dialect in this process."""
 
     def __init__(self, engine: TestEngine, dialect: str, caller: Caller) -> None:
         self._engine = engine

@@ -1,4 +1,4 @@
-"""A clock turned by hand."""
+"""A manual clock."""
 
 from __future__ import annotations
 

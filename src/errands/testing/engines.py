@@ -1,7 +1,6 @@
-"""An engine for tests: embedded in the test, on a home of its own, with nothing left behind.
+"""An engine for tests: embedded in the test, with its own home, leaving nothing behind.
 
-Leaving with live work starts the daemon, as it does for every program, so what still lives at the end of a
-test is cancelled first.
+Leaving with live work would start the daemon, as for every program, so live tasks are cancelled first.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from errands.model.states import OPEN, STANDING
 from errands.model.view import View
 
 T = TypeVar("T")
-WITHIN = 20.0  # seconds after which a fact is not going to come true any more
+WITHIN = 20.0  # seconds to wait for a fact
 
 
 class TestEngine(AsyncEngine):
-    """The engine of a program, with what tests do all the time."""
+    """The engine of a program, with shortcuts for tests."""
 
-    __test__ = False  # pytest would take it for a suite, by its name
+    __test__ = False  # its name looks like a test suite to pytest
 
     async def finished(self, command: str | Sequence[str] | Draft, **options: Any) -> View:
         """Run a task to its end."""
@@ -33,17 +32,17 @@ class TestEngine(AsyncEngine):
         return await self.wait(task.id, timeout=WITHIN)
 
     async def answered(self, prompt: str, **options: Any) -> View:
-        """Have a prompt answered."""
+        """Run a prompt to its end."""
         task = await self.ask(prompt, **options)
         return await self.wait(task.id, timeout=WITHIN)
 
     async def started(self, command: str | Sequence[str], **options: Any) -> View:
-        """Start a task that prints `ready` when it is, and wait until it does."""
+        """Start a task and wait until it prints `ready`."""
         task = await self.submit(command, **options)
         return await self.printed(task.id, "ready")
 
     async def printed(self, task_id: str, words: str) -> View:
-        """Wait until a task has printed these words."""
+        """Wait until a task has printed this text."""
 
         def is_printed() -> bool:
             over = self.engine.store.ended(task_id)
@@ -61,12 +60,12 @@ class TestEngine(AsyncEngine):
 
 @asynccontextmanager
 async def embedded(home: str, **overrides: Any) -> AsyncIterator[TestEngine]:
-    """Hold a home and run its loops; `overrides` are configuration keys, as for `errands.connect`.
+    """Run an embedded daemon on a home; `overrides` are configuration keys, as for `errands.connect`.
 
-    The test answers for what it submits, unless it says `yes=False`.
+    Everything that the test submits is approved, except with `yes=False`.
     """
     async with connect(home, **{"yes": True, **overrides}) as connected:
-        engine = TestEngine(connected.engine, ensure_daemon=_nobody)
+        engine = TestEngine(connected.engine, ensure_daemon=_no_daemon)
         try:
             yield engine
         finally:
@@ -84,5 +83,5 @@ async def until(fact: Callable[[], T]) -> T:
     return found
 
 
-def _nobody() -> None:
-    raise AssertionError("nobody runs the loops of this home any more")
+def _no_daemon() -> None:
+    raise AssertionError("the embedded daemon of this home has stopped")

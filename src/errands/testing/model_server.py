@@ -1,8 +1,8 @@
-"""A language model for tests: a server on loopback that does what the prompt tells it to.
+"""A fake language model for tests: a server on loopback that does what the prompt says.
 
 It speaks OpenAI's chat completions (`/v1/chat/completions`) and responses (`/v1/responses`), and Anthropic's
-messages (`/v1/messages`), streamed and whole. Lines of the newest prompt steer it; where none does, it
-answers with an echo that counts what it was given, such as `echo 'hello' tools=3 history=1 results=[]`.
+messages (`/v1/messages`), streamed and whole. Lines of the newest prompt control it; without any, it answers
+with an echo that counts what it was given, such as `echo 'hello' tools=3 history=1 results=[]`.
 
     CALL tool {"json": 1}   call a tool; further such lines are the next calls, one in each answer
     AND tool {"json": 1}    call this one in the same answer as the one before
@@ -101,11 +101,11 @@ class ModelServer:
         self._http.server_close()
 
     def asked_for(self, words: str) -> list[Asked]:
-        """Return the requests that have these words in their prompt."""
+        """Return the requests with this text in their prompt."""
         return [each for each in self.asked if words in each.prompt]
 
     def reply(self, asked: Asked) -> Reply:
-        """Note a request and decide what to answer."""
+        """Record a request and decide what to answer."""
         with self._lock:
             self.asked.append(asked)
             if self._log:
@@ -122,12 +122,12 @@ class ModelServer:
         return replace(reply, fault=fault)
 
     def pause(self, seconds: float | None) -> None:
-        """Wait, but no longer than the server lives."""
+        """Wait, but not longer than the server runs."""
         self._closing.wait(seconds)
 
 
 def decide(body: Mapping[str, Any]) -> Reply:
-    """Read the newest prompt of a request and do what it says."""
+    """Do what the newest prompt of a request says."""
     messages = _conversation(body)
     place, prompt = _prompt(messages)
     results = [text for role, text in messages[place:] if role == "tool"]
@@ -177,7 +177,7 @@ def _fault(prompt: str) -> tuple[Fault | None, int | None]:
 
 
 def _conversation(body: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return role and text of every message, in the words of OpenAI: results have the role `tool`."""
+    """Return role and text of every message, with OpenAI's roles: results have the role `tool`."""
     found = []
     for message in body.get("messages") or _messages(body.get("input", ())):
         role, content = message["role"], message.get("content") or ""
@@ -200,7 +200,7 @@ def _conversation(body: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _messages(items: Any) -> list[dict[str, Any]]:
-    """Return the items of OpenAI's responses as messages of its chat completions."""
+    """Convert the items of OpenAI's responses to messages of its chat completions."""
     if isinstance(items, str):
         return [{"role": "user", "content": items}]
     found: list[dict[str, Any]] = []
@@ -232,7 +232,7 @@ def _tools(body: Mapping[str, Any]) -> list[str]:
 
 
 def _offered(tool: str, offered: Sequence[str]) -> str | None:
-    """Find a tool by its name, or by the end of it: programs put the server's name before it."""
+    """Find a tool by its name or its suffix: programs put the server's name before it."""
     return next((each for each in offered if each == tool or each.endswith(f"_{tool}")), None)
 
 
@@ -241,7 +241,7 @@ class _Server(ThreadingHTTPServer):
     model: ModelServer
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing: a client that hangs up is what many tests are about."""
+        """Stay silent: many tests are about clients that hang up."""
 
 
 class _Conversation(BaseHTTPRequestHandler):
@@ -250,7 +250,7 @@ class _Conversation(BaseHTTPRequestHandler):
     server: _Server
 
     def log_message(self, format: str, *arguments: object) -> None:
-        """Say nothing on standard error."""
+        """Stay silent."""
 
     def do_HEAD(self) -> None:
         self._send({})
@@ -302,7 +302,7 @@ class _Conversation(BaseHTTPRequestHandler):
         self.end_headers()
         for place, piece in enumerate(pieces):
             if cut and place >= len(pieces) // 2:
-                return  # without the last chunk, so that nobody takes it for the end
+                return  # without the last chunk, so that it does not look complete
             self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
             self.wfile.flush()
             self.server.model.pause(reply.delay if place == 0 else reply.drip)
@@ -322,7 +322,7 @@ class _Conversation(BaseHTTPRequestHandler):
 
 
 _EXAMPLE = """\
-It prints its address and serves until it is stopped (Ctrl-C). Programs take the address so:
+It prints its address and serves until it is stopped (Ctrl-C). To use it:
 
     Errands            [agents.builtin] model = "fake", url = "ADDRESS/v1" in the configuration
     OpenAI's programs  OPENAI_BASE_URL=ADDRESS/v1 OPENAI_API_KEY=none

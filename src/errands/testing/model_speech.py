@@ -1,4 +1,4 @@
-"""How a model's reply is said: in the words of OpenAI's two protocols, or of Anthropic's."""
+"""Encodings of a model's reply: OpenAI's two protocols, and Anthropic's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ids = count(1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What the model answers: words, or calls of tools."""
+    """What the model answers: text, or tool calls."""
 
     text: str = ""
     calls: Sequence[tuple[str, str, str]] = ()  # id, tool, arguments as JSON
@@ -130,7 +130,7 @@ class Anthropic(Speech):
 
 
 class Responses(Speech):
-    """OpenAI's younger protocol: an answer is a list of items, and a stream tells how each of them grows."""
+    """OpenAI's newer protocol: an answer is a list of items, and a stream has the changes of each."""
 
     def whole(self, reply: Reply) -> object:
         return self._response(f"resp_{next(_ids)}", reply, self._items(reply))
@@ -140,8 +140,8 @@ class Responses(Speech):
         number = count()
 
         def piece(kind: str, **fields: Any) -> bytes:
-            told = {"type": kind, "sequence_number": next(number), **fields}
-            return b"event: %s\n" % kind.encode() + _event(told)
+            event = {"type": kind, "sequence_number": next(number), **fields}
+            return b"event: %s\n" % kind.encode() + _event(event)
 
         yield piece("response.created", response=self._response(name, reply, None))
         for place, item in enumerate(items):
@@ -166,7 +166,7 @@ class Responses(Speech):
         yield piece("response.completed", response=self._response(name, reply, items))
 
     def _response(self, name: str, reply: Reply, items: Sequence[Mapping[str, Any]] | None) -> dict[str, Any]:
-        """Return the object of a response; without items it has only begun."""
+        """Return a response object; without items it has only begun."""
         into, out = reply.tokens
         usage = {
             "input_tokens": into,
@@ -214,6 +214,6 @@ def _event(thing: object) -> bytes:
 
 
 def _words(text: str) -> list[str]:
-    """Cut a text into pieces that give it again when put together."""
+    """Cut a text into pieces that add up to it."""
     first, *more = text.split(" ")
     return [first, *(f" {word}" for word in more)]

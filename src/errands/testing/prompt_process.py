@@ -1,4 +1,4 @@
-"""A process that sends one prompt at a recording desk, so that a test can kill it.
+"""A process that sends one prompt with a recording context, so that a test can kill it.
 
 python -m errands.testing.prompt_process MODULE:FACTORY SETTINGS FOLDER SPEC SESSION TEXT
 """

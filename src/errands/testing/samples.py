@@ -1,4 +1,4 @@
-"""Samples: records for tests, with only what a test cares about spelled out."""
+"""Sample records for tests, which spell out only what matters to them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from errands.testing.clock import START
 
 
 def moves(events: Iterable[Event]) -> list[str]:
-    """Name what became of a task, without what was found out about it before it was queued."""
+    """Return the names of a task's events since it was queued."""
     return [event.name for event in events if event.name not in ("approved", "variables removed")]
 
 

@@ -1,4 +1,4 @@
-"""A speaker: one caller that speaks one dialect, whatever way its calls are carried."""
+"""A speaker: one caller of one dialect, over any transport."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FENCE = re.compile(
 
 
 class Stage:
-    """The engine that the scenarios of a module share, and the way to its dialects."""
+    """The engine that the scenarios of a module share, and the transport to its dialects."""
 
     def __init__(self, engine: TestEngine, way: Way, folder: Path) -> None:
         self.engine = engine
@@ -50,13 +50,13 @@ class Speaker:
         return reply
 
     async def refused(self, tool: str, /, **arguments: Any) -> str:
-        """Call a tool that is expected to refuse, and return what it says."""
+        """Call a tool that is expected to refuse; return its text."""
         reply = await self.carrier.call(tool, arguments)
         assert reply.failed, reply.text
         return reply.text
 
     async def task(self) -> View:
-        """Look at the task that was launched last in this session."""
+        """Return the task that was launched last in this session."""
         return (await self.engine.list(parent=self.caller.session))[0]
 
     async def count(self) -> int:
@@ -68,14 +68,14 @@ class Speaker:
 
 
 def facts(reply: Reply) -> dict[str, Any]:
-    """Return the reply as plain values; they must be plain, whatever carries them."""
+    """Return the content of a reply, which must be plain JSON."""
     assert reply.content is not None, reply.text
     found: dict[str, Any] = json.loads(json.dumps(dict(reply.content)))
     return found
 
 
 def fenced(text: str) -> str:
-    """Return what stands in the one fence of a text."""
+    """Return the content of the only fence in a text."""
     found = FENCE.findall(text)
     assert len(found) == 1, text
     return str(found[0][2])

@@ -1,6 +1,6 @@
-"""Discord: letters to a channel or a user, by the bot whose token the configuration names.
+"""Discord: deliveries to a channel or a user, sent by the configured bot.
 
-Sending needs no connection that stays; who answers is heard by the bot itself, `errands channel discord`.
+Sending needs no lasting connection; answers are received by the bot itself, `errands channel discord`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from errands.model.errors import ChannelError, NotNow, Refused, Unacknowledged
 from errands.model.notices.delivery import ANSWER_SIGNS, NO_CONSENT, AnswerToken, Delivery, text, title
 
 USER = "user/"
-PATIENCE = 20.0  # seconds of a rate limit that are sat out; a longer one is waited for elsewhere
-# It warns of all that we do not ask for: voices, members, what is typed.
+PATIENCE = 20.0  # seconds of a rate limit to wait here; for a longer one the notifier waits
+# It warns about every feature that we do not use: voice, members, message content.
 logging.getLogger("discord").setLevel(logging.ERROR)
 _STYLES = {"approve": discord.ButtonStyle.success, "reject": discord.ButtonStyle.danger}
 
@@ -91,7 +91,7 @@ class Discord:
 
 
 def message(delivery: Delivery, budget: int) -> str:
-    """Write a letter for Discord; what stands outside of a quotation opens no code fence."""
+    """Format a delivery for Discord; text outside a quotation cannot open a code fence."""
     lines = [
         each if each.startswith("> ") else each.replace("```", "'''")
         for each in text(delivery, budget).split("\n")
@@ -124,6 +124,6 @@ def buttons(tokens: tuple[AnswerToken, ...]) -> discord.ui.View:
 
 
 def point_at(api: str | None) -> None:
-    """Speak with another server than Discord's own, for instance one for tests."""
+    """Use another server instead of Discord's own, such as a fake one in tests."""
     if api:
         Route.BASE = f"{api.rstrip('/')}/api/v10"

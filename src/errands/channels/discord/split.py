@@ -1,6 +1,6 @@
-"""Splitting: a long text in pieces that Discord takes, each of which can be read alone.
+"""Split a long text into messages that Discord accepts, each readable on its own.
 
-A piece ends between lines if it can, and a code fence that is cut is closed and opened again.
+Cuts are between lines where possible, and a code fence that is cut is closed and opened again.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 LIMIT = 2000
 FENCE = "```"
 _MARGIN = "> "
-_CLOSING = len(_MARGIN) + len(FENCE) + 1  # what it may take to close a fence
+_CLOSING = len(_MARGIN) + len(FENCE) + 1  # characters needed to close a fence
 
 
 def split(text: str, limit: int = LIMIT) -> list[str]:
-    """Split a text; nothing but the line breaks at the cuts is lost."""
+    """Split a text; only line breaks at the cuts are lost."""
     pieces: list[str] = []
     piece: list[str] = []
     size = 0
@@ -31,12 +31,12 @@ def split(text: str, limit: int = LIMIT) -> list[str]:
 
 
 def length(text: str) -> int:
-    """Count as the strictest of those who count: a character beyond the first plane is two."""
+    """Count UTF-16 units, the strictest count: a character beyond the first plane is two."""
     return len(text) + sum(c > "\uffff" for c in text)
 
 
 def _lines(text: str, longest: int) -> list[str]:
-    """Take a text apart into lines, too long ones at their last blank or wherever they must be."""
+    """Split a text into lines; cut those that are too long, at a blank if possible."""
     lines: list[str] = []
     for line in text.split("\n"):
         rest, margin = line, _margin(line)
@@ -61,7 +61,7 @@ def _margin(line: str) -> str:
 
 
 def _short(line: str) -> str:
-    """Return the line that opens a fence again: the name of its language is short, or none."""
+    """Return the line that opens a fence again, without a language name that is too long."""
     return line if len(line) <= 40 else _margin(line) + FENCE
 
 

@@ -13,7 +13,7 @@ from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value
 from mcp_types import HEADER_MISMATCH, INTERNAL_ERROR, RequestParams
 from pydantic import BaseModel, ConfigDict, Field
 
-from errands.dialects.output_text import complaint, summary
+from errands.dialects.output_text import error_text, summary
 from errands.dialects.projections import phase
 from errands.frontends.mcp import elicitation
 from errands.frontends.mcp.call import Call
@@ -124,7 +124,7 @@ class Tasks:
 
     def _result(self, view: View) -> dict[str, Any]:
         """Say what came of a task that is asked for by its own id: how it ended, and where to read more."""
-        said = [f"{view.id} {view.state}", complaint(view), summary(view), f"output: {output_uri(view.id)}"]
+        said = [f"{view.id} {view.state}", error_text(view), summary(view), f"output: {output_uri(view.id)}"]
         text = "\n".join(filter(None, said))
         return {"content": [{"type": "text", "text": text}], "isError": view.latest.state == "failed"}
 

@@ -1,6 +1,6 @@
-"""The contract of an agent. Subclass it, say what to make and how to steer it.
+"""The contract of an agent. Subclass it, and say what to create and how to control it.
 
-The agent is real, and so is whatever it talks to, but for the model behind it.
+The agent is real, and so is everything that it talks to, except the model.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.agent import Agent
 
-WITHIN = 30.0  # seconds after which a fact is not going to come true any more
+WITHIN = 30.0  # seconds to wait for a fact
 
 
 class AgentContract(ABC):
-    """`factory` names the class, `recall` is a prompt that is answered with all that was said before."""
+    """`factory` names the class; `recall` is a prompt that is answered with the conversation so far."""
 
     factory: str
     recall: str
@@ -47,10 +47,10 @@ class AgentContract(ABC):
 
     @abstractmethod
     def running(self, line: str) -> str:
-        """Write a prompt that makes the agent run a shell line with one tool call, and report its output."""
+        """Return a prompt that makes the agent run a shell line with one tool call, and report its output."""
 
     def requests(self) -> int | None:
-        """Count the requests that the model has got so far; None where there is no model."""
+        """Return how many requests the model has received so far; None without a model."""
         return None
 
     def make(self) -> Agent:

@@ -1,4 +1,4 @@
-"""What every channel must do; whoever writes one inherits from this and says how to reach its receiver."""
+"""The contract of a channel. Subclass it, and provide a channel and its receiver as `reached`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
             """Make the receiver unreachable."""
 
 
-def sample_letter(target: str, count: int = 1, **facts: Any) -> Delivery:
+def sample_delivery(target: str, count: int = 1, **facts: Any) -> Delivery:
     notices = [
         Notice(
             id=number,
@@ -45,8 +45,8 @@ def sample_letter(target: str, count: int = 1, **facts: Any) -> Delivery:
 
 class ChannelContract:
     @pytest.mark.spec("N2")
-    async def test_a_letter_arrives(self, reached: Reached) -> None:
-        await reached.channel.deliver(sample_letter(reached.target, summary="89 passed"))
+    async def test_a_delivery_arrives(self, reached: Reached) -> None:
+        await reached.channel.deliver(sample_delivery(reached.target, summary="89 passed"))
         [message] = reached.seen()
         assert "pytest-222222" in message
         assert "completed" in message
@@ -55,24 +55,24 @@ class ChannelContract:
     @pytest.mark.spec("N9")
     async def test_a_digest_arrives_within_its_budget_with_every_notice(self, reached: Reached) -> None:
         size = max(4, min(50, (reached.channel.budget - 200) // 64))
-        await reached.channel.deliver(sample_letter(reached.target, size, summary="word " * 100))
+        await reached.channel.deliver(sample_delivery(reached.target, size, summary="word " * 100))
         said = "\n".join(reached.seen())
         assert said.count("pytest-222222") >= size
         assert len(said.encode()) <= max(4 * reached.channel.budget, 64 << 10)
 
     @pytest.mark.trap(9)
-    async def test_nothing_from_outside_drives_whoever_reads_it(self, reached: Reached) -> None:
-        await reached.channel.deliver(sample_letter(reached.target, error="\x1b[2J\x1b]0;x\x07 \u202e end"))
+    async def test_nothing_from_outside_controls_the_reader(self, reached: Reached) -> None:
+        await reached.channel.deliver(sample_delivery(reached.target, error="\x1b[2J\x1b]0;x\x07 \u202e end"))
         [message] = reached.seen()
         assert [each for each in ("\x1b[2J", "\x1b]0", "\x07", "\u202e") if each in message] == []
 
     @pytest.mark.trap(12, 13)
-    async def test_a_receiver_that_is_away_is_an_error_and_soon(self, reached: Reached) -> None:
+    async def test_an_unreachable_receiver_is_an_error_soon(self, reached: Reached) -> None:
         reached.break_down()
         with pytest.raises(Exception, match=r"\w") as caught:
             async with asyncio.timeout(20):
-                await reached.channel.deliver(sample_letter(reached.target))
+                await reached.channel.deliver(sample_delivery(reached.target))
         assert not isinstance(caught.value, TimeoutError)
 
-    async def test_it_can_be_closed_used_or_not(self, reached: Reached) -> None:
+    async def test_it_can_be_closed_whether_used_or_not(self, reached: Reached) -> None:
         await reached.channel.close()

@@ -1,7 +1,7 @@
-"""The contract of a dialect. Subclass it, say how its tools are called.
+"""The contract of a dialect. Subclass it, and say how its tools are called.
 
-It needs a fixture `stage` (see `errands.testing.speaker`), so the same contract can be held by the dialect
-itself and by every door that carries it.
+It needs a fixture `stage` (see `errands.testing.speaker`), so that the dialect itself and every frontend that
+carries it can be tested.
 """
 
 from __future__ import annotations
@@ -58,19 +58,19 @@ class DialectContract(ABC):
 
     @abstractmethod
     def launch(self, line: str) -> Call:
-        """Make a call that has a shell line run in the background."""
+        """Return a call that runs a shell line in the background."""
 
     @abstractmethod
     def look(self, task_id: str) -> Call:
-        """Make a call that reads what a task printed, without waiting."""
+        """Return a call that reads what a task printed, without waiting."""
 
     @abstractmethod
     def listing(self) -> Call:
-        """Make a call that lists the tasks of the session."""
+        """Return a call that lists the tasks of the session."""
 
     @abstractmethod
     def cancelling(self, task_id: str) -> Call:
-        """Make a call that cancels a task."""
+        """Return a call that cancels a task."""
 
     async def speaker(self, stage: Stage, session: str = "", **more: Any) -> Speaker:
         session = session or f"contract-{self.dialect}-{next(_sessions)}"
@@ -90,7 +90,7 @@ class DialectContract(ABC):
         given = self.minimal[tool.name]
         return {name: task_id if value == ID else value for name, value in given.items()}
 
-    # What is said about the tools.
+    # Descriptions of the tools.
 
     async def test_every_tool_is_described_for_models(self, stage: Stage) -> None:
         tools = await (await self.speaker(stage)).carrier.tools()
@@ -104,7 +104,7 @@ class DialectContract(ABC):
             assert set(tool.parameters.get("required", ())) <= set(tool.parameters["properties"])
             assert not (tool.reads_only and (tool.destructive or tool.may_need_approval))
 
-    async def test_the_examples_are_calls(self, stage: Stage) -> None:
+    async def test_the_examples_are_valid_calls(self, stage: Stage) -> None:
         for tool in await (await self.speaker(stage)).carrier.tools():
             examples = re.findall(r"Example: (\{.*\})", tool.description)
             assert len(examples) == 1 or not tool.parameters.get("required")
@@ -128,7 +128,7 @@ class DialectContract(ABC):
     @pytest.mark.spec("N8")
     @pytest.mark.trap(7)
     @pytest.mark.parametrize("wake", ["none", "channel discord"])
-    async def test_only_who_is_told_is_told_not_to_poll(self, stage: Stage, wake: str) -> None:
+    async def test_only_a_caller_that_is_notified_is_told_not_to_poll(self, stage: Stage, wake: str) -> None:
         name = self.launch("true")[0]
         for way, is_told in ((wake, False), ("session", True)):
             tools = await (await self.speaker(stage, wake=way)).carrier.tools()
@@ -139,7 +139,7 @@ class DialectContract(ABC):
     @pytest.mark.spec("N8")
     @pytest.mark.trap(7)
     @pytest.mark.parametrize("wake", ["none", "session", "channel discord"])
-    async def test_a_launch_says_how_its_end_is_told(self, stage: Stage, wake: str) -> None:
+    async def test_a_launch_says_how_its_end_is_reported(self, stage: Stage, wake: str) -> None:
         speaker = await self.speaker(stage, wake=wake)
         tool, arguments = self.launch("true")
         said = (await speaker(tool, **arguments)).text
@@ -149,7 +149,7 @@ class DialectContract(ABC):
             (asked_with,) = re.findall(r"ask with (\w+)", said)
             assert asked_with in self.minimal
 
-    # What is wrong with a call.
+    # Wrong calls.
 
     async def test_an_unknown_tool_is_a_reply(self, stage: Stage) -> None:
         said = await (await self.speaker(stage)).refused("format_disk")
@@ -187,14 +187,14 @@ class DialectContract(ABC):
             waits = [each for each in tool.parameters["properties"].values() if each["type"] == "number"]
             assert all((each["minimum"], each["maximum"]) == (0, 600_000) for each in waits)
 
-    async def test_null_is_like_nothing(self, stage: Stage) -> None:
+    async def test_null_is_like_a_missing_argument(self, stage: Stage) -> None:
         speaker = await self.speaker(stage)
         tool, arguments = self.listing()
         (listing,) = [each for each in await speaker.carrier.tools() if each.name == tool]
         nothing = dict.fromkeys(listing.parameters["properties"])
         assert (await speaker(tool, **nothing, **arguments)).text == (await speaker(tool, **arguments)).text
 
-    # Whose tasks are seen.
+    # Visibility.
 
     @pytest.mark.fault("F50")
     async def test_a_hostile_id_is_simply_not_found(self, stage: Stage) -> None:
@@ -231,18 +231,18 @@ class DialectContract(ABC):
         assert mine.id in said
         assert theirs.id not in said
 
-    async def test_whoever_may_see_everything_does(self, stage: Stage) -> None:
+    async def test_a_caller_that_may_see_everything_does(self, stage: Stage) -> None:
         other = await self.speaker(stage)
         theirs = await self.launched(other, "true")
         speaker = await self.speaker(stage, everything=True)
         tool, arguments = self.listing()
         assert theirs.id in (await speaker(tool, **arguments)).text
 
-    # What a task may do, and who says so.
+    # Approval.
 
     @pytest.mark.spec("A8", "A11")
     @pytest.mark.trap(70)
-    async def test_what_is_harmful_waits_for_a_person(self, stage: Stage) -> None:
+    async def test_a_harmful_command_waits_for_approval(self, stage: Stage) -> None:
         speaker = await self.speaker(stage)
         victim = stage.folder / f"victim-{next(_sessions)}"
         victim.touch()
@@ -262,7 +262,7 @@ class DialectContract(ABC):
         await speaker(tool, **arguments)
         assert victim.exists()
 
-    # What comes back.
+    # Replies.
 
     @pytest.mark.spec("N9", "O15")
     @pytest.mark.trap(9)
@@ -299,7 +299,7 @@ class DialectContract(ABC):
         assert "errands " in reply.text
 
     @pytest.mark.trap(4)
-    async def test_looking_swallows_no_notice(self, stage: Stage) -> None:
+    async def test_reading_a_task_consumes_no_notice(self, stage: Stage) -> None:
         speaker = await self.speaker(stage, wake="session")
         task = await self.launched(speaker, "true")
         await stage.engine.wait(task.id, timeout=20)
@@ -316,7 +316,7 @@ class DialectContract(ABC):
         assert (await stage.engine.get(task.id)).state == "cancelled"
 
     @pytest.mark.spec("L21")
-    async def test_a_task_is_recorded_with_whoever_launched_it(self, stage: Stage) -> None:
+    async def test_a_task_is_recorded_with_its_caller(self, stage: Stage) -> None:
         speaker = await self.speaker(stage, message="m-1")
         task = await self.launched(speaker, "true")
         assert (task.parent, task.door) == (speaker.caller.session, speaker.caller.door)

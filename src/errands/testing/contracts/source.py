@@ -1,6 +1,6 @@
-"""The contract of a source. Subclass it, say what to watch and how to make something happen there.
+"""The contract of a source. Subclass it, and say what to watch and how to make something happen there.
 
-The source is real, and so is the ground it stands on: an engine with a store, and a task that waits.
+The source is real, and so is its context: an engine with a store, and a task that waits.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.source import Observation, Source, SourceEvent
 
-WITHIN = 20.0  # seconds after which a fact is not going to come true any more
+WITHIN = 20.0  # seconds to wait for a fact
 SOON = 5.0  # seconds within which a source is closed
 
 
-class Looking:
-    """A source that is open, and all it has told; a look is written down before the next is asked for."""
+class Observing:
+    """An open source and its observations; each is recorded before the next is requested."""
 
     def __init__(self, source: Source, task: asyncio.Task[None], changed: asyncio.Event) -> None:
         self.source = source
-        self.looks: list[Observation] = []
+        self.observations: list[Observation] = []
         self._task = task
         self._changed = changed
 
     @property
     def events(self) -> list[SourceEvent]:
-        return [each for look in self.looks for each in look.events]
+        return [each for each_observation in self.observations for each in each_observation.events]
 
     @property
     def baseline(self) -> str:
-        return self.looks[-1].baseline
+        return self.observations[-1].baseline
 
-    async def looked(self, count: int = 1) -> None:
-        await self._until(lambda: len(self.looks) >= count)
+    async def observed(self, count: int = 1) -> None:
+        await self._until(lambda: len(self.observations) >= count)
 
-    async def heard(self, count: int) -> list[SourceEvent]:
+    async def found(self, count: int) -> list[SourceEvent]:
         await self._until(lambda: len(self.events) >= count)
         return self.events
 
@@ -68,24 +68,24 @@ class Looking:
 
 
 class SourceContract(ABC):
-    """`factory` names the class; one that cannot `remember` misses what happens while nobody looks."""
+    """`factory` names the class; one that does not `remember` misses events while it is closed."""
 
     factory: str
     remembers = True
 
     @abstractmethod
     def draft(self, folder: Path) -> Draft:
-        """Make the draft of a task that waits for something of this source."""
+        """Return the draft of a task that waits for this source."""
 
     @abstractmethod
     def happen(self, folder: Path, engine: Engine) -> Any:
-        """Make something happen, another thing each time; it may be a coroutine."""
+        """Make something happen, something else each time; it may be a coroutine."""
 
     def config(self, folder: Path) -> Config:
         return Config()
 
     def tuned(self, source: Any) -> Any:
-        """Have a source that looks now and then look more often than anybody may ask for."""
+        """Make a source that polls poll more often than the options allow."""
         return source
 
     @pytest.fixture
@@ -97,9 +97,9 @@ class SourceContract(ABC):
             engine.close()
 
     @asynccontextmanager
-    async def looking(
+    async def observing(
         self, engine: Engine, folder: Path, baseline: str | None = None
-    ) -> AsyncIterator[Looking]:
+    ) -> AsyncIterator[Observing]:
         task_id = engine.submit(self.draft(folder)).id if baseline is None else _latest(engine)
         task = engine.store.task(task_id)
         context = WatchContext(engine, task, watching_since(engine, task))
@@ -109,78 +109,78 @@ class SourceContract(ABC):
         changed = asyncio.Event()
 
         async def pump() -> None:
-            async for look in source.observe():
-                looking.looks.append(look)
+            async for observation in source.observe():
+                observing.observations.append(observation)
                 changed.set()
 
         running = asyncio.ensure_future(pump())
-        looking = Looking(source, running, changed)
+        observing = Observing(source, running, changed)
         try:
-            yield looking
+            yield observing
         finally:
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
             async with asyncio.timeout(SOON):
                 await source.close()
 
-    async def test_the_first_look_tells_nothing_of_what_was_there(
+    async def test_the_first_observation_has_no_events_of_the_past(
         self, engine: Engine, tmp_path: Path
     ) -> None:
-        async with self.looking(engine, tmp_path) as looking:
-            await looking.looked()
+        async with self.observing(engine, tmp_path) as observing:
+            await observing.observed()
 
-            assert looking.events == []
+            assert observing.events == []
 
-    async def test_what_happens_is_told_once_and_in_order(self, engine: Engine, tmp_path: Path) -> None:
-        async with self.looking(engine, tmp_path) as looking:
-            await looking.looked()
+    async def test_events_are_reported_once_and_in_order(self, engine: Engine, tmp_path: Path) -> None:
+        async with self.observing(engine, tmp_path) as observing:
+            await observing.observed()
             await self._happen(tmp_path, engine)
-            await looking.heard(1)
+            await observing.found(1)
             await self._happen(tmp_path, engine)
-            first, second = await looking.heard(2)
+            first, second = await observing.found(2)
 
             assert (first.text, first.facts) != (second.text, second.facts)
 
-    async def test_what_is_told_is_plain(self, engine: Engine, tmp_path: Path) -> None:
-        async with self.looking(engine, tmp_path) as looking:
-            await looking.looked()
+    async def test_an_event_is_plain_data(self, engine: Engine, tmp_path: Path) -> None:
+        async with self.observing(engine, tmp_path) as observing:
+            await observing.observed()
             await self._happen(tmp_path, engine)
-            (told,) = await looking.heard(1)
+            (event,) = await observing.found(1)
 
-            assert told.text.isprintable()
-            assert json.loads(json.dumps(dict(told.facts))) == dict(told.facts)
+            assert event.text.isprintable()
+            assert json.loads(json.dumps(dict(event.facts))) == dict(event.facts)
 
-    async def test_what_was_told_is_not_told_again_by_the_next(self, engine: Engine, tmp_path: Path) -> None:
-        async with self.looking(engine, tmp_path) as looking:
-            await looking.looked()
+    async def test_a_reopened_source_does_not_repeat_events(self, engine: Engine, tmp_path: Path) -> None:
+        async with self.observing(engine, tmp_path) as observing:
+            await observing.observed()
             await self._happen(tmp_path, engine)
-            (before,) = await looking.heard(1)
-        async with self.looking(engine, tmp_path, looking.baseline) as again:
-            await again.looked()
+            (before,) = await observing.found(1)
+        async with self.observing(engine, tmp_path, observing.baseline) as again:
+            await again.observed()
             await self._happen(tmp_path, engine)
-            (after,) = await again.heard(1)
+            (after,) = await again.found(1)
 
             assert (after.text, after.facts) != (before.text, before.facts)
 
-    async def test_what_happens_while_nobody_looks_is_found_by_the_next(
+    async def test_events_while_it_was_closed_are_found_after_reopening(
         self, engine: Engine, tmp_path: Path
     ) -> None:
-        async with self.looking(engine, tmp_path) as looking:
-            await looking.looked()
+        async with self.observing(engine, tmp_path) as observing:
+            await observing.observed()
         if self.remembers:
             await self._happen(tmp_path, engine)
-        async with self.looking(engine, tmp_path, looking.baseline) as again:
+        async with self.observing(engine, tmp_path, observing.baseline) as again:
             if not self.remembers:
-                await again.looked()
+                await again.observed()
                 await self._happen(tmp_path, engine)
 
-            assert len(await again.heard(1)) == 1
+            assert len(await again.found(1)) == 1
 
     async def test_closing_twice_does_no_harm(self, engine: Engine, tmp_path: Path) -> None:
-        async with self.looking(engine, tmp_path) as looking:
-            await looking.looked()
+        async with self.observing(engine, tmp_path) as observing:
+            await observing.observed()
         async with asyncio.timeout(SOON):
-            await looking.source.close()
+            await observing.source.close()
 
     async def _happen(self, folder: Path, engine: Engine) -> None:
         found = self.happen(folder, engine)
@@ -189,5 +189,5 @@ class SourceContract(ABC):
 
 
 def _latest(engine: Engine) -> str:
-    """Name the task that was watched before; others are newer and wait for nothing."""
+    """Return the task that was watched before; newer ones wait for nothing."""
     return engine.store.watches()[0].task_id
