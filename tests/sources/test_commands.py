@@ -151,7 +151,7 @@ async def test_a_changed_script_is_named(client: Engine, project: Path) -> None:
 
 
 def test_a_sandbox_and_a_watched_command_exclude_each_other(client: Engine, project: Path) -> None:
-    with pytest.raises(BadValue, match="leave one of them out"):
+    with pytest.raises(BadValue, match="leave out one of the two"):
         client.submit(watching(project, "command:ls", sandbox="files"))
 
 
