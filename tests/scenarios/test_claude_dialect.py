@@ -137,7 +137,7 @@ async def test_bash_needs_a_command(claude: Speaker) -> None:
 
 
 async def test_bash_refuses_an_empty_command(claude: Speaker) -> None:
-    assert "no command to run" in await claude.refused("Bash", command=" ")
+    assert "the command is empty" in await claude.refused("Bash", command=" ")
 
 
 @pytest.mark.spec("A8", "A11", "A5")
