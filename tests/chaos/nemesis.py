@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from contextlib import suppress
 
-from errands.runners.shim.wire import lines as record_lines
+from errands.ports.rundir import record_lines
 from tests.chaos import points
 from tests.chaos.breaks import Break
 from tests.chaos.decoys import Decoys

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from errands.ports.rundir import NOTE_SIZE
 from errands.runners.output import log
-from errands.runners.output.capped_log import NOTE, Log
+from errands.runners.output.capped_log import Log
 from tests.runners.stage import Stage, until
 
 CAP = 2000
@@ -30,7 +31,7 @@ def flood_between_looks(log_: Log, monkeypatch: pytest.MonkeyPatch, *, times: fl
     rounds: list[int] = []
 
     def late(file: int, size: int, at: int) -> bytes:
-        if at >= NOTE and len(rounds) < times:
+        if at >= NOTE_SIZE and len(rounds) < times:
             rounds.append(size)
             log_.write(LINES, lines=LINES.count(b"\n"))
         return pread(file, size, at)

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from errands.ports import rundir
 from errands.ports.runner import Alive, Ended, NotStarted, Refused
 from errands.runners.pool.pool import ShimPool
-from errands.runners.shim import record, wire
+from errands.runners.shim import record
 from errands.runners.system import linux
 from tests.runners.stage import Stage, until
 
@@ -121,10 +122,10 @@ def test_a_record_without_its_last_line_end_has_no_exit_yet() -> None:
     "text", ["", " ", "a b=c", "100%", "%20 %", "two\nlines\r\n", "\u2028 \x85", "caf\udce9", "ß=ü"]
 )
 def test_any_text_survives_the_record(text: str) -> None:
-    written = wire.line("exit", {"error": text, "code": 3}).decode()
+    written = rundir.record_line("exit", {"error": text, "code": 3}).decode()
 
     assert written.count("\n") == 1
-    read = wire.fields(written.rstrip("\n"))
+    read = rundir.fields_of(written.rstrip("\n"))
     assert read["code"] == "3"
     assert read["error"] == text.replace("\udce9", "\\udce9")
 

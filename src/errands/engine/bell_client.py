@@ -9,15 +9,12 @@ is announced), `pong PID`.
 from __future__ import annotations
 
 import _socket as socket
-import os
 
-from errands.model.errors import HomeError
+from errands.ports.home import reach_socket
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-LONGEST = 100  # a unix socket's path must fit into 108 bytes, fewer on some systems
+    from collections.abc import Iterable
 
 
 class BellClient:
@@ -109,25 +106,10 @@ class BellClient:
         if self._line is None:
             line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             try:
-                reach(line.connect, self.path)
+                reach_socket(line.connect, self.path)
                 line.setblocking(False)
             except OSError:
                 line.close()
                 return None
             self._line = line
         return self._line
-
-
-def reach(act: Callable[[str], None], path: str) -> None:
-    """Bind or connect to the path of a socket, even if it is too long for the system call."""
-    if len(os.fsencode(path)) < LONGEST:
-        act(path)
-        return
-    folder, name = os.path.split(path)
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        if not os.path.isdir(f"/proc/self/fd/{handle}"):
-            raise HomeError(f"the path {path} is too long for a socket; set ERRANDS_HOME to a shorter one")
-        act(f"/proc/self/fd/{handle}/{name}")
-    finally:
-        os.close(handle)

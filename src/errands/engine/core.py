@@ -9,7 +9,7 @@ from __future__ import annotations
 from errands.model.errors import BadValue, NotFound
 from errands.model.record import evolve
 from errands.model.text.naming import is_id
-from errands.ports.home import files_in, last_activity, recognised, reported
+from errands.ports.rundir import files_in, last_activity, recognised_progress, reported_progress
 from errands.ports.store import Query
 
 TYPE_CHECKING = False
@@ -164,9 +164,9 @@ class EngineCore:
         directory = self.home.run(view.latest.id)
         if (agent := view.agent) is not None:
             question = self.store.question(view.id) if agent.waiting == "approval" else None
-            seen = reported(directory)
+            seen = reported_progress(directory)
             return evolve(view, progress=seen, activity_at=agent.activity_at, question=question)
-        seen = reported(directory) or recognised(self._output(), directory)
+        seen = reported_progress(directory) or recognised_progress(self._output(), directory)
         return evolve(view, progress=seen, activity_at=last_activity(directory))
 
     def list(self, query: Query) -> list[View]:

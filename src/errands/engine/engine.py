@@ -9,7 +9,7 @@ from __future__ import annotations
 from errands.engine.core import EngineCore
 from errands.model.errors import ErrandsError, IllegalMove, NotFound, StillLive
 from errands.model.record import evolve
-from errands.ports.home import remove_tree
+from errands.ports.rundir import remove_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

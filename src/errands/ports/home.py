@@ -1,21 +1,25 @@
-"""The home: the one directory in which everything of an engine lives."""
+"""The home: the one directory in which everything of an engine lives.
+
+Every file in it has its name here, and its format if it is ours; `rundir` has those of a run. Shims load
+this file, too, so it imports next to nothing.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import os
 
+from errands.model.errors import HomeError
 from errands.model.record import record
-from errands.model.text import progress
-from errands.ports.rundir import EVENT_FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from datetime import datetime
+    from collections.abc import Callable
+    from typing import Any
 
-    from errands.model.text.progress import Progress
-    from errands.ports.output import OutputPort
-
-_OWN = ("output.log", "output.tail", "progress", "control", "held", "held.new", "speech", EVENT_FILE)
+LOCK_NOTE = 1024  # bytes; never shorter, so that it can be overwritten in place on a full disk
+_PID = b'"pid": '
+_LONGEST_SOCKET = 100  # a unix socket's path must fit into 108 bytes, fewer on some systems
 
 
 @record
@@ -58,62 +62,60 @@ class Home:
         return f"{self.path}/listener.lock"
 
     def run(self, run_id: str) -> str:
+        """The directory of a run."""
         return f"{self.path}/runs/{run_id}"
 
 
-def last_output(directory: str) -> float | None:
-    """Tell when a run last printed something; None as long as it has no log."""
-    last = None
-    for name in ("output.log", "output.tail"):  # beyond half of the cap only the second one is written
-        try:
-            last = max(last or 0.0, os.stat(f"{directory}/{name}").st_mtime)
-        except OSError:
-            pass
-    return last
+def lock_note(pid: int, facts: dict[str, Any]) -> bytes:
+    """Write what the locked file says about the daemon: one JSON object that begins with its pid."""
+    from errands.model.text.json_text import plain_text
+
+    return plain_text({"pid": pid, **facts}).encode().ljust(LOCK_NOTE)
 
 
-def last_activity(directory: str) -> datetime | None:
-    from datetime import UTC, datetime
-
-    last = last_output(directory)
-    return None if last is None else datetime.fromtimestamp(last, UTC)
-
-
-def reported(directory: str) -> Progress | None:
-    """Read the progress that a run reported on purpose."""
+def is_locked(path: str) -> bool:
+    """Return whether a living process holds the lock of a file."""
     try:
-        with open(f"{directory}/progress", "rb") as file:
-            return progress.parse(file.read(4096).decode("utf-8", "replace").strip())
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(file)
+    return False
+
+
+def daemon_pid(run_directory: str) -> int | None:
+    """Return the process that runs the loops of the home a run belongs to; None when there is none.
+
+    It is the one process below a run that is not the run's: a command inside a run may be the first to notice
+    that the daemon was killed, and starts it again. To end it with the run would end everybody's work.
+    """
+    path = Home(path=os.path.dirname(os.path.dirname(run_directory))).lock
+    if not is_locked(path):
+        return None  # the process that is named in it holds it no more
+    try:
+        with open(path, "rb", buffering=0) as file:
+            rest = (file.read(LOCK_NOTE) or b"").partition(_PID)[2]
     except OSError:
         return None
+    digits = rest[: len(rest) - len(rest.lstrip(b"0123456789"))]
+    return int(digits) if digits else None
 
 
-def recognised(output: OutputPort, directory: str) -> Progress | None:
-    """Find progress in the last line of output, for tasks that do not report it on purpose."""
+def reach_socket(act: Callable[[str], None], path: str) -> None:
+    """Bind or connect to a socket's path, also to one that is too long for the system call."""
+    if len(os.fsencode(path)) < _LONGEST_SOCKET:
+        act(path)
+        return
+    folder, name = os.path.split(path)
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        piece = output.tail(directory, 1)
-    except OSError:
-        return None  # the task took its log away
-    return progress.latest(piece.content.decode("utf-8", "replace"))
-
-
-def files_in(directory: str) -> list[str]:
-    """Name the files that a run left in its directory, but for our own."""
-    try:
-        names = sorted(os.listdir(directory))
-    except OSError:
-        return []
-    return [name for name in names if name not in _OWN and not name.startswith("record.")]
-
-
-def remove_tree(directory: str) -> None:
-    """Remove a run's directory; what cannot be removed now is swept by the janitor later."""
-    import shutil
-
-    # Under another name it cannot become the directory of a later run while it is being emptied.
-    gone = directory if directory.endswith(".gone") else f"{directory}.gone"
-    try:
-        os.rename(directory, gone)
-    except OSError:
-        gone = directory
-    shutil.rmtree(gone, ignore_errors=True)
+        if not os.path.isdir(f"/proc/self/fd/{handle}"):
+            raise HomeError(f"the path {path} is too long for a socket; set ERRANDS_HOME to a shorter one")
+        act(f"/proc/self/fd/{handle}/{name}")
+    finally:
+        os.close(handle)

@@ -10,7 +10,7 @@
     speech            what an agent in a chat says, as it comes
     event.json        the events that the run came of
 
-Shims load this file, too, so it stands on builtins.
+Everything else in it is the task's own. Shims load this file, too, so it imports next to nothing.
 """
 
 from __future__ import annotations
@@ -18,11 +18,31 @@ from __future__ import annotations
 import errno
 import os
 
-LOG = "output.log"
-EVENT_FILE = "event.json"
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
 
+    from errands.model.text.progress import Progress
+    from errands.ports.output import OutputPort
+
+    Word = str | int | float
+
+LOG, TAIL = "output.log", "output.tail"
+PROGRESS = "progress"
+CONTROL = "control"
+WAIT = "held"
+SPEECH = "speech"
+EVENT_FILE = "event.json"
+TOMBSTONE = "tombstone"  # the whole record of an attempt that will never run
+
+NOTE_SIZE = 64  # bytes at the beginning of the ring
+_OURS = (LOG, TAIL, PROGRESS, CONTROL, WAIT, f"{WAIT}.new", SPEECH, EVENT_FILE)
 _STARTED = b"# started "
 _LONGEST_HEADER = 1 << 20
+
+
+# The directory as a whole.
 
 
 def create(directory: str, header: bytes) -> None:
@@ -59,6 +79,90 @@ def _make(directory: str) -> None:
         os.mkdir(directory, 0o700)
 
 
+def files_in(directory: str) -> list[str]:
+    """Return the names of the files that a task left in its run's directory."""
+    try:
+        names = sorted(os.listdir(directory))
+    except OSError:
+        return []
+    return [name for name in names if name not in _OURS and not name.startswith("record.")]
+
+
+def remove_tree(directory: str) -> None:
+    """Remove a run's directory; what cannot be removed now is swept by the janitor later."""
+    import shutil
+
+    # Under another name it cannot become the directory of a later run while it is being emptied.
+    gone = directory if directory.endswith(".gone") else f"{directory}.gone"
+    try:
+        os.rename(directory, gone)
+    except OSError:
+        gone = directory
+    shutil.rmtree(gone, ignore_errors=True)
+
+
+# The record of an attempt.
+
+
+def record_path(directory: str, attempt: int) -> str:
+    return f"{directory}/record.{attempt}"
+
+
+def attempts(directory: str) -> list[int]:
+    """Return the attempts that have a record, the latest first."""
+    names = (name.partition(".") for name in os.listdir(directory))
+    return sorted((int(number) for word, _, number in names if word == "record" and number.isdecimal()))[::-1]
+
+
+def first_line(run: str, *, attempt: int, shim: int, boot: str, header: int, cap: int) -> bytes:
+    """Write the line that a record begins with; `header` and `head` say where the output begins and turns."""
+    facts: dict[str, Word] = {"attempt": attempt, "shim": shim, "boot": boot, "v": 1}
+    return record_line(f"run {run}", facts | {"header": header, "head": head_size(cap)})
+
+
+def pid_line(pid: int, *, since: float, until: float, step: int) -> bytes:
+    """Write down a command and when it was started, so that its number cannot be taken for another's."""
+    return b"pid %d since=%.2f until=%.2f step=%d\n" % (pid, since, until, step)
+
+
+def record_line(word: str, fields: Mapping[str, Word]) -> bytes:
+    """Write one line of a record: a word, then `key=value` for every field."""
+    for key, value in fields.items():
+        word += f" {key}={_quote(value) if type(value) is str else value}"
+    return word.encode("utf-8", "backslashreplace") + b"\n"
+
+
+def record_lines(content: bytes) -> list[str]:
+    """Split a record into its lines; a last one without its end was cut off and does not count."""
+    return content.decode("utf-8", "replace").split("\n")[:-1]
+
+
+def fields_of(text: str) -> dict[str, str]:
+    """Read the `key=value` fields of a line back."""
+    pairs = (word.partition("=") for word in text.split(" "))
+    return {key: _unquote(value) for key, found, value in pairs if found}
+
+
+def _quote(value: str) -> str:
+    value = value.replace("%", "%25").replace(" ", "%20")
+    return value.replace("\n", "%0A").replace("\r", "%0D") if not value.isprintable() else value
+
+
+def _unquote(word: str) -> str:
+    if "%" not in word:
+        return word
+    first, *others = word.split("%")
+    return first + "".join(chr(int(part[:2], 16)) + part[2:] for part in others)
+
+
+# Output.
+
+
+def head_size(cap: int) -> int:
+    """Return how many bytes of output stand in the log itself; the rest of the cap is the ring's."""
+    return cap // 2
+
+
 def header_of(file: int) -> bytes:
     """Read the header of an open log: lines that begin with `# `, up to the first empty one."""
     content = os.pread(file, _LONGEST_HEADER, 0)
@@ -79,3 +183,115 @@ def has_begun(directory: str) -> bool:
     finally:
         os.close(file)
     return header[header.rfind(b"\n", 0, -2) + 1 :].startswith(_STARTED) or not header
+
+
+def keep_log(directory: str, *, attempt: int) -> None:
+    """Put aside what an earlier attempt printed before its process died."""
+    if attempt > 1 and has_begun(directory):
+        try:
+            os.rename(f"{directory}/{LOG}", f"{directory}/output.{attempt - 1}.log")
+        except OSError:
+            pass  # there is none
+
+
+def ring_note(written: int, writing: int, size: int) -> bytes:
+    """Say of a ring that all before `written` is in it, and may be overwritten `size` before `writing`."""
+    return (b"%d %d %d" % (written, writing, size)).ljust(NOTE_SIZE)
+
+
+def read_ring_note(note: bytes) -> tuple[int, int, int]:
+    """Read `written`, `writing` and `size` back; a damaged note says that nothing is there."""
+    words = note.split()
+    if len(words) != 3 or not all(map(bytes.isdigit, words)):
+        return 0, 0, 1
+    written, writing, size = map(int, words)
+    return written, writing, max(size, 1)
+
+
+def last_output(directory: str) -> float | None:
+    """Return when a run last printed something; None as long as it has no log."""
+    last = None
+    for name in (LOG, TAIL):  # beyond half of the cap only the second one is written
+        try:
+            last = max(last or 0.0, os.stat(f"{directory}/{name}").st_mtime)
+        except OSError:
+            pass
+    return last
+
+
+def last_activity(directory: str) -> datetime | None:
+    from datetime import UTC, datetime
+
+    last = last_output(directory)
+    return None if last is None else datetime.fromtimestamp(last, UTC)
+
+
+# Progress.
+
+
+def write_progress(directory: str, text: bytes) -> None:
+    """Replace the progress that is shown; a disk that refuses costs nothing but this."""
+    path = f"{directory}/{PROGRESS}"
+    try:
+        with open(path + ".new", "wb", buffering=0) as file:
+            file.write(text + b"\n")
+        os.rename(path + ".new", path)
+    except OSError:
+        pass
+
+
+def reported_progress(directory: str) -> Progress | None:
+    """Read the progress that a run reported on purpose."""
+    from errands.model.text import progress
+
+    try:
+        with open(f"{directory}/{PROGRESS}", "rb") as file:
+            return progress.parse(file.read(4096).decode("utf-8", "replace").strip())
+    except OSError:
+        return None
+
+
+def recognised_progress(output: OutputPort, directory: str) -> Progress | None:
+    """Find progress in the last line of output, for tasks that do not report it on purpose."""
+    from errands.model.text import progress
+
+    try:
+        piece = output.tail(directory, 1)
+    except OSError:
+        return None  # the task took its log away
+    return progress.latest(piece.content.decode("utf-8", "replace"))
+
+
+# The time an agent waits for a person, for its turn on a shared model or for a slot counts for no time-out.
+
+
+def write_wait(directory: str, *, total: float, since: float, last: float) -> None:
+    """Note the seconds waited before, since when the run waits now (0: it does not), and when it last did.
+
+    All of them are of the monotonic clock.
+    """
+    path = f"{directory}/{WAIT}"
+    with open(f"{path}.new", "w") as file:
+        file.write(f"{total:.3f} {since:.3f} {last:.3f}")
+    os.replace(f"{path}.new", path)
+
+
+def waited(directory: str, *, now: float) -> tuple[float, float]:
+    """Return how many seconds a run has waited, and when it last did: now, if it does.
+
+    A run that died while it waited left no end of that: it waited until now, rather than not at all.
+    """
+    try:
+        with open(f"{directory}/{WAIT}", "rb") as file:
+            total, since, last = (float(each) for each in file.read(200).split())
+    except (OSError, ValueError):
+        return 0.0, 0.0
+    return (total + max(0.0, now - since), now) if since else (total, last)
+
+
+def forget_wait(directory: str) -> None:
+    """Drop what an earlier attempt of the run noted."""
+    try:
+        os.unlink(f"{directory}/{WAIT}")
+    except OSError:
+        pass  # there is none

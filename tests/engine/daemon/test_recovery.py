@@ -16,6 +16,7 @@ from errands.model.errors import DaemonError
 from errands.model.options.draft import Draft
 from errands.model.states import ENDED
 from errands.model.view import View
+from errands.ports import rundir
 from errands.ports.home import Home
 from errands.ports.store import Query
 from errands.runners.shim import record
@@ -279,7 +280,7 @@ def test_a_process_that_got_a_number_of_ours_is_neither_adopted_nor_signalled(
     for each in (shim, *pid):
         end(each)
     stranger = subprocess.Popen(["sleep", "1000"], start_new_session=True)
-    path = Path(record.path(home.run(task.latest.id), 1))
+    path = Path(rundir.record_path(home.run(task.latest.id), 1))
     path.write_text(
         path.read_text()
         .replace(f"shim={shim}", f"shim={stranger.pid}")
@@ -320,7 +321,7 @@ def test_the_record_of_a_shim_of_another_version_is_understood(
     task = client.submit(Draft(command="true"))
     daemons.wait_for_doom()
     os.makedirs(home.run(f"{task.id}.1"), exist_ok=True)
-    Path(record.path(home.run(f"{task.id}.1"), 1)).write_text(
+    Path(rundir.record_path(home.run(f"{task.id}.1"), 1)).write_text(
         text.format(run=f"{task.id}.1", boot=linux.boot_id())
     )
     daemons.start()

@@ -13,14 +13,14 @@ from contextlib import suppress
 
 from errands.model.record import record
 from errands.ports.agent import Activity
+from errands.ports.rundir import SPEECH
 
-NAME = "speech"
 _CHUNK = 1 << 20
 
 
 class Speech:
     def __init__(self, directory: str) -> None:
-        self._path = f"{directory}/{NAME}"
+        self._path = f"{directory}/{SPEECH}"
 
     def note(self, event: Activity) -> None:
         if event.kind == "usage":
@@ -46,7 +46,7 @@ class Said:
 
 class SpeechReader:
     def __init__(self, directory: str) -> None:
-        self._path = f"{directory}/{NAME}"
+        self._path = f"{directory}/{SPEECH}"
         self._place = 0
 
     def read(self) -> Iterator[Said]:

@@ -1,12 +1,13 @@
 """The time that an agent's process waited for others, which counts for no time-out.
 
-The shim reads the file when a time-out seems to have passed (`runners/shim/wait_clock.py`).
+The shim reads it when a time-out seems to have passed; `ports/rundir.py` says what the file means.
 """
 
 from __future__ import annotations
 
-import os
 import time
+
+from errands.ports.rundir import write_wait
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ class WaitClock:
     """`with wait_clock:` is time that does not count; several at once count once."""
 
     def __init__(self, directory: str) -> None:
-        self._path = f"{directory}/held"
+        self._directory = directory
         self._total = 0.0
         self._since = 0.0
         self._depth = 0
@@ -39,19 +40,4 @@ class WaitClock:
             self._write(0.0, now)
 
     def _write(self, since: float, last: float) -> None:
-        with open(f"{self._path}.new", "w") as file:
-            file.write(f"{self._total:.3f} {since:.3f} {last:.3f}")
-        os.replace(f"{self._path}.new", self._path)
-
-
-def held_for(directory: str, *, now: float) -> float:
-    """Return how many seconds a run waited before it died; `now` is monotonic.
-
-    If it died while it waited, it waited until now.
-    """
-    try:
-        with open(f"{directory}/held") as file:
-            total, since, _ = map(float, file.read(200).split())
-    except (OSError, ValueError):
-        return 0.0
-    return total + max(0.0, now - since) if since else total
+        write_wait(self._directory, total=self._total, since=since, last=last)

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
-from errands.engine.bell_client import reach
+from errands.ports.home import reach_socket
 
 LONGEST_LINE = 1 << 20
 CROWDED = 1.0  # seconds in which nobody is let in, when there are no descriptors left
@@ -38,7 +38,7 @@ class BellServer:
         server.setblocking(False)
         before = os.umask(0o177)
         try:
-            reach(server.bind, self.path)
+            reach_socket(server.bind, self.path)
         finally:
             os.umask(before)
         server.listen(1024)

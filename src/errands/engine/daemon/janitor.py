@@ -13,7 +13,8 @@ from datetime import timedelta
 
 from errands.config import Config
 from errands.model.errors import NotFound
-from errands.ports.home import Home, remove_tree
+from errands.ports.home import Home
+from errands.ports.rundir import remove_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from errands.model.span import caller, executing
 from errands.model.task import Task
 from errands.model.trigger import On
 from errands.ports.home import Home
+from errands.ports.rundir import PROGRESS
 from errands.ports.runner import Launch, Step
 
 TYPE_CHECKING = False
@@ -47,7 +48,7 @@ class LaunchBuilder:
             "ERRANDS_TASK_ID": task.id,
             "ERRANDS_RUN_ID": run_id,
             "ERRANDS_RUN_DIR": directory,
-            "ERRANDS_PROGRESS": f"{directory}/progress",
+            "ERRANDS_PROGRESS": f"{directory}/{PROGRESS}",
         }
         prompt: str | None = None
         sandbox: Sandbox | None = None

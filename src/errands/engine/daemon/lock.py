@@ -12,7 +12,7 @@ import time
 
 from errands import __version__
 from errands.model.errors import StoreUnwritable
-from errands.model.text.json_text import plain_text
+from errands.ports.home import is_locked, lock_note
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from errands.ports.home import Home
 
     Role = Literal["daemon", "embedded"]
-
-NOTE = 1024  # bytes
 
 
 class DaemonLock:
@@ -47,7 +45,6 @@ class DaemonLock:
         # A forked child would otherwise go on holding the lock after we are gone.
         os.register_at_fork(after_in_child=self._forget)
         facts = {
-            "pid": os.getpid(),
             "version": __version__,
             "role": role,
             "home": self._home.path,
@@ -57,8 +54,7 @@ class DaemonLock:
         try:
             last = os.pread(handle, 1 << 16, 0).decode("utf-8", "replace")
             self.is_after_reboot = bool(boot and last.strip()) and boot not in last
-            # Overwritten in place and never shorter, so that a full disk has room for it.
-            note = plain_text(facts).encode().ljust(NOTE)
+            note = lock_note(os.getpid(), facts)
             os.pwrite(handle, note, 0)
             os.ftruncate(handle, len(note))
         except OSError as error:
@@ -90,17 +86,7 @@ def _locked(handle: int) -> bool:
 
 def is_daemon_running(home: Home) -> bool:
     """Tell whether a living process holds the loops."""
-    try:
-        handle = os.open(home.lock, os.O_RDWR | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(handle)
-    return False
+    return is_locked(home.lock)
 
 
 def daemon_facts(home: Home) -> dict[str, Any] | None:

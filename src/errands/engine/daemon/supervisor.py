@@ -10,7 +10,6 @@ import logging
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
-from errands.engine.agents.wait_clock import held_for
 from errands.engine.daemon.dispatcher import Dispatcher
 from errands.engine.daemon.launch import LaunchBuilder
 from errands.engine.daemon.outcome import Effects, OutcomeWriter
@@ -22,7 +21,8 @@ from errands.model.record import evolve
 from errands.model.retry import Retry
 from errands.model.run import Run
 from errands.model.task import Task
-from errands.ports.home import Home, last_output
+from errands.ports.home import Home
+from errands.ports.rundir import last_output, waited
 from errands.ports.runner import Alive, Ended, NotStarted, Refused, Started
 
 TYPE_CHECKING = False
@@ -141,8 +141,8 @@ class Supervisor:
         for run_id in filter(self._is_to_revive, self._ended):
             task, run = self._live[run_id]
             elapsed = self._ended[run_id].ending.elapsed or 0.0
-            held = held_for(self._home.run(run_id), now=self._clock.monotonic())
-            spent = run.spent + max(0.0, elapsed - held)
+            lent, _ = waited(self._home.run(run_id), now=self._clock.monotonic())
+            spent = run.spent + max(0.0, elapsed - lent)
             _LOG.warning("the agent of run %s died; starting attempt %d", run_id, run.attempt + 1)
             again = evolve(run, attempt=run.attempt + 1, spent=spent)
             self._store.new_attempt(run_id, attempt=again.attempt, spent=spent)

@@ -19,6 +19,7 @@ from errands.model.text.naming import command_slug, is_id, new_id, slug
 from errands.model.trigger import Cron, Every, On, recurring
 from errands.model.verdict import Reason
 from errands.model.view import first_view
+from errands.ports.rundir import LOG
 from errands.text import did_you_mean
 
 TYPE_CHECKING = False
@@ -197,7 +198,7 @@ class Submitter:
         if task.after:
             self._wait(task, run, now)
             return self._store.view(task.id)
-        return first_view(task, run, f"{self._runs_dir}/{run.id}/output.log", question)
+        return first_view(task, run, f"{self._runs_dir}/{run.id}/{LOG}", question)
 
     def _add_recurring(self, task: Task, now: datetime) -> bool:
         """Add a recurring task, and start its schedule if it may; return False if its id is taken."""

@@ -4,9 +4,8 @@ While a run writes no more than half of its cap, the log is one plain file. What
 `output.tail`, so that the disk never holds more than the cap; at the end the ring is put behind the
 beginning, with a line between them that says how much is missing.
 
-The ring begins with a note of fixed size, `written writing size`: all before `written` is in the ring,
-and what lies `size` before `writing` may be overwritten. It is written before and after each piece, so that
-a reader of a live run, or of one whose shim was killed, knows what is true.
+The ring's note is written before and after each piece, so that a reader of a live run, or of one whose shim
+was killed, knows what is true.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from __future__ import annotations
 import fcntl
 import os
 
-NOTE = 64
+from errands.ports.rundir import LOG, NOTE_SIZE, TAIL, head_size, ring_note
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,9 +32,9 @@ class Log:
         self.kept = 0
         self.disk = ""
         self._directory = directory
-        self._head = cap // 2
+        self._head = head_size(cap)
         self._ring = -1
-        self._size = max(cap - cap // 2, 1)
+        self._size = max(cap - self._head, 1)
         self._written = 0
         self._ends_line = True
         self._file = -1
@@ -92,7 +91,7 @@ class Log:
         """Write the header over the one from the launch, without a moment at which the file has none."""
         try:
             flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-            self._file = os.open(self._directory + "/output.log", flags, 0o600)
+            self._file = os.open(f"{self._directory}/{LOG}", flags, 0o600)
             self._header = self._append(header)
             os.ftruncate(self._file, self._header)
             fcntl.fcntl(self._file, fcntl.F_SETFL, os.O_APPEND)
@@ -114,7 +113,7 @@ class Log:
         try:
             if self._ring < 0:
                 flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
-                self._ring = os.open(self._directory + "/output.tail", flags, 0o600)
+                self._ring = os.open(f"{self._directory}/{TAIL}", flags, 0o600)
             end = self._written + len(piece)
             self._note(self._written, end)
             piece = piece[-self._size :]
@@ -129,11 +128,11 @@ class Log:
             self.disk = _why(error)
 
     def _note(self, written: int, writing: int) -> None:
-        os.pwrite(self._ring, (b"%d %d %d" % (written, writing, self._size)).ljust(NOTE), 0)
+        os.pwrite(self._ring, ring_note(written, writing, self._size), 0)
 
     def _pwrite(self, piece: Bytes, at: int) -> None:
         while len(piece):
-            done = os.pwrite(self._ring, piece, NOTE + at)
+            done = os.pwrite(self._ring, piece, NOTE_SIZE + at)
             piece, at = piece[done:], at + done
 
     def _take_ring(self) -> bytes:
@@ -147,7 +146,7 @@ class Log:
             tail = ring if self._written <= self._size else ring[at:] + ring[:at]
         os.close(self._ring)
         try:
-            os.unlink(self._directory + "/output.tail")
+            os.unlink(f"{self._directory}/{TAIL}")
         except OSError:
             pass  # the task removed it; the bytes were ours all the same
         return tail
@@ -160,7 +159,7 @@ def _why(error: OSError) -> str:
 def _pread(file: int, size: int) -> bytes:
     pieces = []
     at = 0
-    while at < size and (piece := os.pread(file, size - at, NOTE + at)):
+    while at < size and (piece := os.pread(file, size - at, NOTE_SIZE + at)):
         pieces.append(piece)
         at += len(piece)
     return b"".join(pieces)

@@ -11,8 +11,8 @@ import time
 
 from errands.model.errors import NoInput
 from errands.ports import rundir
+from errands.ports.home import reach_socket
 from errands.ports.output import Piece
-from errands.runners.output.capped_log import NOTE
 from errands.runners.shim import record
 
 TYPE_CHECKING = False
@@ -24,7 +24,6 @@ MOST_AT_ONCE = 1 << 20
 _TAIL_SIZES = (1 << 16, 1 << 18)
 _LOOKS = 20
 _PAUSE = 0.0005  # seconds between two looks: about what a shim takes for one piece
-_LONGEST_ADDRESS = 100
 
 
 def read(directory: str, *, offset: int = 0, limit: int | None = None) -> Piece:
@@ -80,27 +79,18 @@ def header(directory: str) -> bytes:
 
 
 def send(directory: str, content: bytes, *, eof: bool = False) -> None:
-    """Give a running task input, and end its input with `eof`; returns once the task's pipe has it all."""
+    """Send a running task input, and end its input with `eof`; return once the task's pipe has it all."""
     import _socket
 
-    path = os.path.join(directory, "control")
     peer = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-    folder = -1
     try:
-        if len(os.fsencode(path)) > _LONGEST_ADDRESS:
-            folder = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            path = f"/proc/self/fd/{folder}/control"
         try:
-            peer.connect(path)
-            if folder >= 0 and not os.path.samestat(os.stat(directory), os.fstat(folder)):
-                raise FileNotFoundError  # meanwhile it is that of another run
+            reach_socket(peer.connect, f"{directory}/{rundir.CONTROL}")
         except OSError:
             raise NoInput(_why_no_input(directory)) from None
         answer = _deliver(peer, (b"e" if eof else b"d") + content)
     finally:
         peer.close()
-        if folder >= 0:
-            os.close(folder)
     if answer != b"k":
         reason = answer[1:].decode() if answer else "the run ended before it took all of it"
         raise NoInput(f"the input was not taken: {reason}")
@@ -142,8 +132,8 @@ class _Log:
         try:
             found = record.latest(directory)
             # Before the ring: when a run ends, the ring goes away first and then the file grows.
-            self._ring = _open(directory + "/output.tail")
-            self._file = _open(directory + "/output.log")
+            self._ring = _open(f"{directory}/{rundir.TAIL}")
+            self._file = _open(f"{directory}/{rundir.LOG}")
         except FileNotFoundError:
             return
         facts = found.exit if found is not None else None
@@ -222,15 +212,12 @@ class _Log:
             begins = self.end_begins or self._kept
             return _pread(self._file, size, self._header + self._kept + self._gap + offset - begins)
         at = (offset - self._kept) % self._size
-        content = _pread(self._ring, min(size, self._size - at), NOTE + at)
-        return content + _pread(self._ring, size - len(content), NOTE) if len(content) < size else content
+        content = _pread(self._ring, min(size, self._size - at), rundir.NOTE_SIZE + at)
+        return content + _pread(self._ring, size - len(content), rundir.NOTE_SIZE)
 
     def _ring_note(self) -> tuple[int, int]:
-        """Tell how much went into the ring, and how much of that is overwritten or may be."""
-        note = _pread(self._ring, NOTE, 0).split() if self._ring >= 0 else []
-        if len(note) != 3:
-            return 0, 0
-        written, writing, self._size = map(int, note)
+        """Return how much went into the ring, and how much of that is overwritten or may be."""
+        written, writing, self._size = rundir.read_ring_note(_pread(self._ring, rundir.NOTE_SIZE, 0))
         return written, max(0, writing - self._size)
 
 

@@ -6,7 +6,7 @@ A line `::progress 3/10 text` or `::progress 42% text` is meant for us. The last
 
 from __future__ import annotations
 
-import os
+from errands.ports.rundir import write_progress
 
 MARKER = b"::progress "
 PAUSE = 0.2
@@ -22,7 +22,7 @@ class Progress:
 
     def __init__(self, directory: str) -> None:
         self.due = float("inf")
-        self._path = directory + "/progress"
+        self._directory = directory
         self._begun = b""
         self._news = b""
         self._next = 0.0
@@ -53,12 +53,7 @@ class Progress:
         self._next = now + PAUSE
         if not self._news:
             return
-        try:
-            with open(self._path + ".new", "wb", buffering=0) as file:
-                file.write(self._news + b"\n")
-            os.rename(self._path + ".new", self._path)
-        except OSError:
-            pass  # a full disk, or a directory that is gone: progress is a courtesy
+        write_progress(self._directory, self._news)
         self._news = b""
 
     def _take(self, line: bytes) -> None:

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from errands.model.ending import Ending
+from errands.ports.rundir import record_path
 from errands.ports.runner import Alive, Ended, Launch, NotStarted, Refused, Started
 from errands.runners.pool.adoption import Adoption
 from errands.runners.pool.launch_message import written
@@ -291,7 +292,7 @@ class ShimPool:
 
     def _ask_for_sweep(self, run_id: str) -> None:
         assert self._zygote is not None
-        self._zygote.send(("sweep", run_id, record.path(*self._sweeping[run_id])))
+        self._zygote.send(("sweep", run_id, record_path(*self._sweeping[run_id])))
 
     def _start_zygote(self) -> None:
         ours, theirs = socket.socketpair()

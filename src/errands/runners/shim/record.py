@@ -14,16 +14,15 @@ from datetime import UTC, datetime
 
 from errands.model.ending import Ending
 from errands.model.record import record
-from errands.ports.rundir import EVENT_FILE, LOG, has_begun
-from errands.runners.shim import wire
-from errands.runners.shim.wire import fields
+from errands.ports import rundir
+from errands.ports.home import is_locked
+from errands.ports.rundir import record_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-_TOMBSTONE = "tombstone"
 _MOST = 1 << 20  # bytes that are read of a record
 
 
@@ -41,14 +40,10 @@ class Record:
     exit: Mapping[str, str] | None
 
 
-def path(directory: str, attempt: int) -> str:
-    return f"{directory}/record.{attempt}"
-
-
 def read(directory: str, attempt: int) -> Record | None:
     """Read the record of an attempt. None: there is none."""
     try:
-        file = os.open(path(directory, attempt), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        file = os.open(record_path(directory, attempt), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
         return None
     try:
@@ -60,10 +55,8 @@ def read(directory: str, attempt: int) -> Record | None:
 
 def latest(directory: str) -> Record | None:
     """Read the record of the attempt that ran: the others, if any, are tombstones."""
-    names = (name.partition(".") for name in os.listdir(directory))
-    attempts = [int(number) for word, _, number in names if word == "record" and number.isdecimal()]
     found = None
-    for attempt in sorted(attempts, reverse=True):
+    for attempt in rundir.attempts(directory):
         found = read(directory, attempt)
         if found is not None and not found.is_tombstone:
             break
@@ -75,18 +68,18 @@ def parse(content: bytes, attempt: int) -> Record:
     first: dict[str, str] = {}
     pid = None
     exit_fields = None
-    lines = wire.lines(content)
+    lines = rundir.record_lines(content)
     for entry in lines:
         word, _, rest = entry.partition(" ")
         if word == "run":
-            first = fields(rest)
+            first = rundir.fields_of(rest)
         elif word == "pid":
             pid = number(rest.split(" ")[0])
         elif word == "exit":
-            exit_fields = fields(rest)
+            exit_fields = rundir.fields_of(rest)
     return Record(
         attempt=attempt,
-        is_tombstone=lines[:1] == [_TOMBSTONE],
+        is_tombstone=lines[:1] == [rundir.TOMBSTONE],
         shim=number(first.get("shim")),
         boot=first.get("boot"),
         header=number(first.get("header")),
@@ -107,16 +100,16 @@ def bury(directory: str, attempt: int) -> bool:
     Two may try at once, this holder and a late shim: the one that creates the file wins, and if it
     died before it wrote a word, the one that locks the empty file does.
     """
-    if not os.path.lexists(path(directory, attempt)) and _bury_whole(directory, attempt):
+    if not os.path.lexists(record_path(directory, attempt)) and _bury_whole(directory, attempt):
         return True
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-    file = os.open(path(directory, attempt), flags, 0o600)
+    file = os.open(record_path(directory, attempt), flags, 0o600)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         content = os.pread(file, _MOST, 0)
         if not content:
-            os.write(file, _TOMBSTONE.encode() + b"\n")
-        return not content or wire.lines(content)[:1] == [_TOMBSTONE]
+            os.write(file, rundir.TOMBSTONE.encode() + b"\n")
+        return not content or rundir.record_lines(content)[:1] == [rundir.TOMBSTONE]
     except BlockingIOError:
         return False
     finally:
@@ -131,8 +124,8 @@ def _bury_whole(directory: str, attempt: int) -> bool:
     new = f"{directory}.new"
     try:
         os.makedirs(new, 0o700, exist_ok=True)
-        with open(path(new, attempt), "wb") as file:
-            file.write(_TOMBSTONE.encode() + b"\n")
+        with open(record_path(new, attempt), "wb") as file:
+            file.write(rundir.TOMBSTONE.encode() + b"\n")
         os.rename(new, directory)
     except OSError as error:
         import shutil  # no command needs it
@@ -156,24 +149,14 @@ def was_removed(directory: str, attempt: int) -> bool:
         return False
     if f"record.{attempt}" in names:
         return False
-    if LOG in names:
-        return has_begun(directory)
-    return names != [EVENT_FILE] and not any(name.startswith("record.") for name in names)
+    if rundir.LOG in names:
+        return rundir.has_begun(directory)
+    return names != [rundir.EVENT_FILE] and not any(name.startswith("record.") for name in names)
 
 
 def is_held(directory: str, attempt: int) -> bool:
-    """Tell whether the shim of an attempt lives."""
-    try:
-        file = os.open(path(directory, attempt), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(file)
-    return False
+    """Return whether the shim of an attempt lives."""
+    return is_locked(record_path(directory, attempt))
 
 
 def ending(facts: Mapping[str, Any]) -> Ending:

@@ -10,6 +10,8 @@ import errno
 import fcntl
 import os
 
+from errands.ports import rundir
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -31,14 +33,14 @@ class Recorder:
 
     def __init__(self, order: dict[str, Any], *, shim: int, boot: str) -> None:
         self._directory: str = order["dir"]
-        self._path = f"{self._directory}/record.{order['attempt']}"
-        self._first = b"run %s attempt=%d shim=%d boot=%s v=1 header=%d head=%d\n" % (
-            order["run"].encode(),
-            order["attempt"],
-            shim,
-            boot.encode(),
-            len(order["header"]),
-            order["cap"] // 2,
+        self._path = rundir.record_path(self._directory, order["attempt"])
+        self._first = rundir.first_line(
+            order["run"],
+            attempt=order["attempt"],
+            shim=shim,
+            boot=boot,
+            header=len(order["header"]),
+            cap=order["cap"],
         )
         try:
             self._file = self._create()
@@ -50,7 +52,7 @@ class Recorder:
     def note_start(self, pid: int, *, step: int, since: float, until: float) -> None:
         """Write down a command, and when it was started, so that its number cannot be taken for another's."""
         try:
-            os.write(self._file, b"pid %d since=%.2f until=%.2f step=%d\n" % (pid, since, until, step))
+            os.write(self._file, rundir.pid_line(pid, since=since, until=until, step=step))
         except OSError:
             pass  # a full disk; a sweep still finds the command by its environment
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 
+from errands.ports import rundir
 from errands.runners.output.capped_log import Log
 from errands.runners.output.output_pump import OutputPump
 from errands.runners.output.progress import Progress
@@ -16,7 +17,6 @@ from errands.runners.shim.program import explain_directory, explain_start, niced
 from errands.runners.shim.recorder import Recorder
 from errands.runners.shim.stdin_socket import StdinSocket
 from errands.runners.shim.sweep import MARK
-from errands.runners.shim.wire import line
 from errands.runners.system import tree
 from errands.runners.system.signals import SIGCONT, SIGKILL, SIGTERM
 
@@ -24,13 +24,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from errands.ports.rundir import Word
     from errands.runners.shim.shim import FileActions, Shim
-    from errands.runners.shim.wait_clock import WaitClock
-    from errands.runners.shim.wire import Word
 
 LEFTOVER_GRACE = 0.2
 LOOK_FOR_ORPHANS = 0.1
 FINALLY_TIME = 60.0
+LOOK_AT_WAITING = 0.5  # seconds between two looks at a run that waits for others
 WORTH_TELLING = 0.02  # a run that is over by then tells its start together with its end
 _NEVER = float("inf")
 
@@ -50,7 +50,6 @@ class Run:
         self._env: dict[str, str] = {**shim.base, **order["env"]}
         self._grace: float = order["grace"]
         self._ends_at = _NEVER
-        self._held: WaitClock | None = None
         self._waited = 0.0
         self._quiet_since = 0.0
         self._idle_for = _NEVER
@@ -96,8 +95,9 @@ class Run:
         """Do it all and give the facts of the exit line, which is in the record by then."""
         self._recorder = Recorder(self._order, shim=self._shim.pid, boot=self._shim.boot)
         try:
-            if self._order["may_wait"]:
-                self._prepare_to_wait()
+            if self._order["may_wait"]:  # an agent, which may be started again when it dies
+                rundir.forget_wait(self.directory)
+                rundir.keep_log(self.directory, attempt=self._order["attempt"])
             self._log = Log(self.directory, header=self._order["header"], cap=self._order["cap"])
             self._progress = Progress(self.directory)
             self._outlet = OutputPump(self._system, self._shim.poll, self._log, self._progress)
@@ -108,16 +108,6 @@ class Run:
             self._recorder.close()
             if self.was_started and self._tell_at == _NEVER:
                 self._shim.give_way(True)
-
-    def _prepare_to_wait(self) -> None:
-        """Get ready for an agent, which may wait for others, and may be started again when it dies."""
-        from errands.runners.shim.wait_clock import (  # no shim of a command has a use for it
-            WaitClock,
-            keep_log,
-        )
-
-        self._held = WaitClock(self.directory)
-        keep_log(self.directory, attempt=self._order["attempt"])
 
     def _take_steps(self) -> None:
         order = self._order
@@ -290,10 +280,10 @@ class Run:
 
     def _reason_of_time(self, now: float) -> str:
         """Say which time-out has passed, if the time the run waited for others is left out."""
-        if self._held is not None:
-            self._waited, self._quiet_since = self._held.look(now)
+        if self._order["may_wait"]:
+            self._waited, self._quiet_since = rundir.waited(self.directory, now=now)
             if self._quiet_since == now:
-                self._look_again = now + self._held.PERIOD
+                self._look_again = now + LOOK_AT_WAITING
                 return ""
         if now >= self._ends_at + self._waited:
             return "timeout"
@@ -355,7 +345,7 @@ class Run:
         if self.survivors:
             facts["survivors"] = ",".join(map(str, self.survivors))
         try:
-            self._recorder.note_exit(line("exit", facts))
+            self._recorder.note_exit(rundir.record_line("exit", facts))
         except OSError:
             pass  # a full disk; whoever listens hears it all the same
         return facts

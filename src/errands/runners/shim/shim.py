@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import select
 
-from errands.runners.shim.daemon_process import holder
+from errands.ports.home import daemon_pid
 from errands.runners.shim.recorder import BusyError, RefusedError
 from errands.runners.shim.run import Run
 from errands.runners.shim.wire import Frames, frame
@@ -136,7 +136,7 @@ class Shim:
         found = [pid for pid in below if self.system.is_alive(pid)]
         if not found or self._run is None:
             return found
-        daemon = holder(self._run.directory)
+        daemon = daemon_pid(self._run.directory)
         if daemon not in found:
             return found
         spared = {daemon, *self.system.descendants(daemon)}

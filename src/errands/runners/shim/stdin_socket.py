@@ -11,6 +11,9 @@ import _socket
 import os
 import select
 
+from errands.ports.home import reach_socket
+from errands.ports.rundir import CONTROL
+
 _PIECE = 65536
 _LAST_WORD = 0.2  # seconds
 _END_OF_INPUT = b"\x04"
@@ -20,7 +23,7 @@ class StdinSocket:
     """Pass input on to the task as fast as the task takes it."""
 
     def __init__(self, directory: str, poll: select.poll, *, is_terminal: bool) -> None:
-        self._path = directory + "/control"
+        self._path = f"{directory}/{CONTROL}"
         self._poll = poll
         self._is_terminal = is_terminal
         self._into = -1
@@ -32,14 +35,11 @@ class StdinSocket:
         self._ended = False
         self._listener = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
         self._listener.setblocking(False)
-        # Bound by a short name from within: the full one may be longer than a socket address can be.
-        os.chdir(directory)
         before = os.umask(0o177)
         try:
-            self._listener.bind("control")
+            reach_socket(self._listener.bind, self._path)
         finally:
             os.umask(before)
-            os.chdir("/")
         self._listener.listen(16)
         self._watch(self._listener.fileno(), select.POLLIN)
 

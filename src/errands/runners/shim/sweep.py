@@ -11,14 +11,14 @@ import fcntl
 import os
 import time
 
-from errands.runners.shim.wire import fields, line, lines
+from errands.ports.rundir import fields_of, record_line, record_lines
 from errands.runners.system import tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Set
 
-    from errands.runners.shim.wire import Word
+    from errands.ports.rundir import Word
     from errands.runners.system.system import System
 
 # Stands in the environment of all processes of a run; its value is the run directory.
@@ -45,10 +45,10 @@ def sweep(
     try:
         if not _lock(record):
             return
-        known = lines(os.pread(record, 1 << 20, 0))
+        known = record_lines(os.pread(record, 1 << 20, 0))
         if any(text.startswith("exit ") for text in known):
             return
-        leaders = [(int(text.split()[1]), fields(text)) for text in known if text.startswith("pid ")]
+        leaders = [(int(text.split()[1]), fields_of(text)) for text in known if text.startswith("pid ")]
         mine = {os.getpid(), *system.ancestors(os.getpid())}
 
         def find() -> list[int]:
@@ -65,7 +65,7 @@ def sweep(
         facts: dict[str, Word] = {"lost": REASON, "leftovers": leftovers}
         if survivors:
             facts["survivors"] = ",".join(map(str, survivors))
-        os.write(record, line("exit", facts))
+        os.write(record, record_line("exit", facts))
     finally:
         os.close(record)
 

@@ -7,6 +7,7 @@ from errands.model.errors import Ambiguous, BadValue, NotFound, StoreUnreadable
 from errands.model.run import Event
 from errands.model.states import OPEN
 from errands.model.view import RecurringView, RunView, View, shown_state, unrun
+from errands.ports.rundir import LOG
 from errands.stores.sqlite.columns import (
     PRIORITY,
     TASK,
@@ -303,7 +304,7 @@ class ViewRows(Table):
 
     def _run_view(self, task_id: str, row: tuple[Any, ...]) -> RunView:
         run_id = f"{task_id}.{row[0]}"
-        return _RUN.read(row, run_id, f"{self.runs_dir}/{run_id}/output.log")
+        return _RUN.read(row, run_id, f"{self.runs_dir}/{run_id}/{LOG}")
 
 
 def _standing_view(state: str, *columns: Any) -> RecurringView:

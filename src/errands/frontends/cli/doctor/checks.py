@@ -5,7 +5,6 @@ What cannot be looked at is a finding too, never the end of the examination.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import select
 import time
@@ -17,6 +16,8 @@ from errands.engine.daemon.lock import daemon_facts
 from errands.frontends.cli.display.format import ago, now
 from errands.model.errors import ErrandsError
 from errands.model.record import record
+from errands.ports.home import is_locked
+from errands.ports.rundir import record_path
 from errands.ports.store import Query
 from errands.text import plural, size
 
@@ -264,24 +265,14 @@ def _runs(context: Context) -> Iterator[Finding]:
             advice="the daemon settles it; if none runs: errands daemon start",
         )
         for task, run in context.engine.running()
-        if _is_forsaken(f"{context.home.run(run.id)}/record.{run.attempt}")
+        if _is_forsaken(record_path(context.home.run(run.id), run.attempt))
     ]
     yield from stale or [Finding(level="ok", text="every running task is supervised")]
 
 
 def _is_forsaken(path: str) -> bool:
-    """Tell whether nobody holds the lock of a run's record; one without a record is about to start."""
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        return True
-    except BlockingIOError:
-        return False
-    finally:
-        os.close(handle)
+    """Return whether the shim of a run's record is gone; a run without a record is about to start."""
+    return os.path.exists(path) and not is_locked(path)
 
 
 def _proposals(context: Context) -> Iterator[Finding]:
