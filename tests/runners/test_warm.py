@@ -344,7 +344,7 @@ async def test_what_a_fork_starts_is_known_to_be_inside_of_a_run(stage: WarmStag
     stage.program(
         "asks",
         "import os, subprocess, sys\n"
-        "code = 'from errands.engine.run_ancestry import enclosing_runs as e; print(sorted(e()))'\n"
+        "code = 'from errands.engine.actor import enclosing_runs as e; print(sorted(e()))'\n"
         "path = {'PYTHONPATH': os.environ['PYTHONPATH']}\n"
         "subprocess.run([sys.executable, '-c', code], env=path, check=True)",
     )

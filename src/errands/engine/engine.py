@@ -139,9 +139,9 @@ class Engine(EngineCore):
         one that person was shown; the answer counts for no other. With `always`, exactly this needs no
         question any more.
         """
-        from errands.engine.approval.approve import answer_target, approve
+        from errands.engine.approval.approve import approve
 
-        task_id = answer_target(self, task_id)
+        task_id = self.answer_target(task_id)
         self.ensure_daemon()
         approve(self, self._judge, task_id, by=by, door=door, always=always, shown=question)
         return self.summaries([task_id])[0]
@@ -150,11 +150,23 @@ class Engine(EngineCore):
         self, task_id: str, *, by: str, door: str, note: str = "", question: int | None = None
     ) -> View:
         """Reject a proposed task: it never starts and is gone from lists."""
-        from errands.engine.approval.approve import answer_target, reject
+        from errands.engine.approval.approve import reject
 
-        task_id = answer_target(self, task_id)
+        task_id = self.answer_target(task_id)
         reject(self, task_id, by=by, door=door, note=note, shown=question)
         return self.summaries([task_id])[0]
+
+    def answer_target(self, task_id: str) -> str:
+        """Return the task that an answer is for: what an agent waits for may be a task of its own."""
+        from errands.engine.approval.approve import answer_target
+
+        return answer_target(self, task_id)
+
+    def proposals_of(self, agent: View) -> list[View]:
+        """List the unanswered proposals of an agent's latest run, oldest first."""
+        from errands.engine.approval.approve import proposals
+
+        return proposals(self, agent)
 
     def approvals(self, task_id: str) -> list[Approval]:
         """List every question that was asked about a task, oldest first."""
@@ -176,6 +188,12 @@ class Engine(EngineCore):
     def standing_approvals(self) -> list[StandingApproval]:
         """List what needs no question any more."""
         return self.store.standing_approvals()
+
+    def withdraw_standing_approval(self, name: str, *, by: str, door: str) -> StandingApproval:
+        """Withdraw a standing approval, named by the beginning of its digest."""
+        from errands.engine.approval.approve import withdraw_standing_approval
+
+        return withdraw_standing_approval(self, name, by=by, door=door)
 
     # Ending.
 

@@ -5,9 +5,9 @@ Task output, notices, schedules and agents are none; neither is whatever runs in
 
 from __future__ import annotations
 
+from errands.engine.actor import enclosing_run
 from errands.engine.approval.questions import ask_again, expire, turn_down
 from errands.engine.approval.ruling import denied
-from errands.engine.run_ancestry import enclosing_run
 from errands.judge.evidence.evidence import changes, refreshed
 from errands.model.action import Prompt
 from errands.model.approval import PERSONAL, evidence_of, is_unattended
@@ -126,10 +126,7 @@ def reject(core: EngineCore, task_id: str, *, by: str, door: str, note: str, sho
 
 
 def answer_target(core: EngineCore, task_id: str) -> str:
-    """Return the task that an answer is for: what an agent waits for may be a task of its own.
-
-    If it waits for several, the person has to say which.
-    """
+    """If the agent waits for several tasks, the person has to say which."""
     task_id = core.resolve(task_id)
     view = core.summaries([task_id])[0]
     if view.agent is None or view.latest.state != "running" or core.store.question(task_id) is not None:
@@ -142,7 +139,6 @@ def answer_target(core: EngineCore, task_id: str) -> str:
 
 
 def proposals(core: EngineCore, agent: View) -> list[View]:
-    """List the unanswered proposals of an agent's latest run, oldest first."""
     by = f"run {agent.latest.id}"
     return [each for each in core.list(Query(states=("proposed",)))[::-1] if each.created_by == by]
 
@@ -161,8 +157,7 @@ def _answer_call(
     core.bell.ring_about([question.task_id])
 
 
-def take_back(core: EngineCore, name: str, *, by: str, door: str) -> StandingApproval:
-    """Withdraw a standing approval, named by the beginning of its digest."""
+def withdraw_standing_approval(core: EngineCore, name: str, *, by: str, door: str) -> StandingApproval:
     _check_person(by, door)
     found = [each for each in core.store.standing_approvals() if name and each.digest.startswith(name)]
     if len(found) != 1:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from errands.engine.actor import LAUNCHED
-from errands.engine.run_ancestry import enclosing_runs
+from errands.engine.actor import LAUNCHED, enclosing_runs
 from errands.model.action import Prompt
 from errands.model.errors import Ambiguous, BadValue, NotFound, SessionGone, UnknownAgent
 from errands.model.run import task_of

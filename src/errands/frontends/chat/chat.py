@@ -8,8 +8,8 @@ import sys
 from collections.abc import Awaitable
 from contextlib import suppress
 
+from errands.engine.actor import enclosing_run
 from errands.engine.engine import Engine
-from errands.engine.run_ancestry import enclosing_run
 from errands.engine.submit.prompt_spec import known
 from errands.frontends.chat import plain
 from errands.frontends.chat.chat_session import ChatSession, Describe, Perform

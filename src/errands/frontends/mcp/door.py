@@ -9,10 +9,9 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from errands.engine.actor import actor
+from errands.engine.actor import actor, enclosing_run
 from errands.engine.async_engine import AsyncEngine
 from errands.engine.engine import Engine
-from errands.engine.run_ancestry import enclosing_run
 from errands.frontends.mcp.client import Client
 from errands.model.errors import BadValue, NotFound
 from errands.model.record import evolve

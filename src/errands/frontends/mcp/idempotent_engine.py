@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
-from errands.engine.approval.approve import proposals
 from errands.engine.async_engine import AsyncEngine
 from errands.frontends.mcp.call import Call
 from errands.model.view import View
@@ -87,7 +86,7 @@ class IdempotentEngine:
         """Notice what an agent asks. What is proposed as a whole was asked about when it was launched."""
         if view.agent is None or view.agent.waiting != "approval":
             return
-        children = proposals(self._engine.engine, view)
+        children = self._engine.engine.proposals_of(view)
         for question in (view.question, *(each.question for each in children)):
             if question is not None:
                 self._call.come_upon(question)

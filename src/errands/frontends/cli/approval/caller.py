@@ -31,7 +31,7 @@ def is_person() -> bool:
     """Tell whether somebody is there who can be asked."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
-    from errands.engine.run_ancestry import enclosing_run
+    from errands.engine.actor import enclosing_run
 
     return not enclosing_run()
 

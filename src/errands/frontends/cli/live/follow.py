@@ -107,10 +107,8 @@ def _awaited(engine: Engine, waited: Sequence[View]) -> Iterator[View]:
     """Give the tasks that a person must answer before agents can go on."""
     for view in waited:
         if view.agent is not None and view.agent.waiting == "approval":
-            from errands.engine.approval.approve import proposals
-
             # A command that it wants to run is a task of its own; other calls are asked about with the agent.
-            yield from [view] if view.question is not None else proposals(engine, view)
+            yield from [view] if view.question is not None else engine.proposals_of(view)
 
 
 def wait_for_run(context: Context, view: View) -> RunView:

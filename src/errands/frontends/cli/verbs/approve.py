@@ -58,22 +58,19 @@ def reject(context: Context, arguments: Arguments) -> int:
 
 def _take_back(context: Context, arguments: Arguments) -> int:
     from errands.engine.actor import actor
-    from errands.engine.approval.approve import take_back
     from errands.frontends.cli.approval.confirm import visible
 
     by, door = actor(context.environ), door_of(person=is_person())
-    gone = take_back(context.engine, arguments.id, by=by, door=door)
+    gone = context.engine.withdraw_standing_approval(arguments.id, by=by, door=door)
     context.say(f"asked about again from now on: {visible(gone.command)}")
     return 0
 
 
 def _waiting(context: Context, beginning: str) -> str:
     """Complete an id among the tasks that wait for an answer; any other may be an agent's that waits."""
-    from errands.engine.approval.approve import answer_target
-
     ids = [view.id for view in answerable(context.engine)]
     fitting = [each for each in ids if beginning and each.startswith(beginning)]
-    return fitting[0] if len(fitting) == 1 else answer_target(context.engine, beginning)
+    return fitting[0] if len(fitting) == 1 else context.engine.answer_target(beginning)
 
 
 ID = Operand(

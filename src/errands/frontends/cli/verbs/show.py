@@ -182,10 +182,9 @@ def _agent_facts(view: View, details: Mapping[str, Any], at: datetime) -> Iterat
 def _proposals(context: Context, view: View) -> Iterator[str]:
     """Name the tasks that a person must answer before the agent can go on, and how."""
     if view.agent is not None and view.agent.waiting == "approval":
-        from errands.engine.approval.approve import proposals
         from errands.frontends.cli.approval.proposals import told
 
-        for each in proposals(context.engine, view):
+        for each in context.engine.proposals_of(view):
             yield f"a yes to {each.id}: {told(each.command)}  (errands approve {each.id}, or errands reject)"
 
 
