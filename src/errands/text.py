@@ -1,7 +1,6 @@
 """Text for people: tables, rules, boxes, sizes and colours, shared by everything that prints.
 
-Nothing here prints or looks at the terminal: a `Look` says what the terminal can show, and comes in
-as an argument.
+Nothing here prints or inspects the terminal: a `Look` says what the terminal can show, and is passed in.
 """
 
 from __future__ import annotations
@@ -36,23 +35,23 @@ CODES = {
 
 @record
 class Look:
-    """What can be shown where the text goes: colours, characters beyond ASCII, columns."""
+    """What the output can show: colours, characters beyond ASCII, columns."""
 
     colour: bool = False
     unicode: bool = True
     columns: int = 80
 
     def paint(self, text: str, colour: Colour) -> str:
-        """Colour a text, where there are colours."""
+        """Colour a text if there are colours."""
         return f"\x1b[{CODES[colour]}m{text}\x1b[0m" if self.colour and colour and text else text
 
     def sign(self, fancy: str, plain: str) -> str:
-        """Choose between a character and its ASCII stand-in."""
+        """Return a character or its ASCII replacement."""
         return fancy if self.unicode else plain
 
 
 def wants_colour(stream: Stream, *, setting: str, environ: Mapping[str, str]) -> bool:
-    """Decide about colours: the setting, then NO_COLOR and CLICOLOR_FORCE, then whether it is a terminal."""
+    """Return whether to use colours: by setting, NO_COLOR, CLICOLOR_FORCE, or if it is a terminal."""
     if setting != "auto":
         return setting == "always"
     if environ.get("NO_COLOR"):
@@ -81,7 +80,7 @@ STATES: dict[str, tuple[str, str, Colour]] = {
 
 
 def state_cell(state: str, look: Look) -> Cell:
-    """A state as people see it: an icon, the word, a colour."""
+    """Return a state as people see it: an icon, the word, a colour."""
     fancy, plain, colour = STATES.get(state, ("·", ".", ""))
     return Cell(text=f"{look.sign(fancy, plain)} {state}", colour=colour)
 
@@ -89,12 +88,12 @@ def state_cell(state: str, look: Look) -> Cell:
 # --- widths --------------------------------------------------------------------------------------
 
 
-# What we draw with takes one column each; asking `unicodedata` would cost every table its import.
+# Our own drawing characters take one column each; without this every table would import `unicodedata`.
 NARROW = frozenset("".join(map(chr, range(32, 127))) + "●○◐✓✗⊘»‖·…█░─│╭╮╰╯")
 
 
 def width(text: str) -> int:
-    """Count the terminal columns a text takes (East Asian wide characters take two, marks none)."""
+    """Return the terminal columns of a text (East Asian wide characters take two, marks none)."""
     if text.isascii() or NARROW.issuperset(text):
         return len(text)
     from unicodedata import combining, east_asian_width
@@ -106,7 +105,7 @@ def width(text: str) -> int:
 
 
 def clip(text: str, columns: int, *, mark: str = "…") -> str:
-    """Shorten a text to so many columns; the mark shows that something is missing."""
+    """Shorten a text to that many columns; the mark shows that something is missing."""
     if width(text) <= columns:
         return text
     room = max(columns - width(mark), 0)
@@ -122,7 +121,7 @@ def clip(text: str, columns: int, *, mark: str = "…") -> str:
 
 
 def shortened(text: str, longest: int, *, rest: str) -> str:
-    """Give a text, or the beginning and the end of one that is too long, and say where the rest is."""
+    """Return a text, or the beginning and end of a long one with a hint where the rest is."""
     if len(text) <= longest:
         return text
     half = longest // 2
@@ -131,13 +130,13 @@ def shortened(text: str, longest: int, *, rest: str) -> str:
 
 
 def framed(name: str, lines: Sequence[str], columns: int, *, rule: str = "─") -> list[str]:
-    """Draw lines between two rules, of which the upper one names the task in the background."""
+    """Return lines between two rules; the upper one names the background task."""
     head = f"{rule * 3} background: {clip(name, max(8, columns - 23))} "
     return [head + rule * max(3, columns - width(head)), *lines, rule * columns]
 
 
 def pad(text: str, columns: int, *, right: bool = False) -> str:
-    """Fill a text with blanks up to so many columns."""
+    """Fill a text with blanks up to that many columns."""
     blanks = " " * (columns - width(text))
     return blanks + text if right else text + blanks
 
@@ -148,7 +147,7 @@ def one_line(text: str) -> str:
 
 
 def wrap(text: str, columns: int) -> list[str]:
-    """Break a text between words into lines of at most so many columns; a longer word stays whole."""
+    """Break a text between words into lines of at most that many columns; a longer word stays whole."""
     lines: list[str] = []
     for paragraph in text.split("\n"):
         line = ""
@@ -167,7 +166,7 @@ def wrap(text: str, columns: int) -> list[str]:
 
 @record
 class Cell:
-    """A piece of a table with its colour, which does not count as width."""
+    """A cell of a table; its colour does not count as width."""
 
     text: str
     colour: Colour = ""
@@ -175,7 +174,7 @@ class Cell:
 
 @record
 class Column:
-    """A column of a table. `flex` columns give way where it is narrow, down to `least`; 1 before 2."""
+    """A column of a table; `flex` columns shrink down to `least` if it is narrow, 1 before 2."""
 
     title: str
     right: bool = False
@@ -184,7 +183,7 @@ class Column:
 
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[str | Cell]], look: Look) -> list[str]:
-    """Lay out a table: aligned, its flexible columns clipped until it fits; empty columns are left out."""
+    """Lay out a table: aligned, flexible columns clipped until it fits, empty columns left out."""
     cells = [[cell if isinstance(cell, Cell) else Cell(text=cell) for cell in row] for row in rows]
     wide = [max((width(row[i].text) for row in cells), default=0) for i in range(len(columns))]
     shown = [i for i in range(len(columns)) if wide[i] or not cells]
@@ -202,7 +201,7 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str | Cell]], look:
             text = clip(row[i].text, wide[i], mark=mark)
             last = i == shown[-1] and not columns[i].right
             padded = text if last else pad(text, wide[i], right=columns[i].right)
-            # Only the text is painted, so that a colour never underlines or fills the blanks.
+            # Only the text is coloured, never the padding.
             pieces.append(
                 padded.replace(text, look.paint(text, row[i].colour), 1) if row[i].colour else padded
             )
@@ -213,7 +212,7 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str | Cell]], look:
 
 
 def facts(pairs: Iterable[tuple[str, str]], look: Look, *, indent: int = 2) -> list[str]:
-    """Lay out names and values in two columns; values of several lines keep their indent."""
+    """Lay out names and values in two columns; values with several lines keep their indent."""
     kept = [(name, value) for name, value in pairs if value]
     left = max((width(name) for name, _ in kept), default=0)
     lines = []
@@ -225,7 +224,7 @@ def facts(pairs: Iterable[tuple[str, str]], look: Look, *, indent: int = 2) -> l
 
 
 def rule(title: str, look: Look) -> str:
-    """A horizontal line with a title in it."""
+    """Return a horizontal line with a title in it."""
     dash = look.sign("─", "-")
     head = f"{dash}{dash} {title} " if title else ""
     length = min(look.columns, 80) - width(head)
@@ -233,7 +232,7 @@ def rule(title: str, look: Look) -> str:
 
 
 def box(lines: Sequence[str], look: Look, *, title: str = "") -> list[str]:
-    """A frame around lines of plain text."""
+    """Return a frame around lines of plain text."""
     across, down = look.sign("─", "-"), look.sign("│", "|")
     corners = ("╭", "╮", "╰", "╯") if look.unicode else ("+", "+", "+", "+")
     room = max(look.columns - 4, 8)
@@ -252,7 +251,7 @@ UNITS = (("", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 
 
 
 def size(count: int) -> str:
-    """A number of bytes: `512 B`, `1.5 KiB`, `10 MiB`."""
+    """Return a number of bytes for people: `512 B`, `1.5 KiB`, `10 MiB`."""
     if count < 1024:
         return f"{count} B"
     name, factor = next(u for u in UNITS[:0:-1] if count >= u[1])
@@ -260,18 +259,18 @@ def size(count: int) -> str:
 
 
 def plural(count: int, noun: str, many: str = "") -> str:
-    """A number and its noun: `1 task`, `3 tasks`."""
+    """Return a number and its noun: `1 task`, `3 tasks`."""
     return f"{count:,} {noun if count == 1 else many or noun + 's'}"
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Find what was meant by a word that is not known; the empty text when nothing is like it."""
+    """Return the known word that is most similar to an unknown one, or an empty string."""
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(word, list(known), n=1, cutoff=0.6)), "")
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Ask whether something else was meant: ` (did you mean X?)`, or nothing."""
+    """Return ` (did you mean X?)` for the most similar known word, or an empty string."""
     near = nearest(word, known)
     return f" (did you mean {near}?)" if near else ""

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.fault("F47")
 
 @pytest.fixture
 def nowhere() -> str:
-    """An address at which nobody listens."""
+    """An address where nothing listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{probe.getsockname()[1]}"
@@ -88,7 +88,7 @@ async def test_a_program_that_speaks_the_protocol(tmp_path: Path, monkeypatch: p
 async def test_an_opencode_server(tmp_path: Path, nowhere: str) -> None:
     said = await complaint(OpenCode({"url": nowhere, "retries": 0}), tmp_path)
 
-    assert f"OpenCode at {nowhere} gives no answer: nobody listens there" in said
+    assert f"OpenCode at {nowhere} gives no answer: nothing is listening there" in said
     assert "`opencode serve`" in said
     assert "`url` of this agent" in said
 
@@ -98,7 +98,7 @@ async def test_ollama(tmp_path: Path, nowhere: str, monkeypatch: pytest.MonkeyPa
     agent = Builtin({"model": "qwen3:8b", "tries": 1, "home": str(tmp_path)})
 
     said = await complaint(agent, tmp_path)
-    assert f"{nowhere}: nobody listens there; start Ollama with `ollama serve`" in said
+    assert f"{nowhere}: nothing is listening there; start Ollama with `ollama serve`" in said
     assert "OLLAMA_BASE_URL" in said
 
 
@@ -115,7 +115,7 @@ async def test_a_server_of_models(tmp_path: Path, nowhere: str) -> None:
     agent = Builtin({"model": "m", "url": nowhere, "tries": 1, "home": str(tmp_path)})
 
     said = await complaint(agent, tmp_path)
-    assert f"{nowhere}: nobody listens there; start the server, or set `url`" in said
+    assert f"{nowhere}: nothing is listening there; start the server, or set `url`" in said
     assert "Ollama" not in said
 
 
@@ -126,7 +126,7 @@ async def test_the_key_of_a_provider(tmp_path: Path, monkeypatch: pytest.MonkeyP
     said = await complaint(agent, tmp_path)
     assert said == (
         "the model 'openai:gpt-5.1' cannot be used: the variable OPENAI_API_KEY is not set; set it, or name "
-        "the one that has the key with `key_env`"
+        "another one with `key_env`"
     )
 
 

@@ -26,7 +26,10 @@ WALLS: tuple[Walls, ...] = ("none", "files", "network")
 
 @record
 class Sandbox:
-    """What a run may write besides its own directory, and whether it has a network."""
+    """Walls around a run: what it may write besides its own directory, and whether it has a network.
+
+    The judge is a convenience, this is a boundary: bubblewrap makes the rest of the file system read-only.
+    """
 
     writable: tuple[str, ...]
     network: bool = True
@@ -36,8 +39,8 @@ class Sandbox:
 class Shell:
     """Commands run in order, stopping at the first that fails; hooks around them do not change the outcome.
 
-    `environment` is the digest of the launcher's whole environment, `env` what was added to it. `watch` is a
-    line that is run now and then, to see whether the commands shall be.
+    `environment` is the digest of the caller's whole environment, `env` what was added to it. `watch` is a
+    line that runs periodically to decide whether the commands run.
     """
 
     commands: tuple[Command, ...]
@@ -52,16 +55,16 @@ class Shell:
 
     @property
     def line(self) -> str:
-        """The commands as one line a person would type."""
+        """The commands as one line that a person would type."""
         first, *others = self.commands
         return " && ".join([written(first), *map(written, others)]) if others else written(first)
 
 
 @record
 class Prompt:
-    """A prompt for an agent, with all that its runs must never lose: this is the frozen launch specification.
+    """A prompt for an agent, with everything its runs need: the frozen launch specification.
 
-    `fork` names the session whose history the first run begins with, `watch` is that of commands.
+    `fork` is the session whose history the first run starts with; `watch` is as for commands.
     """
 
     text: str
@@ -78,7 +81,7 @@ class Prompt:
 
     @property
     def line(self) -> str:
-        """The prompt, in the place of a command."""
+        """The prompt, where a command would be."""
         return self.text
 
 
@@ -86,13 +89,13 @@ if TYPE_CHECKING:
     Action = Shell | Prompt
 
 SANDBOX = JsonCodec(Sandbox, has_defaults=True)
-# The environment is kept beside the action: many tasks share one.
+# The environment is stored separately, because many tasks share one.
 SHELL = JsonCodec(Shell, leave_out=("environment",), sandbox=SANDBOX.shape)
 PROMPT = JsonCodec(Prompt, leave_out=("environment",))
 
 
 def written(command: Command) -> str:
-    """Write a command the way a person would type it."""
+    """Return a command the way a person would type it."""
     if isinstance(command, str):
         return command
     line = " ".join(command)
@@ -102,7 +105,7 @@ def written(command: Command) -> str:
 
 
 def quoted(word: str) -> str:
-    """Quote a word for a shell, only where it needs it (`shlex.quote` without importing `re`)."""
+    """Quote a word for a shell if it needs it (`shlex.quote` without importing `re`)."""
     if word and _PLAIN.issuperset(word):
         return word
     return "'" + word.replace("'", "'\"'\"'") + "'"

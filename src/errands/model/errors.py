@@ -1,4 +1,4 @@
-"""Errors: what callers can be told is wrong, each with what to do next.
+"""Errors: what can be wrong with a request; each message says what is wrong and what to do next.
 
 A failing command is never one of these; it is an Ending. `exit_code` is what the command line returns.
 """
@@ -26,23 +26,23 @@ class ErrandsError(Exception):
 
 
 class BadValue(ErrandsError):
-    """A value that cannot be used, with the reason."""
+    """A value cannot be used."""
 
     exit_code = 2
 
 
 class Cycle(BadValue):
-    """Tasks that wait for each other in a circle."""
+    """Tasks wait for each other in a circle."""
 
 
 class NotFound(ErrandsError):
-    """No task, run or template of that name."""
+    """There is no task, run or template of that name."""
 
     exit_code = 3
 
 
 class Ambiguous(NotFound):
-    """A prefix that fits more than one id; `ids` are those it fits, newest first."""
+    """A prefix matches more than one id; `ids` are the matches, newest first."""
 
     def __init__(self, said: str, *, prefix: str = "", ids: Sequence[str] = ()) -> None:
         super().__init__(said)
@@ -51,35 +51,35 @@ class Ambiguous(NotFound):
 
 
 class IllegalMove(ErrandsError):
-    """A state change that the tables do not allow; nothing was written."""
+    """The tables do not allow this state change; nothing was written."""
 
 
 class Denied(ErrandsError):
-    """A rule of the configuration forbids it, whoever asks; nothing was changed."""
+    """A rule of the configuration forbids it; nothing was changed."""
 
     exit_code = 4
 
 
 class AlreadyResolved(ErrandsError):
-    """The question has its answer already, or is no longer the one that was seen."""
+    """The question is already answered, or is not the one that the caller saw."""
 
     exit_code = 4
 
 
 class Drifted(ErrandsError):
-    """What was asked about has changed since, so it is asked about anew."""
+    """What was to be approved has changed since, so it needs approval again."""
 
     exit_code = 4
 
 
 class NotAPerson(ErrandsError):
-    """Only a person can consent; what runs in the background, or speaks for an agent, is none."""
+    """Only a person can approve, not a background process or an agent."""
 
     exit_code = 2
 
 
 class AlreadyActive(ErrandsError):
-    """The task has a live run already."""
+    """The task already has a live run."""
 
 
 class StillLive(ErrandsError):
@@ -87,7 +87,7 @@ class StillLive(ErrandsError):
 
 
 class NoInput(ErrandsError):
-    """The run takes no input, or is over."""
+    """The run takes no input, or has ended."""
 
 
 class StoreError(ErrandsError):
@@ -120,7 +120,7 @@ SESSION_GONE = "Session expired or was deleted. Start a new background_task to c
 
 
 class AgentError(ErrandsError):
-    """An agent could not answer. `partial` is what it had said until then."""
+    """An agent could not answer; `partial` is what it had said so far."""
 
     failure = "agent"
 
@@ -130,17 +130,17 @@ class AgentError(ErrandsError):
 
 
 class AgentUnavailable(AgentError):
-    """The model or the agent's server cannot be reached, or talks nonsense; it was tried several times."""
+    """After several tries the model or the agent's server cannot be reached, or answers nonsense."""
 
 
 class BudgetExceeded(AgentError):
-    """The run used all it was allowed to."""
+    """The run used up its budget."""
 
     failure = "budget"
 
     @classmethod
     def of(cls, name: str, limit: int, used: int, *, partial: str = "") -> BudgetExceeded:
-        """Say which budget is used up, and what of it was used in truth: some is only told afterwards."""
+        """Name the limit and the amount really used, which some backends only report afterwards."""
         what = "microdollars" if name == "cost_microdollars" else name.replace("_", " ")
         return cls(f"the budget of {limit} {what} is used up ({used})", partial=partial)
 
@@ -148,7 +148,7 @@ class BudgetExceeded(AgentError):
     def among(
         cls, budget: Mapping[str, int], used: Mapping[str, int], *, partial: str = ""
     ) -> BudgetExceeded | None:
-        """Find the first limit of a budget that more was used than."""
+        """Return an error for the first limit that is exceeded, or None."""
         total = used.get("input_tokens", 0) + used.get("output_tokens", 0)
         for name, limit in budget.items():
             amount = total if name == "total_tokens" else used.get(name, 0)
@@ -158,7 +158,7 @@ class BudgetExceeded(AgentError):
 
 
 class SessionGone(AgentError):
-    """The session is no more."""
+    """The session no longer exists."""
 
     exit_code = 3
 
@@ -167,22 +167,22 @@ class SessionGone(AgentError):
 
 
 class NotResumable(ErrandsError):
-    """The task is not in a state in which it takes another prompt."""
+    """The task's state does not allow another prompt."""
 
 
 class UnknownAgent(BadValue):
-    """No backend of that name, or one that is not installed."""
+    """There is no backend of that name, or it is not installed."""
 
 
 # Channels: what happens to the delivery
 
 
 class ChannelError(ErrandsError):
-    """The letter was not taken, this time; it is tried again later."""
+    """The delivery failed this time and is tried again later."""
 
 
 class NotNow(ChannelError):
-    """Nobody can be reached at the moment, which is no failure; `after` so many seconds it is tried again."""
+    """The receiver is away, which is not a failure; the delivery is tried again `after` that many seconds."""
 
     def __init__(self, message: str, *, after: float) -> None:
         super().__init__(message)
@@ -190,18 +190,18 @@ class NotNow(ChannelError):
 
 
 class Unacknowledged(ChannelError):
-    """The letter was sent, and nobody knows whether it arrived."""
+    """The delivery was sent, but it is unknown whether it arrived."""
 
 
 class Refused(ChannelError):
-    """The letter will never be taken as it is, or as its channel is configured; a person has to look."""
+    """The receiver will never accept the delivery, or the channel as configured; a person has to look."""
 
 
 # Event sources
 
 
 class SourceError(ErrandsError):
-    """A source that cannot be looked at now; `after` is how many seconds to leave it alone, if it said so."""
+    """A source cannot be checked now; `after` is how many seconds it asked to wait, if it did."""
 
     def __init__(self, message: str, *, after: float | None = None) -> None:
         super().__init__(message)
@@ -209,7 +209,7 @@ class SourceError(ErrandsError):
 
 
 class Changed(SourceError):
-    """What a person approved is no longer what would run; `said` tells the differences."""
+    """What would run is no longer what a person approved; `said` lists the differences."""
 
     def __init__(self, said: list[str]) -> None:
         super().__init__(f"since it was approved, {'; '.join(said)}")
@@ -217,4 +217,4 @@ class Changed(SourceError):
 
 
 class Overrun(SourceError):
-    """More has happened than anybody can take; what comes now is turned away until that has run."""
+    """Too many signals are waiting; more are refused until those have run."""

@@ -1,7 +1,7 @@
 """A trigger: when a task runs.
 
-A task with `Now` or `At` runs once. One with `Every`, `Cron` or `On` is a standing task: it has a state of
-its own, its trigger hears or is deaf (paused), and each time it is heard is one more run.
+A task with `Now` or `At` runs once. One with `Every`, `Cron` or `On` is recurring: it has a state of its own,
+its trigger can be paused, and each time it fires is one more run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any, Literal
 
-    # What becomes of the times that passed while nobody was there: the newest runs, none, or all in turn.
+    # What to do about missed slots: run the newest, none, or all in turn.
     Misfire = Literal["once", "skip", "all"]
 
 MISFIRES: tuple[Misfire, ...] = ("once", "skip", "all")
@@ -27,7 +27,7 @@ NOTHING = timedelta()
 
 @record
 class Now:
-    """As soon as its lane has room and what it waits for has completed."""
+    """As soon as its lane has room and its dependencies have completed."""
 
 
 @record
@@ -39,9 +39,9 @@ class At:
 
 @record
 class Every:
-    """Again and again, at the times of a grid: whole multiples of `span` after `anchor`.
+    """Repeatedly, at whole multiples of `span` after `anchor`.
 
-    The grid depends on nothing that happens later, so it never drifts, whoever restarts or is late.
+    The slots depend on nothing that happens later, so restarts and delays never shift them.
     """
 
     span: timedelta
@@ -56,7 +56,7 @@ class Every:
 
 @record
 class Cron:
-    """Again and again, when the clock on the wall of a zone shows what the line says."""
+    """Repeatedly, whenever the wall clock of a zone matches the cron line."""
 
     line: str
     zone: str = "UTC"
@@ -69,10 +69,10 @@ class Cron:
 
 @record
 class On:
-    """Whenever something happens outside: `source` says where, `subject` to what.
+    """Whenever a source of events signals a change of a subject.
 
-    A burst of signals is one run: it starts when `debounce` has passed without another, and `max_wait` after
-    the first at the latest. No more than `rate` runs are started in an hour.
+    A burst of signals is one run: it starts `debounce` after the last one, and at most `max_wait` after the
+    first. At most `rate` runs start in an hour.
     """
 
     source: str
@@ -97,12 +97,12 @@ _CODECS: dict[str, JsonCodec[Any]] = {
 
 
 def recurring(trigger: Trigger) -> Standing | None:
-    """Give the trigger of a standing task; None for a task that runs once."""
+    """Return the trigger of a recurring task; None for a task that runs once."""
     return trigger if isinstance(trigger, (Every, Cron, On)) else None
 
 
 def described(trigger: Trigger) -> str:
-    """Say when a task runs, in a few words."""
+    """Describe when a task runs, in a few words."""
     match trigger:
         case Now():
             return "now"

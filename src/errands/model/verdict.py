@@ -1,4 +1,4 @@
-"""A verdict: whether a command may run at once, needs a person, or is forbidden, and the reasons for that.
+"""A verdict: whether a command may run at once, needs a person, or is forbidden, and why.
 
 `auto` is a proof: every part of the command was understood and found harmless. Everything else is `ask`.
 """
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 @record
 class Reason:
-    """Why a person must be asked, in words a person understands.
+    """Why a person must be asked, in words that a person understands.
 
-    `undo` is "no" only where the harm is known to last: a person at their own terminal is asked again about
+    `undo` is "no" only for harm that is known to last: a person at their own terminal is asked again about
     nothing else. `kind` groups reasons: delete, write, network, secret, script, program, option, shell ...
     """
 
@@ -33,7 +33,7 @@ class Judgement:
     """The verdict on everything one task would run.
 
     `programs` are the programs that the verdict rests on, each with the path it was found at; `scripts` are
-    the files whose content decides what happens, so that it belongs into an approval's digest.
+    the files whose content decides what happens, so it is part of an approval's digest.
     """
 
     verdict: Verdict
@@ -43,5 +43,5 @@ class Judgement:
 
     @property
     def lasting(self) -> tuple[Reason, ...]:
-        """The reasons that speak of harm which cannot be undone."""
+        """The reasons about harm that cannot be undone."""
         return tuple(reason for reason in self.reasons if reason.undo == "no")

@@ -118,7 +118,7 @@ def test_a_session_is_its_inbox_or_a_conversation_on_a_server(hooked: Person) ->
         ("apprise", "channel apprise is not configured; write [channels.apprise]"),
         ("hook:elsewhere", "has one target only"),
         ("discord:general", "needs a target: the id of a channel"),
-        ("Hook!", "names no channel; write NAME or NAME:TARGET"),
+        ("Hook!", "is not a channel; write NAME or NAME:TARGET"),
     ],
 )
 def test_an_address_that_means_nothing_is_refused(hooked: Person, words: str, reason: str) -> None:

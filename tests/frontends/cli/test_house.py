@@ -176,9 +176,9 @@ def test_doctor_tells_of_each_agent_whether_it_can_start(newcomer: Person) -> No
     ready = {name for name, level in levels.items() if level == "ok"}
     assert ready == {"offline", "opencode", "shell"}
     assert set(levels) - ready == {"away", "model", "keyless", "nobody", "acp", "strange", "typo", "served"}
-    assert f"cannot start: {gone}: nobody listens there; start it with `opencode" in told["away"]["text"]
-    assert f"cannot start: m at {gone}/v1: nobody listens there" in told["model"]["text"]
-    assert f"antropic:x of Ollama at {gone}/ollama: nobody listens there" in told["typo"]["text"]
+    assert f"cannot start: {gone}: nothing is listening there; start it with `op" in told["away"]["text"]
+    assert f"cannot start: m at {gone}/v1: nothing is listening there" in told["model"]["text"]
+    assert f"antropic:x of Ollama at {gone}/ollama: nothing is listening there" in told["typo"]["text"]
     assert "the MCP server 'issues' is not there: no-such-server: there is no" in told["served"]["text"]
     assert "NO_SUCH_KEY, which is not set" in told["keyless"]["text"]
     assert "no-such-program: there is no such program" in told["nobody"]["text"]

@@ -68,15 +68,15 @@ NOTHING else."""
     [
         ('{"name": "both", "command": "x", "prompt": "y"}', "either a command or a prompt"),
         ('{"name": "neither"}', "either a command or a prompt"),
-        ('{"name": 3, "command": "x"}', "name is no text"),
+        ('{"name": 3, "command": "x"}', "name is not a text"),
         ('{"command": "x", "every": "often"}', "is not a duration"),
-        ('{"command": "x", "max_runs": 3}', "goes with every"),
-        ('{"command": "x", "every": "1h", "max_runs": true}', "is a number"),
+        ('{"command": "x", "max_runs": 3}', "needs every"),
+        ('{"command": "x", "every": "1h", "max_runs": true}', "must be a number"),
         ('{"command": "' + "x" * 5000 + '"}', "longer than"),
         ('{"command": ', "Expecting value"),
     ],
 )
-def test_what_is_no_idea_is_said(line: str, why: str) -> None:
+def test_a_line_that_cannot_be_parsed_is_reported(line: str, why: str) -> None:
     [said] = suggestions_in(line)
 
     assert isinstance(said, str)

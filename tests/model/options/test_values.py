@@ -111,7 +111,7 @@ def test_a_start_in_a_zone_keeps_no_zone() -> None:
         ({"then": "make"}, r"then takes a list, not one string: then=\['make'\]"),
         ({"then": [5]}, r"then: a command must be a shell line or a list of words \(got 5\)"),
         ({"then": [["echo", 5]]}, "then: a command has the word 5, which is not text; write '5'"),
-        ({"channels": "no channel"}, "channels: 'no channel' names no channel"),
+        ({"channels": "no channel"}, "channels: 'no channel' is not a channel"),
         ({"channels": 5}, r"channels: it must be a list \(got 5\)"),
         ({"at": 5}, r"at must be a time such as '18:30', or a datetime \(got 5\)"),
         ({"at": "teatime"}, "at: 'teatime' is not a time"),

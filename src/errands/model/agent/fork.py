@@ -1,7 +1,7 @@
-"""A fork: a copy of a conversation, cut to a size that a new session can begin with.
+"""A fork: a copy of a conversation, cut to a size that a new session can start with.
 
-Long results of tools are clipped, and beyond a number of tokens the oldest messages go. A call never goes
-without its result, nor a result without its call: no model takes half of the two.
+Long tool results are clipped, and the oldest messages are dropped beyond a number of tokens. A call and its
+result are always kept or dropped together, because models reject one without the other.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PREAMBLE = (
 
 
 def clipped(result: str) -> str:
-    """Shorten a tool's result and say how long it was; what is short enough stays as it is."""
+    """Shorten a tool's result and say how long it was; a short one is unchanged."""
     if len(result) <= LONGEST_RESULT:
         return result
     return (
@@ -33,7 +33,7 @@ def clipped(result: str) -> str:
 
 
 def tokens(text: str) -> int:
-    """Estimate the tokens of a text, rather too many than too few."""
+    """Estimate the tokens of a text, erring on the high side."""
     return (len(text.encode("utf-8", "surrogatepass")) + 3) // 4
 
 
@@ -45,12 +45,12 @@ def newest(
     results: Callable[[M], Iterable[str]],
     limit: int = MOST_TOKENS,
 ) -> Sequence[M]:
-    """Give the longest end of a conversation that fits.
+    """Return the longest end of a conversation that fits.
 
-    `size` tells a message's tokens, `calls` the ids of the tool calls it makes, `results` those it answers.
+    `size` returns a message's tokens, `calls` the ids of its tool calls, `results` the ids it answers.
     """
     start, left = len(messages), limit
-    wanted: set[str] = set()  # calls whose results are in already, but which themselves are not
+    wanted: set[str] = set()  # calls that are still missing although their results are in
     for place in range(len(messages) - 1, -1, -1):
         left -= size(messages[place])
         if left < 0:

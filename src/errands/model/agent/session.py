@@ -1,7 +1,7 @@
 """A session: the conversation of an agent task, from its first prompt to its latest.
 
-A resume is a new run of the same task in the same session. It never sends an earlier prompt again, and
-nothing is ever taken out of the conversation.
+A resume is a new run of the same task in the same session. It never repeats an earlier prompt, and nothing is
+ever removed from the conversation.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from errands.model.task import Task
     from errands.model.view import View
 
-    # What an agent's run waits for. For a person or a task it may wait long, so it lends the slot of its lane
-    # to others meanwhile; `slot`: it wants one again.
+    # What an agent's run waits for. While it waits for a person or a task it lends its slot of the lane to
+    # others; `slot`: it is waiting to get one back.
     Waiting = Literal["approval", "task", "turn", "slot"]
 
 USAGE = ("input_tokens", "output_tokens", "requests", "tool_calls", "cost_microdollars")
 RECENT_TOOLS = 5
-CHAT = "chat:"  # how the names of chats begin
+CHAT = "chat:"  # the prefix of the names of chats
 TOO_SOON = "Task is currently being resumed. Wait for completion before sending another message."
 
 
 @record
 class Session:
-    """`run` is the number of the run that opened it, `name` what its backend calls it."""
+    """`run` is the number of the run that opened it, `name` the backend's name for it."""
 
     task_id: str
     run: int
@@ -43,7 +43,7 @@ class Session:
 
 @record
 class OrphanSession:
-    """A session that lives on at its backend, although its task is gone."""
+    """A session that still exists at its backend although its task is gone."""
 
     seq: int
     agent: str
@@ -54,7 +54,7 @@ class OrphanSession:
 
 @record
 class Exchange:
-    """What one run of an agent was asked, what it answered, and what that took."""
+    """The prompt of one run of an agent, its answer, and what that used."""
 
     text: str
     answer: str | None = None
@@ -67,7 +67,7 @@ class Exchange:
 
 
 def session_name(task_id: str) -> str:
-    """Name the session of a task, for backends that have no names of their own."""
+    """Return the name of a task's session, for backends without names of their own."""
     return f"task:{task_id}"
 
 
@@ -85,14 +85,14 @@ def chat_prompt(name: str) -> str:
 
 
 def is_conversation(task: Task) -> bool:
-    """Tell whether a task is the conversation of a chat: it has the name of the chat for its key."""
+    """Return whether a task is the conversation of a chat: its key is the name of the chat."""
     return task.key is not None and task.key == task.owner and task.key.startswith(CHAT)
 
 
 def check_resumable(view: View, session: Session | None) -> None:
-    """Refuse a resume that cannot be, in the words that callers know.
+    """Raise if a task cannot be resumed, in the exact words that callers know.
 
-    A resume that failed leaves what was before it, so it can be tried again; one that was cancelled is over.
+    A failed resume can be tried again, because it changed nothing; a cancelled one cannot.
     """
     run = view.latest
     if view.kind != "agent":
@@ -100,7 +100,7 @@ def check_resumable(view: View, session: Session | None) -> None:
     if view.is_live and run.cause == "resume":
         raise NotResumable(TOO_SOON)
     is_chat = view.key is not None and view.key == view.owner and view.key.startswith(CHAT)
-    # In a chat a person may interrupt an answer, and go on talking.
+    # In a chat a person may interrupt an answer and keep talking.
     is_over = run.state == "completed" or (run.cause == "resume" and run.state == "failed")
     if not is_over and not (is_chat and not view.is_live):
         raise NotResumable(

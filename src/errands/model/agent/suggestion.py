@@ -1,6 +1,6 @@
-"""An idea: work that an agent proposes, as it writes it down.
+"""A suggestion: work that an agent proposes, one JSON object per line of its answer.
 
-An agent answers with one JSON object per line; what is no idea is left out, and said.
+Lines that look like a suggestion but cannot be parsed are reported.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _TEXTS = ("name", "reason", "command", "prompt", "every")
 FORMAT = """\
 Answer with the one word NOTHING, or with at most {most} lines, each of them one JSON object:
 {{"name": "watch-ci", "reason": "why this is useful, for the person", "command": "a shell command"}}
-With "prompt" in place of "command" an agent does it. "every": "30m" has it done again and again, and \
-"max_runs": 10 so often at most."""
+With "prompt" instead of "command" an agent does it. "every": "30m" repeats it, and \
+"max_runs": 10 limits how often."""
 
 
 @record
@@ -41,7 +41,7 @@ class Suggestion:
         return self.command or self.prompt or ""
 
     def is_like(self, known: str) -> bool:
-        """Compare it with a task that is there, or was: its name, description and command, a line each."""
+        """Compare it with a present or past task: its name, description and command, one per line."""
         name, _, rest = known.partition("\n")
         description, _, work = rest.partition("\n")
         if " ".join(self.work.split()) == " ".join(work.split()):
@@ -52,31 +52,31 @@ class Suggestion:
 
 
 def suggestions_in(answer: str) -> Iterator[Suggestion | str]:
-    """Read the ideas of an answer; of a line that was meant to be one and is none, say what is wrong."""
+    """Yield the suggestions in an answer, or what is wrong for a line that looks like one."""
     for line in answer.splitlines():
         text = line.strip().strip("`").lstrip("-*0123456789. ").rstrip(",")
         if not text.startswith("{"):
             continue
         try:
             found = json.loads(text)
-            yield _idea(found)
+            yield _suggestion(found)
         except (ValueError, BadValue) as error:
             yield f"{text[:80]}: {error}"
 
 
-def _idea(found: Any) -> Suggestion:
+def _suggestion(found: Any) -> Suggestion:
     for key in _TEXTS:
         if key in found and not isinstance(found[key], str):
-            raise BadValue(f"{key} is no text")
+            raise BadValue(f"{key} is not a text")
     work = [found.get("command"), found.get("prompt")]
     if sum(1 for each in work if each and each.strip()) != 1:
-        raise BadValue("an idea has either a command or a prompt")
+        raise BadValue("a suggestion has either a command or a prompt")
     if len(work[0] or work[1]) > LONGEST:
         raise BadValue(f"it is longer than {LONGEST:,} characters")
     times = found.get("max_runs")
     every = parse_duration(found["every"]) if found.get("every") else None
     if times is not None and (not isinstance(times, int) or isinstance(times, bool) or every is None):
-        raise BadValue("max_runs is a number, and goes with every")
+        raise BadValue("max_runs must be a number, and needs every")
     return Suggestion(
         name=(found.get("name") or "idea")[:60],
         reason=(found.get("reason") or found.get("name") or "no reason given")[:300],
@@ -90,9 +90,9 @@ def _idea(found: Any) -> Suggestion:
 # Similarity: whether two suggestions are the same in other words. It errs on the side of yes: a rejected
 # suggestion that comes again is worse than one that waits.
 
-SAME = 0.5  # the share of all their words that two ideas must have in common
-WITHIN = 0.8  # the share of the shorter one's words
-FEWEST = 3  # words of the shorter one, so that this says something
+SAME = 0.5  # the share of all their words that two texts have in common
+WITHIN = 0.8  # or the share of the shorter one's words
+FEWEST = 3  # words in the shorter one, for that share to mean something
 
 _ENDINGS = tuple("ments ment ations ation ions ion ings ing ers er ed es s e".split())
 _STOP = frozenset(
@@ -103,13 +103,13 @@ _STOP = frozenset(
 
 
 def words_of(text: str) -> frozenset[str]:
-    """Give the words that say something, without their endings."""
+    """Return the meaningful words of a text, without their endings."""
     letters = "".join(each if each.isalnum() else " " for each in text.casefold())
     return frozenset(_stem(word) for word in letters.split() if word not in _STOP)
 
 
 def is_similar(one: str, other: str) -> bool:
-    """Tell whether two texts say the same, as far as their words tell."""
+    """Return whether two texts say the same thing, judging by their words."""
     first, second = words_of(one), words_of(other)
     if not first or not second:
         return False

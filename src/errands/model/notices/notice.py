@@ -1,7 +1,7 @@
 """A notice: one message to one address about one event of one run.
 
-It is written in the same transaction as the state it tells of, and is unique per run, event and address:
-this is what makes "told exactly once" provable.
+It is written in the same transaction as the state it reports, and is unique per run, event and address. That
+is why every result is reported exactly once.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ LONGEST_BACKOFF = timedelta(minutes=15)
 POLICIES: tuple[Policy, ...] = ("always", "on_change", "on_failure", "never")
 
 
-# A channel's name is a word: it stands before the colon of an address, and in the configuration.
+# The name of a channel is a word, because an address and the configuration contain it.
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
 
 
 @record
 class Address:
-    """Where a notice goes: a channel, and the place within it."""
+    """Where a notice goes: a channel, and a target that the channel understands."""
 
     channel: str
     target: str
@@ -58,29 +58,29 @@ class Notice:
 
 
 def due_in(at: datetime, now: datetime) -> float:
-    """Tell in how many seconds something that waits is to be sent; 0 if it is due.
+    """Return in how many seconds something is to be sent; 0 if it is due.
 
-    A time further off than any back-off was set by a clock that has been put back since.
+    A time beyond any back-off was set by a clock that has since been set back.
     """
     wait = at - now
     return 0.0 if wait > 2 * LONGEST_BACKOFF else max(0.0, wait.total_seconds())
 
 
 def parse_address(text: str) -> Address:
-    """Read `NAME` or `NAME:TARGET`; what the target means, the channel knows."""
+    """Parse `NAME` or `NAME:TARGET`."""
     name, _, target = text.strip().partition(":")
     if not name or not name[0].isalpha() or not _LETTERS.issuperset(name):
-        raise BadValue(f"{text!r} names no channel; write NAME or NAME:TARGET, such as discord:1234")
+        raise BadValue(f"{text!r} is not a channel; write NAME or NAME:TARGET, such as discord:1234")
     if not target.isprintable():
-        raise BadValue(f"the target of channel {name} cannot be {target!r}; leave out what cannot be printed")
+        raise BadValue(f"the target of channel {name} cannot be {target!r}; use printable characters only")
     return Address(channel=name, target=target.strip())
 
 
 def should_notify(policy: Policy, *, failed: bool, is_empty: bool = False, has_changed: bool = True) -> bool:
-    """Tell whether a run's end is worth a notice.
+    """Return whether the end of a run is reported.
 
-    One that failed has its error to report; one that completed without a result has nothing, which only
-    `always` tells. Of a task that runs once every end is a change.
+    A failed run has its error to report; a completed one without a result is reported only by `always`. For a
+    task that runs once every end is a change.
     """
     match policy:
         case "always":

@@ -1,6 +1,6 @@
 """Durations, sizes and times, as people write and read them.
 
-Nothing is guessed: what is not fully understood is refused, with the way to write it.
+Nothing is guessed: what is not fully understood is refused, with how to write it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _LARGEST = 1024**6
 
 
 def parse_duration(text: str) -> timedelta:
-    """Read a duration: one or more numbers with units, the largest unit first, or plain seconds."""
+    """Parse a duration: one or more numbers with units, largest unit first, or plain seconds."""
     rest = text.strip().lower()
     if not rest:
         raise BadValue(f"The duration is empty. {_HOW_DURATION}")
@@ -61,29 +61,29 @@ def parse_duration(text: str) -> timedelta:
             raise BadValue(f"{text!r} is not a duration: {problem}. {_HOW_DURATION}")
         unit = _UNITS[_UNIT_NAMES[word]]
         if smallest is not None and unit >= smallest:
-            raise BadValue(f"{text!r} is not a duration: {word!r} stands too late. {_HOW_DURATION}")
+            raise BadValue(f"{text!r} is not a duration: {word!r} must come earlier. {_HOW_DURATION}")
         total += _bounded(float(number), unit, text)
         smallest = unit
     return total
 
 
 def parse_size(text: str) -> int:
-    """Read a size in bytes; K, M, G and T are powers of 1024."""
+    """Parse a size in bytes; K, M, G and T are powers of 1024."""
     number, unit = _leading(text.strip().lower(), "0123456789.")
     unit = unit.strip()
     if not _is_number(number) or unit not in _SIZES:
         raise BadValue(f"{text!r} is not a size. {_HOW_SIZE}")
     size = float(number) * _SIZES[unit]
     if size > _LARGEST:
-        raise BadValue(f"{text!r} is larger than any machine has. {_HOW_SIZE}")
+        raise BadValue(f"{text!r} is larger than any machine. {_HOW_SIZE}")
     return int(size)
 
 
 def parse_time(text: str, *, now: datetime, zone: tzinfo | None = None) -> datetime:
-    """Read a point in time, in UTC.
+    """Parse a point in time, in UTC.
 
-    Times without an offset are wall-clock times in `zone` (the machine's own when it is None, with
-    its summer time); a time of day alone is its next occurrence after `now`.
+    A time without an offset is a wall-clock time in `zone` (the machine's own if None, with its summer time);
+    a time of day alone is its next occurrence after `now`.
     """
     words = text.strip().lower().split(maxsplit=1)
     match words:
@@ -102,7 +102,7 @@ def parse_time(text: str, *, now: datetime, zone: tzinfo | None = None) -> datet
 
 
 def spoken(duration: timedelta) -> str:
-    """Say a duration in at most two units, rounded down: `3m 42s`, `2h 5m`, `4.2s`, `120ms`."""
+    """Return a duration in at most two units, rounded down: `3m 42s`, `2h 5m`, `4.2s`, `120ms`."""
     thousandths = max(0, duration // timedelta(milliseconds=1))
     seconds = thousandths // 1000
     if thousandths < 1000:
@@ -121,7 +121,7 @@ def spoken(duration: timedelta) -> str:
 
 
 def exact(duration: timedelta) -> str:
-    """Write a duration as it would be given, to the millisecond: `90s` is `1m30s`."""
+    """Return a duration as it can be parsed again, to the millisecond: `90s` is `1m30s`."""
     rest = duration // timedelta(milliseconds=1)
     pieces = ""
     for unit, thousandths in (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)):
@@ -148,7 +148,7 @@ def _bounded(number: float, unit: timedelta, text: str) -> timedelta:
 
 
 def _clock(text: str) -> tuple[int, int, int] | None:
-    """Read HH:MM or HH:MM:SS."""
+    """Parse HH:MM or HH:MM:SS."""
     parts = text.split(":")
     if len(parts) not in (2, 3) or not all(len(p) in (1, 2) and p.isascii() and p.isdigit() for p in parts):
         return None
@@ -165,7 +165,7 @@ def _on_the_wall(now: datetime, zone: tzinfo | None, *, days: int, clock: tuple[
 
 
 def _in_zone(wall: datetime, zone: tzinfo | None) -> datetime:
-    # A naive datetime counts as the machine's local time, with the offset that holds on that very day.
+    # A naive datetime is the machine's local time, with the offset of that day.
     return (wall if zone is None else wall.replace(tzinfo=zone)).astimezone(UTC)
 
 

@@ -1,7 +1,6 @@
-"""Plain values: text that is UTF-8 whatever it came from, and JSON without importing `json`, which costs a
-command as much as all its work.
+"""JSON text without importing `json`, which takes a command as long as all its work.
 
-The encoder is the one that `json` itself uses; whoever reads the text back has the time for the rest of it.
+The encoder is the one that `json` itself uses. Reading JSON is not needed on the hot path.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def plain_text(value: Any) -> str:
-    """Write strings, numbers, booleans, None, lists, tuples and dicts of them as JSON."""
+    """Encode strings, numbers, booleans, None, lists, tuples and dicts of them as JSON."""
     return "".join(_encode(value, 0))
 
 
 def utf8(text: str) -> str:
-    """Make text from outside fit to be stored and shown; bytes that are no UTF-8 become replacement marks."""
+    """Make outside text safe to store and show; bytes that are not UTF-8 become replacement characters."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -29,7 +28,7 @@ def utf8(text: str) -> str:
 
 
 def _refuse(value: object) -> object:
-    raise TypeError(f"{value!r} is no plain value")
+    raise TypeError(f"{value!r} cannot be written as JSON")
 
 
 try:
@@ -38,7 +37,7 @@ try:
     _encode: Encode = make_encoder(
         None, _refuse, encode_basestring_ascii, None, ": ", ", ", False, False, False
     )
-except ImportError:  # pragma: no cover  # another Python than CPython
+except ImportError:  # pragma: no cover  # not CPython
     import json
 
     _encode = lambda value, level: [json.dumps(value)]  # noqa: E731

@@ -1,7 +1,7 @@
 """Masking: credentials never reach a screen, a notice or an agent.
 
-What counts as one: the value of a variable whose name says so, as it is, quoted or encoded, and every
-shape in `secret`. Masking errs on the side of hiding; the raw log is its owner's alone.
+A credential is the value of a variable with a telling name, plain, quoted or encoded, and every shape in
+`secrets`. Masking errs on the side of hiding; only the owner can read the raw log.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _KEY_HEADERS = ("Proc-Type:", "DEK-Info:", "Version:", "Comment:")
 
 
 class Mask:
-    """The secrets of one environment, and all well-known shapes besides."""
+    """The secrets of one environment, and all well-known shapes."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.values = dict(_values(environment))
@@ -46,27 +46,27 @@ class Mask:
         return stream.feed(text) + stream.close()
 
     def stream(self) -> Stream:
-        """Begin to mask text that comes in pieces."""
+        """Return a masker for text that comes in pieces."""
         return Stream(self.values)
 
 
 class Stream:
-    """Mask text piece by piece, wherever the pieces are cut.
+    """Mask text piece by piece, wherever the pieces are split.
 
-    Only the last word is held back, because no shape contains a blank; longer if it may be the beginning
-    of a value that does.
+    Only the last word is held back, because no shape contains a blank; more if it may be the beginning of a
+    value with blanks.
     """
 
     def __init__(self, values: Mapping[str, str]) -> None:
         self._values = values
         self._with_blanks = [value for value in values if _BLANK.search(value)]
         self._held = ""
-        self._before = ""  # what was given back last of the current line, unmasked
+        self._before = ""  # the end of the current line that was already returned, unmasked
         self._in_key = False
         self._swallowing = False
 
     def feed(self, text: str) -> str:
-        """Take the next piece and give back what is surely masked of all so far."""
+        """Take the next piece and return all text that is safely masked by now."""
         masked = []
         for start in range(0, len(text), _BLOCK):
             self._held += text[start : start + _BLOCK]
@@ -74,7 +74,7 @@ class Stream:
         return "".join(masked)
 
     def pause(self) -> str:
-        """Give back the end of a prompt, which waits for an answer; the beginning of a secret stays held."""
+        """Return a prompt that waits for an answer, unless it may be the beginning of a secret."""
         held = self._held
         if self._in_key or not _PROMPT.fullmatch(held):
             return ""
@@ -84,13 +84,13 @@ class Stream:
         return self._pass_on(len(held))
 
     def close(self) -> str:
-        """Give back the rest."""
+        """Return the rest."""
         return self._pass_on(len(self._held))
 
     def _cut(self) -> int:
-        """Find the place up to which nothing can be part of a secret that is still to come."""
+        """Return the offset before which nothing can be part of an unfinished secret."""
         text = self._held
-        # The lines of a private key are judged whole.
+        # A private key is masked by whole lines.
         ends = "\n" if self._in_key or "-----BEGIN" in text else _BLANKS
         cut = _after_last(ends, text, len(text))
         moved = True
@@ -104,7 +104,7 @@ class Stream:
         return cut
 
     def _shorten(self) -> str:
-        """Let go of the beginning of a word too long to be held."""
+        """Release the beginning of a word that is too long to hold back."""
         if self._swallowing:
             self._held = ""
         if len(self._held) <= _LONGEST_WORD:
@@ -139,7 +139,7 @@ class Stream:
         return "".join(masked)
 
     def _key_line(self, text: str) -> tuple[str, str]:
-        """Mask the first line as one of a private key, and give back the rest; other lines end the key."""
+        """Mask the first line as part of a private key and return the rest; any other line ends the key."""
         line, newline, rest = text.partition("\n")
         end = _END.search(line)
         body = line[: end.start()] if end else line
@@ -163,7 +163,7 @@ class Stream:
         return "".join(parts) + whole[place:]
 
     def _spans(self, text: str, offset: int, *, in_key: bool = False) -> list[Span]:
-        """Find what must be masked from `offset` on, in order; what overlaps is one."""
+        """Return what must be masked from `offset` on, in order; overlapping spans are merged."""
         found = [*_found(text, offset, self._values)]
         if in_key:
             found += [(*match.span(), "private key") for match in _KEY_TEXT.finditer(text, offset)]
@@ -208,14 +208,14 @@ def _found(text: str, offset: int, values: Mapping[str, str]) -> Iterator[Span]:
             covered = offset
             secret = re.compile(pattern, re.ASCII)
             for before in re.compile(lead, re.ASCII).finditer(lowered):
-                # A lead inside a secret that was found already leads nowhere new.
+                # A label inside a secret that is already found adds nothing.
                 if before.end() >= covered and (found := secret.match(text, before.end())):
                     covered = found.end()
                     yield *found.span(), kind
 
 
 def _begins_word(text: str, place: int) -> bool:
-    """Say whether a word begins here: after no letter or digit, an escaped newline, or a colour."""
+    """Return whether a word begins here: not after a letter or digit, unless that ends an escape."""
     before = text[max(0, place - 2) : place]
     return (
         not before[-1:].isalnum()
@@ -232,7 +232,7 @@ def _values(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _spellings(value: str) -> Iterator[str]:
-    """Say a value in all the ways in which it may be printed."""
+    """Yield every way in which a value may be printed."""
     yield value
     raw = value.encode("utf-8", "replace")
     yield binascii.b2a_base64(raw, newline=False).decode().rstrip("=")

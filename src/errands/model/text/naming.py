@@ -1,7 +1,7 @@
 """Names: the ids of tasks and runs, and the readable half of them.
 
 A task's id is a slug and six random letters, `pytest-7k2m4x`; a run's is the task's and its number,
-`pytest-7k2m4x.1`. Ids become parts of paths, so nothing that is not exactly of this shape is one.
+`pytest-7k2m4x.1`. Ids become parts of paths, so only exactly this shape is accepted.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
 
-ALPHABET = "23456789abcdefghjkmnpqrstvwxyz"  # nothing that looks or sounds like something else
+ALPHABET = "23456789abcdefghjkmnpqrstvwxyz"  # no letters that look or sound alike
 SUFFIX_LENGTH = 6
 # The names of the two spans of a run in a trace: until it starts, and from then on.
 START = "background_task_start"
@@ -26,7 +26,7 @@ _DIGITS = frozenset("0123456789")
 # Neither quotes nor operators.
 _PLAIN_LETTERS = _SLUG_LETTERS | frozenset(" ABCDEFGHIJKLMNOPQRSTUVWXYZ_./=:,+@%")
 
-# Programs that only run another one: the words before it are theirs.
+# Programs that only run another one; the words before its name belong to the wrapper.
 _WRAPPERS = frozenset((
     "caffeinate", "chronic", "chrt", "command", "doas", "env", "exec", "flock", "ionice", "nice", "nohup",
     "npx", "pnpx", "setsid", "stdbuf", "sudo", "taskset", "time", "timeout", "unbuffer", "uvx", "xvfb-run",
@@ -56,12 +56,12 @@ def slug(text: str) -> str:
 
 
 def command_slug(command: str) -> str:
-    """Turn a command line into a slug: the program that does the work, not what wraps it."""
+    """Turn a command line into a slug: the program that does the work, not its wrappers."""
     return slug(_program(_words(command[:4000])))
 
 
 def new_id(slug: str, randomness: bytes) -> str:
-    """Make a task's id; at least eight random bytes keep the letters evenly spread."""
+    """Make a task's id; eight random bytes or more distribute the letters evenly."""
     if len(randomness) < 8:
         raise ValueError("a new id needs at least 8 random bytes")
     number = int.from_bytes(randomness, "big")
@@ -76,7 +76,7 @@ def new_id(slug: str, randomness: bytes) -> str:
 
 
 def is_task_id(text: str) -> bool:
-    """Say whether this can be the id of a task."""
+    """Return whether this can be the id of a task."""
     if len(text) > LONGEST_TASK_ID:
         return False
     name, hyphen, suffix = text.rpartition("-")
@@ -93,7 +93,7 @@ def is_task_id(text: str) -> bool:
 
 
 def is_run_id(text: str) -> bool:
-    """Say whether this can be the id of a run."""
+    """Return whether this can be the id of a run."""
     task_id, dot, number = text.rpartition(".")
     return (
         dot == "."
@@ -105,12 +105,12 @@ def is_run_id(text: str) -> bool:
 
 
 def is_id(text: str) -> bool:
-    """Say whether this can name a task: an id or the beginning of one. Nothing at all names none."""
+    """Return whether this can name a task: an id or the beginning of one, but not the empty string."""
     return 0 < len(text) <= LONGEST_TASK_ID and _SLUG_LETTERS.issuperset(text) and text[0] != "-"
 
 
 def _words(command: str) -> list[str]:
-    """Split a command line roughly: quotes hold words together, `;`, `&` and `|` stand alone."""
+    """Split a command line roughly: quotes group words; `;`, `&` and `|` become `;`."""
     if _PLAIN_LETTERS.issuperset(command):
         return command.split()
     words: list[str] = []
@@ -151,7 +151,7 @@ def _program(words: list[str]) -> str:
 
 
 def _after_prologue(words: list[str]) -> list[str]:
-    """Skip `cd somewhere &&` and `set -e;`, which say nothing about the work."""
+    """Skip `cd somewhere &&`, `set -e;` and the like, which say nothing about the work."""
     while words and words[0] in (";", "cd", "set", "export", "source", ".", "ulimit", "umask", "pushd"):
         if ";" not in words:
             return words
@@ -178,7 +178,7 @@ def _is_interpreter(name: str) -> bool:
 
 
 def _interpreted(name: str, words: list[str]) -> str:
-    """Name what an interpreter runs: its module, its script, or the line that a shell was given."""
+    """Return what an interpreter runs: its module, its script, or the program in a shell's line."""
     for place, word in enumerate(words):
         following = words[place + 1 : place + 2]
         if word == ";":

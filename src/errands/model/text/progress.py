@@ -1,9 +1,8 @@
-"""Progress: how far a task says it has come.
+"""Progress: how far a task has come.
 
-A task says it with a line `::progress 3/10 text` or `::progress 42% text`, or by writing the same
-without the first word to the file named in $ERRANDS_PROGRESS. Without that, the last line of its output
-is looked at: `42%` counts when it stands as a word of its own, and so does `3/10`, unless it cannot be
-a count: 24/7 and 1/1 are none, nor are dates such as 11/15/2026 and 11/15 09:30, nor parts of paths.
+A task reports it with a line `::progress 3/10 text` or `::progress 42% text`, or by writing the same without
+the first word to the file in $ERRANDS_PROGRESS. Without a report, the last line of its output is searched for
+a separate `42%` or `3/10`. 24/7, 1/1, dates (11/15/2026, 11/15 09:30) and parts of paths are not counts.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ LONGEST_TEXT = 200
 _LONGEST_LINE = 2000
 _LONGEST_ETA = timedelta(days=365)
 _DIGITS = frozenset("0123456789")
-# What may stand around a count or a percentage; tqdm writes `45%|###  | 45/100 [00:10<00:12`.
+# What may surround a count or a percentage; tqdm writes `45%|###  | 45/100 [00:10<00:12`.
 _BEFORE = frozenset(" \t([{|:=,<>")
 _AFTER = frozenset(" \t)]}|:,;")
 
 
 @record
 class Progress:
-    """How far a task has come; `done` and `total` are known when it counts."""
+    """How far a task has come; `done` and `total` are set if it counts."""
 
     percent: float
     done: int | None = None
@@ -36,7 +35,7 @@ class Progress:
 
 
 def parse(text: str) -> Progress | None:
-    """Read what a task reports on purpose: `3/10 text` or `42% text`, with or without the marker."""
+    """Parse an explicit report: `3/10 text` or `42% text`, with or without the marker."""
     line = text.strip().removeprefix(MARKER).strip()
     amount, _, words = line.partition(" ")
     said = one_line(words.strip())[:LONGEST_TEXT]
@@ -54,13 +53,13 @@ def recognised(line: str) -> Progress | None:
     share = _percentage(clean)
     count = _count(clean)
     if count is not None and share is not None and abs(count.percent - share) > 1.0:
-        # Both are there and disagree: the percentage can mean nothing but progress.
+        # They disagree, and only the percentage is certain to mean progress.
         count = None
     return count or (None if share is None else Progress(percent=share))
 
 
 def latest(output: str) -> Progress | None:
-    """Say what the end of a task's output tells: its last report, or else its last line."""
+    """Return the progress at the end of a task's output: its last report, or else its last line."""
     lines = [line for line in output.replace("\r", "\n").split("\n") if line.strip()]
     for line in reversed(lines):
         if line.startswith(MARKER) and (progress := parse(line)) is not None:
@@ -69,14 +68,14 @@ def latest(output: str) -> Progress | None:
 
 
 def bar(progress: Progress, width: int, *, plain: bool = False) -> str:
-    """Draw a bar of exactly `width` characters, of ASCII alone when `plain`."""
+    """Draw a bar of exactly `width` characters, in ASCII if `plain`."""
     full, empty = ("#", ".") if plain else ("█", "░")
     filled = int(width * min(max(progress.percent, 0.0), 100.0) / 100)
     return full * filled + empty * (width - filled)
 
 
 def eta(progress: Progress, elapsed: timedelta) -> timedelta | None:
-    """Guess the time left from the time it took so far; None when nothing can be said yet."""
+    """Estimate the time left from the time so far; None if it is too early."""
     if progress.percent <= 0 or elapsed <= timedelta():
         return None
     seconds = elapsed.total_seconds() * (100 - min(progress.percent, 100.0)) / progress.percent
@@ -132,7 +131,7 @@ def _stands_alone(line: str, start: int, end: int) -> bool:
 
 
 def _is_clock(text: str) -> bool:
-    """Say whether a time of day follows, which makes a date of what came before."""
+    """Return whether a time of day follows, which makes the text before it a date."""
     return len(text) == 6 and text[0] == " " and text[3] == ":" and (text[1:3] + text[4:]).isdecimal()
 
 

@@ -1,7 +1,7 @@
-"""Sanitising: what a task printed, made fit to be shown.
+"""Sanitising: makes what a task printed safe to show.
 
-Text from outside can never drive a terminal, reorder what is read, or leave the frame it was put in:
-of all control sequences only colour survives, and only when asked for.
+Outside text can never control a terminal, reorder what is read, or leave its frame: of all control sequences
+only colours survive, and only on request.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _STRINGS = "]PX^_"  # OSC, DCS, SOS, PM, APC: a body follows, up to a terminator
 _LONGEST_COLOUR = 64
 _LONGEST_STRING = 8192
 
-# Characters that reorder, hide or tag text unseen.
+# Characters that invisibly reorder, hide or tag text.
 _BIDI = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 _HIDDEN = (0x200B, *range(0x2060, 0x2066), *range(0x206A, 0x2070), 0xFEFF, *range(0xFFF9, 0xFFFC))
 _TAGS = (*range(0xE0000, 0xE0080), *range(0xE0100, 0xE01F0))
@@ -22,14 +22,14 @@ _CONTROLS = (*(c for c in range(0x20) if chr(c) not in "\a\t\n\r\x1b"), 0x7F)
 
 _REMOVED: dict[int, str | None] = dict.fromkeys((*_CONTROLS, *_BIDI, *_HIDDEN, *_TAGS))
 _REMOVED |= {0x2028: "\n", 0x2029: "\n"}
-# A C1 character is the one-character spelling of an escape sequence.
+# A C1 character is an escape sequence in one character.
 _REMOVED |= {c: _ESC + chr(c - 0x40) for c in range(0x80, 0xA0)}
 
 
 def visible(text: str | bytes, *, colour: bool = False) -> str:
-    """Make output fit for a terminal: newlines, tabs and, by choice, colours stay.
+    """Make output safe for a terminal: newlines, tabs and, on request, colours stay.
 
-    A carriage return begins its line anew, so of a redrawn line only the last state is shown.
+    A carriage return restarts its line, so only the last state of a redrawn line is shown.
     """
     stream = Stream(colour=colour, overwrite=True)
     whole = stream.feed(text) + stream.close()
@@ -37,7 +37,7 @@ def visible(text: str | bytes, *, colour: bool = False) -> str:
 
 
 def line(text: str | bytes) -> str:
-    """Make a name, command or message fit for one line; what would be invisible is spelt out."""
+    """Make a name, command or message safe for one line; invisible characters are spelled out."""
     shown = _text(text, "backslashreplace")
     if shown.isprintable():
         return shown
@@ -45,9 +45,9 @@ def line(text: str | bytes) -> str:
 
 
 def fence(text: str | bytes, *, boundary: str, label: str = "output") -> str:
-    """Hand text to an agent as data, between two lines that only the boundary's owner can write."""
+    """Wrap text as data for an agent, between two lines that only the owner of the boundary can write."""
     if len(boundary) < 8 or not (boundary.isascii() and boundary.isalnum()):
-        raise ValueError("a boundary is at least 8 letters and digits")
+        raise ValueError("a boundary needs at least 8 letters and digits")
     body = visible(text).replace(boundary, "[...]")
     end = "" if body.endswith("\n") or not body else "\n"
     name = line(label).replace(boundary, "[...]")
@@ -59,10 +59,9 @@ def fence(text: str | bytes, *, boundary: str, label: str = "output") -> str:
 
 
 class Stream:
-    """Sanitise output piece by piece; a sequence cut in two by the pieces is still seen whole.
+    """Sanitise output piece by piece; a sequence that is split between pieces is still recognised.
 
-    What was shown cannot be taken back: a carriage return is passed on when the frame allows it
-    (`overwrite`), and is a new line otherwise.
+    A carriage return is kept if the frame allows it (`overwrite`), and is a newline otherwise.
     """
 
     def __init__(self, *, colour: bool = False, overwrite: bool = False) -> None:
@@ -74,16 +73,16 @@ class Stream:
         self._returned = False
 
     def feed(self, text: str | bytes) -> str:
-        """Take the next piece and give back what can be shown of all so far."""
+        """Take the next piece and return everything that can be shown by now."""
         clean = self._clean(self._decoder.decode(text) if isinstance(text, bytes) else _text(text))
         if self._returned:
             clean = "\r" + clean
-        # A carriage return at the end may be half of a line's end.
+        # A carriage return at the end may be half of a line ending.
         self._returned = clean.endswith("\r")
         return self._with_returns(clean.removesuffix("\r"))
 
     def close(self) -> str:
-        """Give back what was held, and end any colour."""
+        """Return what was held back, and end any colour."""
         rest = self.feed(self._decoder.decode(b"", True)) + (self._return if self._returned else "")
         return rest + self._with_returns(self._ended())
 
@@ -91,7 +90,7 @@ class Stream:
         return text.replace("\r\n", "\n").replace("\r", self._return) if "\r" in text else text
 
     def _ended(self) -> str:
-        """Show what an unfinished string was going to hide, and end any colour."""
+        """Return what an unfinished string would have hidden, and end any colour."""
         body = "".join(self._sequence[2:]) if self._in_string() else ""
         reset = _RESET if self._coloured else ""
         self._sequence, self._coloured, self._returned = [], False, False
@@ -117,7 +116,7 @@ class Stream:
         return len(self._sequence) > 1 and self._sequence[1] in _STRINGS
 
     def _continue(self, text: str, start: int, shown: list[str]) -> int:
-        """Go on with the open sequence until it ends; give back the place of what follows it."""
+        """Continue the open sequence until it ends; return the offset after it."""
         sequence = self._sequence
         for place in range(start, len(text)):
             letter = text[place]
@@ -126,7 +125,7 @@ class Stream:
                     self._sequence = []
                     return place + 1
                 if letter == "\n" or sequence[-1] == _ESC or len(sequence) > _LONGEST_STRING:
-                    # Not ended as it should be: shown, or a lone introducer would hide all that follows.
+                    # Shown because it is not terminated: a lone introducer must not hide everything after it.
                     escape = sequence.pop() if sequence[-1] == _ESC else ""
                     shown.append("".join(sequence[2:]))
                     self._sequence = [escape] if escape else []
@@ -150,7 +149,7 @@ class Stream:
         return len(text)
 
     def _kept(self, final: str) -> str:
-        """Keep the sequence that ends here if it is a colour and colours are wanted."""
+        """Return the sequence that ends here if it is a colour and colours are wanted."""
         introducer, codes = self._sequence[1:2], "".join(self._sequence[2:])
         if not self._colour or introducer != ["["] or final != "m" or codes.strip("0123456789;:"):
             return ""
@@ -159,14 +158,14 @@ class Stream:
 
 
 def _text(text: str | bytes, errors: str = "replace") -> str:
-    # Text is encoded and decoded again because it may hold halves of characters, which nothing can print.
+    # Encoded and decoded again, because it may contain lone surrogates, which cannot be printed.
     return (text.encode("utf-8", errors) if isinstance(text, str) else text).decode("utf-8", "replace")
 
 
 def _last_drawn(text: str) -> str:
-    """Say what stays of a line that was drawn over: its last state that was not empty.
+    """Return the last state of a redrawn line that is not empty.
 
-    Colours stay on, whatever is drawn over: one that was ended there must not go on after it.
+    The colours of all states are kept: one that ended in an earlier state must not continue.
     """
     states = text.split("\r")
     drawn = [place for place, state in enumerate(states) if _colours(state) != state]
@@ -176,5 +175,5 @@ def _last_drawn(text: str) -> str:
 
 
 def _colours(text: str) -> str:
-    """Give the sequences of colour in a text that has no others."""
+    """Return the colour sequences of a text that has no others."""
     return "".join(_ESC + piece[: piece.index("m") + 1] for piece in text.split(_ESC)[1:])

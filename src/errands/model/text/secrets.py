@@ -1,12 +1,12 @@
 """Secrets: the shapes by which well-known credentials are recognised.
 
-Each kind has an anchor, a text that must be there at all, so that looking for all of them costs little
-more than reading. No pattern can run away: what repeats is one set of characters, never nested.
+Each kind has an anchor, a text that must occur, so that searching for all of them costs little more than
+reading. No pattern backtracks badly: only single character sets repeat, never groups.
 """
 
 from __future__ import annotations
 
-# Recognised by itself: kind, anchor, pattern. None contains a blank.
+# Recognised by their own shape: kind, anchor, pattern. None contains a blank.
 SHAPES = (
     ("github token", "gh", r"gh[pousr]_[A-Za-z0-9]{36,255}"),
     ("github fine-grained token", "github_pat_", r"github_pat_[A-Za-z0-9_]{40,255}"),
@@ -51,7 +51,7 @@ SHAPES = (
     ("age key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
 )
 
-# The same, but these could be the end of an ordinary word, so they must begin one.
+# The same, but these could be the end of an ordinary word, so they must start one.
 WORDS = (
     ("gitlab pipeline token", "gl", r"gl(?:cbt|ptt|ft|oas|soat|agent)-[\w-]{20,255}"),
     ("openai key", "sk-", r"sk-(?!ant-|or-)(?=[A-Za-z_-]{0,40}\d)[\w-]{32,255}"),
@@ -94,13 +94,13 @@ WORDS = (
     ("json web token", "eyJ", r"eyJ[\w-]{8,512}\.eyJ[\w-]{8,}\.[\w-]{8,}"),
 )
 
-# A value that may be a password: long enough, with a digit, and no reference such as $PASSWORD or <password>.
+# A value that may be a password: long enough, with a digit, and not a reference like $PASSWORD or <password>.
 _VALUE = r"""(?![$<*%])(?=[^\s"'`,;&()\[\]{}<>]{0,64}\d)[^\s"'`,;&()\[\]{}<>]{8,}"""
 _NAME = r"(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key)"
 _ANCHORS = ("passw", "passp", "secret", "token", "key")
 _HEADER = r"authorization[^\w\n]{1,6}"
 
-# Recognised by the words before it, on the same line: kind, anchors, those words in lower case, the secret.
+# Recognised by the label on the same line: kind, anchors, the label in lower case, the secret.
 LABELLED = (
     ("bearer token", ("bearer",), r"bearer[ \t]{1,4}", r"[\w.~+/=-]{12,}"),
     ("basic credentials", ("authorization",), _HEADER + r"basic[ \t]{1,4}", r"[A-Za-z0-9+/=]{8,}"),
@@ -115,11 +115,11 @@ LABELLED = (
     ("private key", ("private key",), r"private key(?: block)?-----", r"(?:\\[nr])+[A-Za-z0-9+/=\\]{16,}"),
 )
 
-# What makes the name of a variable that of a credential.
+# What in its name marks a variable as a credential.
 SHORTEST_VALUE = 8
 _TELLING_PARTS = ("TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "APIKEY", "CREDENTIAL", "PRIVATEKEY")
 _TELLING_WORDS = frozenset(("AUTH", "COOKIE", "DSN", "KEY", "PASS", "PAT", "PWD"))
-# `SSH_AUTH_SOCK`, `TOKEN_LIMIT`, `KEY_FILE`: the last word says that it is about a credential and is none.
+# `SSH_AUTH_SOCK`, `TOKEN_LIMIT`, `KEY_FILE`: the last word says that it only relates to a credential.
 _HARMLESS_ENDS = frozenset((
     "ALGORITHM", "COUNT", "DIR", "EXPIRY", "FILE", "HOST", "ID", "LENGTH", "LIMIT", "METHOD", "MODE", "NAME",
     "PARALLELISM", "PATH", "PORT", "PROVIDER", "SIZE", "SOCK", "TTL", "TYPE", "USER",
@@ -127,7 +127,7 @@ _HARMLESS_ENDS = frozenset((
 
 
 def may_have_secret(text: str) -> bool:
-    """Say whether a look at a text is worth its price: without an anchor there is nothing to be found."""
+    """Return whether a text contains any anchor; without one there is no secret to find."""
     lowered = text.lower()
     return any(anchor in text for _, anchor, _ in (*SHAPES, *WORDS)) or any(
         anchor in lowered for _, anchors, _, _ in LABELLED for anchor in anchors
@@ -135,7 +135,7 @@ def may_have_secret(text: str) -> bool:
 
 
 def is_credential(name: str, value: str) -> bool:
-    """Say whether a variable holds a credential, by its name and by what could be one at all."""
+    """Return whether a variable holds a credential, by its name and a plausible value."""
     words = name.upper().replace("-", "_").strip("_").split("_")
     telling = any(part in name.upper() for part in _TELLING_PARTS) or not _TELLING_WORDS.isdisjoint(words)
     if not telling or words[-1] in _HARMLESS_ENDS or name in ("PWD", "OLDPWD"):

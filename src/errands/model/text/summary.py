@@ -1,7 +1,7 @@
 """Summaries: the one line of a tool's output that says how it went.
 
-Of several tools in one output the last one counts; what make says about itself counts only when no other
-tool said anything. A summary never calls a failed run a success.
+If several tools wrote to one output, the last one counts; make itself counts only if no other tool was
+recognised. A summary never calls a failed run a success.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    Found = tuple[int, str]  # where it stands, what it says
+    Found = tuple[int, str]  # its offset, its text
 
 LONGEST_OUTPUT = 65_536
 LONGEST_SUMMARY = 200
 
-# How the tools call an outcome, what we call it, in the order in which we say it.
+# The tools' words for outcomes and ours, in the order of a summary.
 _OUTCOMES = {
     "passed": "passed",
     "failed": "failed",
@@ -33,7 +33,7 @@ _OUTCOMES = {
     "xpassed": "xpassed",
 }
 _ORDER = tuple(dict.fromkeys(_OUTCOMES.values()))
-# The words of summaries that count something; others repeat what a task printed.
+# The words of summaries that only count; other words repeat what a task printed.
 _COUNTED = frozenset(
     "passed failed error errors skipped todo deselected xfailed xpassed no tests ran all checks issues in "
     "file files package packages fixable fixed remaining but exit code".split()
@@ -43,7 +43,7 @@ _COUNT = re.compile(r"(\d+) ([a-z]+)")
 
 
 def summarise(command: str, output: str, *, exit_code: int | None) -> str | None:
-    """Say in one line how a run went, if its output allows it."""
+    """Return one line about how a run went, or None if no tool is recognised."""
     text = visible(output[-LONGEST_OUTPUT:])
     found = max((each for tool in _TOOLS for each in tool(text)), default=None)
     if found is None:
@@ -55,7 +55,7 @@ def summarise(command: str, output: str, *, exit_code: int | None) -> str | None
 
 
 def counts_only(said: str) -> bool:
-    """Tell whether a summary can say nothing but how a command went, so that it needs no fence."""
+    """Return whether a summary contains only counts, so that it needs no fence."""
     words = said.replace(",", " ").replace("(", " ").replace(")", " ").split()
     return all(word.isdecimal() or word in _COUNTED for word in words)
 
@@ -101,7 +101,7 @@ def _cargo(text: str) -> Iterator[Found]:
         re.finditer(r"^test result: (?:ok|FAILED)\. (\d+ passed; \d+ failed; \d+ ignored);", text, re.M)
     )
     if results:
-        # One result per target: the tests of a package are the sum of them.
+        # One result per target; a package is their sum.
         yield results[-1].end(), _said(_sum(_counts(result[1]) for result in results))
 
 
@@ -174,7 +174,7 @@ _TOOLS: tuple[Callable[[str], Iterable[Found]], ...] = (
 
 
 def _counts(text: str) -> dict[str, int]:
-    """Read `2 failed, 89 passed`; words that name no outcome are left out."""
+    """Parse `2 failed, 89 passed`; words that are not outcomes are ignored."""
     return {_OUTCOMES[word]: int(number) for number, word in _COUNT.findall(text) if word in _OUTCOMES}
 
 
@@ -196,5 +196,5 @@ def _many(number: int, thing: str) -> str:
 
 
 def _is_good(said: str) -> bool:
-    # "xfailed" is good news, although it contains a bad word.
+    # "xfailed" is good although it contains a bad word.
     return not any(word in said.replace("xfailed", "") for word in _BAD)
