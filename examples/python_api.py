@@ -9,16 +9,17 @@ import asyncio
 import tempfile
 
 import errands
-from errands.model.options.draft import Draft
 
 
 async def main(home: str) -> None:
     async with errands.connect(home, yes=True) as engine:
         build, lint, tests = await engine.submit_all(
             [
-                Draft(name="build", command="for i in 1 2 3; do echo part $i; sleep 0.1; done", batch="ci"),
-                Draft(name="lint", command="echo 'app.py:3: unused import'; exit 3", batch="ci"),
-                Draft(name="tests", command="echo '12 passed in 0.3s'", after=("build",), batch="ci"),
+                errands.Draft(
+                    name="build", command="for i in 1 2 3; do echo part $i; sleep 0.1; done", batch="ci"
+                ),
+                errands.Draft(name="lint", command="echo 'app.py:3: unused import'; exit 3", batch="ci"),
+                errands.Draft(name="tests", command="echo '12 passed in 0.3s'", after=("build",), batch="ci"),
             ]
         )
         print(f"started {build.id}, {lint.id}, {tests.id}")

@@ -22,7 +22,6 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 import errands
-from errands.frontends.toolset import BackgroundTasks
 
 CALLS = (
     ("run", {"command": "sleep 0.3; echo 12 passed", "name": "tests"}),
@@ -45,7 +44,7 @@ async def main(home: str) -> None:
         agent = Agent(
             FunctionModel(scripted),
             output_type=[str, DeferredToolRequests],
-            capabilities=[BackgroundTasks(engine, cwd=home, linger=20)],
+            capabilities=[errands.BackgroundTasks(engine, cwd=home, linger=20)],
         )
         result = await agent.run("Run the tests, then tidy up.")
         while isinstance(result.output, DeferredToolRequests):

@@ -45,6 +45,12 @@ def test_every_verb_and_option_is_documented(name: str) -> None:
     assert f"errands {name}" in section
 
 
+def test_every_task_option_is_in_the_page_about_python() -> None:
+    page = (ROOT / reference.PYTHON).read_text()
+
+    assert page == reference.options(page), "run 'make docs'"
+
+
 @pytest.mark.spec("X13")
 def test_every_setting_is_documented() -> None:
     text = CONFIGURATION.read_text()

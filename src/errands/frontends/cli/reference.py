@@ -1,4 +1,4 @@
-"""The reference: docs/cli.md and the tables of docs/configuration.md, written from the tables in the code.
+"""The reference: docs/cli.md, and the tables of docs/configuration.md and docs/python.md.
 
 `python -m errands.frontends.cli.reference` writes them, `--check` fails when they are not up to date.
 """
@@ -13,6 +13,7 @@ from errands.frontends.cli.display.json_fields import ALONE, ALWAYS, OF_AGENTS, 
 from errands.frontends.cli.help import explained, spelled, usage_lines
 from errands.frontends.cli.parser import HELP
 from errands.frontends.cli.verbs import GROUPS, load
+from errands.model.options.table import OPTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,16 +23,17 @@ if TYPE_CHECKING:
 
 PLACE = Path("docs/cli.md")
 SETTINGS = Path("docs/configuration.md")
+PYTHON = Path("docs/python.md")
 
 HEAD = """\
 # The command line
 
 <!-- Written by `make docs` from the option tables; changes made here are lost. -->
 
-A task has an id such as `pytest-7k2m4x`; a unique beginning of it is enough everywhere. Options can stand
-before and after the other words; what follows `--` is no option. Durations are written `500ms`, `30s`, `5m`,
-`1h30m`, `7d`, sizes `512K`, `10MiB`, `2G`; a bare number means seconds, or bytes, but `clear --older` insists
-on a unit. `--json` gives one object, or one object per line.
+A task has an id such as `pytest-7k2m4x`; a unique prefix is enough everywhere. Options can stand before and
+after the other words; what follows `--` is not an option. Durations are written `500ms`, `30s`, `5m`,
+`1h30m`, `7d`, sizes `512K`, `10MiB`, `2G`; a bare number means seconds or bytes, but `clear --older` requires
+a unit. `--json` prints one object, or one object per line.
 
 ## Exit codes
 
@@ -41,16 +43,16 @@ on a unit. `--json` gives one object, or one object per line.
 | 1 | it failed |
 | 2 | the command line or the configuration is wrong |
 | 3 | there is no such task or template |
-| 4 | it was not approved: the task waits for a yes, was rejected, or a rule forbids it |
-| 124 | the task had not ended when the waiting did |
+| 4 | it was not approved: the task waits for approval, was rejected, or a rule forbids it |
+| 124 | the task had not ended when the wait timed out |
 | 125 | the run was lost, interrupted or skipped |
 | 128+n | it died by signal n; 130 after Ctrl-C |
 
 `wait` and `run --wait` end with the task's own exit code.
 
-Whoever blocks until a task of their own session ends, and is shown the end, was told: `notices` does not tell
-again what `wait`, `run --wait` or `ask --wait` has shown. `wait --quiet` shows nothing, and looking with
-`show` or `logs` is not waiting, so neither counts.
+What `wait`, `run --wait` or `ask --wait` has shown of a task of your own session counts as delivered:
+`notices` does not report it again. `wait --quiet` shows nothing, and `show` and `logs` do not wait, so
+they do not count.
 """
 
 
@@ -66,16 +68,16 @@ def reference() -> str:
 def _fields() -> Iterator[str]:
     yield "## A task in JSON"
     yield ""
-    yield "`--json` tells of a task, in every verb that tells of tasks:"
+    yield "Every verb that prints tasks prints these fields with `--json`:"
     yield from _field_table(ALWAYS)
     yield ""
     yield "`show --json` adds:"
     yield from _field_table(ALONE)
     yield ""
-    yield "Of an agent it has, in the place of `commands`, `before`, `finally`, `input` and `sandbox`:"
+    yield "For an agent, instead of `commands`, `before`, `finally`, `input` and `sandbox`:"
     yield from _field_table(OF_AGENTS)
     yield ""
-    yield "Of a task with a schedule it has too:"
+    yield "For a recurring task also:"
     yield from _field_table(OF_STANDING)
 
 
@@ -147,6 +149,42 @@ def _variables() -> Iterator[str]:
         yield f"| `{name}` | {meaning} |"
 
 
+def options(text: str) -> str:
+    """Put the table of task options into the page about Python."""
+    return _between(text, "options", _keywords())
+
+
+# How the values of each type are written in Python.
+_VALUES = {
+    "text": "str",
+    "label": "str",
+    "path": "str or Path",
+    "flag": "bool",
+    "count": "int",
+    "size": 'bytes, or `"512M"`',
+    "duration": 'timedelta, seconds, or `"10m"`',
+    "time": 'datetime, or `"18:30"`',
+    "commands": "list of commands",
+    "tasks": "list of ids",
+    "names": "name, or list of names",
+    "addresses": "channel, or list of channels",
+    "variables": "dict",
+    "settings": "dict",
+    "budget": "dict",
+}
+
+
+def _keywords() -> Iterator[str]:
+    yield "| option | value | meaning |"
+    yield "|---|---|---|"
+    for option in OPTIONS:
+        value = " ".join(f"`{each}`" for each in option.choices) or _VALUES[option.type]
+        scope = {"shell": " (commands)", "agent": " (prompts)"}.get(option.kind, "")
+        default = option.default or option.setting or option.agent_default
+        notes = f" (default {default})" if default else ""
+        yield f"| `{option.name}`{scope} | {value} | {_cell(option.help + notes)} |"
+
+
 def _between(text: str, name: str, lines: Iterator[str]) -> str:
     start, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
     before, _, rest = text.partition(start)
@@ -154,7 +192,11 @@ def _between(text: str, name: str, lines: Iterator[str]) -> str:
 
 
 def main() -> int:
-    pages = {PLACE: reference(), SETTINGS: settings(SETTINGS.read_text(encoding="utf-8"))}
+    pages = {
+        PLACE: reference(),
+        SETTINGS: settings(SETTINGS.read_text(encoding="utf-8")),
+        PYTHON: options(PYTHON.read_text(encoding="utf-8")),
+    }
     stale = [
         page
         for page, wanted in pages.items()
