@@ -21,7 +21,7 @@ from tests.sources.watches import check_books, is_quiet, looks, ran, tick, watch
 
 # Where a daemon dies between a signal and the run that comes of it.
 PLACES = [
-    ("errands.engine.triggers.scheduler.gather", "before"),
+    ("errands.engine.triggers.scheduler.run_for_signals", "before"),
     ("errands.engine.triggers.debounce._record", "before"),
     ("errands.engine.triggers.debounce._record", "after"),
     ("errands.engine.triggers.scheduler.Scheduler.fire_due", "after"),

@@ -18,7 +18,7 @@ from errands.engine.approval import tool_approvals
 from errands.engine.async_engine import AsyncEngine
 from errands.engine.bell_line import BellLine
 from errands.engine.engine import Engine
-from errands.engine.triggers.event_payload import occasioned
+from errands.engine.triggers.event_payload import prompt_with_event
 from errands.model.action import Prompt
 from errands.model.agent.fork import PREAMBLE
 from errands.model.agent.session import (
@@ -76,7 +76,7 @@ class RunContext:
         self._one_at_a_time = asyncio.Lock()
         self._away_for: list[Waiting] = []
         with self._store:
-            self._store.add_exchange(run_id, occasioned(engine, self._task, run_id, action.text))
+            self._store.add_exchange(run_id, prompt_with_event(engine, self._task, run_id, action.text))
         exchange = self._store.exchange(run_id)
         assert exchange is not None
         self.text = exchange.text

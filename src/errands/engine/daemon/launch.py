@@ -95,7 +95,7 @@ class LaunchBuilder:
         signals = event_payload.event_payload(self._store, task, run)
         if not signals:
             return {}
-        event_payload.leave(trigger, signals, directory)
+        event_payload.write_file(trigger, signals, directory)
         return event_payload.variables(trigger, signals, directory)
 
     def _steps(self, action: Shell) -> tuple[Step, ...]:

@@ -1,7 +1,7 @@
-"""The occasion of a run: the signals it came of, as its process and its agent see them.
+"""The event payload of a run: the signals that led to it, as its process and its agent see them.
 
-They are words of strangers. They stand in a file and in variables, and for an agent between two lines that
-nobody else can write; never in a line that a shell reads.
+They come from outside and are not trusted: they go into a file, into variables and, for an agent, between two
+marks that the text cannot forge; never into a line that a shell reads.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from errands.model.task import Task
     from errands.ports.store import Store
 
-LONGEST = 8000  # bytes of what an agent is told; the file has the rest
+LONGEST = 8000  # bytes of the payload in a prompt; the file has the rest
 _SUMMARY = 1000
 _CAUSES = ("event", "retry")
 
 
 def event_payload(store: Store, task: Task, run: Run) -> list[Signal]:
-    """Give the signals that a run came of; a retry came of those of the run that failed."""
+    """Return the signals that led to a run; a retry has those of the run that failed."""
     if run.cause not in _CAUSES or not isinstance(task.trigger, On):
         return []
     number = run.number
@@ -37,7 +37,7 @@ def event_payload(store: Store, task: Task, run: Run) -> list[Signal]:
 
 
 def variables(trigger: On, signals: list[Signal], directory: str) -> dict[str, str]:
-    """Say in variables what a run came of; none of them has a line's end or anything unprintable in it."""
+    """Return the payload as variables, without line ends and unprintable characters."""
     return {
         "ERRANDS_EVENT_SOURCE": trigger.source,
         "ERRANDS_EVENT_SUBJECT": _line(trigger.subject),
@@ -47,12 +47,12 @@ def variables(trigger: On, signals: list[Signal], directory: str) -> dict[str, s
     }
 
 
-def leave(trigger: On, signals: list[Signal], directory: str) -> None:
-    """Write the file that has all of it, before the run starts."""
+def write_file(trigger: On, signals: list[Signal], directory: str) -> None:
+    """Write the whole payload to the run's event file, before the run starts."""
     head = plain_text({"source": trigger.source, "subject": trigger.subject, "count": len(signals)})
-    # What is kept of each is JSON already.
+    # Each signal is stored as JSON already.
     content = f'{head[:-1]}, "signals": [{", ".join(each.body for each in signals)}]}}\n'
-    # An empty directory would look as if the run had begun and removed its record.
+    # An empty directory would look as if the run had started and removed its record.
     new = directory if os.path.isdir(directory) else f"{directory}.new"
     try:
         os.makedirs(new, 0o700, exist_ok=True)
@@ -62,19 +62,19 @@ def leave(trigger: On, signals: list[Signal], directory: str) -> None:
             stream.write(content)
         os.rename(new, directory)
     except OSError as error:
-        raise ErrandsError(f"the event cannot be handed to the run: {error.strerror}") from error
+        raise ErrandsError(f"cannot write the event file of the run: {error.strerror}") from error
 
 
-def occasioned(engine: Engine, task: Task, run_id: str, text: str) -> str:
-    """Add to the prompt of a run what it came of, if it came of events."""
+def prompt_with_event(engine: Engine, task: Task, run_id: str, text: str) -> str:
+    """Return the prompt of a run with its event payload, if it has one."""
     if not isinstance(task.trigger, On):
         return text
     signals = event_payload(engine.store, task, engine.store.run(run_id))
-    return told(text, task.trigger, signals, engine.home.run(run_id)) if signals else text
+    return with_payload(text, task.trigger, signals, engine.home.run(run_id)) if signals else text
 
 
-def told(text: str, trigger: On, signals: list[Signal], directory: str) -> str:
-    """Add what a run came of to its prompt, as data: the latest first, as much as there is room for."""
+def with_payload(text: str, trigger: On, signals: list[Signal], directory: str) -> str:
+    """Append signals to a prompt as data: the latest first, as many as there is room for."""
     from errands.engine.notices.fence import fenced
 
     said: list[str] = []

@@ -1,4 +1,4 @@
-"""The ground a source stands on: what it may know and ask of the engine, for one watch."""
+"""The context of an event source: what it may know and ask of the engine, for one task."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from errands.ports.source import CommandOutput, RunEnd
 from errands.ports.store import Query
 
 PRINTED = 16_000  # characters of a command's output that a source sees; its print is of all of it
-# The clock of files lags behind by a tick of the kernel. What changed right before a run, the run has seen.
+# File times lag behind by a kernel tick; what changed right before a run, the run has seen.
 LAG = timedelta(milliseconds=20)
 _CHUNK = 1 << 16
-_DEEPEST = 16  # tasks that led to each other
+_DEEPEST = 16  # levels of tasks that led to each other
 
 
 class WatchContext:
@@ -54,10 +54,10 @@ class WatchContext:
         self._rung.clear()
 
     async def execute(self, line: str, *, timeout: float) -> CommandOutput:
-        """Run the line that was judged with the task, as long as what was judged has not changed."""
+        """Run the line that was judged with the task, unless what was judged has changed."""
         action = self._task.action
         if line != action.watch:
-            raise SourceError("this line was not judged with the task; nothing is run")
+            raise SourceError("this line was not judged with the task, so it is not run")
         evidence = evidence_of(self._store.task(self.task_id))
         if evidence is not None and (said := changes(evidence, refreshed(evidence, self.cwd))):
             raise Changed(said)
@@ -90,7 +90,7 @@ class WatchContext:
         found: list[tuple[datetime, RunEnd]] = []
         views = self._store.views(query)
         if task is not None and not views:
-            raise SourceError(f"task {task} is gone, so it will not end any more; cancel this one")
+            raise SourceError(f"task {task} is gone and will never end; cancel this one")
         for view in views:
             if view.id == self.task_id or not view.latest.number:
                 continue
@@ -154,7 +154,7 @@ def _is_within(moment: datetime, times: Sequence[tuple[datetime, datetime | None
 
 
 def _chain(store: Any, task_id: str, number: int, depth: int = 0) -> Iterator[str]:
-    """Name the tasks whose runs led to a run: those it heard of, and the agents that started it."""
+    """Yield the tasks whose runs led to a run: those that signalled it, and the agents that started it."""
     yield task_id
     if depth >= _DEEPEST:
         return
@@ -188,17 +188,17 @@ async def _printed(process: asyncio.subprocess.Process) -> CommandOutput:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """Leave nothing running: all that the command started and did not send away is in its group."""
+    """Kill the command's process group, which holds everything it started and did not detach."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
         pass
-    _hang_up(process)
+    _close_pipe(process)
     await process.wait()
 
 
-def _hang_up(process: asyncio.subprocess.Process) -> None:
-    # What left the group may hold the pipe open; nobody waits for it.
+def _close_pipe(process: asyncio.subprocess.Process) -> None:
+    # A detached process may hold the pipe open; do not wait for it.
     transport: Any = getattr(process, "_transport", None)
     close: Callable[[], None] | None = getattr(transport, "close", None)
     if close is not None:

@@ -1,4 +1,4 @@
-"""Watching: what a trigger that waits for events is checked against, and what is shown of its watch."""
+"""Watches: the check of an event trigger before it is accepted, and what is shown of its state."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GROUP = "errands.sources"
 
 
 def checked(trigger: Trigger, store: Store, config: Config) -> Trigger:
-    """Refuse a trigger that waits for what is not there; give it with the whole id of the task it names."""
+    """Return an event trigger with the full id of the task it names; refuse an unknown source."""
     assert isinstance(trigger, On)
     if trigger.source not in KINDS:
         _check_plugin(trigger.source)
@@ -35,7 +35,7 @@ def checked(trigger: Trigger, store: Store, config: Config) -> Trigger:
 
 
 def watch_json(store: Store, task_id: str) -> dict[str, Any] | None:
-    """Say how a watch fares: its health, when it last looked, and what it saw last."""
+    """Return the health of a watch, when it last observed, and its last event, as plain values."""
     watch = store.watch(task_id)
     if watch is None:
         return None

@@ -51,7 +51,7 @@ def is_within(hours: Hours, moment: datetime, zone: tzinfo) -> bool:
 
 
 def next_start(hours: Hours, moment: datetime, zone: tzinfo) -> datetime:
-    """Tell when active hours begin next, after a moment; in a gap of the clock at its end."""
+    """Return when active hours begin next after a moment; in a gap of the clock, at its end."""
     wall = moment.astimezone(zone).replace(tzinfo=None)
     midnight = wall.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
     day = midnight

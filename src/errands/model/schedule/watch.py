@@ -1,4 +1,4 @@
-"""A watch: what a task that waits for events has seen of its source, and the signals that came of it."""
+"""A watch: what a task has seen of its event source so far, and the signals from it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ HEALTHS: tuple[Health, ...] = ("new", "well", "failing", "broken")
 
 @record
 class Watch:
-    """`baseline` is what the source looked like when it was last heard, in words of its own.
+    """`baseline` is what the source looked like last, in the source's own format.
 
-    A watch that signals too often is `broken_until` a time: until then no run comes of what it hears.
+    A watch that signals too often is `broken_until` a time: until then its signals start no run.
     """
 
     task_id: str
@@ -32,7 +32,7 @@ class Watch:
 
 @record
 class Signal:
-    """Something that happened outside; `run` is the number of the run that came of it, 0 if none will."""
+    """Something that happened outside; `run` is the number of the run it led to, 0 if to none."""
 
     id: int
     task_id: str

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def zone_named(name: str) -> tzinfo:
-    """Find a zone; one that nobody knows is refused with names that come near."""
+    """Return a time zone by name; raise BadValue with similar names if it is unknown."""
     from datetime import UTC
 
     if name == "UTC":
@@ -19,9 +19,7 @@ def zone_named(name: str) -> tzinfo:
 
     try:
         return ZoneInfo(name)
-    except (ValueError, OSError):  # ZoneInfoNotFoundError is no ValueError
-        pass
-    except KeyError:
+    except (ValueError, OSError, KeyError):
         pass
     near = [each for each in sorted(available_timezones()) if name.lower() in each.lower()][:3]
     maybe = f" (did you mean {', '.join(near)}?)" if near and name else ""
