@@ -1,7 +1,7 @@
 """An approval: one question about one task, what it rested on, and the answer a person gave.
 
-A question is bound to a digest of everything that will run. It is answered once; what changed since it was
-asked makes it void, and is asked about anew.
+A question is bound to a digest of everything that will run. It is answered once; if something changed since
+it was asked, it is void, and a new one is asked.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
     Consent = Literal["none", "typed", "yes"]
     ApprovalState = Literal["waiting", "granted", "refused", "expired", "void"]
-    # By what a task may start at once.
+    # Why a task may start at once.
     Way = Literal["judge", "typed", "yes"]
 
 CONSENTS: tuple[Consent, ...] = ("none", "typed", "yes")
-# Who answers at one of these is a person: their own account on this machine, or a place that knows them.
+# An answer at one of these comes from a person: by their account on this machine, or a place that knows them.
 PERSONAL = ("terminal", "cli", "python", "mcp", "chat", "web", "top", "discord")
-# Whoever answers at one of these may be a program, which answers for itself.
+# An answer at one of these may come from a program that answers for itself.
 UNATTENDED = ("cli", "python", "mcp")
-# How the name of whoever said yes without being at a terminal ends.
+# The end of the name of a caller that approved with --yes, without a terminal.
 SAID_YES = " (--yes)"
-# How the question about a call of an agent begins.
+# The beginning of a question about a call of an agent.
 CALLS = "the agent calls "
 
 
@@ -57,12 +57,12 @@ class Approval:
 
 
 def is_unattended(by: str, door: str) -> bool:
-    """Tell whether a yes may be that of a program, which answers for itself."""
+    """Return whether an approval may come from a program that answers for itself."""
     return door in UNATTENDED or by.endswith(SAID_YES)
 
 
 def call_of(approval: Approval) -> str | None:
-    """Give the call of an agent that a question is about; None when it is about the task itself."""
+    """Return the call of an agent that a question is about; None when it is about the task itself."""
     calls = [each.text.removeprefix(CALLS) for each in approval.reasons if each.kind == "call"]
     return calls[0] if calls else None
 
@@ -85,7 +85,7 @@ class AuditEntry:
 
 @record
 class StandingApproval:
-    """A yes for all times, to exactly this."""
+    """An approval for good of exactly this."""
 
     digest: str
     command: str
@@ -115,7 +115,7 @@ def evidence_text(evidence: Evidence) -> str:
 
 
 def evidence_of(task: Task) -> Evidence | None:
-    """Read what the verdict about a task rests on; what cannot be understood says whose it is."""
+    """Return what the verdict on a task rests on; the error about damaged evidence names the task."""
     if task.evidence is None:
         return None
     try:
@@ -136,7 +136,7 @@ def read_evidence(text: str) -> Evidence:
 
 
 def digest(action: Action, evidence: Evidence | None = None) -> str:
-    """Name all that will run, so that a change of any part of it gives another name."""
+    """Return a digest of everything that will run; any change of it changes the digest."""
     try:
         from _blake2 import blake2b  # hashlib would load OpenSSL, 3 ms for every command
     except ImportError:  # pragma: no cover
@@ -164,9 +164,9 @@ def digest(action: Action, evidence: Evidence | None = None) -> str:
 
 
 def way_in(judgement: Judgement, consent: Consent, *, yes: bool) -> Way | None:
-    """Say by what a task may start at once; None means that a person has to be asked first.
+    """Return why a task may start at once; None if a person has to be asked first.
 
-    A person who typed it is asked again only about what cannot be undone; `yes` tells whether the
+    A person who typed it is asked again only about what cannot be undone; `yes` is whether the
     configuration lets callers answer for themselves.
     """
     if judgement.verdict == "auto":

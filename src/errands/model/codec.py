@@ -80,7 +80,7 @@ JSON_SHAPES: dict[str, Shape] = {
 
 
 def _shape(cls: Any, name: str, own: Mapping[str, Shape], types: Mapping[str, Shape]) -> tuple[Shape, bool]:
-    """Return the shape of a field, its own or that of its type, and whether it may be None."""
+    """Return the shape of a field, by its name or its type, and whether it may be None."""
     annotation: str = cls.__annotations__[name]
     kind = annotation.removesuffix(" | None")
     shape = own.get(name) or types.get(kind)

@@ -53,6 +53,6 @@ class Event:
 def task_of(run_id: str) -> tuple[str, int]:
     """Split a run's id into the task's id and the run's number."""
     if not is_run_id(run_id):
-        raise NotFound(f"{run_id[:80]!r} is no run's id; a run's id looks like pytest-7k2m4x.1")
+        raise NotFound(f"{run_id[:80]!r} is not a run's id; a run's id looks like pytest-7k2m4x.1")
     task_id, _, number = run_id.rpartition(".")
     return task_id, int(number)

@@ -1,7 +1,7 @@
 """A span: one stretch of time in a trace, as OpenTelemetry has it.
 
 Spans are not recorded: they are read off the rows of runs and events, whose ids and times are there anyway.
-So none is lost in a burst or with a process, and whoever does not look at them pays nothing.
+So none is lost in a burst or with a process, and they cost nothing until they are read.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _HEX = frozenset("0123456789abcdef")
 
 @record
 class Place:
-    """Where in which trace a span stands."""
+    """The trace of a span, and its id there."""
 
     trace_id: str
     span_id: str
@@ -50,7 +50,7 @@ class Span:
 
 
 def caller(environ: Mapping[str, str]) -> Place | None:
-    """Read the place that an environment hands on; nonsense is no place."""
+    """Return the place that an environment passes on; None if there is none, or it is malformed."""
     given = environ.get("TRACEPARENT")
     if not given:  # as nearly always
         return None
@@ -64,19 +64,19 @@ def caller(environ: Mapping[str, str]) -> Place | None:
 
 
 def executing(run: Run | RunView, launched_in: Place | None) -> Place:
-    """Give the place of a run's execution: what is started there stands below it."""
+    """Return the place of a run's execution, the parent of everything that the run starts."""
     return _place(run, EXECUTE, launched_in)
 
 
 def calling(execute: Place, call: str) -> Place:
-    """Give the place of a tool call in a run: what the tool starts stands below it."""
+    """Return the place of a tool call in a run, the parent of everything that the tool starts."""
     return _below(execute, f"execute_tool {call}")
 
 
 def spans_of(
     view: View, events: Sequence[Event], launched_in: Place | None, *, only: int | None = None
 ) -> list[Span]:
-    """Tell what there is to trace of a task, or of one run: what happened in each, the oldest first."""
+    """Return the spans of a task, or of one of its runs, oldest first."""
     spans: list[Span] = []
     facts = _facts(view)
     for run in view.history:
@@ -138,7 +138,7 @@ def _facts(view: View) -> dict[str, Value]:
 
 
 def _beneath(view: View, run: RunView, execute: Place, events: Sequence[Event]) -> Iterator[Span]:
-    """Tell what an agent did: the requests to its model and the calls of its tools."""
+    """Yield what an agent did: the requests to its model and its tool calls."""
     if view.agent is None:
         return
     assert run.started_at is not None
@@ -234,7 +234,7 @@ def _told(event: Event) -> Mapping[str, Any]:
 
 
 def _place(run: Run | RunView, name: str, launched_in: Place | None) -> Place:
-    # Later runs may come days after whoever launched the task is gone: they are traces of their own.
+    # Later runs may come days after the launcher is gone: they are traces of their own.
     which = run_mark(run.id, run.created_at)
     inherits = launched_in is not None and run.number == 1
     trace = launched_in.trace_id if inherits and launched_in else digest(which, 16)

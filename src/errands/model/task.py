@@ -1,4 +1,4 @@
-"""A task: a standing order. What to do, when, in which lane, and who is told.
+"""A task: an order. What to do, when, in which lane, and where to report.
 
 A task outlives its runs; a restart is a new run of the same task.
 """
@@ -29,7 +29,7 @@ PRIORITIES: tuple[Priority, ...] = ("high", "normal", "low")
 @record
 class Task:
     """`evidence` is what the verdict rests on besides the words, as JSON; `removed` names the variables that
-    its environment lost because it started unseen: it is harmless, or was approved for all times.
+    its environment lost because no person saw it start: it is harmless, or was approved for good.
     """
 
     id: str
@@ -67,5 +67,5 @@ class Task:
 
     @property
     def due_at(self) -> datetime | None:
-        """The time a task was told to start at."""
+        """The time a task was asked to start at."""
         return self.trigger.time if isinstance(self.trigger, At) else None

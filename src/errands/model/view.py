@@ -1,7 +1,7 @@
-"""A view: what a door shows of a task, its latest run and what became of it.
+"""A view: what a frontend shows of a task and its latest run.
 
-It is read in one query and changes nothing. `state` is what a person would call it; a task that is asked for
-more is `resumed` from then until it has answered, and only the run tells whether it has begun.
+It is read in one query. `state` is what a person would call it: a task that got a follow-up prompt is
+`resumed` until it has answered, and only its run says whether it has started.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class RunView:
 
 @record
 class AgentView:
-    """What there is to tell of an agent task besides: of its session, and of what its latest run does."""
+    """What only agent tasks have: their session, and what their latest run is doing."""
 
     name: str
     model: str | None = None
@@ -74,9 +74,9 @@ class AgentView:
 
 @record
 class RecurringView:
-    """What there is to tell of a task that runs again and again: when, since when, how often.
+    """What only recurring tasks have: when they run, and how often they did.
 
-    One that waits for events has a `health`, when its source was last looked at, and when something happened.
+    One that waits for events also has a `health`, when its source was last checked, and its latest signal.
     """
 
     trigger: Standing
@@ -104,8 +104,8 @@ class RetryView:
 class View:
     """A task with its latest run; `details` and `history` are there when one task was asked for.
 
-    `question` is what a person has to answer before a proposed task may start. A standing task that has not
-    run yet has a `latest` run with the number 0.
+    `question` is what a person has to answer before a proposed task may start. The `latest` run of a
+    recurring task that has not run yet has the number 0.
     """
 
     id: str
@@ -147,7 +147,7 @@ class View:
 
     @property
     def wake(self) -> str:
-        """How the end of the task will be told, honestly."""
+        """How the end of the task will really be reported."""
         if self.notify == "never":
             return f"none; ask with `errands wait {self.id}`"
         ways = [_way(each) for each in self.channels]
@@ -160,7 +160,7 @@ class View:
 
     @property
     def is_open(self) -> bool:
-        """Tell whether it can be ended: a run of it lives, or its trigger may still bring one."""
+        """Whether it can be cancelled: a run is live, or its trigger may still start one."""
         return self.is_live or (self.standing is not None and self.task_state in ("proposed", *STANDING))
 
     @property
@@ -169,12 +169,12 @@ class View:
 
     @property
     def is_resumed(self) -> bool:
-        """Tell whether a follow-up prompt is being answered."""
+        """Whether a follow-up prompt is being answered."""
         return self.is_live and self.latest.cause == "resume"
 
     @property
     def marks(self) -> str:
-        """What is written behind the id in lists: `(resumed)`, `(forked)`."""
+        """What lists show after the id: `(resumed)`, `(forked)`."""
         if self.agent is None:
             return ""
         words = ["(resumed)"] if self.agent.resume_count else []
@@ -184,20 +184,20 @@ class View:
 def _way(address: Address) -> str:
     if address.channel == "inbox":
         return f"inbox of {address.target}"
-    # What tells one terminal from a later one of the same name is of no use to a person.
+    # A person does not need what distinguishes a terminal from a later one of the same name.
     target = address.target.partition("@")[0] if address.target.startswith("/dev/") else address.target
     return f"channel {address.channel} {target}".rstrip()
 
 
 def unrun(task_id: str, created_at: datetime) -> RunView:
-    """Stand in for the latest run of a task that has none."""
+    """Return a stand-in for the latest run of a task that has none."""
     return RunView(
         id=f"{task_id}.0", number=0, cause="schedule", state="pending", attempt=0, created_at=created_at
     )
 
 
 def first_view(task: Task, run: Run, output_file: str, question: Approval | None = None) -> View:
-    """Show a task that was made just now: what is known needs no look at the store."""
+    """Return the view of a task that was just added, without reading it from the store."""
     latest = RunView(
         id=run.id, number=run.number, cause=run.cause, state=run.state, attempt=run.attempt,
         created_at=run.created_at, output_file=output_file,
@@ -215,7 +215,7 @@ def first_view(task: Task, run: Run, output_file: str, question: Approval | None
 
 
 def shown_state(task: TaskState, run: RunView) -> str:
-    """Name the state of a task with its latest run in one word."""
+    """Return the state of a task with its latest run, in one word."""
     if task in ("proposed", "rejected"):
         return task
     return "resumed" if run.cause == "resume" and run.state in LIVE else run.state
@@ -229,7 +229,7 @@ def _first_agent_view(task: Task) -> AgentView | None:
 
 
 def exit_code(view: View) -> int:
-    """Give the code with which a waiter leaves: the task's own where it has one."""
+    """Return the exit code of `errands wait`: the task's own where it has one."""
     run = view.latest
     if view.state in ("proposed", "rejected"):
         return 4
@@ -239,7 +239,7 @@ def exit_code(view: View) -> int:
 
 
 def run_exit_code(run: RunView) -> int:
-    """Give the code with which a waiter for one run leaves."""
+    """Return the exit code of `errands wait` for one run."""
     match run.state:
         case "completed":
             return 0
@@ -352,7 +352,7 @@ def _next_run(view: View) -> datetime | None:
 
 
 def approval_json(approval: Approval) -> dict[str, Any]:
-    """Flatten a question and its answer."""
+    """Return a question and its answer as plain values."""
     return {
         "id": approval.id,
         "task": approval.task_id,

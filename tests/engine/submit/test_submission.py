@@ -110,7 +110,7 @@ def test_a_unique_beginning_of_an_id_is_enough_wherever_an_id_is(client: Engine)
 
     assert client.get("only").id == client.cancel(["on"])[0].id == task.id
     assert client.submit(Draft(command="true", after=("only",))).state == "skipped"
-    with pytest.raises(Ambiguous, match="fits several tasks"):
+    with pytest.raises(Ambiguous, match="matches several tasks"):
         client.get("twin")
     assert client.clear(["only-o"]) == [task.id]
 
@@ -121,7 +121,7 @@ def test_a_unique_beginning_of_an_id_is_enough_wherever_an_id_is(client: Engine)
 )
 def test_what_is_no_id_is_simply_not_found(client: Engine, name: str) -> None:
     for question in (client.get, client.output, client.tail, client.events, client.restart):
-        with pytest.raises(NotFound, match=r"there is no task|is no run's id"):
+        with pytest.raises(NotFound, match=r"there is no task|is not a run's id"):
             question(name)
     for verb in (client.cancel, client.clear):
         with pytest.raises(NotFound, match="there is no task"):

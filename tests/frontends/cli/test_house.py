@@ -225,7 +225,7 @@ def test_doctor_finds_a_home_that_can_never_be_one(newcomer: Person, below: str)
 
 def test_a_home_that_is_no_directory_and_a_store_of_another_version_say_what_to_do(newcomer: Person) -> None:
     refused = newcomer.types("run", "true", code=1, ERRANDS_HOME="/dev/null").err
-    assert "cannot use /dev/null for the store: it is no directory" in refused
+    assert "cannot use /dev/null for the store: it, or a part of its path, is not a directory" in refused
 
     newcomer.finishes("true")
     newcomer.types("daemon", "stop")

@@ -283,7 +283,7 @@ def test_a_unique_beginning_of_an_id_is_enough(person: Person) -> None:
 
     assert person.types("wait", "alphab").out.startswith(one)
     ambiguous = person.types("show", "alph", code=3).err.splitlines()
-    assert ambiguous[0] == "errands: 'alph' fits several tasks, newest first:"
+    assert ambiguous[0] == "errands: 'alph' matches several tasks, newest first:"
     assert ambiguous[1].startswith(f"  {two}  completed, ")
     assert ambiguous[2].startswith(f"  {one}  completed, ")
     assert ambiguous[3] == f"Give more letters; the newest is meant by its whole id: {two}"

@@ -37,7 +37,7 @@ def told_apart(context: Context, error: Ambiguous) -> Ambiguous:
     if len(error.ids) > len(shown):
         lines.append("  ... (errands ls --all)")
     return Ambiguous(
-        "\n".join([f"{error.prefix!r} fits several tasks, newest first:", *lines])
+        "\n".join([f"{error.prefix!r} matches several tasks, newest first:", *lines])
         + f"\nGive more letters; the newest is meant by its whole id: {shown[0].id}"
     )
 

@@ -65,4 +65,4 @@ if TYPE_CHECKING:
             """
 
         def last_notice(self) -> int:
-            """Return the number of the newest notice, whoever it is for."""
+            """Return the number of the newest notice, for any owner."""

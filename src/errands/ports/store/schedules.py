@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         def close_slots(
             self, task_id: str, outcome: SlotOutcome, reason: str, *, run: int | None = None
         ) -> None:
-            """Give the slots that wait for their turn an outcome, or those of a run that never started."""
+            """Set the outcome of slots that wait for their turn, or of those of a run that never started."""
 
         def trim_slot(self, task_id: str, slot: Slot, kept: Slot | None) -> None:
             """Shorten a record to the part that is kept, or remove it: the rest is in the future again."""

@@ -59,7 +59,7 @@ _ASKED = """
     FROM approvals JOIN tasks ON tasks.seq = approvals.task
     LEFT JOIN runs ON runs.task = tasks.seq AND runs.number = approvals.run
 """
-# A task, and what its runs have started, be it gone or not.
+# A task and those that its runs started, removed or not.
 _FAMILY = """
     family (id) AS (
         SELECT :task
@@ -164,7 +164,7 @@ class ApprovalRows(Table):
             return prefix if prefix in ids else ids[0]
         if not ids:
             raise NotFound(f"there is no task {prefix!r}; `errands ls` shows those there are")
-        raise Ambiguous(f"{prefix!r} fits several tasks: {', '.join(ids[:5])}; give more letters")
+        raise Ambiguous(f"{prefix!r} matches several tasks: {', '.join(ids[:5])}; type more letters")
 
     def answer(
         self, approval_id: int, state: ApprovalState, *, by: str, door: str, now: datetime, note: str = ""
@@ -179,7 +179,7 @@ class ApprovalRows(Table):
             ).rowcount
         )
         if is_answered and state == "refused":
-            # The task may be cleared at any time; that its idea was turned down is to be known longer.
+            # The task may be cleared at any time; the refusal is remembered for longer.
             self.db.write(
                 """
                 INSERT INTO refusals (at, text)

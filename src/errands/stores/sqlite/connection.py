@@ -1,7 +1,7 @@
 """A connection to the SQLite file: short transactions, patience, and errors in our words.
 
-Nobody awaits inside a transaction. Waiting for the write lock is done here, in steps much finer than
-SQLite's own, because a daemon and its clients commit many times a second.
+A transaction never awaits. This module waits for the write lock itself, in much finer steps than SQLite
+does, because a daemon and its clients commit many times a second.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Connection:
             self._db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
             found = self.version()
         except sqlite3.Error as error:
-            raise _told(error, path) from error
+            raise _meaning(error, path) from error
         if found > len(MIGRATIONS):
             self._db.close()
             raise StoreTooNew(
@@ -68,26 +68,26 @@ class Connection:
         return int(self._patiently(lambda: self._db.execute("PRAGMA user_version").fetchone())[0])
 
     def read(self, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
-        """Answer a question; a read waits for nobody, except while the journal is begun anew."""
+        """Run a query; it waits for no writer, except while the journal is restarted."""
         try:
             return self._db.execute(sql, values).fetchall()
         except sqlite3.Error as error:
             return self._after(error, lambda: self._db.execute(sql, values).fetchall())
 
     def write(self, sql: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
-        """Change something inside a transaction; integrity errors are the caller's to understand."""
+        """Change something inside a transaction; integrity errors are passed on to the caller."""
         try:
             return self._db.execute(sql, values)
         except sqlite3.IntegrityError:
             raise
         except sqlite3.Error as error:
-            raise _told(error, self.path) from error
+            raise _meaning(error, self.path) from error
 
     def write_all(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         try:
             self._db.executemany(sql, rows)
         except sqlite3.Error as error:
-            raise _told(error, self.path) from error
+            raise _meaning(error, self.path) from error
 
     def __enter__(self) -> Connection:
         if self._depth == 0:
@@ -108,19 +108,19 @@ class Connection:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
             if kind is None:
-                raise _told(failure, self.path) from failure
+                raise _meaning(failure, self.path) from failure
 
     def close(self) -> None:
         self._db.close()
 
     def _after(self, error: sqlite3.Error, act: Callable[[], T]) -> T:
-        """Try again what another process kept us from; say in our words what nobody can help."""
+        """Try again if the store was locked; raise any other error as one of ours."""
         try:
             if _code(error) not in _BUSY:
                 raise error
             return self._patiently(act)
         except sqlite3.Error as failure:
-            raise _told(failure, self.path) from failure
+            raise _meaning(failure, self.path) from failure
 
     def _patiently(self, act: Callable[[], T]) -> T:
         pause, deadline = 0.00005, 0.0
@@ -139,7 +139,7 @@ class Connection:
 
 
 def _prepare(path: str, *, new: bool) -> None:
-    """Make the directory and the file so that nobody else can read them, ever."""
+    """Create the directory and the file so that only their owner can read them."""
     folder = os.path.dirname(path)
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -156,14 +156,14 @@ def _prepare(path: str, *, new: bool) -> None:
                     "set ERRANDS_HOME to a new directory, which is made for you alone"
                 )
             os.chmod(folder, 0o700)
-        if _made_or_found(path) == 0 and not new and _has_entries(f"{folder}/runs"):
+        if _ensure_file(path) == 0 and not new and _has_entries(f"{folder}/runs"):
             raise StoreUnreadable(
                 f"the store {path} is empty, but {folder}/runs has runs of an earlier one; "
-                "nothing was changed: put the store back from a backup, or move the runs away to begin anew"
+                "nothing was changed: restore the store from a backup, or move the runs away to start afresh"
             )
     except (FileExistsError, NotADirectoryError) as error:
         raise HomeError(
-            f"cannot use {folder} for the store: it is no directory, or lies in what is none; "
+            f"cannot use {folder} for the store: it, or a part of its path, is not a directory; "
             "set ERRANDS_HOME to a directory of yours"
         ) from error
     except OSError as error:
@@ -173,12 +173,12 @@ def _prepare(path: str, *, new: bool) -> None:
         ) from error
 
 
-def _made_or_found(path: str) -> int:
-    """Make the file if there is none, and give its size.
+def _ensure_file(path: str) -> int:
+    """Create the file unless it exists, and return its size.
 
-    A file that is there is never opened here: when a process closes any handle to a file, the system drops
-    all its locks on it, also those of a database it has open; others would then take the store for unused,
-    remove its journal, and what this process commits would be lost.
+    An existing file is never opened here: when a process closes any handle to a file, the system drops all
+    its locks on it, including those of a database it has open. Others would then believe that the store is
+    unused and remove its journal, and this process would lose what it commits.
     """
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
@@ -198,13 +198,13 @@ def _has_entries(folder: str) -> bool:
 
 
 def _code(error: sqlite3.Error) -> int | None:
-    """Give SQLite's primary code; the module's own errors, such as text that is no UTF-8, have none."""
+    """Return SQLite's primary code; errors of the Python module, such as invalid UTF-8, have none."""
     code: int | None = getattr(error, "sqlite_errorcode", None)
     return None if code is None else code & 0xFF
 
 
-def _told(error: sqlite3.Error, path: str) -> StoreError:
-    """Say what an SQLite error means for a person, and what to do."""
+def _meaning(error: sqlite3.Error, path: str) -> StoreError:
+    """Return the error that says what an SQLite error means, and what to do."""
     match _code(error):
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB | None:
             return StoreUnreadable(

@@ -1,6 +1,6 @@
-"""Notices: the outbox, written with the state it tells of.
+"""Notices: the outbox, written in the transaction of the state change it reports.
 
-The inbox is that part of it which nobody sends: it waits until its owner asks, and is handed over once.
+The inbox is the part of it that is not sent: it waits until its owner asks, and is handed over once.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NOTICE = RowCodec(
 )
 _UNREAD = "WHERE state = 'waiting' AND channel = 'inbox'"
 _SENT = "state = 'waiting' AND channel <> 'inbox'"
-# A time further off than any back-off was set by a clock that has been put back since.
+# A time further away than any back-off was set before the clock was set back.
 _DUE = "(next_at <= ? OR next_at > ?)"
 
 

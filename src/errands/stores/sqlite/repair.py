@@ -1,7 +1,7 @@
-"""Repair: save what can still be read of a damaged store.
+"""Repair: copy what can still be read of a damaged store to a new one.
 
-The damaged file is set aside, never deleted; a new store gets every record that can be read. Only a person
-asks for this (`errands doctor --repair`), because what cannot be read is gone from sight afterwards.
+The damaged file is set aside, never deleted. Only a person starts this (`errands doctor --repair`), because
+records that cannot be read disappear from view.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Repaired:
 
 
 def damage(path: str) -> list[str]:
-    """Say what is wrong with a store's file; nothing when it is sound."""
+    """Return what is wrong with a store's file; an empty list when it is sound."""
     try:
         db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
         try:
@@ -43,7 +43,7 @@ def damage(path: str) -> list[str]:
     except sqlite3.Error as error:
         return [str(error)]
     return [each for each in found if each != "ok"] + [
-        f"{row[0]} {row[1]} belongs to nothing" for row in broken
+        f"{row[0]} {row[1]} refers to a row that does not exist" for row in broken
     ]
 
 

@@ -96,7 +96,7 @@ class TransitionRows(Table):
                 if found is not None:
                     claimed.append(found)
             if len(rows) < wanted:
-                break  # those were all that are ready
+                break  # no more are ready
         return claimed
 
     def _claimed(
@@ -108,7 +108,7 @@ class TransitionRows(Table):
             task = task_from(columns[: TASK.width])
             ready = run_from(task.id, columns[TASK.width :])
             run = evolve(ready, state="running", attempt=ready.attempt + 1, started_at=now)
-            # What was judged by its words alone is still what it was.
+            # A verdict that rests on words alone cannot have changed.
             if (task.verdict != "auto" or task.evidence is not None) and not fit(task, run):
                 return None
         except StoreUnreadable as error:
@@ -321,7 +321,7 @@ class TransitionRows(Table):
             try:
                 found.append(run_from(row[0], row[1:]))
             except StoreUnreadable:
-                continue  # as in `running`: nobody watches it, so nobody can stop it
+                continue  # as in `running`: it is not watched, so it cannot be stopped
         return found
 
     def _end_pending(
@@ -341,7 +341,7 @@ class TransitionRows(Table):
             return False
         task_seq, seq, held = rows[0]
         self.db.write("DELETE FROM waits WHERE run = ?", (seq,))
-        if held:  # nobody needs an answer any more
+        if held:  # the question is no longer open
             self.db.write(
                 "UPDATE approvals SET state = 'void', at = ?, note = ? WHERE task = ? AND state = 'waiting'",
                 (at, error, task_seq),

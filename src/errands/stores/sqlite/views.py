@@ -1,4 +1,4 @@
-"""Views: what doors show, read in one query whatever the number of tasks."""
+"""Views: what frontends show, read in one query however many tasks there are."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ _VIEW = RowCodec(
     waits=Shape(read=lambda waits: waits or 0),
 )
 _RUN = RowCodec(RunView, "runs", TYPES, given=("id", "output_file"))
-MANY = 5000  # ids in one question: SQLite takes a limited number of values
+MANY = 5000  # ids in one query: SQLite takes a limited number of values
 _SPOKEN = " LEFT JOIN exchanges ON exchanges.run = runs.seq"
-# A standing task has no run until it is first due, and no other task has a hearing.
+# A recurring task has no run until it first fires, and only recurring tasks have a cursor (`hearings`).
 _ALL = "tasks LEFT JOIN runs ON runs.seq = tasks.run"
 _HEARD = " LEFT JOIN hearings ON tasks.standing IS NOT NULL AND hearings.task = tasks.seq"
 _LATEST = f"FROM {_ALL}{_SPOKEN}{_HEARD}"
@@ -61,7 +61,7 @@ _STANDING = """
          ORDER BY at DESC LIMIT 1)
     END
 """
-# What a person calls the state of a task: that of its run, or its own.
+# The state of a task as people call it: the state of its run, or its own.
 _STATE = (
     "CASE WHEN tasks.standing IS NOT NULL OR tasks.state IN ('proposed', 'rejected') THEN tasks.state "
     "WHEN runs.cause = 'resume' AND runs.state IN ('pending', 'running') THEN 'resumed' "
@@ -71,7 +71,7 @@ _LIVE = (
     "(runs.seq IS NOT NULL AND runs.completed_at IS NULL) "
     "OR (tasks.standing IS NOT NULL AND tasks.state IN ('proposed', 'active', 'paused'))"
 )
-# What only agents have; of everybody else it is NULL, and costs nothing.
+# What only agents have; for other tasks it is NULL, and costs nothing.
 _AGENT = f"""
     CASE tasks.kind WHEN 'agent' THEN tasks.action END,
     CASE tasks.kind WHEN 'agent' THEN
@@ -133,7 +133,7 @@ class ViewRows(Table):
         return [view for row in rows if (view := self._readable(row)) is not None]
 
     def _has_unrun_proposals(self) -> bool:
-        """Tell whether standing tasks that never ran wait for a yes: no live run leads to them."""
+        """Return whether recurring tasks that never ran wait for approval: they have no live run."""
         unrun = "standing IS NOT NULL AND state = 'proposed' AND run IS NULL"
         return bool(self.db.read(f"SELECT 1 FROM tasks WHERE {unrun} LIMIT 1"))
 
@@ -144,7 +144,6 @@ class ViewRows(Table):
         return view
 
     def damaged(self) -> list[str]:
-        """Name the tasks whose records cannot be understood. It reads everything: for `doctor` alone."""
         from errands.model.approval import evidence_of
 
         rows = self.db.read(f"SELECT {_COLUMNS} {_LATEST}")
@@ -199,13 +198,13 @@ class ViewRows(Table):
             return prefix
         if not ids:
             raise NotFound(f"there is no task {prefix!r}; `errands ls` shows those there are")
-        # A whole name beats the beginning of a longer one, and what lives beats what is over.
+        # A whole name wins over the beginning of a longer one, and a live task over an ended one.
         named = [row for row in rows if row[0].rpartition("-")[0] == prefix] or rows
         meant = named if len(named) == 1 else [row for row in named if row[1]]
         if len(meant) == 1 and len(rows) < 100:
             return str(meant[0][0])
         more = ", ..." if len(ids) > 5 else ""
-        said = f"{prefix!r} fits several tasks: {', '.join(sorted(ids)[:5])}{more}; give more letters"
+        said = f"{prefix!r} matches several tasks: {', '.join(sorted(ids)[:5])}{more}; type more letters"
         raise Ambiguous(said, prefix=prefix, ids=ids)
 
     def id_by_key(self, key: str) -> str | None:
@@ -279,7 +278,7 @@ class ViewRows(Table):
         return {"proposed": 0, "pending": 0, "running": 0, **dict(rows)}
 
     def _readable(self, row: tuple[Any, ...]) -> View | None:
-        """A damaged row is left out, so that it cannot hide the others; `doctor` names it."""
+        """Leave out a damaged row, so that it cannot hide the others; `doctor` names it."""
         try:
             return self._view(row)
         except (BadValue, TypeError, ValueError, IndexError, OverflowError):
