@@ -130,18 +130,6 @@ async def test_a_task_that_puts_a_directory_in_the_place_of_its_record_harms_nob
     assert (await stage.run(("true",))).code == 0
 
 
-async def test_a_shim_gives_way_to_others_until_its_run_lasts(stage: Stage) -> None:
-    os.mkfifo(stage.folder / "go")
-    run = stage.start("echo ready; read line < go")
-    await stage.started(run)
-    shim = stage.shim_of(run)
-
-    assert os.sched_getscheduler(shim) == os.SCHED_OTHER
-    (stage.folder / "go").write_text("go\n")
-    await stage.ended(run)
-    await until(lambda: os.sched_getscheduler(shim) == os.SCHED_BATCH, "an idle shim to give way")
-
-
 async def test_tasks_are_scheduled_as_usual(stage: Stage) -> None:
     run = stage.start((sys.executable, "-c", "import os; print(os.sched_getscheduler(0))"))
 

@@ -24,19 +24,13 @@ def actor(environ: Mapping[str, str] = os.environ) -> str:
     return name.encode("utf-8", "replace").decode()
 
 
-_accounts: dict[int, str] = {}  # read once: it is in a file
-
-
 def _account() -> str:
-    uid = os.getuid()
-    if uid not in _accounts:
-        import pwd
+    import pwd
 
-        try:
-            _accounts[uid] = pwd.getpwuid(uid).pw_name
-        except KeyError:
-            _accounts[uid] = f"uid {uid}"
-    return _accounts[uid]
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"uid {os.getuid()}"
 
 
 def enclosing_run() -> str:

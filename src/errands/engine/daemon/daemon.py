@@ -7,7 +7,6 @@ import logging
 import os
 import signal
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from errands.config import Config
@@ -22,12 +21,6 @@ _LOG = logging.getLogger("errands.daemon")
 def serve(home: Home, config: Config, boot: str, make_loops: Callable[[bool], Loops]) -> int:
     """Run the daemon in this process until it is told to stop; 0 also when another one is there already."""
     os.makedirs(home.path, mode=0o700, exist_ok=True)
-    if hasattr(os, "SCHED_BATCH"):
-        # On a busy machine a daemon that lets others finish first has more to write down at once, which is
-        # cheaper for all; on an idle one it makes no difference. Shims have tasks scheduled as usual.
-        with suppress(OSError):  # a container may forbid it
-            if os.sched_getscheduler(0) == os.SCHED_OTHER:
-                os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     lock = DaemonLock(home)
     if not lock.take("daemon", config.lanes, boot=boot):
         _LOG.info("another process holds %s; nothing to do", home.path)

@@ -106,8 +106,6 @@ class Run:
             return self._finish()
         finally:
             self._recorder.close()
-            if self.was_started and self._tell_at == _NEVER:
-                self._shim.give_way(True)
 
     def _take_steps(self) -> None:
         order = self._order
@@ -250,7 +248,6 @@ class Run:
                 return
             if now >= self._tell_at:
                 self._tell_at = _NEVER
-                self._shim.give_way(False)
                 self._shim.report(("started", self.id, self._leader, self._facts["started"]))
             progress = self._progress
             if now >= progress.due:

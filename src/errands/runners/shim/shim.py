@@ -26,8 +26,6 @@ from errands.runners.system.signals import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from errands.runners.system.system import System
 
     # What becomes of the descriptors of a new process, as `os.posix_spawn` has it.
@@ -51,9 +49,6 @@ class Shim:
         self._frames = Frames()
         self._run: Run | None = None
         system.become_subreaper()
-        usual = system.usual_scheduler()
-        self.scheduler: dict[str, Any] = {} if usual is None else {"scheduler": usual}
-        self.give_way(True)
         self._wake, self._wakes = os.pipe()
         os.set_blocking(self._wake, False)
         os.set_blocking(self._wakes, False)
@@ -108,13 +103,7 @@ class Shim:
             setsid=True,
             setsigmask=(),
             setsigdef=ALL_SIGNALS,
-            **self.scheduler,
         )
-
-    def give_way(self, yes: bool) -> None:
-        """Let others go first, as long as there are only short runs, which then cost all of them less."""
-        if self.scheduler:
-            self.system.give_way(yes)
 
     def reap(self) -> None:
         """Take note of every child that ended: the run's commands, and orphans that came to us."""

@@ -44,20 +44,6 @@ def become_subreaper() -> None:
     _ctypes.call_function(_prctl, (_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 
 
-def usual_scheduler() -> tuple[int, os.sched_param] | None:
-    """Say how tasks are scheduled; None: this process was made something special, and they are like it."""
-    is_usual = os.sched_getscheduler(0) in (os.SCHED_OTHER, os.SCHED_BATCH)
-    return (os.SCHED_OTHER, os.sched_param(0)) if is_usual else None
-
-
-def give_way(yes: bool) -> None:
-    """Interrupt nobody when woken on a busy machine, or be there at once again."""
-    try:
-        os.sched_setscheduler(0, os.SCHED_BATCH if yes else os.SCHED_OTHER, os.sched_param(0))
-    except OSError:
-        pass  # a container may forbid it
-
-
 def boot_id() -> str:
     """Name this boot of the machine; processes of another one are gone."""
     path = os.environ.get("ERRANDS_BOOT_ID_FILE", "/proc/sys/kernel/random/boot_id")

@@ -35,14 +35,6 @@ def become_subreaper() -> None:
     """Do nothing: there are none here."""
 
 
-def usual_scheduler() -> None:
-    """Say that tasks are scheduled like whoever starts them."""
-
-
-def give_way(yes: bool) -> None:
-    """Do nothing: there is no such thing here."""
-
-
 def boot_id() -> str:
     """Name this boot of the machine by the start of its first process."""
     if path := os.environ.get("ERRANDS_BOOT_ID_FILE"):

@@ -36,8 +36,6 @@ class WarmShim(Shim):
         try:
             pid = os.fork()
             if not pid:
-                if "scheduler" in self.scheduler:
-                    os.sched_setscheduler(0, *self.scheduler["scheduler"])
                 _become(argv, env, actions, shim=self.pid)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, usual)

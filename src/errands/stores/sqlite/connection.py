@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     Durability = Literal["normal", "full"]
 
 PATIENCE = 5.0  # seconds to wait for another process's transaction
-PAGE = 1024  # bytes: every page that a commit touches is written as a whole, and most commits are small
-CHECKPOINT_PAGES = 32_000  # 32 MB: a checkpoint waits for the disk, so it is worth doing rarely
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
@@ -38,11 +36,9 @@ class Connection:
         _prepare(path, new=new)
         try:
             self._db = sqlite3.connect(path, isolation_level=None, timeout=0, cached_statements=256)
-            self._db.execute(f"PRAGMA page_size = {PAGE}")
             self._patiently(lambda: self._db.execute("PRAGMA journal_mode = WAL").fetchone())
             self._db.execute(f"PRAGMA synchronous = {durability}")
             self._db.execute("PRAGMA foreign_keys = ON")
-            self._db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
             found = self.version()
         except sqlite3.Error as error:
             raise _meaning(error, path) from error
