@@ -45,19 +45,19 @@ async def test_a_start_takes_text(engine: TestEngine) -> None:
 
 
 async def test_a_string_is_one_channel(engine: TestEngine) -> None:
-    task = await engine.submit("true", channels="session")
+    task = await engine.submit("true", channels="inbox:other")
 
-    assert [each.channel for each in task.channels] == ["session"]
+    assert [str(each) for each in task.channels] == ["inbox:other"]
 
 
 async def test_a_draft_takes_text_too(engine: TestEngine) -> None:
-    loose: Any = {"timeout": "10m", "channels": "session"}
+    loose: Any = {"timeout": "10m", "channels": "inbox:other"}
     first, second = await engine.submit_all(
         [Draft(command="true", name="a", **loose), Draft(command="true", name="b", after=("a",))]
     )
 
     assert (await engine.get(first.id)).details["limits"]["timeout"] == 600  # type: ignore[index]
-    assert [each.channel for each in first.channels] == ["session"]
+    assert [str(each) for each in first.channels] == ["inbox:other"]
     assert second.waits
 
 
