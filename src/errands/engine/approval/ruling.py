@@ -35,14 +35,13 @@ _MOST = 256  # search paths remembered
 
 @record
 class Ruling:
-    """A judgement, its evidence, and the digest of all that would run."""
+    """A judgement about an action, its evidence, and the digest of all that would run."""
 
     judgement: Judgement
-    cwd: str
+    action: Action
     project: str
     digest: str
-    evidence: str | None
-    sandbox: Sandbox | None
+    evidence: str | None = None
 
 
 class Judge:
@@ -67,7 +66,11 @@ class Judge:
     def _ruling(self, draft: Draft) -> Ruling:
         environ = os.environ if draft.environ is None else draft.environ
         cwd = os.path.abspath(draft.cwd or os.getcwd())
-        watch = "" if draft.on is None else _watched(draft.on)
+        watch = ""
+        if draft.on is not None:
+            from errands.model.schedule.event_trigger import watched_line
+
+            watch = watched_line(draft.on)
         if draft.prompt is not None:
             prompt = Prompt(text=draft.prompt, agent=draft.agent or "", cwd=cwd, environment="")
             if watch:
@@ -89,13 +92,15 @@ class Judge:
         """Judge what a task would run now, in the environment it was submitted with."""
         if not isinstance(action, Prompt):
             return self._judged(action, environ)
+        # A prompt does nothing by itself, and every call of its agent is judged; but the command that watches
+        # for its event is run.
         if not action.watch:
-            return prompt_ruling(action)
-        # The prompt itself does nothing; the command that watches for its event does.
+            judgement = Judgement(verdict="auto")
+            return Ruling(judgement=judgement, action=action, project=action.cwd, digest=digest(action))
         watched = Shell(commands=(action.watch,), cwd=action.cwd, environment="", env=action.env)
         ruling = self._judged(watched, environ)
         evidence = None if ruling.evidence is None else read_evidence(ruling.evidence)
-        return evolve(ruling, digest=digest(action, evidence))
+        return evolve(ruling, action=action, digest=digest(action, evidence))
 
     def _judged(self, action: Shell, environ: Mapping[str, str], walls: Walls = "none") -> Ruling:
         variables = {**environ, **action.env} if action.env else environ
@@ -113,11 +118,10 @@ class Judge:
         evidence = self._evidence(judgement, witness, variables.get("PATH", DEFAULT_PATH))
         return Ruling(
             judgement=judgement,
-            cwd=action.cwd,
+            action=action,
             project=witness.project,
             digest=digest(action, evidence),
             evidence=None if evidence is None else evidence_text(evidence),
-            sandbox=action.sandbox,
         )
 
     def _evidence(self, judgement: Judgement, witness: _Witness, path: str) -> Evidence | None:
@@ -200,24 +204,6 @@ class _Witness:
     def git_dangers(self, directory: str) -> tuple[str, ...]:
         self.repositories.append(self._here.repositories(directory))
         return self._here.git_dangers(directory)
-
-
-def prompt_ruling(prompt: Prompt) -> Ruling:
-    """Rule `auto` for a prompt: it does nothing by itself, and every call of its agent is judged."""
-    return Ruling(
-        judgement=Judgement(verdict="auto"),
-        cwd=prompt.cwd,
-        project=prompt.cwd,
-        digest=digest(prompt),
-        evidence=None,
-        sandbox=None,
-    )
-
-
-def _watched(on: str) -> str:
-    from errands.model.schedule.event_trigger import watched_line
-
-    return watched_line(on)
 
 
 def denied(judgement: Judgement) -> Denied:

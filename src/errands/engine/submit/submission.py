@@ -10,7 +10,7 @@ from errands.engine.log_header import create_log
 from errands.engine.submit.draft_trigger import drafted_trigger
 from errands.engine.submit.environment import Environments
 from errands.engine.submit.limits import limits_of
-from errands.model.action import Prompt, Shell
+from errands.model.action import Shell
 from errands.model.approval import SAID_YES, way_in
 from errands.model.errors import BadValue, Cycle, ErrandsError, NotFound, StoreError
 from errands.model.record import evolve
@@ -218,27 +218,19 @@ class Submitter:
             self._store.save_watch(Watch(task_id=task.id))
         return is_new
 
-    def _shell(self, draft: Draft, ruling: Ruling, environ: Mapping[str, str], *, is_unasked: bool) -> Shell:
-        return Shell(
-            commands=(draft.command, *draft.then),
-            cwd=ruling.cwd,
-            environment=self._environments.take(environ, ruling.project if is_unasked else None),
-            env=draft.env,
-            before=draft.before,
-            lastly=draft.lastly,
-            input=draft.input,
-            sandbox=ruling.sandbox,
-            watch=_watched(draft),
-        )
-
-    def _prompt(
+    def _action(
         self, draft: Draft, ruling: Ruling, environ: Mapping[str, str], *, is_unasked: bool
-    ) -> Prompt:
+    ) -> Action:
+        """Return what was judged, with its environment; a prompt also gets all that its agent needs."""
+        action = ruling.action
+        runs_unasked = is_unasked and (draft.prompt is None or bool(action.watch))
+        kept = self._environments.take(environ, ruling.project if runs_unasked else None)
+        if draft.prompt is None:
+            return evolve(action, environment=kept)
         from errands.engine.submit.prompt_spec import asked
 
-        prompt, watch = asked(draft, self._store, self._config, environ), _watched(draft)
-        kept = self._environments.take(environ, ruling.project if watch and is_unasked else None)
-        return evolve(prompt, cwd=ruling.cwd, environment=kept, watch=watch)
+        prompt = asked(draft, self._store, self._config, environ)
+        return evolve(prompt, cwd=action.cwd, environment=kept, watch=action.watch)
 
     def _way(self, judgement: Judgement, consent: Consent) -> Way | None:
         if consent == "none":
@@ -275,14 +267,12 @@ class Submitter:
         # Without a question: a standing approval, or harmless.
         is_unasked = verdict == "auto" or always is not None
         timeout = self._config.runs.timeout
-        action: Action
-        if draft.prompt is None:
-            action = self._shell(draft, ruling, environ, is_unasked=is_unasked)
+        action = self._action(draft, ruling, environ, is_unasked=is_unasked)
+        if isinstance(action, Shell):
             label = slug(draft.name) if draft.name else command_slug(action.line)
             lane = "shell" if draft.lane is None else draft.lane
         else:
-            action = self._prompt(draft, ruling, environ, is_unasked=is_unasked)
-            label = slug(draft.name or " ".join(draft.prompt.split()[:4]))
+            label = slug(draft.name or " ".join(action.text.split()[:4]))
             lane = draft.lane or self._config.backends.get(action.agent, {}).get("lane", "agent")
             timeout = self._config.agents.timeout
         who = self._environments.who
@@ -360,14 +350,6 @@ class Submitter:
             raise BadValue(
                 f"there is no lane {lane!r}{did_you_mean(lane, lanes)}. There are: {known}; {advice}"
             )
-
-
-def _watched(draft: Draft) -> str:
-    if draft.on is None:
-        return ""
-    from errands.model.schedule.event_trigger import watched_line
-
-    return watched_line(draft.on)
 
 
 def _due(task: Task, now: datetime) -> datetime | None:
