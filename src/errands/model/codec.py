@@ -162,45 +162,51 @@ class RowCodec(_Of[T]):
     ) -> None:
         self._cls = cls
         self._given = tuple(given)
-        self._fields: list[tuple[str, tuple[str, ...], Shape, bool]] = []
+        each: list[str] = []
+        self._names: list[str] = []  # of the columns: that of the field, and of each further column of it
+        self._read: list[tuple[str, list[str], Callable[..., Any], bool]] = []
+        self._written: list[tuple[str, tuple[str, ...], Callable[[Any], Any] | None]] = []
         for name in fields(cls):
-            if name not in given and name not in unread:
-                found = (columns or {}).get(name, name)
-                shape, has_none = _shape(cls, name, shapes, types)
-                self._fields.append((name, (found,) if isinstance(found, str) else found, shape, has_none))
-        each = [column for _, found, _, _ in self._fields for column in found]
+            if name in given or name in unread:
+                continue
+            found = (columns or {}).get(name, name)
+            each += [found] if isinstance(found, str) else found
+            further = [f"{name} {number}" for number in range(len(each) - len(self._names) - 1)]
+            self._names += [name, *further]
+            shape, has_none = _shape(cls, name, shapes, types)
+            if shape.read is not None:
+                self._read.append((name, further, shape.read, has_none and not shape.reads_none))
+            if found == name:
+                self._written.append((name, (name,), shape.write))
+        for column, (path, write) in (derived or {}).items():
+            self._written.append((column, tuple(path.split(".")), write))
         self.width = len(each)
         self.columns = ", ".join([column if "." in column else f"{table}.{column}" for column in each])
-        own = [(name, name, shape.write) for name, found, shape, _ in self._fields if found == (name,)]
-        self._written = [*own, *((column, *how) for column, how in (derived or {}).items())]
         self.written_columns = ", ".join([column for column, _, _ in self._written])
 
     def place(self, name: str) -> int:
         """Return where the first column of a field stands in a row."""
-        names = [each for each, columns, _, _ in self._fields for _ in columns]
-        return names.index(name)
+        return self._names.index(name)
 
     def read(self, row: Sequence[Any], *given: Any) -> T:
         """Make a record of a row and of the fields that are handed over, in the order of `given`."""
-        values = dict(zip(self._given, given, strict=True))
-        place = 0
-        for name, columns, shape, has_none in self._fields:
-            value = row[place]
-            if shape.read is None or (value is None and has_none and not shape.reads_none):
-                values[name] = value
-            else:
-                values[name] = shape.read(*row[place : place + len(columns)])
-            place += len(columns)
+        values = dict(zip(self._names, row, strict=True))
+        for name, further, read, skips_none in self._read:
+            value = values[name]
+            if value is not None or not skips_none:
+                values[name] = read(value, *map(values.pop, further)) if further else read(value)
+        if given:
+            values.update(zip(self._given, given, strict=True))
         return self._cls(**values)
 
     def write(self, thing: T) -> list[Any]:
         """Return the values of a record, in the order of `written_columns`."""
         values = []
-        for _, path, convert in self._written:
+        for _, path, write in self._written:
             value: Any = thing
-            for name in path.split("."):
+            for name in path:
                 value = getattr(value, name)
-            values.append(value if value is None or convert is None else convert(value))
+            values.append(value if value is None or write is None else write(value))
         return values
 
 
