@@ -25,7 +25,7 @@ PLACES = [
     ("errands.engine.triggers.debounce._record", "before"),
     ("errands.engine.triggers.debounce._record", "after"),
     ("errands.engine.triggers.scheduler.Scheduler.fire_due", "after"),
-    ("errands.engine.daemon.bell_server.BellServer.tell", "before"),
+    ("errands.engine.daemon.bell_server.BellServer.notify", "before"),
     ("errands.engine.daemon.supervisor.Supervisor.start", "before"),
 ]
 

@@ -1,4 +1,4 @@
-"""Limits: how much a run may use before it is stopped, and how gently."""
+"""Limits: how much a run may use before it is stopped, how it is stopped, and how often it is retried."""
 
 from __future__ import annotations
 

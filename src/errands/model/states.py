@@ -1,8 +1,7 @@
-"""States: the two tables that say which moves exist.
+"""States: the two tables of all moves that exist.
 
-A Task is a standing order, a Run is one execution of it. Every change of state is looked up here;
-what the tables do not list raises and changes nothing. `ends` tells the terminal states, which are for
-ever: the first one wins.
+A task is an order, a run is one execution of it. Every change of state is looked up here; a move that the
+tables do not list raises and changes nothing. Terminal states of runs are final: the first one wins.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ TASK_MOVES: dict[str, dict[str, TaskState]] = {
 
 RUN_MOVES: dict[str, dict[str, RunState]] = {
     "pending": {"start": "running", "cancel": "cancelled", "skip": "skipped"},
-    # Back to the queue only if it provably never started, and what it was approved for has changed.
+    # Back to the queue only if it provably never started and needs a new approval.
     "running": {"complete": "completed", "fail": "failed", "cancel": "cancelled", "hold": "pending"},
     "completed": {},
     "failed": {},
@@ -47,28 +46,19 @@ RUN_MOVES: dict[str, dict[str, RunState]] = {
 }
 
 LIVE: tuple[RunState, ...] = ("pending", "running")
-# What a person would call the states of whatever has not ended.
+# The states, as a person calls them, of tasks that have not ended.
 OPEN: tuple[str, ...] = ("proposed", *LIVE, "resumed")
-# What a standing task may be in before it ends.
+# The states of a recurring task before it ends.
 STANDING: tuple[TaskState, ...] = ("active", "paused")
 ENDED: tuple[RunState, ...] = ("completed", "failed", "cancelled", "skipped")
 FAILURES: tuple[Failure, ...] = (
-    "exit",
-    "signal",
-    "timeout",
-    "idle",
-    "limit",
-    "spawn",
-    "agent",
-    "budget",
-    "lost",
-    "interrupted",
-)
+    "exit", "signal", "timeout", "idle", "limit", "spawn", "agent", "budget", "lost", "interrupted",
+)  # fmt: skip
 SKIPS: tuple[Skip, ...] = ("overlap", "dependency", "quiet", "duplicate")
 
 
 def task_after(state: TaskState, move: str) -> TaskState:
-    """Name the state that `move` leads a task to."""
+    """Return the state that `move` leads a task to."""
     try:
         return TASK_MOVES[state][move]
     except KeyError:
@@ -76,7 +66,7 @@ def task_after(state: TaskState, move: str) -> TaskState:
 
 
 def run_after(state: RunState, move: str) -> RunState:
-    """Name the state that `move` leads a run to."""
+    """Return the state that `move` leads a run to."""
     try:
         return RUN_MOVES[state][move]
     except KeyError:

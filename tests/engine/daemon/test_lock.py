@@ -250,7 +250,7 @@ def test_a_second_daemon_leaves_the_first_alone(home: Home, daemons: Daemons) ->
     )
 
     assert second.returncode == 0
-    assert "another process holds" in second.stderr
+    assert "another daemon runs in" in second.stderr
     assert daemons.pid == first
     start_daemon(home)
     assert daemons.pid == first

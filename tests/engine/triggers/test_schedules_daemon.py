@@ -26,7 +26,7 @@ HOUR = timedelta(hours=1)
     ("place", "when"),
     [
         ("errands.engine.triggers.scheduler.Scheduler.fire_due", "after"),  # before the commit
-        ("errands.engine.daemon.bell_server.BellServer.tell", "before"),  # after it, before the claim
+        ("errands.engine.daemon.bell_server.BellServer.notify", "before"),  # after it, before the claim
         ("errands.engine.daemon.supervisor.Supervisor.start", "before"),  # claimed, not started
     ],
 )

@@ -1,4 +1,4 @@
-"""The belfry: the holder's end of the doorbell."""
+"""The bell server: the daemon's end of the bell, which wakes it up and notifies watchers."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from contextlib import suppress
 
 from errands.ports.home import reach_socket
 
-LONGEST_LINE = 1 << 20
-CROWDED = 1.0  # seconds in which nobody is let in, when there are no descriptors left
+LONGEST_MESSAGE = 1 << 20
+CROWDED = 1.0  # seconds without accepting connections when the descriptors have run out
 _LOG = logging.getLogger("errands.bell")
 
 
 class BellServer:
-    """Hears rings and tells watchers; nothing that comes over a socket can hurt the holder."""
+    """Receives rings and notifies watchers; nothing that a client sends can harm the daemon."""
 
     def __init__(self, path: str, ring: Callable[[], None], expect: Callable[[list[str]], None]) -> None:
         self.path = path
         self._ring = ring
         self._expect = expect
-        self._lines: dict[socket.socket, bytes] = {}
+        self._buffers: dict[socket.socket, bytes] = {}
         self._watchers: dict[str, set[socket.socket]] = {}
         self._waiters: dict[str, set[socket.socket]] = {}
         self._server: socket.socket | None = None
-        self._place: tuple[int, int] | None = None
+        self._identity: tuple[int, int] | None = None
 
     def open(self) -> None:
-        """Start to listen; only the holder of the lock may, so an old socket is nobody's."""
+        """Start to listen. Only the holder of the lock may, so an old socket has no owner."""
         with suppress(FileNotFoundError):
             os.unlink(self.path)
         server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | getattr(socket, "SOCK_NONBLOCK", 0))
@@ -43,7 +43,7 @@ class BellServer:
             os.umask(before)
         server.listen(1024)
         self._server = server
-        self._place = _place(self.path)
+        self._identity = _identity(self.path)
         asyncio.get_running_loop().add_reader(server, self._accept)
 
     def close(self) -> None:
@@ -52,126 +52,126 @@ class BellServer:
             loop.remove_reader(self._server)
             self._server.close()
             self._server = None
-            # Whoever removed our home may have made another one, whose holder listens there.
+            # If our home was replaced, another daemon may listen at this path.
             with suppress(FileNotFoundError):
-                if _place(self.path) == self._place:
+                if _identity(self.path) == self._identity:
                     os.unlink(self.path)
-        for line in list(self._lines):
-            self._drop(line)
+        for client in list(self._buffers):
+            self._drop(client)
 
-    def tell(self, changed: Iterable[str], *, ended: Iterable[str]) -> None:
-        """Tell everybody who watches tasks that they changed, and those who wait for them that they ended."""
+    def notify(self, changed: Iterable[str], *, ended: Iterable[str]) -> None:
+        """Notify watchers of tasks that they changed, and those that wait for them that they ended."""
         news: dict[socket.socket, list[str]] = {}
-        everybody = self._watchers.get("*", ())
+        all_tasks = self._watchers.get("*", ())
         for task_id in changed:
-            for line in (*self._watchers.get(task_id, ()), *everybody):
-                news.setdefault(line, []).append(task_id)
+            for client in (*self._watchers.get(task_id, ()), *all_tasks):
+                news.setdefault(client, []).append(task_id)
         for task_id in ended:
-            for line in self._waiters.pop(task_id, ()):
-                news.setdefault(line, []).append(task_id)
-        for line, ids in news.items():
-            self._say(line, b"changed " + " ".join(ids).encode() + b"\n")
+            for client in self._waiters.pop(task_id, ()):
+                news.setdefault(client, []).append(task_id)
+        for client, ids in news.items():
+            self._send(client, b"changed " + " ".join(ids).encode() + b"\n")
 
     def _accept(self) -> None:
         assert self._server is not None
         for _ in range(64):
             try:
-                line, _address = self._server.accept()
+                client, _address = self._server.accept()
             except (BlockingIOError, InterruptedError):
                 return
-            except OSError as error:  # out of descriptors: those who wait poll instead
+            except OSError as error:  # out of descriptors: clients poll instead
                 _LOG.warning("cannot accept a connection: %s", error)
-                self._rest()
+                self._pause_accepting()
                 return
-            line.setblocking(False)
-            if not _is_ours(line):
-                line.close()
+            client.setblocking(False)
+            if not _is_same_user(client):
+                client.close()
                 continue
-            self._lines[line] = b""
-            asyncio.get_running_loop().add_reader(line, self._listen, line)
+            self._buffers[client] = b""
+            asyncio.get_running_loop().add_reader(client, self._receive, client)
 
-    def _rest(self) -> None:
-        """Listen again in a moment: whoever waits at the door would wake the loop at once, over and over."""
+    def _pause_accepting(self) -> None:
+        """Stop accepting for a moment: a connection that waits would wake the loop over and over."""
         assert self._server is not None
         loop = asyncio.get_running_loop()
         loop.remove_reader(self._server)
-        loop.call_later(CROWDED, self._listen_again)
+        loop.call_later(CROWDED, self._resume_accepting)
 
-    def _listen_again(self) -> None:
+    def _resume_accepting(self) -> None:
         if self._server is not None:
             asyncio.get_running_loop().add_reader(self._server, self._accept)
 
-    def _listen(self, line: socket.socket) -> None:
+    def _receive(self, client: socket.socket) -> None:
         try:
-            said = line.recv(65536)
+            received = client.recv(65536)
         except (BlockingIOError, InterruptedError):
             return
         except OSError:
-            said = b""
-        if not said:
-            self._drop(line)
+            received = b""
+        if not received:
+            self._drop(client)
             return
-        rest = self._lines[line] + said
-        if len(rest) > LONGEST_LINE:
-            self._drop(line)
+        rest = self._buffers[client] + received
+        if len(rest) > LONGEST_MESSAGE:
+            self._drop(client)
             return
-        *words, self._lines[line] = rest.split(b"\n")
+        *words, self._buffers[client] = rest.split(b"\n")
         for each in words:
-            if line in self._lines:
-                self._obey(line, each)
+            if client in self._buffers:
+                self._execute(client, each)
 
-    def _obey(self, line: socket.socket, words: bytes) -> None:
+    def _execute(self, client: socket.socket, words: bytes) -> None:
         match words.split():
             case []:
                 self._ring()
             case [b"ring", *task_ids]:
                 ids = [each.decode("ascii", "replace") for each in task_ids]
-                self.tell(ids, ended=ids)
+                self.notify(ids, ended=ids)
                 self._ring()
             case [b"changed", *task_ids]:
-                self.tell([each.decode("ascii", "replace") for each in task_ids], ended=())
+                self.notify([each.decode("ascii", "replace") for each in task_ids], ended=())
                 self._ring()
             case [b"new", *lanes]:
                 self._expect([each.decode("utf-8", "replace") for each in lanes])
             case [b"watch" | b"await" as how, *task_ids]:
                 listeners = self._watchers if how == b"watch" else self._waiters
                 for each in task_ids:
-                    listeners.setdefault(each.decode("ascii", "replace"), set()).add(line)
-                # What changed before this moment was told to nobody, so whoever watches looks once more.
-                self._say(line, b"watching\n")
+                    listeners.setdefault(each.decode("ascii", "replace"), set()).add(client)
+                # The answer tells the client to look once more: earlier changes were not sent to it.
+                self._send(client, b"watching\n")
             case [b"ping"]:
-                self._say(line, b"pong %d\n" % os.getpid())
+                self._send(client, b"pong %d\n" % os.getpid())
             case _:
                 pass
 
-    def _say(self, line: socket.socket, words: bytes) -> None:
+    def _send(self, client: socket.socket, words: bytes) -> None:
         try:
-            line.send(words)
+            client.send(words)
         except (BlockingIOError, InterruptedError):
             pass  # a watcher that does not read polls instead
         except OSError:
-            self._drop(line)
+            self._drop(client)
 
-    def _drop(self, line: socket.socket) -> None:
-        if self._lines.pop(line, None) is None:
+    def _drop(self, client: socket.socket) -> None:
+        if self._buffers.pop(client, None) is None:
             return
-        asyncio.get_running_loop().remove_reader(line)
+        asyncio.get_running_loop().remove_reader(client)
         for listeners in (self._watchers, self._waiters):
-            for task_id in [each for each, lines in listeners.items() if line in lines]:
-                listeners[task_id].discard(line)
+            for task_id in [each for each, clients in listeners.items() if client in clients]:
+                listeners[task_id].discard(client)
                 if not listeners[task_id]:
                     del listeners[task_id]
-        line.close()
+        client.close()
 
 
-def _is_ours(line: socket.socket) -> bool:
-    """Tell whether the other end is ours or root's; where the system cannot say, the file's mode does."""
+def _is_same_user(client: socket.socket) -> bool:
+    """Return whether the client is our user or root; where unknown, the file's mode has decided."""
     if not hasattr(socket, "SO_PEERCRED"):
         return True
-    _pid, uid, _gid = struct.unpack("3i", line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    _pid, uid, _gid = struct.unpack("3i", client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
     return uid in (0, os.geteuid())
 
 
-def _place(path: str) -> tuple[int, int]:
+def _identity(path: str) -> tuple[int, int]:
     facts = os.stat(path)
     return facts.st_dev, facts.st_ino

@@ -19,11 +19,11 @@ _LOG = logging.getLogger("errands.daemon")
 
 
 def serve(home: Home, config: Config, boot: str, make_loops: Callable[[bool], Loops]) -> int:
-    """Run the daemon in this process until it is told to stop; 0 also when another one is there already."""
+    """Run the daemon in this process until a signal stops it; return 0 also if another one runs already."""
     os.makedirs(home.path, mode=0o700, exist_ok=True)
     lock = DaemonLock(home)
     if not lock.take("daemon", config.lanes, boot=boot):
-        _LOG.info("another process holds %s; nothing to do", home.path)
+        _LOG.info("another daemon runs in %s; nothing to do", home.path)
         return 0
     try:
         return asyncio.run(_serve(lambda: make_loops(lock.is_after_reboot)))
@@ -53,4 +53,4 @@ async def _serve(make_loops: Callable[[], Loops]) -> int:
     finally:
         waiting.cancel()
         await loops.close()
-        _LOG.info("daemon %d stops; what runs goes on", os.getpid())
+        _LOG.info("daemon %d stops; runs go on", os.getpid())

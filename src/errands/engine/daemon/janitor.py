@@ -1,7 +1,7 @@
-"""The janitor: removes what is past its time, in small steps, and what a crash left half removed.
+"""The janitor: removes what has expired, in small steps, and what a crash left half removed.
 
-Rows go before files, so that a task is never shown without its output; a directory whose row is gone is swept
-by the next holder. Nothing else waits meanwhile: files go in a thread, rows are looked at a few at a time.
+Rows go before files, so that a task is never shown without its output; a directory without a row is removed
+by the next daemon. It blocks nothing: files are removed in a thread, rows a few at a time.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from errands.ports.store import Store
 
 BATCH = 500
-LOOKS = 200  # directories looked up at once
-PAUSE = 0.02  # seconds between two looks
+LOOKS = 200  # directories checked at once
+PAUSE = 0.02  # seconds between two checks
 _LOG = logging.getLogger("errands.janitor")
 
 
@@ -37,7 +37,7 @@ class Janitor:
         self._clock = clock
 
     async def sweep(self) -> int:
-        """Remove one batch of what has expired; give the number of tasks and runs removed."""
+        """Remove one batch of what has expired; return the number of tasks and runs removed."""
         retention = self._config.retention
         if not retention.enabled:
             return 0
@@ -55,14 +55,14 @@ class Janitor:
         return len(ids) + len(past)
 
     def drop_sessions(self) -> None:
-        """See to it that backends forget the sessions whose tasks are gone."""
+        """Have backends drop the sessions whose tasks are gone."""
         if self._store.orphan_sessions(now=self._clock.now()):
             from errands.engine.agents.session_cleanup import start
 
             start(self._home)
 
     async def sweep_orphans(self) -> int:
-        """Remove run directories that no task owns, but for the youngest, which may be about to be owned."""
+        """Remove run directories without a task, except young ones, whose task may be about to be written."""
         swept = 0
         old = (self._clock.now() - timedelta(hours=1)).timestamp()
         names = await asyncio.to_thread(_entries, self._home.runs)
@@ -93,7 +93,7 @@ def _is_older(path: str, moment: float) -> bool:
     try:
         return os.stat(path).st_mtime < moment
     except FileNotFoundError:
-        return False  # it was a new zygote's rehearsal
+        return False  # a new zygote's warm-up
 
 
 def _remove_all(directories: Sequence[str]) -> None:

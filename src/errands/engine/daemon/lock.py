@@ -1,7 +1,7 @@
-"""The holder: the one process per home that runs the loops.
+"""The daemon lock: makes sure that one process per home runs the loops.
 
-It holds an OS lock for life, so a dead owner's lock is free the moment it dies and a living one's cannot be
-taken. The locked file says who that is; nobody believes it while it is not locked.
+The daemon, or a program that embeds it, holds an OS lock for its whole life, so the lock is free the moment
+its owner dies. The locked file names the owner; it means nothing while it is not locked.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class DaemonLock:
         self.is_after_reboot = False
 
     def take(self, role: Role, lanes: Mapping[str, int], *, boot: str = "") -> bool:
-        """Become the holder; False when another process is. `boot` names this start of the machine."""
+        """Take the lock; return False if another process has it. `boot` identifies the machine's boot."""
         try:
             handle = os.open(self._home.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError as error:
@@ -42,8 +42,8 @@ class DaemonLock:
             os.close(handle)
             return False
         self._handle = handle
-        # A forked child would otherwise go on holding the lock after we are gone.
-        os.register_at_fork(after_in_child=self._forget)
+        # A forked child would otherwise keep the lock after we are gone.
+        os.register_at_fork(after_in_child=self.release)
         facts = {
             "version": __version__,
             "role": role,
@@ -69,12 +69,9 @@ class DaemonLock:
             os.close(self._handle)
             self._handle = None
 
-    def _forget(self) -> None:
-        self.release()
-
 
 def _locked(handle: int) -> bool:
-    # A few tries, because whoever asks `is_held` holds the lock for an instant.
+    # A few tries, because `is_daemon_running` holds the lock for an instant.
     for _ in range(5):
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -85,12 +82,12 @@ def _locked(handle: int) -> bool:
 
 
 def is_daemon_running(home: Home) -> bool:
-    """Tell whether a living process holds the loops."""
+    """Return whether a daemon, or a program that embeds one, runs in this home."""
     return is_locked(home.lock)
 
 
 def daemon_facts(home: Home) -> dict[str, Any] | None:
-    """Say who holds the loops: pid, version, role; None when nobody does."""
+    """Return the pid, version, role ... of the daemon; None if none runs."""
     import json
 
     if not is_daemon_running(home):

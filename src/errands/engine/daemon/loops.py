@@ -1,8 +1,8 @@
-"""The loops: everything the holder does, in turns.
+"""The loops: everything the daemon does, in turns.
 
-A turn is one transaction: it records what ended, lets due runs into their lanes and claims what there is room
-for; only after its commit are processes started or stopped and watchers told. Rings and reports ask for a
-turn; many of them in a row cost one.
+A turn is one transaction: it records what ended, releases due runs into their lanes and claims as many as
+there is room for. Processes are started and stopped, and watchers notified, only after its commit. Rings and
+reports request a turn; many requests in a row cost one turn.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
 
 RETRY = 1.0  # seconds until a turn that could not be written is tried again
 LAZY = 0.05  # seconds within which the pid of a started run is written
-SILENCE = 1.0  # seconds between two looks for silent runs, while there are any to look at
-SWEEP = 600.0  # seconds between two rounds of the janitor
+SILENCE = 1.0  # seconds between two checks for silent runs
+SWEEP = 600.0  # seconds between two sweeps of the janitor
 _LOG = logging.getLogger("errands.loops")
 
 
 class Loops:
-    """Run the engine until `close`; whoever calls `open` must hold the lock of the home."""
+    """Run the daemon's work until `close`; the caller of `open` must hold the lock of the home."""
 
     def __init__(
         self,
@@ -99,10 +99,10 @@ class Loops:
         self._bell_server = BellServer(home.bell, self.look, self._expect)
         self._background: list[asyncio.Task[None]] = []
         self._due: asyncio.TimerHandle | None = None
-        self._is_worth_a_look = True
+        self._needs_look = True
         self._later: asyncio.TimerHandle | None = None
         self._silence: asyncio.TimerHandle | None = None
-        self._turning = False
+        self._is_turn_queued = False
         self._is_closed = False
         self._is_after_reboot = is_after_reboot
         self.failure: asyncio.Future[None] | None = None
@@ -131,7 +131,7 @@ class Loops:
         self._turn()
 
     async def close(self) -> None:
-        """Stop the loops; the processes of live runs go on and are found again by the next holder."""
+        """Stop the loops; the processes of live runs go on, and the next daemon finds them."""
         self._is_closed = True
         for timer in (self._due, self._later, self._silence):
             if timer is not None:
@@ -147,20 +147,20 @@ class Loops:
         self._store.close()
 
     def look(self) -> None:
-        """Ask for a turn that begins with a look at what others wrote."""
-        self._is_worth_a_look = True
+        """Request a turn that first looks at what other processes wrote."""
+        self._needs_look = True
         self.wake()
 
     def _expect(self, lanes: list[str]) -> None:
-        """Take note of new runs; while their lanes are full nothing has to be done about them."""
+        """Note that lanes have new runs; while they are full there is nothing to do."""
         self._dispatcher.expect(lanes)
         if self._dispatcher.has_room:
             self.wake()
 
     def wake(self) -> None:
-        """Ask for a turn, soon; asking twice is asking once."""
-        if not self._turning and not self._is_closed:
-            self._turning = True
+        """Request a turn soon; repeated requests are one."""
+        if not self._is_turn_queued and not self._is_closed:
+            self._is_turn_queued = True
             asyncio.get_running_loop().call_soon(self._turn)
 
     def _wake_later(self) -> None:
@@ -168,7 +168,7 @@ class Loops:
             self._later = asyncio.get_running_loop().call_later(LAZY, self.wake)
 
     def _turn(self) -> None:
-        self._turning = False
+        self._is_turn_queued = False
         if self._is_closed:
             return
         if self._later is not None:
@@ -176,22 +176,21 @@ class Loops:
             self._later = None
         try:
             self._check_home()
-            self._act(self._clock.now())
+            now = self._clock.now()
+            if self._needs_look:
+                self._process_due(now)
+            # Open a transaction only when there is something to write: reading blocks no other process.
+            if self._supervisor.has_reports or self._dispatcher.has_room:
+                self._record_and_claim(now)
         except StoreError as error:
-            # The reports stay where they are: the turn is taken again when the store can be written.
+            # The reports are kept, and the turn is repeated until the store can be written.
             _LOG.error("%s", error)
             asyncio.get_running_loop().call_later(RETRY, self.look)
-        except Exception as error:  # noqa: BLE001  # the loop's edge: whatever it is ends the loops, visibly
+        except Exception as error:  # noqa: BLE001  # the loop's edge: any error ends the loops, visibly
             self._fail(error)
 
-    def _act(self, now: datetime) -> None:
-        if self._is_worth_a_look:
-            self._look_around(now)
-        # Reading costs others nothing; a transaction is opened only when there is something to write.
-        if self._supervisor.has_reports or self._dispatcher.has_room:
-            self._write(now)
-
-    def _look_around(self, now: datetime) -> None:
+    def _process_due(self, now: datetime) -> None:
+        """Do what is due by now, carry out requests, and sleep until the next due time."""
         due = self._store.next_due("runs")
         if due is not None and due <= now:
             with self._store:
@@ -201,19 +200,19 @@ class Loops:
         if expiry is not None and expiry <= now:
             with self._store:
                 expired = expire(self._store, now=now)
-            self._bell_server.tell(expired, ended=expired)
+            self._bell_server.notify(expired, ended=expired)
             self._sender.ring()
             expiry = self._store.next_due("questions")
-        due = min(filter(None, (due, expiry, self._hear(now))), default=None)
+        due = min(filter(None, (due, expiry, self._fire_schedules(now))), default=None)
         self._dispatcher.look()
         self._supervisor.stop_requested()
         self._sender.ring()
         self._listener.ring()
         self._sleep_until(due, now)
-        self._is_worth_a_look = False
+        self._needs_look = False
 
-    def _hear(self, now: datetime) -> datetime | None:
-        """Have the schedules heard that are due; tell when the next one is."""
+    def _fire_schedules(self, now: datetime) -> datetime | None:
+        """Fire the schedules that are due; return when the next one is."""
         if self._scheduler.clock_went_back(now, self._clock.monotonic()):
             with self._store:
                 self._scheduler.rewind(now)
@@ -221,17 +220,17 @@ class Loops:
         if due is not None and due <= now:
             with self._store:
                 changed = self._scheduler.fire_due(now)
-            self._bell_server.tell(changed, ended=())
+            self._bell_server.notify(changed, ended=())
             due = self._store.next_due("schedules")
         return due
 
-    def _write(self, now: datetime) -> None:
+    def _record_and_claim(self, now: datetime) -> None:
         with self._store:
             runs, effects = self._supervisor.record(now=now)
             revived = self._supervisor.revive()
             if effects.released:
                 self._dispatcher.look()
-            # Room is counted with the runs that end in this very turn already gone.
+            # The runs that end in this turn make room for others in the same turn.
             for run_id in runs:
                 self._dispatcher.free(run_id)
             given = self._dispatcher.give_back()
@@ -248,7 +247,7 @@ class Loops:
             *(task.id for task, _ in claimed),
             *(task_of(each)[0] for each in given),
         ]
-        self._bell_server.tell(changed, ended=effects.ended)
+        self._bell_server.notify(changed, ended=effects.ended)
         if effects.needs_look:
             self.look()
         if effects.ended or effects.changed or asked:
@@ -261,12 +260,12 @@ class Loops:
             self._due.cancel()
             self._due = None
         if due is not None:
-            # Never longer than a tick, so that a clock that was set does not make us oversleep.
+            # At most a tick, so that a changed clock cannot make us oversleep.
             wait = min((due - now).total_seconds(), self._config.daemon.tick.total_seconds())
             self._due = asyncio.get_running_loop().call_later(max(0.0, wait), self.look)
 
     def _recover(self) -> None:
-        """Find out about every run an earlier holder left running."""
+        """Find out what became of every run that an earlier daemon left running."""
         again = []
         with self._store:
             running, damaged = self._store.running()
@@ -280,7 +279,6 @@ class Loops:
             self._supervisor.start(task, run)
 
     def _watch_for_silence(self) -> None:
-        """Look for silent runs now and then, while there are any to look at."""
         if self._silence is None and self._supervisor.watches_for_silence:
             self._silence = asyncio.get_running_loop().call_later(SILENCE, self._report_silence)
 
@@ -290,7 +288,7 @@ class Loops:
         try:
             with self._store:
                 silent = self._supervisor.report_silence(now=now, monotonic=monotonic)
-            self._bell_server.tell(silent, ended=())
+            self._bell_server.notify(silent, ended=())
             if silent:
                 self._sender.ring()
         except StoreError as error:
@@ -298,7 +296,7 @@ class Loops:
         self._watch_for_silence()
 
     async def _tick(self) -> None:
-        """Look at the store now and then even if nobody rings."""
+        """Look at the store now and then, in case a ring was lost."""
         while True:
             await asyncio.sleep(self._config.daemon.tick.total_seconds())
             self.look()
@@ -310,11 +308,11 @@ class Loops:
                 while await self._janitor.sweep():
                     pass
                 self._janitor.drop_sessions()
-                if is_first:  # only a holder that was killed leaves directories behind
+                if is_first:  # only a daemon that was killed leaves directories behind
                     await self._janitor.sweep_orphans()
                 is_first = False
             except (StoreError, OSError) as error:
-                _LOG.error("the janitor could not work: %s", error)
+                _LOG.error("the janitor failed: %s", error)
             await asyncio.sleep(SWEEP)
 
     def _check_home(self) -> None:
@@ -324,7 +322,7 @@ class Loops:
             )
 
     def _fail(self, error: Exception) -> None:
-        """Stop for good: no more turns, and nobody answers the bell, so that all who wait are told."""
+        """Stop for good, and close the bell, so that everything that waits notices."""
         _LOG.error("the loops stop: %s", error, exc_info=not isinstance(error, HomeError))
         self._is_closed = True
         for each in self._background:

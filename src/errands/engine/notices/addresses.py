@@ -1,6 +1,6 @@
-"""Addressing: where a task reports, from what was said, from where it was made, or from the configuration.
+"""Addresses: where a task reports: as asked for, by its environment, or by the configuration.
 
-What was said must make sense; what is only inferred is left out where it does not.
+An address that was asked for must be valid; an inferred one is left out if it is not.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ OPENCODE = "ses_"  # how the ids of OpenCode's sessions begin
 
 
 def addresses(draft: Draft, environ: Mapping[str, str], config: Config, owner: str) -> tuple[Address, ...]:
-    """Name the channels of a task, each with its target."""
+    """Return the channels of a task, each with its target."""
     if draft.channels is not None:
-        found = _said(draft.channels)
+        found = _parsed(draft.channels)
         return _distinct([_complete(each, draft, config, owner) for each in found], owner)
     here = environ.get("ERRANDS_CHANNEL", "")
-    inferred = _said(here.split(";")) if here else _said(config.notices.channels)
+    inferred = _parsed(here.split(";")) if here else _parsed(config.notices.channels)
     complete: list[Address] = []
     for each in inferred:
         try:
             complete.append(_complete(each, draft, config, owner))
         except BadValue:
-            continue  # such as the terminal of somebody who has none
+            continue  # such as the terminal of a caller that has none
     return _distinct(complete, owner)
 
 
-def _said(words: Sequence[str]) -> list[Address]:
+def _parsed(words: Sequence[str]) -> list[Address]:
     return [parse_address(each) for each in words if each.strip() and each.strip() != "none"]
 
 
 def _distinct(found: list[Address], owner: str) -> tuple[Address, ...]:
-    """Leave out what is named twice, and the owner's inbox, which gets every notice."""
+    """Leave out duplicates, and the owner's inbox, which gets every notice anyway."""
     inbox = Address(channel="inbox", target=owner)
     return tuple(each for each in dict.fromkeys(found) if each != inbox)
 
@@ -66,7 +66,7 @@ def _complete(address: Address, draft: Draft, config: Config, owner: str) -> Add
             return Address(channel="inbox", target=address.target or owner)
         case "session":
             target = address.target or draft.parent or owner
-            # Every other session takes what is in its inbox itself.
+            # Every other session reads its own inbox.
             return Address(channel=name if target.startswith(OPENCODE) else "inbox", target=target)
         case "terminal":
             return Address(channel=name, target=address.target or terminal())
@@ -86,7 +86,7 @@ def _complete(address: Address, draft: Draft, config: Config, owner: str) -> Add
 
 
 def _named(address: Address, settings: Mapping[str, object]) -> Address:
-    """Find the target of an Apprise channel; where there is one only, it is meant."""
+    """Find the target of an Apprise channel; the only one is the default."""
     targets = settings.get("targets")
     known = list(targets) if isinstance(targets, dict) else []
     target = address.target or str(settings.get("target", "")) or (known[0] if len(known) == 1 else "")
@@ -97,7 +97,7 @@ def _named(address: Address, settings: Mapping[str, object]) -> Address:
 
 
 def terminal() -> str:
-    """Name the terminal of this process, in a way that no other terminal will ever be named."""
+    """Return the name of this process's terminal, unique over time."""
     for descriptor in (0, 1, 2):
         try:
             path = os.ttyname(descriptor)
@@ -109,7 +109,7 @@ def terminal() -> str:
 
 
 def started(pid: int) -> str:
-    """Tell when a process started, where the system says so; a number may be given to another one later."""
+    """Return when a process started, if the system says so, because a pid can be reused."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             return "." + file.read().rpartition(b")")[2].split()[19].decode()
