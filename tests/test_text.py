@@ -47,7 +47,7 @@ class FakeStream:
         (3 << 40, "3 TiB"),
     ],
 )
-def test_a_number_of_bytes_is_told_in_its_greatest_unit(count: int, words: str) -> None:
+def test_a_number_of_bytes_is_shown_in_its_largest_unit(count: int, words: str) -> None:
     assert size(count) == words
 
 
@@ -93,7 +93,7 @@ def test_a_column_without_any_value_is_left_out() -> None:
     assert lines == ["ID  X", "a   1"]
 
 
-def test_facts_stand_in_two_columns_and_empty_ones_are_left_out() -> None:
+def test_facts_have_two_columns_and_empty_ones_are_left_out() -> None:
     assert facts([("id", "a"), ("batch", ""), ("command", "x\ny")], PLAIN) == [
         "  id       a",
         "  command  x",

@@ -1,4 +1,4 @@
-"""The judge before lines that nobody fitted it to, and before mutants of every line that must be asked about.
+"""The judge against lines it was not tuned to, and mutants of every line that must be asked about.
 
 Parts: `corpus.jsonl` and `unseen.jsonl` (lines with the verdict they deserve, by family; the second was
 written from the manuals of programs, without a look at the judge), `passed.jsonl` (harmful lines that once

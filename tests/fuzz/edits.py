@@ -1,4 +1,4 @@
-"""Edits: harmless lines with signs of the shell's language thrown in, at random.
+"""Edits: harmless lines with random shell syntax inserted.
 
 Nobody knows beforehand what such a line does. A shell does: it reads those that pass, where only programs
 stand that write their name down.

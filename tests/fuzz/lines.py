@@ -1,4 +1,4 @@
-"""Lines with the verdict they deserve, read from the files beside this one.
+"""Lines with the verdict they deserve, read from the files next to this one.
 
 All of them assume a clean repository, its root as project and current directory.
 """

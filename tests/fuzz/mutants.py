@@ -92,7 +92,7 @@ def _weighed(operators: Iterable[Operator]) -> list[Operator]:
 
 
 def _words(text: str) -> tuple[str, ...]:
-    """Give the words that a shell would start a program with; () when a shell does more than that."""
+    """Return the words that a shell would start a program with; () if a shell does more than that."""
     command = simple(text)
     if command is None or not command.is_started:
         return ()

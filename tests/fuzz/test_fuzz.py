@@ -1,4 +1,4 @@
-"""Whatever a harmful line is disguised as, it is asked about; whatever text comes, a verdict follows."""
+"""A harmful line is asked about in any disguise, and every text gets a verdict."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def test_random_text_gets_a_verdict() -> None:
     assert findings.raised == []
 
 
-def test_a_judge_that_knows_no_shell_lets_mutants_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Or else the mutants would prove nothing."""
+def test_a_judge_without_shell_syntax_lets_mutants_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the mutants would prove nothing."""
 
     def split_at_blanks(
         commands: Sequence[Command], place: FakeWorkspace, *, hooks: Sequence[Command] = ()
@@ -76,7 +76,7 @@ def test_the_same_seed_draws_the_same_mutants() -> None:
 
 
 def test_a_word_spelled_otherwise_is_the_same_word_to_a_shell(tmp_path: Path) -> None:
-    """Or else the mutants would not be the commands they are taken for."""
+    """Otherwise the mutants would not be the commands they claim to be."""
     random, spelled, meant = Random(SEED), [], []
     for line in (*read(CORPUS), *read(UNSEEN)):
         command = simple(line.command)

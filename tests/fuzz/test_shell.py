@@ -1,4 +1,4 @@
-"""What the judge lets pass, a real shell reads the same way: no other program starts, no file is made."""
+"""A real shell reads what the judge lets pass in the same way: nothing else starts, no file is made."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOTE = '#!/bin/sh\nprintf "%s\\n" "${0##*/}" >>"$NOTES"\n'
 
 
 class Sandbox:
-    """A directory where a shell finds no programs but those that write their name down."""
+    """A directory where a shell only finds programs that log their own name."""
 
     def __init__(self, place: Path) -> None:
         self._bin, self._notes, self._work = place / "bin", place / "notes", place / "work"
@@ -29,7 +29,7 @@ class Sandbox:
             (self._bin / name).chmod(0o755)
 
     def run(self, line: str) -> set[str]:
-        """Run a line and tell which programs it started."""
+        """Run a line and return the programs that it started."""
         self._notes.write_text("")
         subprocess.run(
             ["/bin/bash", "--norc", "--noprofile", "-c", line],
@@ -59,7 +59,7 @@ def test_a_line_that_passes_starts_nothing_harmful_and_writes_nothing(tmp_path: 
         assert sandbox.files() == before, line
 
 
-def test_the_sandbox_tells_what_a_harmful_line_does(tmp_path: Path) -> None:
+def test_the_sandbox_shows_what_a_harmful_line_does(tmp_path: Path) -> None:
     sandbox = Sandbox(tmp_path)
 
     assert sandbox.run("ls && $(touch x) | rm a") == {"ls", "touch", "rm"}

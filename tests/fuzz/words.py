@@ -45,7 +45,7 @@ class Simple:
 
     @property
     def is_started(self) -> bool:
-        """Tell whether a program is started for it, so that a wrapper could start the same one."""
+        """Return whether it starts a program, so that a wrapper could start the same one."""
         return not self.assignments and self.program not in BUILTINS and self.words[0].raw not in RESERVED
 
     @property
@@ -73,7 +73,7 @@ def plain(line: str) -> Simple | None:
 
 
 def is_complete(text: str) -> bool:
-    """Tell whether more text behind this one stays apart from it."""
+    """Return whether text after this one stays separate from it."""
     if re.search(r"(&&|\|\|?|\\)\s*$|<<(?!<)", text):
         return False
     try:
@@ -120,7 +120,7 @@ def _end_of_quote(line: str, place: int) -> int | None:
 
 
 def _value(raw: str) -> str | None:
-    """Take the quotes away; None when the shell would expand something, or might."""
+    """Remove the quotes; None if the shell would or might expand something."""
     if "$" in re.sub(r"'[^']*'", "", raw):
         return None
     bare = re.sub(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.""", "", raw, flags=re.DOTALL)
@@ -134,7 +134,7 @@ def _value(raw: str) -> str | None:
 
 
 def respell(value: str, random: Random) -> str:
-    """Write a word so that the shell reads the same value, in pieces that are quoted each in another way."""
+    """Write a word so that the shell reads the same value, in pieces with different quotes."""
     spelled, place = "", 0
     while place < len(value):
         size = random.choice((1, 1, 2, 3, 5, 8))

@@ -32,7 +32,7 @@ def line(source: random.Random) -> str:
 
 
 def expected(parsed: Line) -> Ran | None:
-    """Say which commands of a line run when each of them succeeds; None if it is not for these shells."""
+    """Return the commands of a line that run if each of them succeeds; None if these shells differ."""
     ran, skipped = [], False
     for step in parsed.steps:
         names = [word.text for word in step.words]
@@ -51,7 +51,7 @@ def expected(parsed: Line) -> Ran | None:
 
 
 def ran(shell: str, source: str, scratch: Path) -> Ran:
-    """Let a shell run a line, and give back what ran; an empty list after a syntax error."""
+    """Let a shell run a line, and return what ran; an empty list after a syntax error."""
     notes = scratch / "notes"
     notes.write_bytes(b"")
     subprocess.run(

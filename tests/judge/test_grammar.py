@@ -1,4 +1,4 @@
-"""A line is followed only as far as every shell reads it the same way."""
+"""A line is analysed only as far as every shell reads it the same way."""
 
 from __future__ import annotations
 

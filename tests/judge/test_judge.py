@@ -250,7 +250,7 @@ def test_what_a_shell_or_interpreter_reads_is_its_script(line: str) -> None:
 
 
 @pytest.mark.spec("A10")
-def test_scripts_and_programs_are_told() -> None:
+def test_scripts_and_programs_are_reported() -> None:
     judgement = judge(["bash build.sh && ./x.sh", "nice make", "sudo python y.py"], CLEAN)
 
     assert {"/project/build.sh", "/project/x.sh", "/project/Makefile", "/project/y.py"} <= set(
@@ -276,7 +276,7 @@ def ruled(
 
 
 @pytest.mark.spec("A9")
-def test_a_rule_allows_a_command_wherever_it_stands() -> None:
+def test_a_rule_allows_a_command_anywhere_in_a_line() -> None:
     assert ruled("make test", allow="make *") == "auto"
     assert ruled("timeout 60 make test | tail -5", allow="make *") == "auto"
     assert ruled(("make", "test"), allow="make *") == "auto"
@@ -318,7 +318,7 @@ def test_deny_wins_over_ask_and_ask_over_allow() -> None:
         "find . -exec git push ';'",
     ],
 )  # fmt: skip
-def test_what_is_forbidden_is_found_wherever_it_stands(line: str) -> None:
+def test_a_forbidden_command_is_found_anywhere_in_a_line(line: str) -> None:
     assert ruled(line, deny="git push *") == "deny"
 
 

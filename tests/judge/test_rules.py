@@ -84,7 +84,7 @@ def test_a_rule_that_would_allow_anything_is_refused(pattern: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["", "  ", "make; ls", "echo 'x'", "a | b", "make $x"])
-def test_a_rule_that_is_no_plain_words_is_refused(pattern: str) -> None:
+def test_a_rule_that_is_not_plain_words_is_refused(pattern: str) -> None:
     with pytest.raises(BadValue):
         read_rules(deny=[pattern])
 

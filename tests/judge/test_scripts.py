@@ -1,4 +1,4 @@
-"""The files that decide what a command does are named, for an approval to hold on to."""
+"""The files that decide what a command does are listed, so that an approval can cover them."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def test_what_loads_or_starts_something_is_removed(name: str) -> None:
     assert removed({name: "/tmp/x", "HOME": "/home/a"}) == (name,)
 
 
-def test_what_everybody_needs_stays() -> None:
+def test_ordinary_variables_stay() -> None:
     kept = {
         "PATH": "/usr/bin",
         "HOME": "/home/a",

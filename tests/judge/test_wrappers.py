@@ -161,5 +161,5 @@ def test_other_names_may_be_anything(line: str, source: str) -> None:
 
 
 @pytest.mark.parametrize("line", ["ls -l", "git status", "pytest", "echo sudo"])
-def test_other_programs_are_no_wrappers(line: str) -> None:
+def test_other_programs_are_not_wrappers(line: str) -> None:
     assert follow(parse(line).steps[0].words) is None

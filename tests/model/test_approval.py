@@ -1,4 +1,4 @@
-"""Approvals: a digest names all that will run, and consent counts for no more than it says."""
+"""Approvals: a digest covers everything that will run, and consent covers nothing else."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def test_a_shape_may_read_none() -> None:
     assert codec.encode(Limits(timeout=timedelta.max)) == {"timeout": None}
 
 
-# What stores out there contain: these texts are read for ever.
+# What existing stores contain: these texts must stay readable.
 @pytest.mark.parametrize(
     ("action", "text"),
     [

@@ -74,7 +74,7 @@ def test_records_of_different_kinds_are_never_equal() -> None:
 
 
 @given(st.integers(), st.integers())
-def test_evolve_changes_what_it_is_told_and_leaves_the_original_alone(x: int, y: int) -> None:
+def test_evolve_changes_the_given_fields_and_leaves_the_original_alone(x: int, y: int) -> None:
     point = Point(x=x, name="a")
     moved = evolve(point, y=y)
     assert (moved.x, moved.y, moved.name, moved.sum) == (x, y, "a", x + y)

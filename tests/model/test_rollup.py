@@ -137,7 +137,7 @@ def test_a_failed_sequence_names_the_step_that_failed() -> None:
 @pytest.mark.parametrize(
     ("policy", "told"), [("always", (True, True)), ("on_failure", (False, True)), ("never", (False, False))]
 )
-def test_who_is_told_follows_the_policy_of_the_task(policy: str, told: tuple[bool, bool]) -> None:
+def test_the_policy_of_the_task_decides_who_is_notified(policy: str, told: tuple[bool, bool]) -> None:
     task = sample_task(notify=policy)
     outcomes = [rollup(task, sample_run(), sample_ending(code=code)) for code in (0, 1)]
     assert tuple(outcome.notify for outcome in outcomes) == told
@@ -195,7 +195,7 @@ def test_a_recurring_task_goes_on_tries_again_pauses_or_is_done(
         ("failed exit code 1 abc", "abc", 0, True),
     ],
 )
-def test_a_change_is_told_and_nothing_else(before: str | None, result: str, code: int, is_told: bool) -> None:
+def test_only_a_change_is_reported(before: str | None, result: str, code: int, is_told: bool) -> None:
     task = sample_task(trigger=STANDING, notify="on_change")
     cursor = ScheduleCursor(processed_until=START, runs=1, result=before)
 

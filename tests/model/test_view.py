@@ -1,4 +1,4 @@
-"""Views: what doors show of a task, and the code with which a waiter leaves."""
+"""Views: what frontends show of a task, and the exit code of a waiter."""
 
 from __future__ import annotations
 

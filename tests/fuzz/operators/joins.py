@@ -1,4 +1,4 @@
-"""The same line, beside a harmless one."""
+"""The same line, next to a harmless one."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def far_behind(text: str, harmless: str, random: Random) -> str | None:
 
 
 def can_be_beside(harmless: str) -> bool:
-    """Tell whether a harmless line neither moves, comments out nor swallows what stands beside it."""
+    """Return whether a harmless line leaves the text next to it alone."""
     return is_complete(harmless) and not re.search(r"\bcd\b|\bpushd\b|[#\n]|<<", harmless)
 
 

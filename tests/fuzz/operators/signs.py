@@ -1,4 +1,4 @@
-"""Odd signs, and names of programs that only look like those one knows."""
+"""Odd characters, and names of programs that only look familiar."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same words, spelled otherwise."""
+"""The same words, spelled differently."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def variables(text: str, random: Random) -> str | None:
 
 
 def abbreviate(text: str, random: Random) -> str | None:
-    """Shorten an option that is harmful: the program understands it, or nobody does."""
+    """Abbreviate a harmful option, which the program may still understand."""
     match = re.search(rf"--({_HARMFUL})\b", text)
     if match is None:
         return None

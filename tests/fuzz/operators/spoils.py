@@ -1,4 +1,4 @@
-"""Harmless lines with something added that is not, or that nobody knows."""
+"""Harmless lines with something harmful or unknown added."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def spoil_by_word(text: str, random: Random) -> str | None:
 
 
 def spoil_by_secret(text: str, random: Random) -> str | None:
-    """Give a program that reads files a secret one more."""
+    """Add a secret file to a program that reads files."""
     command = simple(text)
     if command is None or command.program not in _READERS:
         return None

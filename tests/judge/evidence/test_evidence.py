@@ -1,4 +1,4 @@
-"""Evidence: what a verdict rests on is recognised again, and every change of it is named."""
+"""Evidence: what a verdict rests on is recognised again, and every change is named."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_large_file_that_was_touched_counts_as_changed(
         os.utime(file, ns=(times, times))
 
 
-def test_whatever_is_no_file_has_a_print_and_keeps_nobody_waiting(tmp_path: Path) -> None:
+def test_anything_but_a_file_has_a_fingerprint_and_never_blocks(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "loop").symlink_to("loop")
 

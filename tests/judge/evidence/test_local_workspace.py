@@ -1,4 +1,4 @@
-"""Programs and projects are found as they are on this machine, and doubted where they should be."""
+"""Programs and projects are found as they are on this machine, with doubts where they are due."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_program_of_the_system_is_trusted(tmp_path: Path) -> None:
     assert found.path.endswith("/ls")
 
 
-def test_a_name_that_nothing_has_is_no_doubt(tmp_path: Path) -> None:
+def test_a_program_that_does_not_exist_is_not_a_doubt(tmp_path: Path) -> None:
     assert LocalWorkspace(str(tmp_path), {"PATH": "/usr/bin"}).program("no-such-program") == FoundProgram()
 
 
@@ -58,7 +58,7 @@ def test_a_virtual_environment_is_the_persons_own(tmp_path: Path, project: str) 
     assert here.program("pytest").own
 
 
-def test_a_virtual_environment_that_everybody_writes_to_is_nobodys_own(tmp_path: Path) -> None:
+def test_a_virtual_environment_that_everyone_may_write_to_is_not_trusted(tmp_path: Path) -> None:
     program = executable(tmp_path / ".venv/bin/pytest")
     program.parent.chmod(0o777)
     (tmp_path / ".venv/pyvenv.cfg").write_text("")
@@ -77,7 +77,7 @@ def test_a_relative_search_path_is_not_trusted(tmp_path: Path, entry: str) -> No
     assert "not absolute" in here.program("git").doubt
 
 
-def test_a_directory_that_everybody_writes_to_is_not_trusted(tmp_path: Path) -> None:
+def test_a_directory_that_everyone_may_write_to_is_not_trusted(tmp_path: Path) -> None:
     program = executable(tmp_path / "bin/git")
     program.parent.chmod(0o777)
     assert stat.S_IMODE(program.parent.stat().st_mode) == 0o777
@@ -94,7 +94,7 @@ def test_without_a_repository_the_project_is_the_nearest_marked_directory(tmp_pa
     assert LocalWorkspace(str(tmp_path / "one/two/three"), {}).project == str(tmp_path / "one/two")
 
 
-def test_a_home_is_no_project_of_what_stands_in_it(tmp_path: Path) -> None:
+def test_a_home_is_never_the_project_of_what_is_inside_it(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / "notes").mkdir()
 

@@ -1,4 +1,4 @@
-"""The workspace are read from real repositories; every poison works before it is found."""
+"""Dangers are found in real repositories, each of which is shown to work first."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Repository:
         return file
 
     def runs_it(self, *words: str, cwd: Path | None = None) -> bool:
-        """Tell whether a harmless command of git runs the program that leaves a mark."""
+        """Return whether a harmless git command runs the program that leaves a mark."""
         self.mark.unlink(missing_ok=True)
         self.write("a.txt", "two\n")
         self.git(*words, cwd=cwd, check=False)
@@ -232,7 +232,7 @@ def test_a_repository_within_the_project_is_judged_by_itself(repository: Reposit
     assert repository.dangers() == ()
 
 
-def test_a_repository_that_is_no_directory_named_git_is_found(repository: Repository) -> None:
+def test_a_repository_without_a_git_directory_is_found(repository: Repository) -> None:
     planted = repository.path / "docs"
     for name in ("objects", "refs"):
         (planted / name).mkdir(parents=True)
@@ -317,7 +317,7 @@ def test_settings_in_a_strange_place_are_not_trusted_either(repository: Reposito
     assert here.git_dangers(here.cwd)
 
 
-def test_no_file_has_such_a_name(tmp_path: Path) -> None:
+def test_an_impossible_file_name_is_handled(tmp_path: Path) -> None:
     here = LocalWorkspace(str(tmp_path), {})
 
     assert here.real("a\0b") == f"{tmp_path}/a\0b"

@@ -1,4 +1,4 @@
-"""Lines to judge, as the words a shell makes of them."""
+"""Lines to judge, split into words as a shell does."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ def reasons(line: str, place: FakeWorkspace = PLACE) -> tuple[Reason, ...]:
 
 
 def listed(text: str) -> list[str]:
-    """Give the lines of a text, without empty ones."""
+    """Return the lines of a text, without empty ones."""
     return [line.strip() for line in text.splitlines() if line.strip()]

@@ -19,7 +19,7 @@ def _lines(folder: str) -> list[str]:
 
 
 @pytest.mark.parametrize("line", _lines("harmless"))
-def test_nobody_is_asked_about_a_harmless_line(line: str) -> None:
+def test_a_harmless_line_needs_no_approval(line: str) -> None:
     assert reasons(line) == ()
 
 

@@ -117,14 +117,14 @@ def test_words_are_parted_as_getopt_does(
 @pytest.mark.parametrize(
     "line",
     [
-        "sort -k",  # a value is lacking
+        "sort -k",  # a missing value
         "sort --key",
-        "sort --reverse=yes",  # a value where none belongs
+        "sort --reverse=yes",  # an unexpected value
         "sort -k --output=x",  # a value that looks like an option
         "head -n x",  # not a number
         "ls --sort=siz",  # an abbreviated value
         "git log --format --output=x",  # git takes no value from the next word here
-        "uniq -c a b",  # one operand too many: it would be written
+        "uniq -c a b",  # an extra operand, which would be overwritten
         "hostname x",
     ],
 )
@@ -132,7 +132,7 @@ def test_what_does_not_fit_is_asked_about(line: str) -> None:
     assert reasons(line)
 
 
-def test_a_wildcard_is_accepted_where_any_number_of_files_may_stand() -> None:
+def test_a_wildcard_is_accepted_where_any_number_of_files_is_allowed() -> None:
     assert reasons_for(("cat", Glob("src/*.py")), PLACE) == ()
     assert reasons_for(("grep", "foo", Glob("src/*")), PLACE) == ()
     assert reasons_for(("grep", "-r", Glob("--include=*.py"), "foo", "src"), PLACE) == ()
@@ -141,7 +141,7 @@ def test_a_wildcard_is_accepted_where_any_number_of_files_may_stand() -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ("uniq", Glob("src/*")),  # the second of two is written
+        ("uniq", Glob("src/*")),  # the second of two is overwritten
         ("xxd", Glob("src/*")),
         ("cat", Glob("*")),  # may begin with a dash
         ("cat", Glob("-*")),
@@ -164,12 +164,12 @@ COREUTILS = (
 
 @pytest.mark.parametrize("name", COREUTILS)
 def test_the_tables_agree_with_the_programs_installed_here(name: str, tmp_path: Path) -> None:
-    """An option that needs a value in the table needs one in the program, and the other way round."""
+    """An option needs a value in the table exactly if it needs one in the program."""
     if shutil.which(name) is None:
         pytest.skip(f"no {name} here")
     for option, known in table(ENTRIES[name]).options.items():
         if option.endswith("NUMBER") or (name == "cut" and known.need == "none"):
-            continue  # cut says something like it about every line without a list
+            continue  # cut prints something similar for every line without a list
         said = subprocess.run(
             [name, option],
             cwd=tmp_path,

@@ -1,4 +1,4 @@
-"""The small languages: only scripts that plainly print, select and replace are harmless."""
+"""sed and awk: only scripts that clearly print, select and replace are harmless."""
 
 from __future__ import annotations
 
@@ -192,5 +192,5 @@ def _leaves_nothing(words: list[str], directory: Path) -> bool:
     try:
         subprocess.run(words, cwd=directory, input=b"a b\nx 1\n", capture_output=True, timeout=2)
     except subprocess.TimeoutExpired:
-        pass  # a loop without an end is allowed
+        pass  # an endless loop is allowed
     return not [*directory.iterdir()]

@@ -1,4 +1,4 @@
-"""Likeness: an idea that was turned down is known again in slightly other words."""
+"""Suggestions: a rejected one is recognised in slightly different words."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_the_same_command_under_another_name_is_the_same_idea() -> None:
 
 
 @pytest.mark.spec("D3")
-def test_ideas_are_read_from_whatever_stands_around_them() -> None:
+def test_suggestions_are_found_among_other_text() -> None:
     answer = """Here is what I would do:
 ```json
 {"name": "watch-ci", "reason": "it was red", "command": "gh run list", "every": "30m", "max_runs": 10}

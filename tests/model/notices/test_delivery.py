@@ -1,4 +1,4 @@
-"""Letters: bounded whatever they tell, and nothing in them passes for our own words."""
+"""Deliveries are bounded, and nothing in them can pass for our own words."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_letter_says_how_it_ended_and_where_more_is() -> None:
     ]
 
 
-def test_what_is_said_already_is_not_said_again() -> None:
+def test_nothing_is_said_twice() -> None:
     told = delivery(description="pytest -q", answer="All is well.\nReally.", summary="All is well.")
     assert text(told, 4000).split("\n") == [
         "$ pytest -q",
@@ -52,7 +52,7 @@ def test_a_question_says_how_to_answer_it() -> None:
     assert "errands approve deploy-222222 or errands reject deploy-222222" in text(asked, 4000)
 
 
-def test_a_body_that_is_no_object_is_told_as_it_is() -> None:
+def test_a_body_that_is_not_an_object_is_reported_as_it_is() -> None:
     from errands.model.record import evolve
 
     told = delivery_of([evolve(notice(), body="something happened")])
@@ -110,7 +110,7 @@ def test_a_ballot_is_read_as_it_was_written(answer: str, number: int) -> None:
         "x:approve:deploy-222222:1",
     ],
 )
-def test_what_is_no_ballot_is_none(text: str) -> None:
+def test_other_texts_are_not_answer_tokens(text: str) -> None:
     assert read_answer_token(text) is None
 
 
@@ -121,6 +121,6 @@ def test_an_address_is_read_and_written_the_same() -> None:
 
 
 @pytest.mark.parametrize("text", ["", ":x", "Discord", "a b", "1st", "mail:\x1b[2J", "mail:a\nb"])
-def test_what_is_no_address_is_refused(text: str) -> None:
+def test_an_invalid_address_is_refused(text: str) -> None:
     with pytest.raises(BadValue):
         parse_address(text)

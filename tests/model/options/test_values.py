@@ -134,7 +134,7 @@ def test_a_value_that_cannot_be_used_is_refused_by_name(options: dict[str, Any],
 
 
 @pytest.mark.parametrize("command", [5, None, ["sleep", 5], [["x"]], {"a": "b"}, b"true", [], [""], " "])
-def test_a_command_that_is_none_is_refused(command: Any) -> None:
+def test_an_invalid_command_is_refused(command: Any) -> None:
     with pytest.raises(BadValue, match="the command"):
         checked(Draft(command=command), now=NOW)
 

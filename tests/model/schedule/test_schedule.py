@@ -76,7 +76,7 @@ def test_jitter_spreads_tasks_of_one_schedule() -> None:
 @given(
     schedule=SCHEDULES, looks=st.lists(st.timedeltas(timedelta(), 2 * DAY), max_size=6), busy=st.booleans()
 )
-def test_however_often_somebody_looks_no_slot_is_lost_or_told_twice(
+def test_no_slot_is_lost_or_reported_twice_however_often_it_is_checked(
     schedule: Any, looks: list[timedelta], busy: bool
 ) -> None:
     schedule = (
@@ -122,7 +122,7 @@ def told(schedule: Any, now: datetime, **more: Any) -> tuple[list[Any], str | No
     return records, None if listened.run is None else listened.run.outcome
 
 
-def test_a_slot_on_time_runs_and_one_heard_later_is_late() -> None:
+def test_a_slot_on_time_runs_and_a_later_one_is_late() -> None:
     assert told(TEN, START + 10 * MINUTE) == ([], "ran")
     assert told(TEN, START + 11 * MINUTE) == ([], "ran")
     assert told(TEN, START + 12 * MINUTE) == ([], "late")
@@ -220,7 +220,7 @@ def test_a_cron_line_means_what_it_means_elsewhere(line: str, first: str) -> Non
 @pytest.mark.parametrize(
     "line", ["", "* * * *", "* * * * * *", "60 * * * *", "0 0 31 2 *", "a b c d e", "@reboot"]
 )
-def test_a_line_that_is_none_is_refused(line: str) -> None:
+def test_an_invalid_cron_line_is_refused(line: str) -> None:
     with pytest.raises(BadValue, match="is not a cron line"):
         check_line(line)
 
@@ -237,12 +237,12 @@ def test_a_line_that_is_none_is_refused(line: str) -> None:
         (On(source="file", subject="*.py"), "on file:*.py"),
     ],
 )
-def test_a_trigger_is_said_in_words_and_kept_in_plain_values(trigger: Any, words: str) -> None:
+def test_a_trigger_is_described_in_words_and_stored_as_plain_values(trigger: Any, words: str) -> None:
     assert described(trigger) == words
     assert from_plain(as_plain(trigger)) == trigger
 
 
-def test_cron_lines_and_zones_are_loaded_by_whoever_has_some_and_nobody_else() -> None:
+def test_cron_and_zones_are_imported_only_when_needed() -> None:
     loads = "import sys, errands.engine.daemon.loops, errands.engine.triggers.schedules; "
     loads += "print([each for each in ('cronsim', 'zoneinfo') if each in sys.modules])"
     answer = subprocess.run([sys.executable, "-c", loads], capture_output=True, text=True, check=True)

@@ -24,7 +24,7 @@ def capitals(number: int) -> str:
     return letters(number).upper()
 
 
-# Kinds that are recognised by themselves.
+# Kinds that are recognised by their own shape.
 SHAPED = {
     "github token": "ghp" + "_" + letters(36),
     "github fine-grained token": "github" + "_pat_" + letters(22) + "_" + letters(59),
@@ -108,7 +108,7 @@ SHAPED = {
     "json web token": "eyJ" + letters(30) + ".eyJ" + letters(90) + "." + letters(43),
 }
 
-# Kinds that are recognised by what stands before them: the whole text, and the part that is secret.
+# Kinds that are recognised by their label: the whole text, and the secret part.
 SPOKEN = [
     ("bearer token", "Authorization: Bearer {}", letters(40)),
     ("bearer token", 'curl -H "authorization: bearer {}"', letters(20)),

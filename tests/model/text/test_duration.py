@@ -62,7 +62,7 @@ def test_a_duration_is_read(text: str, seconds: float) -> None:
         "٣s",
     ],
 )
-def test_what_is_no_duration_is_refused_with_the_way_to_write_it(text: str) -> None:
+def test_an_invalid_duration_is_refused_with_advice(text: str) -> None:
     with pytest.raises(BadValue, match="Write it like 30s, 5m, 1h30m"):
         parse_duration(text)
 
@@ -110,7 +110,7 @@ def test_a_size_is_read(text: str, size: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "M", "-1M", "1X", "1 2", "1e9", "10000000P", "9999999T"])
-def test_what_is_no_size_is_refused(text: str) -> None:
+def test_an_invalid_size_is_refused(text: str) -> None:
     with pytest.raises(BadValue, match="Write it like 512K, 256M or 2G"):
         parse_size(text)
 
@@ -158,7 +158,7 @@ def test_a_time_is_read_in_the_persons_own_zone(text: str, when: str) -> None:
         "soon",
     ],
 )
-def test_what_is_no_time_is_refused(text: str) -> None:
+def test_an_invalid_time_is_refused(text: str) -> None:
     with pytest.raises(BadValue, match="Write it like"):
         parse_time(text, now=NOW, zone=BERLIN)
 

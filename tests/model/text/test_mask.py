@@ -1,4 +1,4 @@
-"""No credential is shown, wherever it stands and however the text that holds it is cut."""
+"""No credential is shown, wherever it is and however the text around it is split."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_every_kind_has_an_example() -> None:
 
 
 @pytest.mark.parametrize("kind", SHAPED)
-def test_a_well_known_shape_is_masked_wherever_it_stands(kind: str) -> None:
+def test_a_well_known_shape_is_masked_anywhere(kind: str) -> None:
     for around in AROUND:
         masked = NOBODY.text(around.format(SHAPED[kind]))
 

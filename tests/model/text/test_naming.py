@@ -1,4 +1,4 @@
-"""Ids are readable, and nothing that is not exactly of their shape is ever taken for one."""
+"""Ids are readable, and only texts of exactly their shape are accepted."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_too_little_randomness_is_refused() -> None:
         new_id("pytest", b"1234567")
 
 
-def test_a_slug_that_is_none_is_refused() -> None:
+def test_an_invalid_slug_is_refused() -> None:
     with pytest.raises(BadValue, match="cannot be part of an id"):
         new_id("../x", RANDOM)
 
@@ -138,7 +138,7 @@ NO_IDS = [
 
 @pytest.mark.fault("F54")
 @pytest.mark.parametrize("text", NO_IDS)
-def test_what_is_no_id_is_never_one(text: str) -> None:
+def test_other_texts_are_not_ids(text: str) -> None:
     assert not is_task_id(text)
     assert not is_run_id(text + ".1") or text == "pytest-7k2m4x"
 
@@ -147,7 +147,7 @@ def test_what_is_no_id_is_never_one(text: str) -> None:
 @pytest.mark.parametrize("number", ["", "0", "01", "-1", "+1", "1.1", "1 ", "\u0661", "1" * 10, "1_0"])
 def test_a_run_has_a_plain_number(number: str) -> None:
     assert not is_run_id(f"pytest-7k2m4x.{number}")
-    with pytest.raises(NotFound, match="no run's id"):
+    with pytest.raises(NotFound, match="not a run's id"):
         task_of(f"pytest-7k2m4x.{number}")
 
 
@@ -169,5 +169,5 @@ def test_the_beginning_of_an_id_can_name_a_task(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "-", "P", "pytest-7k2m4x.1", "a/b", "a" * 40, "pytest*", "%"])
-def test_what_begins_no_id_names_no_task(text: str) -> None:
+def test_a_text_that_cannot_begin_an_id_names_no_task(text: str) -> None:
     assert not is_id(text)

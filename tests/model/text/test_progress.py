@@ -1,4 +1,4 @@
-"""Progress is read from what a task reports, or else from what its last line cannot mean otherwise."""
+"""Progress comes from what a task reports, or else from an unambiguous last line."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_report_is_read(line: str, progress: Progress) -> None:
 @pytest.mark.parametrize(
     "line", ["", "::progress", "hello", "3", "3/", "/3", "3/0", "-1/3", "%", "1e1%", "3/10x", "a/b"]
 )
-def test_what_is_no_report_is_left_alone(line: str) -> None:
+def test_text_that_is_not_a_report_is_ignored(line: str) -> None:
     assert parse(line) is None
 
 
@@ -101,7 +101,7 @@ def test_counts_and_percentages_are_recognised(line: str, percent: float) -> Non
         "3 / 10",
     ],
 )
-def test_dates_paths_and_the_like_are_no_progress(line: str) -> None:
+def test_dates_and_paths_are_not_progress(line: str) -> None:
     assert recognised(line) is None
 
 

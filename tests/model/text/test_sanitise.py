@@ -1,4 +1,4 @@
-"""Output that is shown cannot drive a terminal, hide in it, or leave its frame."""
+"""Output that is shown cannot control a terminal, hide in it, or leave its frame."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ HOSTILE = st.one_of(st.text(), st.lists(PIECES, max_size=40).map("".join))
 
 
 def controls(text: str) -> set[str]:
-    """Name the characters of a text that are more than text, line ends and tabs aside."""
+    """Return the characters of a text that are neither text, line ends nor tabs."""
     return {c for c in text if c in INVISIBLE} - {"\n", "\t"}
 
 
