@@ -1,4 +1,4 @@
-"""A stage for agents that speak the Agent Client Protocol: a project, a desk, and our own obedient agent."""
+"""A stage for agents that speak the Agent Client Protocol: a project, a context, and an obedient agent."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Stage:
         self, *, run: str = "tested-222222.1", decide: Callable[[ToolCall], Decision] = yes, **options: Any
     ) -> RecordingContext:
         spec = evolve(SPEC, cwd=str(self.project), **{"system": "", **options})
-        return RecordingContext(self.folder / "desk", spec=spec, run=run, decide=decide)
+        return RecordingContext(self.folder / "context", spec=spec, run=run, decide=decide)
 
     @asynccontextmanager
     async def agent(self, *can: str, **settings: Any) -> AsyncIterator[Acp]:

@@ -1,4 +1,4 @@
-"""Processes at a desk that are killed at every step, one after the other, and those that go on after them.
+"""Agent processes that are killed at every step, one after the other, and those that continue after them.
 
 python -m tests.agents.builtin_mortal SETTINGS FOLDER TEXT prints a JSON object for each step.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class MortalContext(RecordingContext):
-    """A desk whose process is killed when it comes, or goes, for the nth time."""
+    """A context that kills its process before or after the nth call."""
 
     left = -1
 
@@ -93,7 +93,7 @@ def sit_down(settings: dict[str, Any], folder: Path, text: str, step: int, *, ag
 
 
 async def answer(settings: dict[str, Any], folder: Path, text: str, step: int, *, again: bool) -> None:
-    context = MortalContext(folder / "desk", spec=evolve(SPEC, cwd=str(folder / "project")))
+    context = MortalContext(folder / "context", spec=evolve(SPEC, cwd=str(folder / "project")))
     agent = Builtin({**settings, "home": str(folder)})
     session = context.session if again else await agent.open(context)
     context.left = step

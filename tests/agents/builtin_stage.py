@@ -1,4 +1,4 @@
-"""A stage for the built-in agent: a model that does as it is told, a project, and a desk that records."""
+"""A stage for the built-in agent: a model that follows the prompt, a project, and a context that records."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Stage:
     def sit_down(
         self, *, number: int = 1, spec: dict[str, Any] | None = None, **options: Any
     ) -> RecordingContext:
-        """Take the desk of a run."""
+        """Return the context of a run."""
         self.context = RecordingContext(
-            self.folder / "desk",
+            self.folder / "context",
             spec=evolve(SPEC, cwd=str(self.project), **(spec or {})),
             run=f"tested-222222.{number}",
             **options,
@@ -40,14 +40,14 @@ class Stage:
         return Builtin({**common, **settings})
 
     async def ask(self, *lines: str, **settings: Any) -> Answer:
-        """Send a prompt of several lines to the session of the desk, which is opened where there is none."""
+        """Send a prompt of several lines to the session of the context, which is opened if there is none."""
         agent = self.agent(**settings)
         if self.context.messages(self.context.session) is None:
             await agent.open(self.context)
         return await agent.prompt(self.context.session, "\n".join(lines), self.context)
 
     def results(self) -> list[str]:
-        """Return what tools answered, as the model was told in its newest request."""
+        """Return the tool results in the newest request to the model."""
         return [each["content"] for each in self.model.asked[-1].body["messages"] if each["role"] == "tool"]
 
 

@@ -46,7 +46,7 @@ def empty() -> Iterator[str]:
             self.wfile.write(said)
 
         def log_message(self, format: str, *words: object) -> None:
-            """Nobody reads it."""
+            """Stay silent."""
 
     with HTTPServer(("127.0.0.1", 0), NoModels) as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})

@@ -1,4 +1,4 @@
-"""What an agent that speaks the Agent Client Protocol is told, and what it may do here."""
+"""What an agent that speaks the Agent Client Protocol learns, and what it may do here."""
 
 from __future__ import annotations
 
@@ -91,12 +91,12 @@ async def test_nothing_outside_of_the_directory_is_read_or_written(stage: Stage,
     assert (stage.folder / "secret").read_text() == "a\nb\n"
 
 
-async def test_a_pipe_is_no_file_to_read(stage: Stage) -> None:
+async def test_a_pipe_is_not_a_file_to_read(stage: Stage) -> None:
     os.mkfifo(stage.project / "pipe")
     assert "cannot read" in await stage.says("READ pipe")
 
 
-async def test_a_long_answer_is_heard_whole(stage: Stage) -> None:
+async def test_a_long_answer_is_received_whole(stage: Stage) -> None:
     answer = await stage.says("TERMINAL head -c 500000 /dev/zero | tr '\\0' x")
     assert answer.count("x") > 500_000 - 10
 
@@ -216,7 +216,7 @@ async def test_a_prompt_that_never_reached_the_agent_is_sent_again(stage: Stage)
 
 
 @pytest.mark.spec("S14")
-async def test_a_recovered_agent_is_told_which_calls_may_have_been_carried_out(stage: Stage) -> None:
+async def test_a_recovered_agent_learns_which_calls_may_have_been_carried_out(stage: Stage) -> None:
     context = stage.context()
     async with stage.agent() as agent:
         session = await agent.open(context)

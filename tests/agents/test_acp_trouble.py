@@ -37,7 +37,7 @@ async def test_a_command_that_is_not_there_is_named(stage: Stage) -> None:
         await agent.open(stage.context())
 
 
-async def test_a_program_that_is_no_agent_is_told_by_what_it_says(stage: Stage) -> None:
+async def test_a_program_that_is_not_an_agent_is_recognised_by_its_output(stage: Stage) -> None:
     agent = Acp({"command": ["sh", "-c", "echo 'wrong program' >&2; exit 4"]})
     with pytest.raises(AgentUnavailable, match=r"ended with 4\. wrong program"):
         await agent.open(stage.context())
@@ -86,7 +86,7 @@ async def test_waiting_for_a_person_is_not_silence(stage: Stage) -> None:
             await asyncio.sleep(0.6)
             return await super().request_approval(call)
 
-    context = Slow(stage.folder / "desk", spec=evolve(SPEC, cwd=str(stage.project)))
+    context = Slow(stage.folder / "context", spec=evolve(SPEC, cwd=str(stage.project)))
     assert "it printed yes" in await stage.says("RUN sleep 0.6; echo yes", context=context, patience=0.3)
 
 
@@ -104,7 +104,7 @@ async def test_an_empty_answer_is_an_error(stage: Stage) -> None:
         ("max_turn_requests", BudgetExceeded, "own limit of requests"),
     ],
 )
-async def test_a_turn_that_was_not_finished_is_no_answer(
+async def test_an_unfinished_turn_is_not_an_answer(
     stage: Stage, reason: str, error: type[AgentError], words: str
 ) -> None:
     with pytest.raises(error, match=words) as caught:
@@ -135,7 +135,7 @@ async def test_a_budget_of_money_stops_the_turn(stage: Stage) -> None:
 
 
 @pytest.mark.spec("S15")
-async def test_what_was_used_is_told(stage: Stage) -> None:
+async def test_usage_is_reported(stage: Stage) -> None:
     context = stage.context()
     async with stage.agent() as agent:
         answer = await agent.prompt(
@@ -162,7 +162,7 @@ async def test_an_agent_that_does_not_stop_is_ended(stage: Stage, monkeypatch: p
 
 @pytest.mark.spec("A8")
 async def test_a_question_ends_with_the_turn(stage: Stage) -> None:
-    """An agent that was stopped while a person thinks is told that the question is void."""
+    """An agent that was stopped while a person thinks learns that the question is void."""
     never = asyncio.Event()
 
     class Forgotten(RecordingContext):
@@ -171,7 +171,7 @@ async def test_a_question_ends_with_the_turn(stage: Stage) -> None:
             await never.wait()
             raise AssertionError
 
-    context = Forgotten(stage.folder / "desk", spec=evolve(SPEC, cwd=str(stage.project)))
+    context = Forgotten(stage.folder / "context", spec=evolve(SPEC, cwd=str(stage.project)))
     async with stage.agent() as agent:
         session = await agent.open(context)
         asking = asyncio.create_task(agent.prompt(session, "RUN touch witness", context))
@@ -188,7 +188,7 @@ async def test_a_question_that_cannot_be_asked_ends_the_turn(stage: Stage) -> No
         async def request_approval(self, call: ToolCall) -> Decision:
             raise OSError("no room")
 
-    context = Broken(stage.folder / "desk", spec=evolve(SPEC, cwd=str(stage.project)))
+    context = Broken(stage.folder / "context", spec=evolve(SPEC, cwd=str(stage.project)))
     with pytest.raises(AgentError, match="could not be requested: OSError"):
         await stage.says("RUN touch witness", context=context)
     assert not (stage.project / "witness").exists()

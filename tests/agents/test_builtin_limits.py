@@ -1,4 +1,4 @@
-"""The built-in agent ends in time: at its budget, in a circle, and when there is nobody to answer."""
+"""The built-in agent ends in time: at its budget, in a circle, and when no server answers."""
 
 from __future__ import annotations
 
@@ -121,14 +121,14 @@ async def test_the_same_call_again_and_again_is_answered_with_words_and_then_end
     assert len(on.model.asked) == 4
 
 
-async def test_nobody_is_asked_about_a_call_that_goes_round_in_circles(on: Stage) -> None:
+async def test_no_approval_is_requested_for_a_call_that_goes_round_in_circles(on: Stage) -> None:
     with pytest.raises(AgentError, match="goes round in circles"):
         await on.ask(*[call("write_file", path="x", content="y")] * 9)
 
     assert len(on.context.asked) == 2
 
 
-async def test_the_same_call_now_and_then_is_no_circle(on: Stage) -> None:
+async def test_the_same_call_now_and_then_is_not_a_circle(on: Stage) -> None:
     twice = [call("command", line="echo x >>witness")] * 2
     other = call("command", line="true")
 
@@ -137,7 +137,7 @@ async def test_the_same_call_now_and_then_is_no_circle(on: Stage) -> None:
     assert (on.project / "witness").read_text() == "x\n" * 6
 
 
-async def test_a_model_that_knows_no_tool_is_told_and_then_given_up(on: Stage) -> None:
+async def test_a_model_that_calls_unknown_tools_is_corrected_and_then_given_up(on: Stage) -> None:
     with pytest.raises(AgentError, match="the model did not get on"):
         await on.ask(*[call("command", wrong=number) for number in range(9)])
 
@@ -154,7 +154,7 @@ async def test_a_model_that_knows_no_tool_is_told_and_then_given_up(on: Stage) -
 
 @pytest.mark.fault("F47")
 @pytest.mark.parametrize(("code", "meant"), [("429", "Too Many Requests"), ("500", "Internal Server Error")])
-async def test_an_error_of_the_endpoint_is_told_in_a_sentence(on: Stage, code: str, meant: str) -> None:
+async def test_an_error_of_the_endpoint_is_reported_in_a_sentence(on: Stage, code: str, meant: str) -> None:
     with pytest.raises(AgentUnavailable) as caught:
         await on.ask(f"FAIL {code}", tries=1)
 
@@ -164,7 +164,7 @@ async def test_an_error_of_the_endpoint_is_told_in_a_sentence(on: Stage, code: s
     assert "{" not in said
 
 
-def test_of_a_long_error_the_beginning_is_told() -> None:
+def test_a_long_error_is_cut_to_its_beginning() -> None:
     for body in ("page " * 999, {"message": "page " * 999}, {"error": "page " * 999}):
         said = refusal(ModelHTTPError(503, "m", body))
         assert said.startswith("the server answered 503 (Service Unavailable): page page")
@@ -219,7 +219,7 @@ async def test_the_time_between_tries_grows(on: Stage) -> None:
 
 
 @pytest.mark.fault("F47")
-async def test_nobody_at_the_address(on: Stage) -> None:
+async def test_no_server_at_the_address(on: Stage) -> None:
     with pytest.raises(AgentUnavailable, match="tried 2 times"):
         await on.ask("hello", url="http://127.0.0.1:9/v1", tries=2)
 
@@ -257,7 +257,7 @@ async def test_another_model_gets_out_of_the_circle(on: Stage) -> None:
 
 
 @pytest.mark.spec("R3")
-async def test_when_both_models_fail_both_reasons_are_told(on: Stage) -> None:
+async def test_when_both_models_fail_both_reasons_are_reported(on: Stage) -> None:
     with ModelServer() as remote:
         remote.faults += ["500"] * 2
         with pytest.raises(AgentUnavailable, match=r"better gave no usable .*\(before that: .*fake gave no"):
@@ -265,7 +265,7 @@ async def test_when_both_models_fail_both_reasons_are_told(on: Stage) -> None:
 
 
 @pytest.mark.spec("R3")
-async def test_a_budget_is_no_reason_for_another_model(on: Stage) -> None:
+async def test_an_exceeded_budget_does_not_escalate(on: Stage) -> None:
     with ModelServer() as remote:
         on.sit_down(spec={"budget": {"requests": 1}})
         with pytest.raises(BudgetExceeded):

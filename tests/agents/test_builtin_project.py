@@ -112,7 +112,7 @@ def test_the_project_may_itself_be_a_link(folder: Path) -> None:
     assert Project(str(folder.parent / "link")).read("src/main.py").startswith("import this")
 
 
-def test_what_is_no_file_is_not_read(folder: Path) -> None:
+def test_what_is_not_a_file_is_not_read(folder: Path) -> None:
     os.mkfifo(folder / "pipe")
 
     for name in ("pipe", "src", "."):

@@ -58,5 +58,5 @@ def test_a_kill_at_any_step_loses_nothing_and_repeats_nothing(model: ModelServer
         else:
             assert "may or may not have been carried out" in answer
             assert writes in ("", "deep/letter.txt\n"), each
-        kept = (folder / "desk/sessions/task:tested-222222").read_text()
+        kept = (folder / "context/sessions/task:tested-222222").read_text()
         assert kept.count('\\"part_kind\\":\\"user-prompt\\"') == 1, each

@@ -68,7 +68,7 @@ async def test_results_stand_behind_their_calls_whatever_came_between(on: Stage)
     assert kept.answer() == "all done"
 
 
-async def test_ids_that_a_server_uses_again_are_told_apart(on: Stage) -> None:
+async def test_ids_that_a_server_reuses_are_made_unique(on: Stage) -> None:
     """Otherwise the result of an earlier command would be given for a later one."""
     kept = conversation(on.context)
     kept.prompt("go")
@@ -123,7 +123,7 @@ async def test_tokens_are_counted_for_each_run(on: Stage) -> None:
 async def test_a_fork_has_short_results_and_the_parent_its_long_ones(on: Stage) -> None:
     await on.ask(call("command", line="yes abc | head -c 5000"))
     child = RecordingContext(
-        on.folder / "desk", spec=on.context.spec, session="task:child-333333", run="child.1"
+        on.folder / "context", spec=on.context.spec, session="task:child-333333", run="child.1"
     )
     agent = on.agent()
     before = on.context.messages(on.context.session)
@@ -190,7 +190,7 @@ async def test_a_fork_in_the_middle_of_a_call_can_be_prompted(on: Stage) -> None
     kept.keep(calling("one", "two"))
     kept.keep(result("one"))
     child = RecordingContext(
-        on.folder / "desk", spec=on.context.spec, session="task:child-333333", run="child.1"
+        on.folder / "context", spec=on.context.spec, session="task:child-333333", run="child.1"
     )
     agent = on.agent()
 

@@ -1,4 +1,4 @@
-"""Streaming: what the model says is told piece by piece, for whoever listens, and is kept as ever."""
+"""Streaming: what the model says is reported piece by piece on request, and stored as always."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def test_an_answer_that_is_cut_off_is_said_again_from_its_beginning(stream
 
 
 @pytest.mark.spec("X6")
-async def test_nobody_who_does_not_listen_is_told_pieces(tmp_path: Path) -> None:
+async def test_without_streaming_no_pieces_are_reported(tmp_path: Path) -> None:
     with stage(tmp_path) as quiet:
         await quiet.ask("SAY hello")
 

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def model(own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
-    """Configure the built-in agent with a model that does as it is told."""
+    """Configure the built-in agent with a model that follows the prompt."""
     configuration = Path(os.environ["XDG_CONFIG_HOME"]) / "errands" / "config.toml"
     configuration.parent.mkdir(parents=True)
     monkeypatch.setenv("PYTHONPATH", f"{ROOT}/src:{ROOT}")

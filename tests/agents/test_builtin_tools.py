@@ -31,7 +31,7 @@ def on(tmp_path: Path) -> Iterator[Stage]:
 
 
 def error(words: str) -> str:
-    """Write what the model is told of a call that failed."""
+    """Return what the model learns about a call that failed."""
     return json.dumps({"error": words}, separators=(",", ":"))
 
 
@@ -110,7 +110,7 @@ async def test_a_model_may_speak_the_younger_protocol_of_openai(on: Stage) -> No
 
 @pytest.mark.spec("R4")
 @pytest.mark.parametrize("path", ["../secret", "/etc/motd", "\0"])
-async def test_nobody_is_asked_about_a_file_that_cannot_be_written(on: Stage, path: str) -> None:
+async def test_no_approval_is_requested_for_a_file_that_cannot_be_written(on: Stage, path: str) -> None:
     await on.ask(call("write_file", path=path, content="x"), call("write_file", path="inside", content="x"))
 
     assert on.results()[0].startswith("This call was not carried out: ")
@@ -125,7 +125,7 @@ async def test_what_is_remembered_outlives_the_run_and_stays_in_its_project(on: 
     assert on.results()[-1] == error("Nothing is remembered as 'weather'. There is: pipeline")
 
     agent = on.agent()
-    other = RecordingContext(on.folder / "desk2", spec=on.context.spec, session="task:other-333333")
+    other = RecordingContext(on.folder / "other", spec=on.context.spec, session="task:other-333333")
     await agent.open(other)
     await agent.prompt(other.session, call("memory_get", name="pipeline"), other)
     assert on.results() == ["green"]
@@ -138,7 +138,7 @@ async def test_what_is_remembered_outlives_the_run_and_stays_in_its_project(on: 
 
 
 @pytest.mark.spec("R4")
-async def test_a_command_tells_its_output_and_how_it_ended(on: Stage) -> None:
+async def test_a_command_returns_its_output_and_how_it_ended(on: Stage) -> None:
     await on.ask(
         call("command", line="echo fine"),
         call("command", line="echo bad; sh -c 'exit 3'"),
@@ -168,7 +168,7 @@ async def test_only_calls_that_change_something_by_themselves_are_asked_about(on
 
 
 @pytest.mark.spec("A8")
-async def test_a_refused_write_is_not_carried_out_and_the_model_is_told(on: Stage) -> None:
+async def test_a_refused_write_is_not_carried_out_and_the_model_learns_why(on: Stage) -> None:
     on.sit_down(decide=no)
 
     await on.ask(call("write_file", path="x", content="new"))
@@ -207,7 +207,7 @@ async def test_a_call_that_was_held_when_the_process_ended_is_asked_about_again(
             await asyncio.Event().wait()
             return yes(call)
 
-    context = Waiting(on.folder / "desk", spec=on.context.spec, run=on.context.run)
+    context = Waiting(on.folder / "context", spec=on.context.spec, run=on.context.run)
     agent = on.agent()
     await agent.open(context)
     asking = asyncio.create_task(agent.prompt(context.session, text, context))
@@ -232,7 +232,7 @@ async def test_a_call_that_was_held_when_the_process_ended_is_asked_about_again(
         (call("command", line="true"), "It may or may not have been carried out, and it was not repeated"),
     ],
 )
-async def test_a_prompt_after_an_aborted_one_tells_what_became_of_the_open_call(
+async def test_a_prompt_after_an_aborted_one_says_what_became_of_the_open_call(
     on: Stage, line: str, words: str
 ) -> None:
     held = asyncio.Event()
@@ -243,7 +243,7 @@ async def test_a_prompt_after_an_aborted_one_tells_what_became_of_the_open_call(
             await asyncio.Event().wait()
             return yes(call)
 
-    context = Waiting(on.folder / "desk", spec=on.context.spec, run=on.context.run)
+    context = Waiting(on.folder / "context", spec=on.context.spec, run=on.context.run)
     agent = on.agent()
     session = await agent.open(context)
     asking = asyncio.create_task(agent.prompt(session, line, context))
@@ -309,7 +309,7 @@ async def test_a_server_that_does_not_start_is_named(on: Stage, server: dict[str
     assert on.model.asked == []
 
 
-async def test_a_wrong_setting_is_told(on: Stage) -> None:
+async def test_a_wrong_setting_is_refused(on: Stage) -> None:
     with pytest.raises(BadValue, match=r"no setting 'escelate' \(did you mean escalate\?\)"):
         on.agent(escelate="x")
     with pytest.raises(AgentError, match="has no model"):

@@ -146,7 +146,7 @@ def test_the_next_attempt_goes_on_when_the_shim_of_a_warm_run_is_killed(warm: En
     assert (done.agent.answer, done.agent.tools) == ("did one", ("memory_set", "command"))
 
 
-def test_a_warm_run_that_is_cancelled_leaves_nobody(warm: Engine, house: House) -> None:
+def test_a_cancelled_warm_run_leaves_no_process(warm: Engine, house: House) -> None:
     view, pid = mid_run(warm, house, "two")
     warm.cancel([view.id], by="ada")
     assert finished(warm, view.id).state == "cancelled"

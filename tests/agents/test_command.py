@@ -22,7 +22,7 @@ from errands.testing.contracts.agent import until
 
 def desk_in(folder: Path, *, run: str = "tested-222222.1", **options: Any) -> RecordingContext:
     spec = evolve(SPEC, **{"cwd": str(folder), "system": "", **options})
-    return RecordingContext(folder / "desk", spec=spec, run=run)
+    return RecordingContext(folder / "context", spec=spec, run=run)
 
 
 async def test_a_program_reads_the_prompt_and_its_output_is_the_answer(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ async def test_the_prompt_and_the_model_can_stand_among_the_words(tmp_path: Path
     assert (await agent.prompt(session, "it's; $HOME", context)).text == "tiny|it's; $HOME"
 
 
-async def test_a_program_that_is_told_the_model_alone_reads_the_prompt(tmp_path: Path) -> None:
+async def test_a_program_that_takes_only_the_model_reads_the_prompt(tmp_path: Path) -> None:
     context = desk_in(tmp_path, model="tiny")
     agent = Command({"command": ["sh", "-c", 'echo "$0|$(cat)"', "{model}"]})
     session = await agent.open(context)
@@ -64,7 +64,7 @@ async def test_what_a_prompt_says_is_not_filled_in(tmp_path: Path) -> None:
     ("choice", "why"),
     [({"model": "tiny"}, "does not learn which model"), ({"tools": ("web",)}, "its own tools")],
 )
-async def test_a_choice_that_the_program_would_never_hear_of_is_refused(
+async def test_a_choice_that_the_program_would_never_learn_of_is_refused(
     tmp_path: Path, choice: dict[str, Any], why: str
 ) -> None:
     context = desk_in(tmp_path, **choice)
@@ -130,7 +130,7 @@ async def test_a_fork_that_is_too_long_loses_its_oldest_messages(tmp_path: Path)
 
 
 @pytest.mark.trap(61)
-async def test_a_program_that_fails_is_no_answer_and_its_words_are_kept(tmp_path: Path) -> None:
+async def test_a_failing_program_gives_no_answer_and_its_output_is_kept(tmp_path: Path) -> None:
     context = desk_in(tmp_path)
     agent = Command({"command": ["sh", "-c", "cat; echo out of ideas >&2; exit 3"]})
     session = await agent.open(context)
@@ -268,7 +268,7 @@ async def test_a_program_that_is_given_up_while_it_starts_is_not_left_behind(
     assert [pid for pid in tree if is_alive(pid)] == []
 
 
-async def test_the_program_ends_when_whoever_asked_is_killed(tmp_path: Path) -> None:
+async def test_the_program_ends_when_its_caller_is_killed(tmp_path: Path) -> None:
     context = desk_in(tmp_path)
     session = await Command({"command": "cat"}).open(context)
     asker = _asker(context, session, "hello", ["sh", "-c", "echo $$ >pid; exec sleep 63"])
@@ -280,7 +280,7 @@ async def test_the_program_ends_when_whoever_asked_is_killed(tmp_path: Path) -> 
     pid = _number(tmp_path / "pid")
     deadline = asyncio.get_running_loop().time() + 30
     while is_alive(pid):
-        assert asyncio.get_running_loop().time() < deadline, "it outlived whoever asked it"
+        assert asyncio.get_running_loop().time() < deadline, "it outlived its caller"
         await asyncio.sleep(0.01)
 
 

@@ -1,4 +1,4 @@
-"""The model for tests does what prompts tell it to, in all protocols, and breaks when told to."""
+"""The fake model does what prompts say, in all protocols, and breaks on request."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class TestOffline(AgentContract):
         return f"Please run `{line}` and tell me."
 
     @pytest.mark.spec("R5")
-    async def test_it_says_that_it_is_no_language_model(self, tmp_path: Path) -> None:
+    async def test_it_says_that_it_is_not_a_language_model(self, tmp_path: Path) -> None:
         context = self.context(tmp_path)
         async with self.agent() as agent:
             session = await agent.open(context)

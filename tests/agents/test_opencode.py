@@ -1,4 +1,4 @@
-"""The wire to an OpenCode server, and what is said when there is no server to talk to."""
+"""The HTTP client for an OpenCode server, and the errors when there is no server."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ async def test_a_server_that_is_down_is_named_after_a_few_tries(tmp_path: Path) 
         (b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>", "is not JSON"),
     ],
 )
-async def test_what_the_server_refuses_is_told(tmp_path: Path, answer: bytes, words: str) -> None:
+async def test_what_the_server_refuses_is_reported(tmp_path: Path, answer: bytes, words: str) -> None:
     async with answering(answer) as (url, _asked):
         with pytest.raises(AgentError, match=words):
             await OpenCode({"url": url, "retries": 0}).open(RecordingContext(tmp_path))

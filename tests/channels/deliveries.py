@@ -1,4 +1,4 @@
-"""Letters, as the notifier hands them to a channel."""
+"""Deliveries, as the notifier passes them to a channel."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from errands.testing.clock import START
 def delivery(
     target: str = "me", *, channel: str = "mail", task: str = "pytest-222222", number: int = 1, **facts: Any
 ) -> Delivery:
-    """A letter about one end of one run."""
+    """A delivery about the end of one run."""
     return delivery_of([notice(target, channel=channel, task=task, number=number, **facts)])
 
 

@@ -1,4 +1,4 @@
-"""An outbox with notices in it, and channels that do as they are told."""
+"""An outbox with notices in it, and channels that tests control."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from errands.testing.clock import START, HandClock
 
 
 class Fake:
-    """A channel that fails until it is told to work, and remembers what it took."""
+    """A channel that fails until the test lets it work, and remembers what it accepted."""
 
     def __init__(self, *, budget: int = 4000, is_deduplicating: bool = False) -> None:
         self.budget = budget

@@ -1,4 +1,4 @@
-"""A receiver on loopback: takes what is posted to it, and misbehaves when told to."""
+"""A receiver on loopback: accepts what is posted to it, and misbehaves on request."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Receiver:
     def waits_for(self, count: int) -> list[Posted]:
         deadline = time.monotonic() + WITHIN
         while len(self.posted) < count:
-            assert time.monotonic() < deadline, f"{len(self.posted)} of {count} letters arrived"
+            assert time.monotonic() < deadline, f"{len(self.posted)} of {count} deliveries arrived"
             time.sleep(0.005)
         return self.posted
 

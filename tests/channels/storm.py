@@ -1,4 +1,4 @@
-"""A sender in a storm: its channel fails half the time, before or after it has taken the letter, and the
+"""A sender in a storm: its channel fails half the time, before or after it has accepted the delivery, and the
 process dies when it is least convenient. What arrived stands in a ledger."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from errands.ports.home import Home
 
 
 class Stormy:
-    budget = 200 + 10 * 64  # ten notices in a letter
+    budget = 200 + 10 * 64  # ten notices in a delivery
     is_deduplicating = True
 
     def __init__(self, ledger: str, seed: int) -> None:

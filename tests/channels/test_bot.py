@@ -77,7 +77,7 @@ class Stage:
         await self._channel.close()
 
     async def propose(self) -> tuple[str, int]:
-        """Have a task proposed, and told to the channel; give its id and that of the message."""
+        """Propose a task and report it to the channel; return its id and that of the message."""
         task = self.engine.submit(Draft(command=("rm", self._victim), channels=("discord",)))
         assert task.state == "proposed"
         [(address, _)] = self.engine.store.queues()
@@ -89,7 +89,7 @@ class Stage:
         return task.id, max(self.discord.messages)
 
     async def does(self, act: Any, *words: Any, **options: Any) -> None:
-        """Have somebody do something, in the thread of the server."""
+        """Do something as a user, in the thread of the server."""
         await asyncio.to_thread(act, *words, **options)
 
     def state(self, task_id: str) -> str:
@@ -131,7 +131,7 @@ async def test_a_cross_dismisses(stage: Stage, discord: FakeDiscord) -> None:
 
 @pytest.mark.spec("D2")
 @pytest.mark.trap(8, 68)
-async def test_nobody_else_can_answer(stage: Stage, discord: FakeDiscord) -> None:
+async def test_other_users_cannot_answer(stage: Stage, discord: FakeDiscord) -> None:
     task, message = await stage.propose()
     await stage.does(discord.react, message, EVE, "✅")
     await stage.does(discord.press, message, EVE, "Approve")
@@ -164,7 +164,7 @@ async def test_an_answer_to_a_question_that_was_answered_elsewhere_changes_nothi
     assert stage.state(task) == "rejected"
 
 
-async def test_a_message_that_somebody_else_wrote_asks_nothing(stage: Stage, discord: FakeDiscord) -> None:
+async def test_a_message_of_another_author_asks_nothing(stage: Stage, discord: FakeDiscord) -> None:
     task, message = await stage.propose()
     discord.messages[message]["author"] = {**discord.messages[message]["author"], "id": str(EVE)}
     await stage.does(discord.react, message, ADA, "✅")
@@ -183,7 +183,7 @@ async def test_after_a_broken_connection_nothing_is_missed(stage: Stage, discord
 
 
 @pytest.mark.trap(16)
-async def test_what_was_answered_while_nobody_listened_is_found(stage: Stage, discord: FakeDiscord) -> None:
+async def test_answers_while_the_bot_was_away_are_found(stage: Stage, discord: FakeDiscord) -> None:
     approved, first = await stage.propose()
     other, second = await stage.propose()
     await stage.leave()

@@ -1,4 +1,4 @@
-"""Discord, as discord.py sees it: letters arrive whole, in order, once, and bother nobody."""
+"""Discord, as discord.py sees it: deliveries arrive whole, in order, once, and mention no user."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def make(discord: FakeDiscord, tmp_path: Path, token: str = "token") -> Discord:
 
 
 @pytest.mark.spec("N2", "N4")
-async def test_a_letter_arrives_in_its_channel(channel: Discord, discord: FakeDiscord) -> None:
+async def test_a_delivery_arrives_in_its_channel(channel: Discord, discord: FakeDiscord) -> None:
     await channel.deliver(delivery(f"{CHANNEL}", summary="89 passed", state="failed"))
     [message] = discord.messages.values()
     assert message["channel_id"] == str(CHANNEL)
@@ -50,7 +50,7 @@ async def test_a_letter_arrives_in_its_channel(channel: Discord, discord: FakeDi
 
 
 @pytest.mark.spec("N4")
-async def test_a_letter_arrives_at_a_user(channel: Discord, discord: FakeDiscord) -> None:
+async def test_a_delivery_arrives_at_a_user(channel: Discord, discord: FakeDiscord) -> None:
     await channel.deliver(delivery("user/42"))
     [message] = discord.messages.values()
     assert message["channel_id"] == "500042"
@@ -118,7 +118,7 @@ async def test_a_long_rate_limit_is_waited_for_elsewhere(channel: Discord, disco
 
 @pytest.mark.fault("F7")
 @pytest.mark.trap(3)
-async def test_a_letter_that_was_taken_without_an_answer_is_seen_once(
+async def test_a_delivery_accepted_without_an_answer_is_seen_once(
     channel: Discord, discord: FakeDiscord
 ) -> None:
     discord.unanswered = 1
@@ -140,7 +140,7 @@ async def test_an_unknown_channel_is_refused_for_good(channel: Discord) -> None:
         await channel.deliver(delivery("404"))
 
 
-async def test_a_wrong_token_is_told_of(discord: FakeDiscord, tmp_path: Path) -> None:
+async def test_a_wrong_token_is_reported(discord: FakeDiscord, tmp_path: Path) -> None:
     wrong = make(discord, tmp_path, "other")
     with pytest.raises(ChannelError, match="does not know the token"):
         await wrong.deliver(delivery(f"{CHANNEL}"))

@@ -33,7 +33,7 @@ def discord(config_file: Path, tmp_path: Path) -> Iterator[FakeDiscord]:
 
 @pytest.mark.spec("D2", "N4", "N7")
 @pytest.mark.trap(68)
-def test_a_proposal_is_approved_by_a_reaction_and_its_end_is_told(
+def test_a_proposal_is_approved_by_a_reaction_and_its_end_is_reported(
     discord: FakeDiscord, daemons: Daemons, home: Home, tmp_path: Path
 ) -> None:
     daemons.start()

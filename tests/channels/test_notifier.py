@@ -1,4 +1,4 @@
-"""The notifier: every letter arrives, in order, and no channel delays another."""
+"""The notifier: every delivery arrives, in order, and no channel delays another."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ async def test_what_may_have_arrived_is_not_sent_again_by_itself(outbox: Outbox,
 
 
 @pytest.mark.fault("F7")
-async def test_where_a_receiver_knows_letters_by_their_key_it_is_sent_again(outbox: Outbox) -> None:
+async def test_a_deduplicating_receiver_is_sent_the_delivery_again(outbox: Outbox) -> None:
     channel = Fake(is_deduplicating=True)
     outbox.add("mail")
     channel.error = Unacknowledged("no answer")
@@ -174,7 +174,7 @@ async def test_what_is_refused_for_good_is_dead_at_once_and_blocks_nothing(outbo
 
 
 @pytest.mark.trap(6)
-async def test_somebody_busy_is_waited_for_but_not_for_ever(outbox: Outbox) -> None:
+async def test_a_busy_receiver_is_waited_for_but_not_forever(outbox: Outbox) -> None:
     busy = Fake()
     busy.error = NotNow("busy", after=5)
     outbox.add("screen")
@@ -189,7 +189,7 @@ async def test_somebody_busy_is_waited_for_but_not_for_ever(outbox: Outbox) -> N
     ]
 
 
-async def test_a_channel_that_is_not_configured_any_more_is_told_of(outbox: Outbox) -> None:
+async def test_a_channel_that_is_no_longer_configured_is_reported(outbox: Outbox) -> None:
     from errands.channels import make
 
     outbox.add("gone")
@@ -220,7 +220,7 @@ async def test_fifty_endings_at_once_arrive_as_one_digest_within_its_budget(outb
 
 
 @pytest.mark.fault("F7")
-async def test_a_digest_is_the_same_letter_when_it_is_sent_again(outbox: Outbox) -> None:
+async def test_a_digest_is_the_same_delivery_when_it_is_sent_again(outbox: Outbox) -> None:
     keys: list[tuple[str, int]] = []
 
     class Forgetful(Fake):

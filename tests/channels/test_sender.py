@@ -105,7 +105,7 @@ def test_a_sender_learns_what_changed_in_the_configuration(
 
 
 @pytest.mark.trap(2)
-def test_many_ends_at_once_are_few_letters_and_none_is_missing(
+def test_many_ends_at_once_are_few_deliveries_and_none_is_missing(
     daemons: Daemons, client: Engine, receiver: Receiver
 ) -> None:
     daemons.start()
@@ -118,7 +118,7 @@ def test_many_ends_at_once_are_few_letters_and_none_is_missing(
 
 @pytest.mark.fault("F6", "F7")
 @pytest.mark.trap(16)
-def test_a_letter_whose_sender_was_killed_is_sent_again_under_the_same_key(
+def test_a_delivery_whose_sender_was_killed_is_sent_again_under_the_same_key(
     daemons: Daemons, client: Engine, home: Home, receiver: Receiver
 ) -> None:
     daemons.start()

@@ -64,7 +64,7 @@ words = st.text(st.sampled_from("ab \n`>😀é"), max_size=400)
 @given(
     st.lists(st.one_of(words, st.sampled_from(["\n```py\n", "\n```\n", "\n> ```\n", "x" * 90])), max_size=9)
 )
-def test_whatever_it_is_every_piece_fits_and_no_letter_is_lost(parts: list[str]) -> None:
+def test_every_piece_fits_and_no_character_is_lost(parts: list[str]) -> None:
     text = "".join(parts)
     pieces = split(text, 300)
     assert all(length(piece) <= 300 for piece in pieces)

@@ -46,7 +46,7 @@ def test_all_arrive_once_and_in_order(client: Engine, home: Home, tmp_path: Path
     deliveries = [line.split() for line in ledger.read_text().splitlines()]
     keys: dict[str, list[str]] = {}
     for key, *content in deliveries:
-        assert keys.setdefault(key, content) == content, "a letter changed when it was sent again"
+        assert keys.setdefault(key, content) == content, "a delivery changed when it was sent again"
     assert kills > 3
     assert len(deliveries) > len(keys), "nothing was sent twice, so nothing was tested"
 

@@ -1,4 +1,4 @@
-"""The terminal: a shell in a pseudo-terminal, a person who types, and letters that come in between."""
+"""The terminal: a shell in a pseudo-terminal, a person who types, and deliveries that come in between."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ERRANDS = f"{sys.executable} -m errands"
 
 
 class Shell:
-    """A shell at whose prompt somebody types."""
+    """A shell at whose prompt a person types."""
 
     def __init__(self, folder: Path) -> None:
         environ = {**os.environ, "PS1": PROMPT, "TERM": "xterm", "HISTFILE": "/dev/null"}
@@ -66,7 +66,7 @@ def shell(tmp_path: Path) -> Iterator[Shell]:
 
 
 @pytest.mark.spec("N3")
-def test_a_letter_is_framed_with_the_name_of_its_task(shell: Shell) -> None:
+def test_a_delivery_is_framed_with_the_name_of_its_task(shell: Shell) -> None:
     terminal.show(delivery(shell.target, summary="47 tests green"), 2000)
     shell.child.expect("─── background: pytest-222222 ─+\r")
     shell.child.expect("pytest-222222 completed in 2.5s")
@@ -95,7 +95,7 @@ def is_at_prompt(shell: Shell) -> bool:
 
 
 @pytest.mark.spec("N3")
-def test_no_letter_comes_in_the_midst_of_what_a_program_shows(shell: Shell) -> None:
+def test_no_delivery_interrupts_a_running_program(shell: Shell) -> None:
     shell.child.sendline("cat")
     shell.child.expect("cat")
     deadline = time.monotonic() + 10
@@ -110,7 +110,7 @@ def test_no_letter_comes_in_the_midst_of_what_a_program_shows(shell: Shell) -> N
 
 
 @pytest.mark.trap(9)
-def test_nothing_in_a_letter_drives_the_terminal(shell: Shell) -> None:
+def test_nothing_in_a_delivery_controls_the_terminal(shell: Shell) -> None:
     terminal.show(delivery(shell.target, error="\x1b[2J\x1b]0;title\x07 gone", answer="\x1b[31m\rred"), 2000)
     shell.child.expect("background: ")
     shell.child.expect("─{70,}\r")
@@ -164,7 +164,7 @@ def test_a_task_reports_to_the_terminal_it_was_started_from(
     shell.child.expect(re.escape(PROMPT))
 
 
-def test_whoever_tries_the_terminal_is_not_in_the_way(home: Home, shell: Shell) -> None:
+def test_the_command_that_tests_the_terminal_is_not_in_the_way(home: Home, shell: Shell) -> None:
     said = shell.types(f"{ERRANDS} channel test terminal")
     assert "background: errands" in said
     assert "has taken a message" in said

@@ -1,4 +1,4 @@
-"""The webhook: a real server on loopback gets signed letters, and knows those it has got before."""
+"""The webhook: a real server on loopback gets signed deliveries, and recognises repeats."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def webhook(receiver: Receiver, tmp_path: Path) -> Webhook:
 
 
 @pytest.mark.spec("N2")
-async def test_a_letter_is_posted_and_signed(webhook: Webhook, receiver: Receiver) -> None:
+async def test_a_delivery_is_posted_and_signed(webhook: Webhook, receiver: Receiver) -> None:
     sent = delivery("", summary="89 passed", exit_code=0)
     await webhook.deliver(sent)
     [posted] = receiver.posted
@@ -62,7 +62,7 @@ def test_a_secret_can_be_written_as_the_standard_has_it() -> None:
 @pytest.mark.trap(12)
 @pytest.mark.fault("F7", "F46")
 @pytest.mark.parametrize("mood", ["cut", "garbage"])
-async def test_a_letter_without_an_answer_may_have_arrived(
+async def test_a_delivery_without_an_answer_may_have_arrived(
     webhook: Webhook, receiver: Receiver, mood: str
 ) -> None:
     receiver.moods = [mood]  # type: ignore[list-item]
@@ -74,7 +74,7 @@ async def test_a_letter_without_an_answer_may_have_arrived(
 
 
 @pytest.mark.fault("F46")
-async def test_a_receiver_that_hangs_is_not_waited_for_for_ever(
+async def test_a_receiver_that_hangs_is_not_waited_for_forever(
     webhook: Webhook, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(blocking, "TIMEOUT", 0.1)

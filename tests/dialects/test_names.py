@@ -31,7 +31,7 @@ def test_an_unknown_dialect_is_refused_with_those_there_are() -> None:
         dialects.named("claud")
 
 
-def test_somebody_elses_dialect_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dialect_of_another_package_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     other = EntryPoint(name="klingon", value="errands.dialects.native:Native", group=dialects.GROUP)
     monkeypatch.setattr(
         "importlib.metadata.entry_points", lambda *, group: EntryPoints([other]).select(group=group)

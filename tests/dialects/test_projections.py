@@ -140,7 +140,7 @@ def test_every_kind_of_trigger_has_its_word() -> None:
     assert {egirl_words.kind(each) for each in VIEWS} == set(egirl_words.KINDS)
 
 
-def test_what_was_lost_does_not_go_on_for_ever() -> None:
+def test_a_lost_run_does_not_run_forever() -> None:
     lost = view("failed", "failed")
     lost = evolve(lost, latest=evolve(lost.latest, elapsed=None, completed_at=START + timedelta(seconds=3)))
 
@@ -152,7 +152,7 @@ def test_what_was_lost_does_not_go_on_for_ever() -> None:
 
 
 @pytest.mark.spec("A8")
-def test_whoever_waits_for_a_person_is_told_how_to_ask_one_and_nobody_else() -> None:
+def test_only_a_task_that_waits_for_approval_says_how_to_approve_it() -> None:
     for each in VIEWS:
         is_held = each.kind == "agent" and each.question is not None and each.latest.state == "running"
         says = completion.approval(each)

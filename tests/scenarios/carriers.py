@@ -1,4 +1,4 @@
-"""The ways through which the scenarios of the dialects are told. One more way is one more line here."""
+"""The transports through which the scenarios of the dialects run. One more is one more line here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scenarios are told to an engine that is embedded in the test, or to a dialect of it."""
+"""Scenarios run on an engine that is embedded in the test, or on a dialect of it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def project(tmp_path: Path, own_home: Path) -> Project:
 async def stage(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Stage]:
-    """One engine and one way to it for all the scenarios of a module; nobody has consented to anything."""
+    """One engine and one way to it for all scenarios of a module; nothing is approved in advance."""
     folder = tmp_path_factory.mktemp("stage")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CONFIG_HOME", str(folder / "config"))

@@ -154,7 +154,7 @@ async def piped(server: Server[Any]) -> AsyncIterator[Transport]:
 @asynccontextmanager
 async def _lines(wire_in: int, wire_out: int) -> AsyncIterator[TransportStreams]:
     """Be a client on two pipes; hang up when it leaves."""
-    heard, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    received, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outgoing, said = anyio.create_memory_object_stream[SessionMessage](0)
     reader = asyncio.StreamReader(limit=2 * LARGEST)
     loop = asyncio.get_running_loop()
@@ -162,10 +162,12 @@ async def _lines(wire_in: int, wire_out: int) -> AsyncIterator[TransportStreams]
         lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(wire_in, "rb")
     )
 
-    async def hear() -> None:
-        async with heard:
+    async def receive() -> None:
+        async with received:
             while line := await reader.readline():
-                await heard.send(SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False)))
+                await received.send(
+                    SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+                )
 
     async def say() -> None:
         async with said:
@@ -173,7 +175,7 @@ async def _lines(wire_in: int, wire_out: int) -> AsyncIterator[TransportStreams]
                 text = each.message.model_dump_json(by_alias=True, exclude_unset=True)
                 await asyncio.to_thread(os.write, wire_out, text.encode() + b"\n")
 
-    tasks = [asyncio.create_task(hear()), asyncio.create_task(say())]
+    tasks = [asyncio.create_task(receive()), asyncio.create_task(say())]
     try:
         yield incoming, outgoing
     finally:
@@ -182,7 +184,7 @@ async def _lines(wire_in: int, wire_out: int) -> AsyncIterator[TransportStreams]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        for stream in (heard, incoming, outgoing, said):
+        for stream in (received, incoming, outgoing, said):
             stream.close()
 
 
@@ -236,15 +238,15 @@ class _Quiet(uvicorn.Server):
 @asynccontextmanager
 async def _alive(app: http.App) -> AsyncIterator[None]:
     """Tell an application that it begins and, later, that it ends, as every server does."""
-    told: asyncio.Queue[MutableMapping[str, Any]] = asyncio.Queue()
-    heard: asyncio.Queue[MutableMapping[str, Any]] = asyncio.Queue()
+    sent: asyncio.Queue[MutableMapping[str, Any]] = asyncio.Queue()
+    received: asyncio.Queue[MutableMapping[str, Any]] = asyncio.Queue()
 
     async def run() -> None:
-        await app({"type": "lifespan", "asgi": {"version": "3.0"}}, told.get, heard.put)
+        await app({"type": "lifespan", "asgi": {"version": "3.0"}}, sent.get, received.put)
 
     life = asyncio.create_task(run())
-    await told.put({"type": "lifespan.startup"})
-    assert (await heard.get())["type"] == "lifespan.startup.complete"
+    await sent.put({"type": "lifespan.startup"})
+    assert (await received.get())["type"] == "lifespan.startup.complete"
     yield
-    await told.put({"type": "lifespan.shutdown"})
+    await sent.put({"type": "lifespan.shutdown"})
     await life

@@ -1,4 +1,4 @@
-"""The chat and the colleague who speaks up, as their documents tell it."""
+"""The chat and the colleague who speaks up, as their documents describe them."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def person(tmp_path_factory: pytest.TempPathFactory, model: ModelServer) -> Iter
         f'[agents.small]\nbackend = "builtin"\nmodel = "fake"\nurl = "{model.openai_url}"\nlane = "local"\n'
         'pause = 0.001\n[discovery]\nenabled = true\nidle = "1ms"\n'
     )
-    somebody = Person(place / "home", place)
-    somebody.types("daemon", "start")
-    yield somebody
-    somebody.leaves()
+    user = Person(place / "home", place)
+    user.types("daemon", "start")
+    yield user
+    user.leaves()
 
 
 @pytest.mark.spec("X6", "N3", "N6", "L1")
@@ -70,7 +70,7 @@ def test_the_agent_discovers_work_and_it_starts_with_a_yes(person: Person, model
     )
     window = Window(person, "--agent", "small")
     window.until(lambda: window.line == ">", "a line to type at")
-    # The model says whatever the prompt tells it to say, and what it looks at has the conversation in it.
+    # The model says what the prompt asks for, and its requests contain the conversation.
     window.types(f"\x1b[200~PR 42 is not merged yet, is it?\nSAY {json.dumps(IDEA)}\x1b[201~\r")
     window.shows("looked at PR 42", times=2)
     name = re.findall(r"chat:\w+", window.leaves())[0]

@@ -87,17 +87,19 @@ async def test_a_slow_foreground_command_goes_on_in_the_background(claude: Speak
 
 
 @pytest.mark.spec("S7")
-async def test_who_waited_in_the_foreground_is_not_told_again(stage: Stage, session: str) -> None:
+async def test_a_caller_that_waited_in_the_foreground_is_not_notified_again(
+    stage: Stage, session: str
+) -> None:
     speaker = await stage.speaker("claude", session, wake="session")
     await speaker("Bash", command="sleep 0.1")
     assert await stage.engine.take_notices(session) == []
-    # Nor would somebody have been who listens for this session and is faster than the reply.
+    # Nor would a listener for this session have been notified before the reply.
     assert stage.engine.engine.store.is_awaited((await speaker.task()).latest.id)
 
 
 @pytest.mark.spec("S7")
 @pytest.mark.trap(1)
-async def test_what_was_handed_over_is_told_at_its_end(stage: Stage, session: str) -> None:
+async def test_a_command_that_moved_to_the_background_reports_its_end(stage: Stage, session: str) -> None:
     speaker = await stage.speaker("claude", session, wake="session")
     reply = await speaker("Bash", command="sleep 0.2", timeout=20)
     assert "wake: session" in reply.text
@@ -106,7 +108,7 @@ async def test_what_was_handed_over_is_told_at_its_end(stage: Stage, session: st
 
 
 @pytest.mark.spec("S7")
-async def test_what_was_launched_in_the_background_is_told_at_its_end(stage: Stage, session: str) -> None:
+async def test_a_command_launched_in_the_background_reports_its_end(stage: Stage, session: str) -> None:
     speaker = await stage.speaker("claude", session, wake="session")
     await finished(speaker, "true")
     assert len(await stage.engine.take_notices(session)) == 1

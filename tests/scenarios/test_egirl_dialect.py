@@ -88,7 +88,7 @@ async def test_notify(egirl: Speaker, notify: str, kept: str) -> None:
 
 
 @pytest.mark.spec("N8")
-async def test_who_is_never_notified_is_told_so(stage: Stage, session: str) -> None:
+async def test_a_caller_that_is_never_notified_knows_it(stage: Stage, session: str) -> None:
     speaker = await stage.speaker("egirl", session, wake="session")
     assert "wake: none; ask with task_list." in (await speaker("task_add", **NEW, notify="never")).text
     said = (await speaker("task_add", **NEW, notify="on_failure")).text

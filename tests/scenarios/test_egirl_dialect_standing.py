@@ -182,7 +182,7 @@ async def test_event_config_is_an_object_of_strings(egirl: Speaker, config: Any)
 
 
 @pytest.mark.spec("N2")
-async def test_a_task_reports_where_it_is_told_to(egirl: Speaker) -> None:
+async def test_a_task_reports_to_the_given_channel(egirl: Speaker) -> None:
     given = await add(egirl, channel="inbox", channel_target="grace")
     assert (given["channel"], given["channel_target"]) == ("inbox", "grace")
     assert [str(each) for each in (await egirl.task()).channels] == ["inbox:grace"]
@@ -195,7 +195,7 @@ async def test_cli_means_the_terminal(egirl: Speaker) -> None:
 
 
 @pytest.mark.spec("N8")
-async def test_who_is_told_of_changes_is_told_so(stage: Stage, session: str) -> None:
+async def test_a_caller_that_is_notified_of_changes_knows_it(stage: Stage, session: str) -> None:
     speaker = await stage.speaker("egirl", session, wake="session")
     said = (await speaker("task_add", **WATCH_CI)).text
     assert "wake: session if its result changes; ask with task_list." in said
@@ -247,9 +247,7 @@ async def test_a_harmful_command_is_not_watched_before_a_person_says_so(egirl: S
 
 
 @pytest.mark.spec("D1")
-async def test_a_proposed_schedule_hears_nothing_until_a_person_says_yes(
-    stage: Stage, egirl: Speaker
-) -> None:
+async def test_a_proposed_schedule_does_not_fire_until_it_is_approved(stage: Stage, egirl: Speaker) -> None:
     given = facts(await egirl("task_propose", **WATCH_DEPLOY))
     assert (given["status"], given["next_run_at"]) == ("proposed", None)
     for tool in ("task_pause", "task_resume", "task_run_now"):

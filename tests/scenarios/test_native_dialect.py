@@ -71,7 +71,7 @@ async def test_run_after_another_task(native: Speaker) -> None:
 
 
 @pytest.mark.trap(5)
-async def test_run_after_somebody_elses_task(stage: Stage, native: Speaker) -> None:
+async def test_run_after_a_task_of_another_session(stage: Stage, native: Speaker) -> None:
     theirs = await stage.engine.finished("true", parent="somebody else")
     assert await native.refused("run", command="true", after=[theirs.id]) == f"Task not found: {theirs.id}"
     assert await native.count() == 0
@@ -134,12 +134,12 @@ async def test_resume_changes_nothing_else(native: Speaker, more: dict[str, Any]
     assert said == "resume goes on with a task as it is; leave out fork, agent and name"
 
 
-async def test_ask_an_agent_that_nobody_knows(native: Speaker) -> None:
+async def test_ask_an_unknown_agent(native: Speaker) -> None:
     said = await native.refused("ask", prompt="x", agent="nobody")
     assert said.startswith("there is no agent 'nobody'")
 
 
-async def test_fork_a_conversation_that_nobody_knows(native: Speaker) -> None:
+async def test_fork_an_unknown_conversation(native: Speaker) -> None:
     assert "there is no conversation" in await native.refused("ask", prompt="x", fork=True)
 
 

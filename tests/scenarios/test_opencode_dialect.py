@@ -71,7 +71,7 @@ async def test_fork_defaults_to_false(opencode: Speaker) -> None:
     assert "(forked)" not in (await shown(opencode, await launch(opencode, "hello"))).marks
 
 
-async def test_fork_of_a_conversation_that_nobody_knows(opencode: Speaker) -> None:
+async def test_fork_of_an_unknown_conversation(opencode: Speaker) -> None:
     said = await opencode.refused(
         "background_task", description="x", prompt="hello", agent="offline", fork=True
     )

@@ -38,7 +38,7 @@ async def test_resume_without_block_returns_at_once(opencode: Speaker) -> None:
 
 @pytest.mark.spec("N8")
 @pytest.mark.trap(7)
-async def test_who_resumes_what_belongs_to_somebody_else_is_not_promised_to_be_told(
+async def test_resuming_a_task_of_another_owner_promises_no_notification(
     stage: Stage, opencode: Speaker, session: str
 ) -> None:
     found = await answered(opencode, "hello")

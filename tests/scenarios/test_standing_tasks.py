@@ -122,7 +122,7 @@ async def test_waiting_for_it_means_its_run(stage: Stage, session: str) -> None:
     ended = await speaker("wait", id=task_id, timeout=20_000)
     assert (facts(ended)["state"], facts(ended)["run_state"]) == ("active", "completed")
     assert "marmalade" in fenced(ended.text)
-    # Whoever got it by waiting is not told again.
+    # A caller that got it by waiting is not notified again.
     assert await stage.engine.take_notices(session) == []
     await stage.engine.cancel(task_id)
 

@@ -23,7 +23,7 @@ def home(own_home: Path) -> Home:
 async def engine(home: Home) -> AsyncIterator[TestEngine]:
     async with embedded(home.path, **{"schedules.backoff": "1s"}) as engine:
         yield engine
-    Daemons(home).end()  # whoever leaves a standing task behind starts a daemon for it
+    Daemons(home).end()  # a recurring task that is left behind starts a daemon
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ def source_of(client: Engine, project: Path, line: str, **options: str) -> Comma
         client.submit(watching(project, f"command:{line}", on_options={"every": "1s", **options})).id
     )
     source = Command(watched(task), WatchContext(client, task, datetime.now(UTC)))
-    source.every = 0.0  # nobody waits for a second here
+    source.every = 0.0  # do not wait a second here
     return source
 
 
@@ -54,7 +54,7 @@ async def test_output_and_exit_code_are_compared(
 
 
 @pytest.mark.spec("T6")
-async def test_a_match_is_told_when_it_begins(client: Engine, project: Path) -> None:
+async def test_a_match_is_reported_when_it_begins(client: Engine, project: Path) -> None:
     source = source_of(client, project, "cat log", match=r"ERROR: \w+")
     looking, found = source.observe(), []
     for words in ("fine", "fine\nERROR: disk\n", "ERROR: disk\nmore", "fine", "ERROR: again"):

@@ -76,7 +76,7 @@ class TestTask(SourceContract):
 
     @pytest.fixture(autouse=True)
     def _quick(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("errands.sources.task.TICK", 0.05)  # nobody rings here
+        monkeypatch.setattr("errands.sources.task.TICK", 0.05)  # no bell rings here
 
 
 @pytest.mark.spec("T6")
@@ -108,7 +108,7 @@ class TestGitHub(SourceContract):
 @pytest.mark.spec("T6")
 class TestWebhook(SourceContract):
     factory = "errands.sources.webhook:Webhook"
-    remembers = False  # what is posted while nobody listens is refused, and its sender tries again
+    remembers = False  # what is posted meanwhile is refused, and its sender retries
     _numbers = itertools.count()
 
     def config(self, folder: Path) -> Config:

@@ -161,7 +161,9 @@ def test_a_clock_that_was_put_back_does_not_put_signals_off(client: Engine, proj
 
 
 @pytest.mark.parametrize("verb", ["pause", "cancel"])
-def test_what_waits_when_a_trigger_is_made_deaf_is_missed(client: Engine, project: Path, verb: str) -> None:
+def test_signals_that_wait_when_a_trigger_is_paused_are_missed(
+    client: Engine, project: Path, verb: str
+) -> None:
     context = AgentContext(client, project)
     context.signal(NOW)
     if verb == "pause":
@@ -173,7 +175,7 @@ def test_what_waits_when_a_trigger_is_made_deaf_is_missed(client: Engine, projec
     check_books(client, context.task_id)
 
 
-def test_a_task_that_has_run_often_enough_hears_no_more(client: Engine, project: Path) -> None:
+def test_a_task_that_reached_its_max_runs_does_not_fire_again(client: Engine, project: Path) -> None:
     context = AgentContext(client, project, max_runs=1)
     context.signal(NOW)
     context.turn(NOW)
@@ -183,7 +185,7 @@ def test_a_task_that_has_run_often_enough_hears_no_more(client: Engine, project:
     assert (cursor.runs, cursor.next_at) == (1, None)
 
 
-def test_two_holders_make_one_run(client: Engine, project: Path) -> None:
+def test_two_daemons_make_one_run(client: Engine, project: Path) -> None:
     context = AgentContext(client, project)
     context.signal(NOW)
     other = Scheduler(client.store)

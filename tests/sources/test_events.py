@@ -1,4 +1,4 @@
-"""Events from end to end: nothing is lost or done twice whoever dies, and strangers' words stay words."""
+"""Events from end to end: no crash loses or repeats one, and their contents stay data."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ async def test_a_failure_that_is_retried_is_not_the_end_of_a_task(
 
 @pytest.mark.trap(54)
 @pytest.mark.spec("T11")
-async def test_tasks_that_wait_for_each_other_do_not_go_on_for_ever(
+async def test_tasks_that_wait_for_each_other_do_not_run_forever(
     engine: TestEngine, client: Engine, project: Path
 ) -> None:
     draft = watching(project, "task:*", batch="circle", on_options={"batch": "circle"})

@@ -100,7 +100,7 @@ async def test_what_changes_right_after_the_task_was_made_counts(
     engine: TestEngine, client: Engine, project: Path
 ) -> None:
     task = await engine.submit(watching(project, "file:src/*.py"))
-    (project / "src" / "a.py").touch()  # nobody can have looked yet
+    (project / "src" / "a.py").touch()  # before the first scan
 
     await until(lambda: ran(client, task.id) == 1)
 
@@ -152,7 +152,7 @@ async def test_what_a_task_changes_itself_does_not_trigger_it(
 
 
 @pytest.mark.spec("T11")
-async def test_changes_during_a_run_are_heard_if_that_is_wanted(
+async def test_changes_during_a_run_count_if_the_option_says_so(
     engine: TestEngine, client: Engine, project: Path
 ) -> None:
     command = "test -e src/again || { touch src/again; sleep 0.3; }"
@@ -167,7 +167,7 @@ async def test_changes_during_a_run_are_heard_if_that_is_wanted(
 
 @pytest.mark.trap(56)
 @pytest.mark.spec("T11", "T8")
-def test_what_changes_while_nobody_is_there_is_found_afterwards(
+def test_changes_while_no_daemon_runs_are_found_afterwards(
     client: Engine, daemons: Daemons, project: Path
 ) -> None:
     daemons.start()
@@ -186,9 +186,7 @@ def test_what_changes_while_nobody_is_there_is_found_afterwards(
 
 
 @pytest.mark.spec("T2")
-def test_what_changes_while_a_task_is_paused_is_not_heard(
-    client: Engine, daemons: Daemons, project: Path
-) -> None:
+def test_changes_while_a_task_is_paused_are_ignored(client: Engine, daemons: Daemons, project: Path) -> None:
     daemons.start()
     task = client.submit(watching(project, "file:src/*.py"))
     eventually(lambda: looks(client, task.id))

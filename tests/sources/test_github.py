@@ -1,4 +1,4 @@
-"""GitHub, asked now and then: what is new is told, what is not costs a few bytes, and trouble is named."""
+"""GitHub is polled: news is reported, no news costs a few bytes, and errors are named."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def asked(home: Home, github: FakeGitHub, **options: str) -> AsyncIterator
 
 
 @pytest.mark.spec("T6")
-async def test_new_pull_requests_and_failed_builds_are_told(home: Home, github: FakeGitHub) -> None:
+async def test_new_pull_requests_and_failed_builds_are_reported(home: Home, github: FakeGitHub) -> None:
     github.open_pull("an old one", created_at="2020-01-01T00:00:00Z")
     github.end_build(updated_at="2020-01-01T00:00:00Z")
     async with asked(home, github) as source:
@@ -90,7 +90,7 @@ async def test_only_what_was_asked_for_is_asked_for(home: Home, github: FakeGitH
         }
 
 
-async def test_whoever_wants_to_be_left_alone_is(home: Home, github: FakeGitHub) -> None:
+async def test_a_rate_limit_is_respected(home: Home, github: FakeGitHub) -> None:
     github.limited, github.pause = 1, 77
     async with asked(home, github) as source:
         with pytest.raises(SourceError, match=r"asks us to wait 7. s: API rate limit") as error:
@@ -140,7 +140,7 @@ async def test_the_token_of_gh_is_used(
         assert (await anext(source.observe())).events == ()
 
 
-async def test_whoever_waits_for_gh_holds_up_nobody(
+async def test_waiting_for_gh_delays_no_other_source(
     home: Home, github: FakeGitHub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("GITHUB_TOKEN")
@@ -159,7 +159,9 @@ async def test_whoever_waits_for_gh_holds_up_nobody(
     await saying
 
 
-async def test_what_was_told_is_remembered_although_github_forgets(home: Home, github: FakeGitHub) -> None:
+async def test_what_was_reported_is_remembered_although_github_forgets(
+    home: Home, github: FakeGitHub
+) -> None:
     async with asked(home, github, events="pull") as source:
         looks = source.observe()
         await anext(looks)

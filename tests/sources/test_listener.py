@@ -1,4 +1,4 @@
-"""The listener: what sources tell is kept once, what is wrong with them is seen, and none harms another."""
+"""The listener: events are stored once, failures are visible, and no source harms another."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.sources.watches import check_books, watching
 
 
 class Scripted:
-    """A source that says what the test tells it to, and remembers what it was opened with."""
+    """A source that the test controls, and that remembers what it was opened with."""
 
     def __init__(self) -> None:
         self.opened: list[str | None] = []
@@ -123,7 +123,7 @@ async def test_a_look_that_finds_nothing_asks_for_no_run(client: Engine, project
 
 
 @pytest.mark.fault("F7")
-async def test_what_is_told_twice_is_kept_once(client: Engine, project: Path) -> None:
+async def test_an_event_reported_twice_is_stored_once(client: Engine, project: Path) -> None:
     task_id, source = submitted(client, project), Scripted()
     async with listened(client, {"one": source}):
         source.say("a", "delivered", key="1")
@@ -135,7 +135,7 @@ async def test_what_is_told_twice_is_kept_once(client: Engine, project: Path) ->
 
 @pytest.mark.spec("T11")
 @pytest.mark.trap(55)
-async def test_a_failing_watch_says_so_and_tells_when_it_is_well_again(client: Engine, project: Path) -> None:
+async def test_a_failing_watch_reports_the_failure_and_the_recovery(client: Engine, project: Path) -> None:
     task_id, source = submitted(client, project), Scripted()
     async with listened(client, {"one": source}):
         for _ in range(3):

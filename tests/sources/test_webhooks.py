@@ -1,4 +1,4 @@
-"""Webhooks over real HTTP: who knows the secret is heard once, and nobody else is read at all."""
+"""Webhooks over real HTTP: a signed delivery counts once, and any other is not even read."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ async def test_what_is_too_large_is_refused_before_it_is_sent(hook: Hook) -> Non
         (b"\x16\x03\x01 hello\r\n\r\n", 400),
     ],
 )
-async def test_what_is_no_delivery_is_turned_away(hook: Hook, request_: bytes, code: int) -> None:
+async def test_what_is_not_a_delivery_is_turned_away(hook: Hook, request_: bytes, code: int) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", int(hook.place.rpartition(":")[2]))
     writer.write(request_)
     answer = await reader.read()
@@ -131,7 +131,7 @@ async def test_what_is_no_delivery_is_turned_away(hook: Hook, request_: bytes, c
 
 
 @pytest.mark.fault("F49")
-async def test_whoever_dawdles_is_turned_away(hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_slow_sender_is_turned_away(hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(receiver, "HEAD_WITHIN", 0.1)
     monkeypatch.setattr(receiver, "BODY_WITHIN", 0.1)
     for said in (b"POST /hooks/dep", b"POST /hooks/deploy HTTP/1.1\r\nContent-Length: 5\r\n\r\nab"):

@@ -1,4 +1,4 @@
-"""What tests ask of a watch: whether it looks, what it has heard, and whether its books are in order."""
+"""Questions of tests about a watch: whether it observes, what it found, and whether its records agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A collector of spans on loopback: it understands what arrives, and refuses when told to."""
+"""A collector of spans on loopback: it decodes what arrives, and refuses on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real daemon, a real exporter and a collector on loopback: every run that ended is told of."""
+"""A real daemon, a real exporter and a collector on loopback: every ended run is exported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spans are read off what is recorded anyway: runs, events, and the environment of whoever launched."""
+"""Spans are derived from what is recorded anyway: runs, events, and the launcher's environment."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_run_is_a_start_and_an_execution_below_it_linked_to_it() -> None:
 
 
 @pytest.mark.spec("X10")
-def test_the_first_run_stands_below_whoever_launched_the_task() -> None:
+def test_the_first_run_stands_below_the_launcher_of_the_task() -> None:
     start, execute = spans_of(view(run()), [], CALLER)
 
     assert start.parent_id == CALLER.span_id
@@ -101,7 +101,7 @@ def test_what_goes_on_has_no_end_and_what_waits_has_no_execution() -> None:
         ({"state": "cancelled"}, "cancelled"),
     ],
 )
-def test_a_failure_is_told(facts: dict[str, Any], error: str) -> None:
+def test_a_failure_is_reported(facts: dict[str, Any], error: str) -> None:
     assert spans_of(view(run(**facts)), [], None)[1].error == error
 
 
@@ -113,7 +113,7 @@ def test_an_agent_has_its_requests_and_its_tools_beneath() -> None:
         event("usage", 2, requests=1, input_tokens=10, output_tokens=5),
         event("tool", 2.5, call="c1", name="shell"),
         event("tool_end", 3, call="c1", name="shell", failed=True),
-        event("usage", 3, output_tokens=7),  # told afterwards: no request of its own
+        event("usage", 3, output_tokens=7),  # reported afterwards: not a request of its own
         event("tool", 4, call="c2", name="read"),
     ]
     spans = spans_of(view(run(), kind="agent", agent=agent), events, None)
@@ -164,5 +164,5 @@ def test_a_traceparent_is_read_and_written() -> None:
         f"00-{CALLER.trace_id}-{CALLER.span_id[:-1]}-01",
     ],
 )
-def test_nonsense_is_no_traceparent(nonsense: str) -> None:
+def test_nonsense_is_not_a_traceparent(nonsense: str) -> None:
     assert caller({"TRACEPARENT": nonsense}) is None

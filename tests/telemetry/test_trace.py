@@ -20,9 +20,9 @@ def person(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
     config.write_text('[approval]\nallow = ["./inner"]\n')
     (place / "inner").write_text("#!/bin/sh\necho $TRACEPARENT\nexit 3\n")
     (place / "inner").chmod(0o700)
-    somebody = Person(place / "home", place)
-    yield somebody
-    somebody.leaves()
+    user = Person(place / "home", place)
+    yield user
+    user.leaves()
 
 
 @pytest.fixture(scope="module")

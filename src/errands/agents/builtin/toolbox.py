@@ -164,7 +164,7 @@ def toolbox(context: AgentContext, home: str) -> FunctionToolset[None]:
         """Get what an earlier task of this project remembered.
 
         Args:
-            name: What it is called. When there is no such thing, the names that there are are told.
+            name: What it is called. If there is no such name, the known names are listed.
         """
         found = _done(lambda: memory.get(name))
         if found is None:

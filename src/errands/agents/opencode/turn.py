@@ -180,7 +180,7 @@ class Turn:
             trouble = f"{HOLLOW} answers in a row had nothing in them"
         busy = any(not task.done() for task in self._asking.values()) or self._account.has_running_tool
         if not busy and time.monotonic() - self._moved > self._patience:
-            trouble = f"nothing was heard for {self._patience:g} s"
+            trouble = f"there was no sign of life for {self._patience:g} s"
         if trouble:
             await self._server.abort(self._session)
             raise AgentUnavailable(f"the model gives no answer: {trouble}", partial=self._partial)

@@ -69,7 +69,7 @@ class AgentContract(ABC):
     def context(self, folder: Path, **options: Any) -> RecordingContext:
         (folder / "project").mkdir(exist_ok=True)
         return RecordingContext(
-            folder / "desk",
+            folder / "context",
             spec=evolve(SPEC, cwd=str(folder / "project"), **options.pop("spec", {})),
             **options,
         )
@@ -302,7 +302,7 @@ class AgentContract(ABC):
 
 
 class _Patient(RecordingContext):
-    """A desk at which a person takes their time."""
+    """A context in which a person takes their time."""
 
     def __init__(self, context: RecordingContext) -> None:
         super().__init__(context.folder, spec=context.spec, session=context.session, run=context.run)
@@ -314,7 +314,7 @@ class _Patient(RecordingContext):
 
 
 def _next(context: RecordingContext) -> RecordingContext:
-    """The desk of the next run of the same task."""
+    """Return the context of the next run of the same task."""
     task, _, number = context.run.rpartition(".")
     return RecordingContext(
         context.folder,
@@ -326,7 +326,7 @@ def _next(context: RecordingContext) -> RecordingContext:
 
 
 async def until(fact: Callable[[], Any], of: asyncio.Task[Any] | subprocess.Popen[bytes]) -> None:
-    """Wait until a fact is true, as long as whoever is to make it true lives."""
+    """Wait until a fact is true, as long as the process that makes it true lives."""
     deadline = time.monotonic() + WITHIN
     while not fact():
         if isinstance(of, subprocess.Popen):
