@@ -12,29 +12,26 @@ from typing import Any
 import apprise
 
 from errands.channels import read_secret
-from errands.channels.blocking import Threads
+from errands.channels.blocking import BlockingChannel
 from errands.model.errors import ChannelError, Refused
 from errands.model.notices.delivery import NO_CONSENT, Delivery, text, title
 
 
-class AppriseChannel:
+class AppriseChannel(BlockingChannel):
     budget = 4000
     is_deduplicating = False
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._name = str(settings["name"])
         self._targets: Mapping[str, str] = settings["targets"]
-        self._threads = Threads()
+        super().__init__()
 
-    async def deliver(self, delivery: Delivery) -> None:
+    def _deliver(self, delivery: Delivery) -> None:
         target = delivery.address.target
         if target not in self._targets:
             raise Refused(f"[channels.{self._name}.targets] has no {target!r} any more")
-        await self._threads.run(lambda: self._deliver(delivery, url_of(self._targets[target])))
-
-    def _deliver(self, delivery: Delivery, url: str) -> None:
         service = apprise.Apprise()
-        if not service.add(url):
+        if not service.add(url_of(self._targets[target])):
             raise Refused(
                 f"the URL of target {delivery.address.target!r} is not one that Apprise understands"
             )
@@ -47,9 +44,6 @@ class AppriseChannel:
             said = log.getvalue().strip()
         if not is_taken:
             raise ChannelError(f"the service did not take it: {said[-300:] or 'it does not say why'}")
-
-    async def close(self) -> None:
-        self._threads.close()
 
 
 def url_of(words: str) -> str:

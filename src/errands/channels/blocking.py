@@ -1,17 +1,16 @@
-"""Blocking channels: threads for what blocks, and requests whose failures the notifier understands."""
+"""What blocking channels share: their threads, and requests whose failures the notifier understands."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
 from urllib.parse import urlsplit
 
 from errands import http
 from errands.model.errors import ChannelError, NotNow, Refused, Unacknowledged
+from errands.model.notices.delivery import Delivery
 
-T = TypeVar("T")
 AT_ONCE = 8
 TIMEOUT = 15.0  # seconds, for each step; less than the notifier waits
 _FINAL = (400, 410, 413, 415, 422)  # sending it again would not help
@@ -19,17 +18,20 @@ _LATER = (429, 503)
 LONGEST_PAUSE = 900.0
 
 
-class Threads:
-    """The threads of one channel: a channel that hangs takes none from another."""
+class BlockingChannel:
+    """A channel whose `_deliver` blocks; each has its own threads, so one that hangs delays no other."""
 
     def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(AT_ONCE)
+        self._threads = ThreadPoolExecutor(AT_ONCE)
 
-    async def run(self, act: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._pool, act)
+    async def deliver(self, delivery: Delivery) -> None:
+        await asyncio.get_running_loop().run_in_executor(self._threads, self._deliver, delivery)
 
-    def close(self) -> None:
-        self._pool.shutdown(wait=False, cancel_futures=True)
+    def _deliver(self, delivery: Delivery) -> None:
+        raise NotImplementedError
+
+    async def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 def request(method: str, url: str, content: bytes | None, headers: Mapping[str, str]) -> http.Response:

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from errands.channels import read_secret
-from errands.channels.blocking import Threads, request
+from errands.channels.blocking import BlockingChannel, request
 from errands.http import HttpError, basic_auth
 from errands.model.errors import Refused
 from errands.model.notices.delivery import Delivery, message
@@ -21,11 +21,12 @@ URL = "http://127.0.0.1:4096"  # the default of `opencode serve`
 RECENT = 50  # messages to search for a delivery that may have arrived
 
 
-class Session:
+class Session(BlockingChannel):
     budget = 20_000
     is_deduplicating = True
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
+        super().__init__()
         self._url = str(settings.get("url", URL)).rstrip("/")
         self._headers = {"Content-Type": "application/json"}
         password = os.environ.get("OPENCODE_SERVER_PASSWORD")
@@ -33,10 +34,6 @@ class Session:
             password = read_secret(str(settings["password"]))
         if password:
             self._headers |= basic_auth(str(settings.get("username", "opencode")), password)
-        self._threads = Threads()
-
-    async def deliver(self, delivery: Delivery) -> None:
-        await self._threads.run(lambda: self._deliver(delivery))
 
     def _deliver(self, delivery: Delivery) -> None:
         url = f"{self._url}/session/{quote(delivery.address.target, safe='')}/message"
@@ -53,6 +50,3 @@ class Session:
             answer = None
         if answer is None:
             raise Refused(f"what answers at {self._url} is not an OpenCode server")
-
-    async def close(self) -> None:
-        self._threads.close()

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from errands.channels import TRIAL
-from errands.channels.blocking import Threads
+from errands.channels.blocking import BlockingChannel
 from errands.model.errors import NotNow, Refused, Unacknowledged
 from errands.model.notices.delivery import Delivery, text, title
 from errands.text import framed
@@ -28,18 +28,15 @@ USUAL = 80
 NOTICED = 0.2  # seconds in which a shell notices a new size of its terminal
 
 
-class Terminal:
+class Terminal(BlockingChannel):
     budget = 2000
     is_deduplicating = False
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
-        self._threads = Threads()
+        super().__init__()
 
-    async def deliver(self, delivery: Delivery) -> None:
-        await self._threads.run(lambda: show(delivery, self.budget))
-
-    async def close(self) -> None:
-        self._threads.close()
+    def _deliver(self, delivery: Delivery) -> None:
+        show(delivery, self.budget)
 
 
 def show(delivery: Delivery, budget: int) -> None:

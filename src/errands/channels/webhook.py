@@ -15,31 +15,28 @@ from collections.abc import Mapping
 from typing import Any
 
 from errands.channels import read_secret
-from errands.channels.blocking import Threads, request
+from errands.channels.blocking import BlockingChannel, request
 from errands.config.secret import signing_key
 from errands.model.notices.delivery import Delivery, facts_of, text, title
 
 
-class Webhook:
+class Webhook(BlockingChannel):
     budget = 64 << 10
     is_deduplicating = True
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
+        super().__init__()
         self._url = str(settings["url"])
         self._key = signing_key(read_secret(str(settings["secret"])))
-        self._threads = Threads()
 
-    async def deliver(self, delivery: Delivery) -> None:
+    def _deliver(self, delivery: Delivery) -> None:
         content = body_of(delivery, self.budget)
         headers = {
             "Content-Type": "application/json",
             "User-Agent": "errands",
             **signed(self._key, delivery.key, content, at=int(time.time())),
         }
-        await self._threads.run(lambda: request("POST", self._url, content, headers))
-
-    async def close(self) -> None:
-        self._threads.close()
+        request("POST", self._url, content, headers)
 
 
 def body_of(delivery: Delivery, budget: int) -> bytes:

@@ -12,7 +12,6 @@ import os
 import subprocess
 import time
 from collections.abc import AsyncIterator, Mapping
-from contextlib import aclosing
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote
@@ -29,7 +28,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.source import SourceContext
 
-HEARTBEAT = 60.0
 PAGE = 100
 FAILED = ("failure", "timed_out", "startup_failure")  # conclusions worth a look
 TIMEOUT = 20.0  # seconds
@@ -72,7 +70,7 @@ class GitHub:
             await self._inlet.close()
 
     def observe(self) -> AsyncIterator[Observation]:
-        return self._poll() if self._inlet is None else self._receive(self._inlet)
+        return self._poll() if self._inlet is None else self._inlet.observe(self._event)
 
     async def _poll(self) -> AsyncIterator[Observation]:
         while True:
@@ -139,13 +137,6 @@ class GitHub:
 
     def _is_since(self, moment: str) -> bool:
         return datetime.fromisoformat(moment) >= self._context.since.replace(microsecond=0)
-
-    async def _receive(self, inlet: Inlet) -> AsyncIterator[Observation]:
-        yield Observation(baseline="")
-        async with aclosing(inlet.deliveries(HEARTBEAT)) as deliveries:  # type: ignore[type-var]
-            async for each in deliveries:
-                event = None if each is None else self._event(each)
-                yield Observation(baseline="", events=() if event is None else (event,))
 
     def _event(self, delivery: IncomingRequest) -> SourceEvent | None:
         """Return the event in a delivery; None if this task does not wait for it."""

@@ -13,13 +13,16 @@ import hashlib
 import hmac
 import logging
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import aclosing
 from typing import Any
 
 from errands.config.secret import read_secret, signing_key
 from errands.model.errors import BadValue, SourceError
 from errands.model.record import record
+from errands.ports.source import Observation, SourceEvent
 
+HEARTBEAT = 60.0  # seconds without a delivery after which an empty observation is made
 CONNECTIONS = 64
 HEAD = 16 << 10  # bytes
 BODY = 1 << 20
@@ -89,6 +92,16 @@ class Inlet:
                 _settle(taken, True)
             finally:
                 _settle(taken, False)  # it could not be stored
+
+    async def observe(
+        self, event_of: Callable[[IncomingRequest], SourceEvent | None]
+    ) -> AsyncIterator[Observation]:
+        """Yield an observation for each delivery; its key makes repeats harmless without a baseline."""
+        yield Observation(baseline="")
+        async with aclosing(self.deliveries(HEARTBEAT)) as deliveries:  # type: ignore[type-var]
+            async for delivery in deliveries:
+                event = None if delivery is None else event_of(delivery)
+                yield Observation(baseline="", events=() if event is None else (event,))
 
     async def take(self, delivery: IncomingRequest) -> None:
         taken: asyncio.Future[bool] = asyncio.get_running_loop().create_future()

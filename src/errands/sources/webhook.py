@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from contextlib import aclosing
 from typing import Any
 
 from errands.model.text.json_text import plain_text
@@ -16,25 +15,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.source import SourceContext
 
-HEARTBEAT = 60.0  # seconds
 LONGEST_TEXT = 16_000  # characters of a payload that is not JSON
 
 
 class Webhook:
-    """The baseline is empty: a delivery that comes twice is known by its key."""
-
     def __init__(self, trigger: On, context: SourceContext) -> None:
         self._inlet = Inlet(trigger.subject, context.webhook_settings(trigger.subject))
 
     async def open(self, baseline: str | None) -> None:
         await self._inlet.open()
 
-    async def observe(self) -> AsyncIterator[Observation]:
-        yield Observation(baseline="")
-        async with aclosing(self._inlet.deliveries(HEARTBEAT)) as deliveries:  # type: ignore[type-var]
-            async for each in deliveries:
-                events = () if each is None else (_event(self._inlet.name, each),)
-                yield Observation(baseline="", events=events)
+    def observe(self) -> AsyncIterator[Observation]:
+        return self._inlet.observe(lambda delivery: _event(self._inlet.name, delivery))
 
     async def close(self) -> None:
         await self._inlet.close()
