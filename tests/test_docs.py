@@ -45,6 +45,12 @@ def test_every_verb_and_option_is_documented(name: str) -> None:
     assert f"errands {name}" in section
 
 
+def test_the_states_are_those_of_the_model() -> None:
+    page = (ROOT / reference.DESIGN).read_text()
+
+    assert page == reference.states(page), "run 'make docs'"
+
+
 def test_every_task_option_is_in_the_page_about_python() -> None:
     page = (ROOT / reference.PYTHON).read_text()
 

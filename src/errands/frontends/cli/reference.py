@@ -14,6 +14,7 @@ from errands.frontends.cli.help import explained, spelled, usage_lines
 from errands.frontends.cli.parser import HELP
 from errands.frontends.cli.verbs import GROUPS, load
 from errands.model.options.table import OPTIONS
+from errands.model.states import FAILURES, RUN_MOVES, SKIPS, TASK_MOVES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 PLACE = Path("docs/cli.md")
 SETTINGS = Path("docs/configuration.md")
+DESIGN = Path("docs/design.md")
 PYTHON = Path("docs/python.md")
 
 HEAD = """\
@@ -185,6 +187,20 @@ def _keywords() -> Iterator[str]:
         yield f"| `{option.name}`{scope} | {value} | {_cell(option.help + notes)} |"
 
 
+def states(text: str) -> str:
+    """Put the tables of states into the page about the design."""
+    return _between(text, "states", _states())
+
+
+def _states() -> Iterator[str]:
+    for name, moves in (("Task", TASK_MOVES), ("Run", RUN_MOVES)):
+        yield from (f"| {name} | Moves |", "|---|---|")
+        for state, ways in moves.items():
+            yield f"| {state} | {', '.join(f'{move} → {after}' for move, after in ways.items()) or 'final'} |"
+        yield ""
+    yield f"A failed run has a kind: {', '.join(FAILURES)}. A skipped run has a reason: {', '.join(SKIPS)}."
+
+
 def _between(text: str, name: str, lines: Iterator[str]) -> str:
     start, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
     before, _, rest = text.partition(start)
@@ -196,6 +212,7 @@ def main() -> int:
         PLACE: reference(),
         SETTINGS: settings(SETTINGS.read_text(encoding="utf-8")),
         PYTHON: options(PYTHON.read_text(encoding="utf-8")),
+        DESIGN: states(DESIGN.read_text(encoding="utf-8")),
     }
     stale = [
         page
