@@ -43,9 +43,7 @@ class Client:
         self._environ = {name: value for name, value in os.environ.items() if name != points.VARIABLE}
 
     def run(self) -> None:
-        self._engine: Engine = bootstrap.open_engine(
-            config=config.load(cwd="/"), consent="yes", is_client=True
-        )
+        self._engine: Engine = bootstrap.open_engine(config=config.load(cwd="/"), consent="yes")
         for number, act in enumerate(self._plan.acts):
             if act.client != self._number or number in self._told.answered:
                 continue
@@ -131,7 +129,8 @@ class Client:
     def _ensure(self) -> None:
         """See to it that there is a daemon, as every command does."""
         try:
-            self._engine.ensure_daemon()
+            if not self._engine.bell.is_answered():
+                bootstrap.start_daemon(self._engine.home)
         except DaemonError as error:
             print(f"no daemon: {error}", flush=True)
 
