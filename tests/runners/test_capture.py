@@ -321,3 +321,15 @@ async def test_a_task_that_deletes_its_run_directory_still_has_an_ending(stage: 
 
     assert ending.code == 5
     assert b"exit " in (stage.directory(run) / "record.1").read_bytes()
+
+
+@pytest.mark.parametrize("lines", [0, 1, 60, 500])
+@pytest.mark.parametrize("command", ["seq 200", "printf 'no end'", "printf '\\n\\n'"])
+async def test_the_end_of_an_ended_log_is_the_same_with_and_without_its_record(
+    stage: Stage, command: str, lines: int
+) -> None:
+    run = stage.start(command)
+    ending = await stage.ended(run)
+    directory = str(stage.directory(run))
+
+    assert log.tail(directory, lines, size=ending.bytes) == log.tail(directory, lines)

@@ -154,7 +154,8 @@ class OutcomeWriter:
         if not ending.bytes:
             return None
         try:
-            piece = self._output.tail(self._home.run(run.id), SUMMARY_LINES)
+            whole = None if ending.truncated else ending.bytes
+            piece = self._output.tail(self._home.run(run.id), SUMMARY_LINES, size=whole)
         except (OSError, ValueError):
             return None  # the task removed or garbled its log; how it ended is known all the same
         return summarise(task.command, piece.content.decode("utf-8", "replace"), exit_code=ending.code)

@@ -42,8 +42,14 @@ def read(directory: str, *, offset: int = 0, limit: int | None = None) -> Piece:
     return _look(directory, look)
 
 
-def tail(directory: str, lines: int) -> Piece:
-    """Read the last lines, as far as they are kept and fit into a quarter of a mebibyte."""
+def tail(directory: str, lines: int, *, size: int | None = None) -> Piece:
+    """Read the last lines, as far as they are kept and fit into a quarter of a mebibyte.
+
+    `size` is that of all the output of a run that has ended, if it was kept: then its record is not needed.
+    """
+    if size is not None and size <= _TAIL_SIZES[0]:
+        content = _last_lines(_end(f"{directory}/{rundir.LOG}", size), lines)
+        return Piece(content=content, offset=size - len(content), next_offset=size)
 
     def look(log: _Log) -> tuple[Piece, bool]:
         content = b""
@@ -52,13 +58,26 @@ def tail(directory: str, lines: int) -> Piece:
             if lines <= content.count(b"\n", 0, -1) or len(content) < size:
                 break
         is_enough = bool(content) or not log.total
-        at = len(content) - content.endswith(b"\n")
-        for _ in range(lines):
-            at = content.rfind(b"\n", 0, max(at, 0))
-        content = content[at + 1 :] if lines > 0 else b""
+        content = _last_lines(content, lines)
         return Piece(content=content, offset=log.total - len(content), next_offset=log.total), is_enough
 
     return _look(directory, look)
+
+
+def _last_lines(content: bytes, lines: int) -> bytes:
+    at = len(content) - content.endswith(b"\n")
+    for _ in range(lines):
+        at = content.rfind(b"\n", 0, max(at, 0))
+    return content[at + 1 :] if lines > 0 else b""
+
+
+def _end(path: str, size: int) -> bytes:
+    """Read the last bytes of a file."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        return _pread(file, size, max(0, os.fstat(file).st_size - size))
+    finally:
+        os.close(file)
 
 
 def _look(directory: str, look: Callable[[_Log], tuple[Piece, bool]]) -> Piece:
