@@ -192,8 +192,7 @@ class ApprovalRows(Table):
         return is_answered
 
     def recent_refusals(self, *, since: datetime) -> list[str]:
-        rows = self.db.read("SELECT text FROM refusals WHERE at > ? ORDER BY at DESC", (micros(since),))
-        return [row[0] for row in rows]
+        return self.first_column("SELECT text FROM refusals WHERE at > ? ORDER BY at DESC", (micros(since),))
 
     def grant(self, task_id: str, *, by: str, door: str, now: datetime) -> None:
         at = micros(now)
@@ -235,7 +234,7 @@ class ApprovalRows(Table):
         return bool(rows)
 
     def rejudge(self, task: Task, *, now: datetime) -> bool:
-        changed = self.db.write(
+        return self.changed(
             """
             UPDATE tasks SET state = ?, approved_by = ?, approved_at = ?, door = ?, verdict = ?, digest = ?,
                              evidence = ?, updated_at = ?
@@ -245,8 +244,7 @@ class ApprovalRows(Table):
                 task.state, task.approved_by, maybe_micros(task.approved_at), task.door, task.verdict,
                 task.digest, task.evidence, micros(now), task.id,
             ),
-        ).rowcount  # fmt: skip
-        return bool(changed)
+        )  # fmt: skip
 
     def add_standing_approval(self, task: Task, *, by: str, now: datetime) -> None:
         self.db.write(
@@ -260,7 +258,7 @@ class ApprovalRows(Table):
         return [_STANDING.read(row) for row in rows]
 
     def remove_standing_approval(self, digest: str) -> bool:
-        return bool(self.db.write("DELETE FROM always WHERE digest = ?", (digest,)).rowcount)
+        return self.changed("DELETE FROM always WHERE digest = ?", (digest,))
 
     def _approvals(self, where: str, *values: Any) -> list[Approval]:
         rows = self.db.read(

@@ -105,7 +105,7 @@ class RetentionRows(Table):
         return [row[0] for row in rows]
 
     def superseded_runs(self, *, before: datetime, limit: int) -> list[str]:
-        rows = self.db.read(
+        return self.first_column(
             """
             SELECT tasks.id || '.' || runs.number FROM runs JOIN tasks ON tasks.seq = runs.task
             WHERE runs.completed_at < ? AND tasks.run <> runs.seq
@@ -115,7 +115,6 @@ class RetentionRows(Table):
             """,
             (micros(before), limit),
         )
-        return [row[0] for row in rows]
 
     def purge(self, *, before: datetime, history_before: datetime) -> None:
         old, history = micros(before), micros(history_before)
@@ -149,14 +148,13 @@ class RetentionRows(Table):
     # Traces.
 
     def launched_by(self, run_id: str) -> list[str]:
-        rows = self.db.read(
+        return self.first_column(
             """
             SELECT id FROM tasks INDEXED BY tasks_by_run
             WHERE created_by = ? AND created_by >= 'run ' AND created_by < 'run!' ORDER BY seq
             """,
             (f"run {run_id}",),
         )
-        return [row[0] for row in rows]
 
     def run_with_span(self, prefix: str, ids: Callable[[str, datetime], Sequence[str]]) -> str | None:
         # The ids are written when the first one is looked up: most stores never need them.
@@ -213,5 +211,4 @@ class RetentionRows(Table):
         return int(self.db.read(f"SELECT coalesce(max(seq), 0) FROM runs {where}", values)[0][0])
 
     def live_places(self) -> list[int]:
-        rows = self.db.read("SELECT seq FROM runs WHERE state IN ('pending', 'running') ORDER BY seq")
-        return [row[0] for row in rows]
+        return self.first_column("SELECT seq FROM runs WHERE state IN ('pending', 'running') ORDER BY seq")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from errands.model.codec import RowCodec
 from errands.model.errors import StoreUnreadable
-from errands.model.record import fields
 from errands.model.schedule.cursor import ScheduleCursor
 from errands.model.schedule.slot_record import Slot
 from errands.model.schedule.watch import Signal, Watch
@@ -77,14 +76,12 @@ class ScheduleRows(Table):
     def advance(
         self, task_id: str, *, since: datetime, until: datetime, next_at: datetime | None, runs: int = 0
     ) -> bool:
-        return bool(
-            self.db.write(
-                f"""
-                UPDATE hearings SET heard = ?, next_at = ?, runs = runs + ?
-                WHERE task = {_SEQ} AND heard = ?
-                """,
-                (micros(until), maybe_micros(next_at), runs, task_id, micros(since)),
-            ).rowcount
+        return self.changed(
+            f"""
+            UPDATE hearings SET heard = ?, next_at = ?, runs = runs + ?
+            WHERE task = {_SEQ} AND heard = ?
+            """,
+            (micros(until), maybe_micros(next_at), runs, task_id, micros(since)),
         )
 
     def set_next_fire(self, task_id: str, next_at: datetime | None) -> None:
@@ -161,20 +158,16 @@ class ScheduleRows(Table):
     # Events.
 
     def save_watch(self, watch: Watch, *, has_new_baseline: bool = True) -> None:
-        seq = self.task_seq(watch.task_id)
-        columns = [name for name in fields(watch) if name != "task_id"]
-        kept = columns if has_new_baseline else columns[1:]  # a baseline may be large
+        columns = _WATCH.written_columns.split(", ")
+        kept = [f"{name} = excluded.{name}" for name in columns if has_new_baseline or name != "baseline"]
+        values = (self.task_seq(watch.task_id), *_WATCH.write(watch))
         self.db.write(
             f"""
-            INSERT INTO watches (task, {", ".join(columns)}) VALUES ({marks([seq, *columns])})
-            ON CONFLICT (task) DO UPDATE SET {", ".join([f"{name} = excluded.{name}" for name in kept])}
+            INSERT INTO watches (task, {_WATCH.written_columns}) VALUES ({marks(values)})
+            ON CONFLICT (task) DO UPDATE SET {", ".join(kept)}
             """,
-            (
-                seq, watch.baseline if has_new_baseline else None, maybe_micros(watch.checked_at),
-                watch.health, watch.failures, None if watch.error is None else utf8(watch.error),
-                maybe_micros(watch.broken_until),
-            ),
-        )  # fmt: skip
+            values,
+        )
 
     def watch(self, task_id: str) -> Watch | None:
         found = self._watches(f"WHERE watches.task = {_SEQ}", task_id)
@@ -185,13 +178,12 @@ class ScheduleRows(Table):
 
     def watched_tasks(self) -> list[str]:
         # CROSS JOIN keeps the order: there are few watches, and tasks by the million.
-        rows = self.db.read(
+        return self.first_column(
             """
             SELECT tasks.id FROM watches CROSS JOIN tasks ON tasks.seq = watches.task
             WHERE tasks.state = 'active'
             """
         )
-        return [row[0] for row in rows]
 
     def add_signal(
         self, task_id: str, body: str, *, now: datetime, key: str | None = None, run: int | None = None

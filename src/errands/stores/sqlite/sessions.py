@@ -8,7 +8,7 @@ from errands.model.codec import RowCodec, Shape
 from errands.model.record import evolve
 from errands.model.view import AgentView
 from errands.stores.sqlite.columns import TYPES, action_from, micros
-from errands.stores.sqlite.table import Table
+from errands.stores.sqlite.table import Table, marks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,17 +34,15 @@ _RUN_ID = "tasks.id || '.' || runs.number"
 
 class SessionRows(Table):
     def add_session(self, session: Session) -> None:
+        values = _SESSION.write(session)
         self.db.write(
-            """
-            INSERT INTO sessions (task, run, agent, name, forked_from, created_at)
-            SELECT seq, ?, ?, ?, ?, ? FROM tasks WHERE id = ?
+            f"""
+            INSERT INTO sessions (task, {_SESSION.written_columns})
+            SELECT seq, {marks(values)} FROM tasks WHERE id = ?
             ON CONFLICT (task, run) DO UPDATE SET name = excluded.name
             """,
-            (
-                session.run, session.agent, session.name, session.forked_from, micros(session.created_at),
-                session.task_id,
-            ),
-        )  # fmt: skip
+            (*values, session.task_id),
+        )
 
     def session(self, task_id: str | None = None, *, name: str | None = None) -> Session | None:
         where, value = ("tasks.id", task_id) if name is None else ("sessions.name", name)
@@ -67,10 +65,9 @@ class SessionRows(Table):
         self.db.write(f"DELETE FROM messages WHERE session = {_SEQ}", (session.task_id, session.run))
 
     def messages(self, session: Session) -> list[str]:
-        rows = self.db.read(
+        return self.first_column(
             f"SELECT body FROM messages WHERE session = {_SEQ} ORDER BY seq", (session.task_id, session.run)
         )
-        return [row[0] for row in rows]
 
     def add_messages(self, session: Session, bodies: Sequence[str], *, run: int, now: datetime) -> None:
         self.db.write_all(
@@ -159,14 +156,13 @@ class SessionRows(Table):
             )
 
     def live_children(self, session: str) -> list[str]:
-        rows = self.db.read(
+        return self.first_column(
             f"""
             SELECT {_RUN_ID} FROM tasks JOIN runs ON runs.seq = tasks.run
             WHERE tasks.parent = ? AND runs.state IN ('pending', 'running') ORDER BY tasks.seq
             """,
             (session,),
         )
-        return [row[0] for row in rows]
 
     def orphan_sessions(self, *, now: datetime) -> list[OrphanSession]:
         rows = self.db.read(

@@ -29,6 +29,13 @@ class Table:
         row: tuple[Any, ...] = rows[0]
         return row
 
+    def changed(self, sql: str, values: Sequence[Any] = ()) -> bool:
+        """Run an UPDATE or DELETE; return whether it found a row in the state it expects."""
+        return bool(self.db.write(sql, values).rowcount)
+
+    def first_column(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        return [row[0] for row in self.db.read(sql, values)]
+
     def task_seq(self, task_id: str) -> int:
         return int(self.one("SELECT seq FROM tasks WHERE id = ?", task_id)[0])
 

@@ -64,7 +64,7 @@ class TransitionRows(Table):
     def ready_lanes(self) -> list[str]:
         # One step of the index per lane, however many runs are ready in each.
         ready = "state = 'pending' AND waits = 0 AND held = 0 AND not_before IS NULL"
-        rows = self.db.read(
+        return self.first_column(
             f"""
             WITH RECURSIVE ready (lane) AS (
                 SELECT min(lane) FROM runs WHERE {ready}
@@ -75,7 +75,6 @@ class TransitionRows(Table):
             SELECT lane FROM ready WHERE lane IS NOT NULL
             """
         )
-        return [row[0] for row in rows]
 
     def claim(self, lane: str, *, limit: int, now: datetime, fit: Fit = any_run) -> list[tuple[Task, Run]]:
         claimed: list[tuple[Task, Run]] = []
@@ -125,14 +124,13 @@ class TransitionRows(Table):
         return task, run
 
     def new_attempt(self, run_id: str, *, attempt: int, spent: float = 0.0) -> bool:
-        changed = self.db.write(
+        return self.changed(
             """
             UPDATE runs SET attempt = ?, elapsed = nullif(?, 0.0)
             WHERE seq = ? AND state = 'running' AND attempt = ?
             """,
             (attempt, spent, self.run_seq(run_id), attempt - 1),
-        ).rowcount
-        return bool(changed)
+        )
 
     def note_start(self, run_id: str, *, pid: int) -> None:
         self.db.write(
@@ -140,14 +138,13 @@ class TransitionRows(Table):
         )
 
     def request_stop(self, run_id: str, *, by: str, now: datetime) -> bool:
-        changed = self.db.write(
+        return self.changed(
             """
             UPDATE runs SET stop_requested_at = ?, stop_by = ?
             WHERE seq = ? AND state = 'running' AND stop_requested_at IS NULL
             """,
             (micros(now), by, self.run_seq(run_id)),
-        ).rowcount
-        return bool(changed)
+        )
 
     def end(self, run: Run, outcome: Outcome, ending: Ending, *, summary: str | None, now: datetime) -> bool:
         at = micros(now)
@@ -211,14 +208,12 @@ class TransitionRows(Table):
         )
 
     def start_now(self, run_id: str) -> bool:
-        return bool(
-            self.db.write(
-                """
-                UPDATE runs SET not_before = NULL
-                WHERE seq = ? AND state = 'pending' AND not_before IS NOT NULL
-                """,
-                (self.run_seq(run_id),),
-            ).rowcount
+        return self.changed(
+            """
+            UPDATE runs SET not_before = NULL
+            WHERE seq = ? AND state = 'pending' AND not_before IS NOT NULL
+            """,
+            (self.run_seq(run_id),),
         )
 
     def move_task(self, task_id: str, move: str, *, now: datetime) -> TaskState | None:
@@ -236,7 +231,7 @@ class TransitionRows(Table):
         return bool(self.db.read("SELECT 1 FROM waits LIMIT 1"))
 
     def dependents(self, task_id: str) -> list[str]:
-        rows = self.db.read(
+        return self.first_column(
             """
             SELECT tasks.id || '.' || runs.number
             FROM waits JOIN runs ON runs.seq = waits.run JOIN tasks ON tasks.seq = runs.task
@@ -245,7 +240,6 @@ class TransitionRows(Table):
             """,
             (task_id,),
         )
-        return [row[0] for row in rows]
 
     def release_dependents(self, task_id: str) -> None:
         seq = self.task_seq(task_id)
@@ -268,11 +262,9 @@ class TransitionRows(Table):
         )
 
     def note_idle(self, run_id: str) -> bool:
-        return bool(
-            self.db.write(
-                "UPDATE runs SET idle_told = 1 WHERE seq = ? AND state = 'running' AND idle_told = 0",
-                (self.run_seq(run_id),),
-            ).rowcount
+        return self.changed(
+            "UPDATE runs SET idle_told = 1 WHERE seq = ? AND state = 'running' AND idle_told = 0",
+            (self.run_seq(run_id),),
         )
 
     def add_event(self, task_id: str, name: str, *, run: int | None, now: datetime, detail: str = "") -> None:
