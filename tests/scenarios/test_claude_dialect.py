@@ -87,9 +87,7 @@ async def test_a_slow_foreground_command_goes_on_in_the_background(claude: Speak
 
 
 @pytest.mark.spec("S7")
-async def test_a_caller_that_waited_in_the_foreground_is_not_notified_again(
-    stage: Stage, session: str
-) -> None:
+async def test_a_foreground_caller_is_not_notified_again(stage: Stage, session: str) -> None:
     speaker = await stage.speaker("claude", session, wake="session")
     await speaker("Bash", command="sleep 0.1")
     assert await stage.engine.take_notices(session) == []
@@ -99,7 +97,7 @@ async def test_a_caller_that_waited_in_the_foreground_is_not_notified_again(
 
 @pytest.mark.spec("S7")
 @pytest.mark.trap(1)
-async def test_a_command_that_moved_to_the_background_reports_its_end(stage: Stage, session: str) -> None:
+async def test_a_detached_command_reports_its_end(stage: Stage, session: str) -> None:
     speaker = await stage.speaker("claude", session, wake="session")
     reply = await speaker("Bash", command="sleep 0.2", timeout=20)
     assert "wake: session" in reply.text
@@ -108,7 +106,7 @@ async def test_a_command_that_moved_to_the_background_reports_its_end(stage: Sta
 
 
 @pytest.mark.spec("S7")
-async def test_a_command_launched_in_the_background_reports_its_end(stage: Stage, session: str) -> None:
+async def test_a_background_command_reports_its_end(stage: Stage, session: str) -> None:
     speaker = await stage.speaker("claude", session, wake="session")
     await finished(speaker, "true")
     assert len(await stage.engine.take_notices(session)) == 1
