@@ -14,7 +14,7 @@ from errands.model.errors import BadValue
 from errands.model.options.draft import Draft
 from errands.ports.home import Home
 from errands.ports.store import Query
-from errands.testing.engines import TestEngine, embedded, until
+from errands.testing.engines import WITHIN, TestEngine, embedded, until
 from tests.engine.daemons import Daemons, eventually, finished, lines
 
 pytestmark = pytest.mark.spec("L27")
@@ -189,6 +189,22 @@ async def test_time_outs_and_deaths_by_signal_are_tried_again(
     task = await quick.submit(command, retries=1, **options)
 
     assert (await quick.wait(task.id)).runs == 2
+
+
+async def test_a_prompt_is_asked_again_in_a_new_session(quick: TestEngine) -> None:
+    task = await quick.ask("`sleep 30`", timeout=1, retries=1)
+    ended = await quick.wait(task.id, timeout=WITHIN)
+
+    assert (ended.latest.failure, ended.runs) == ("timeout", 2)
+    asked = quick.engine.store.exchanges(task.id)
+    assert [(number, exchange.text) for number, exchange in asked] == [(1, "`sleep 30`"), (2, "`sleep 30`")]
+
+
+async def test_a_budget_that_is_used_up_is_not_used_up_again(quick: TestEngine) -> None:
+    task = await quick.ask("`echo a` `echo b`", budget={"tool_calls": 1}, retries=2)
+    ended = await quick.wait(task.id, timeout=WITHIN)
+
+    assert (ended.latest.failure, ended.runs) == ("budget", 1)
 
 
 async def test_an_approval_covers_the_retries(home: Home, tmp_path: Path) -> None:
