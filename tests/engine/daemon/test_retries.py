@@ -9,12 +9,16 @@ from typing import Any
 
 import pytest
 
+from errands.engine.daemon.outcome import Effects, OutcomeWriter
 from errands.engine.engine import Engine
 from errands.model.errors import BadValue
 from errands.model.options.draft import Draft
+from errands.model.rollup import rollup
 from errands.ports.home import Home
 from errands.ports.store import Query
+from errands.testing.clock import START
 from errands.testing.engines import WITHIN, TestEngine, embedded, until
+from errands.testing.samples import sample_ending
 from tests.engine.daemons import Daemons, eventually, finished, lines
 
 pytestmark = pytest.mark.spec("L27")
@@ -222,6 +226,20 @@ def test_a_recurring_task_has_no_retries_of_its_own(client: Engine) -> None:
         client.submit(Draft(command="true", every=timedelta(hours=1), retries=1))
     with pytest.raises(BadValue, match="retries"):
         client.submit(Draft(command="true", retries=-1))
+
+
+def test_an_end_that_is_recorded_already_leads_to_no_retry(client: Engine) -> None:
+    task_id = client.submit(Draft(command="false", retries=2)).id
+    store, ending = client.store, sample_ending(code=1)
+    with store:
+        ((task, run),) = store.claim("shell", limit=1, now=START)
+        store.end(run, rollup(task, run, sample_ending()), sample_ending(), summary=None, now=START)
+        writer = OutcomeWriter(store, client._output(), client.home, backoff=timedelta())
+        effects = Effects()
+        assert not writer.write(task, run, ending, effects, now=START, anyone_waits=False)
+
+    assert (client.get(task_id).state, client.get(task_id).runs) == ("completed", 1)
+    assert effects.ended == effects.changed == []
 
 
 @pytest.mark.fault("F2")

@@ -65,7 +65,7 @@ class OutcomeWriter:
     def write(
         self, task: Task, run: Run, ending: Ending, effects: Effects, *, now: datetime, anyone_waits: bool
     ) -> bool:
-        """Write how a run ended and all that follows; False when the store does not call it running."""
+        """Write how a run ended and all that follows; return False if the store does not call it running."""
         store = self._store
         exchange: Exchange | None = None
         if isinstance(task.action, Prompt):
@@ -76,7 +76,8 @@ class OutcomeWriter:
             task = store.task(task.id)  # it may have been paused or cancelled meanwhile
             cursor = store.cursor(task.id)
         elif task.limits.retries:
-            run = store.run(run.id)  # it may have been asked to stop meanwhile
+            stored = store.run(run.id)  # it may have been asked to stop meanwhile
+            run = evolve(run, stop_requested_at=stored.stop_requested_at, stop_by=stored.stop_by)
             earlier_failures = retries_so_far(store, task.id, task.limits.retries)
         result = "something"
         if cursor is not None or task.notify == "on_change":
