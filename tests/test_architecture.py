@@ -160,6 +160,7 @@ def test_a_command_imports_nothing_heavy(words: str, home: Path) -> None:
     imported = {line.rpartition("|")[2].strip() for line in lines}
     assert "errands.engine.engine" in imported
     assert sorted(imported & HOT[words]) == []
+    assert ("errands.model.options.table" in imported) == words.startswith("run")
 
 
 def test_the_command_itself_starts_without_regular_expressions() -> None:

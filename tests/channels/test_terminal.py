@@ -158,7 +158,7 @@ def test_a_task_reports_to_the_terminal_it_was_started_from(
     daemons: Daemons, home: Home, shell: Shell
 ) -> None:
     said = shell.types(f"{ERRANDS} run --channel terminal --name nap -- sleep 0.3")
-    assert "terminal and errands notices tell when it ends" in " ".join(said.split())
+    assert "terminal and errands notices report when it ends" in " ".join(said.split())
     shell.child.expect("─── background: nap-.{6} ─+\r")
     shell.child.expect("nap-.{6} completed in")
     shell.child.expect(re.escape(PROMPT))

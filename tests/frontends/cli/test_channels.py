@@ -69,7 +69,7 @@ def configure(person: Person, text: str) -> Path:
 @pytest.mark.spec("N2", "N8")
 def test_a_task_reports_where_it_was_told_to(hooked: Person, receiver: Receiver) -> None:
     answer = hooked.types("run", "--channel", "hook", "--", "sleep", "0.3")
-    assert "hook and errands notices tell when it ends" in answer.out
+    assert "hook and errands notices report when it ends" in answer.out
     task_id = answer.out.split()[1]
     [posted] = deliveries(receiver, task_id)
     assert posted["notices"][0]["state"] == "completed"

@@ -35,7 +35,7 @@ def test_the_reply_names_the_task_and_says_how_its_end_will_be_told(person: Pers
     task_id = answer.out.split()[1]
 
     assert task_id.startswith("full-tests-")
-    told = f"started {task_id}  (errands logs -f {task_id}; errands notices tells when it ends)\n"
+    told = f"started {task_id}  (errands logs -f {task_id}; errands notices reports when it ends)\n"
     assert answer.out == told
     person.types("cancel", task_id)
 
@@ -46,8 +46,8 @@ def test_nobody_is_promised_a_notice_that_will_not_come(person: Person) -> None:
     on_failure = person.types("run", "--notify", "on_failure", "--at", "+1h", "true")
     task_id = queued.out.split()[1].rstrip(":")
 
-    assert queued.out.endswith(f"; errands wait {task_id} tells when it ends)\n")
-    assert on_failure.out.endswith("; errands notices tells if it fails)\n")
+    assert queued.out.endswith(f"; errands wait {task_id} waits for its end)\n")
+    assert on_failure.out.endswith("; errands notices reports if it fails)\n")
     person.types("cancel", task_id, on_failure.out.split()[1].rstrip(":"))
 
 

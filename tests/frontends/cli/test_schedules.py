@@ -17,7 +17,7 @@ def test_the_reply_names_the_rule_and_the_next_time(person: Person) -> None:
     cron = person.types("run", "--cron", "@daily", "--tz", "Asia/Tokyo", "--notify", "never", "true")
 
     assert re.match(r"scheduled lint-\w+: every 30m; next run 20\S+ \S+ \(in 29m 59s\)", every.out)
-    assert "errands notices tells what is new" in every.out
+    assert "errands notices reports what is new" in every.out
     assert "cron 0 0 * * * (Asia/Tokyo); next run" in cron.out
 
 

@@ -36,7 +36,7 @@ def check_reply(arguments: Arguments) -> None:
 
 
 def reply(context: Context, arguments: Arguments, view: View, *, is_new: bool = True) -> int:
-    """Say that a task has started, or stay with it until it ends; first ask, if it needs a yes."""
+    """Print that a task has started, or follow it to its end; ask first if it needs approval."""
     if view.state in ("proposed", "rejected"):
         from errands.frontends.cli.approval.proposals import settled
 
@@ -70,9 +70,9 @@ def _say_started(context: Context, view: View) -> None:
         case "pending":
             if view.waits:
                 view = context.engine.get(view.id)
-            said = f"queued {name}: {waits_for(view, at=now())}  (errands show {view.id}; {_told_by(view)})"
+            said = f"queued {name}: {waits_for(view, at=now())}  (errands show {view.id}; {_reporter(view)})"
         case "running":
-            said = f"started {name}  (errands logs -f {view.id}; {_told_by(view)})"
+            said = f"started {name}  (errands logs -f {view.id}; {_reporter(view)})"
         case "skipped":
             said = f"skipped {name}: {view.latest.error}  (errands show {view.id})"
         case state:
@@ -80,14 +80,13 @@ def _say_started(context: Context, view: View) -> None:
     context.say(said)
 
 
-def _told_by(view: View) -> str:
-    """Who tells the end of a task, honestly."""
+def _reporter(view: View) -> str:
     channels = dict.fromkeys(each.channel for each in view.channels)
-    tellers = " and ".join([*channels, "errands notices"]) + (" tell" if channels else " tells")
+    reporters = " and ".join([*channels, "errands notices"]) + (" report" if channels else " reports")
     match view.notify:
         case "never":
-            return f"errands wait {view.id} tells when it ends"
+            return f"errands wait {view.id} waits for its end"
         case "on_failure":
-            return f"{tellers} if it fails"
+            return f"{reporters} if it fails"
         case _:
-            return f"{tellers} when it ends"
+            return f"{reporters} when it ends"

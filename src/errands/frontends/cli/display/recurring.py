@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def show_preview(context: Context, arguments: Arguments, draft: Draft) -> int:
-    """Say when a draft would run."""
+    """Print when a draft would run."""
     from errands.model.trigger import described
     from errands.model.view import plain_value
 
@@ -35,7 +35,7 @@ def show_preview(context: Context, arguments: Arguments, draft: Draft) -> int:
 
 
 def times_lines(times: Sequence[datetime], zone: str | None = None) -> list[str]:
-    """Write times on the clock of whoever reads them, and on that of another zone."""
+    """Write times on the local clock, and on the clock of another zone."""
     at = now()
     return [f"  {local(each)}{_elsewhere(each, zone)}  ({ago(each, at=at)})" for each in times]
 
@@ -50,14 +50,14 @@ def _elsewhere(moment: datetime, zone: str | None) -> str:
 
 
 def watch_facts(view: View, at: datetime) -> Iterator[tuple[str, str]]:
-    """Say how the watch of a task that waits for events fares."""
+    """Yield the facts about the watch of a task that waits for events."""
     watch = (view.details or {}).get("watch")
     if watch is None or view.standing is None:
         return
-    fares = watch["health"]
+    health = watch["health"]
     if watch["failures"]:
-        fares += f", {plural(watch['failures'], 'look')} in a row failed"
-    yield "watch", f"{fares}: {line(watch['error'])}" if watch["error"] else fares
+        health += f", {plural(watch['failures'], 'look')} in a row failed"
+    yield "watch", f"{health}: {line(watch['error'])}" if watch["error"] else health
     if view.standing.checked_at is not None:
         yield "last look", f"{local(view.standing.checked_at)} ({ago(view.standing.checked_at, at=at)})"
     last = watch["last_event"]
@@ -68,19 +68,19 @@ def watch_facts(view: View, at: datetime) -> Iterator[tuple[str, str]]:
 
 
 def say_recurring(context: Context, view: View) -> None:
-    """Say that a task runs again and again, and when next: whoever meant something else sees it at once."""
+    """Print the schedule of a task and its next run, so that a mistake is seen at once."""
     standing = view.standing
     assert standing is not None
     name = context.look.paint(view.id, "bold")
     when = "when it happens" if standing.health else "never"
     if standing.next_at is not None:
         when = f"{local(standing.next_at)} ({ago(standing.next_at, at=now())})"
-    told = {
-        "never": f"errands show {view.id} tells what became of it",
-        "on_failure": "errands notices tells if it fails",
-        "on_change": "errands notices tells what is new",
-    }.get(view.notify, "errands notices tells each end")
+    reported = {
+        "never": f"errands show {view.id} shows the results",
+        "on_failure": "errands notices reports failures",
+        "on_change": "errands notices reports what is new",
+    }.get(view.notify, "errands notices reports each end")
     word = "watching" if standing.health else "scheduled"
     context.say(
-        f"{word} {name}: {line(standing.rule)}; next run {when}  (errands schedule {view.id}; {told})"
+        f"{word} {name}: {line(standing.rule)}; next run {when}  (errands schedule {view.id}; {reported})"
     )

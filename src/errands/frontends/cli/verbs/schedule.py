@@ -1,4 +1,4 @@
-"""schedule: when a task runs next, and what became of the times before."""
+"""schedule: when a task runs next, and the outcome of its past slots."""
 
 from __future__ import annotations
 
@@ -96,16 +96,16 @@ def _table(context: Context, records: list[Slot]) -> list[str]:
 VERBS = (
     Verb(
         name="schedule",
-        summary="show when a task runs next, and what became of the times before",
+        summary="show when a task runs next, and the outcome of its past slots",
         run=schedule,
-        details="Every time that was due has one record: ran, late, coalesced (a later one ran for it), "
+        details="Every slot that was due has one record: ran, late, coalesced (a later one ran for it), "
         "skipped or missed, with the reason.",
         options=(
             Option(
                 flags=("-n", "--number"),
                 metavar="N",
                 convert=whole_from_one,
-                help="so many records (default 10)",
+                help="how many records to show (default 10)",
             ),
             JSON,
         ),
