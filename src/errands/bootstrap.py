@@ -151,7 +151,8 @@ def run_daemon(home: Home | None = None) -> int:
     home = home or open_home()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     config = configuration.load(cwd="/")
-    # What is loaded stays loaded: collecting it again and again would cost more than the garbage.
+    # What is loaded stays loaded. Collecting it again and again took 11 % of all the processor time of a
+    # task: 2,551 instead of 2,302 us.
     gc.freeze()
     gc.set_threshold(20_000, 50, 50)
 
