@@ -14,6 +14,7 @@ from errands.model.ending import Ending
 from errands.ports.runner import Ended, Launch, Refused, Started, Step
 from errands.runners.output import log
 from errands.runners.pool.pool import ShimPool
+from errands.runners.shim.limits import LIMITS
 from errands.runners.system import linux
 
 if TYPE_CHECKING:
@@ -71,7 +72,8 @@ class Stage:
             },
             "cap": 10 << 20,
         }
-        return Launch(**{**given, **options})
+        limits = {name: options.pop(name) for name in LIMITS if name in options}
+        return Launch(**{**given, "limits": limits, **options})
 
     def start(self, *commands: str | tuple[str, ...], **options: Any) -> str:
         """Start shell lines (or commands given as words), one after the other, and give the run's id."""

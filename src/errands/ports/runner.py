@@ -56,7 +56,7 @@ class Step:
 
 @record
 class Launch:
-    """All a shim has to know about a run: it asks nobody afterwards.
+    """All a shim has to know about a run.
 
     `base` is the environment of whoever launched it, which many runs share, `env` what it has besides. A run
     that `may_wait` says in the file `held` how long it waited for others, which counts for no time-out. One
@@ -75,9 +75,7 @@ class Launch:
     timeout: float | None = None
     idle: float | None = None
     grace: float = 5.0
-    memory: int | None = None
-    cpu: float | None = None
-    processes: int | None = None
+    limits: Mapping[str, float] = {}
     nice: int | None = None
     input: Input = "none"
     may_wait: bool = False

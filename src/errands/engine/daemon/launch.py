@@ -20,6 +20,7 @@ from errands.ports.runner import Launch, Step
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.model.action import Command, Sandbox
+    from errands.model.limits import Limits
     from errands.model.span import Place
     from errands.ports.runner import Role
     from errands.ports.store import Store
@@ -73,9 +74,7 @@ class LaunchBuilder:
             timeout=None if limits.timeout is None else max(limits.timeout.total_seconds() - run.spent, 0.1),
             idle=None if limits.idle is None or limits.on_idle == "report" else limits.idle.total_seconds(),
             grace=limits.grace.total_seconds(),
-            memory=limits.memory,
-            cpu=None if limits.cpu is None else limits.cpu.total_seconds(),
-            processes=limits.processes,
+            limits=_tree_limits(limits),
             nice=limits.nice,
             input="none" if isinstance(action, Prompt) else action.input,
             may_wait=isinstance(action, Prompt),
@@ -143,3 +142,10 @@ class LaunchBuilder:
                 self._environments.clear()
             self._environments[digest] = found
         return found
+
+
+def _tree_limits(limits: Limits) -> dict[str, float]:
+    """Return the limits that are watched over a run's whole tree, by the names that the runner knows."""
+    cpu = None if limits.cpu is None else limits.cpu.total_seconds()
+    found = {"memory": limits.memory, "cpu": cpu, "processes": limits.processes}
+    return {name: value for name, value in found.items() if value is not None}

@@ -19,7 +19,6 @@ from errands.model.ending import Ending
 from errands.ports.rundir import record_path
 from errands.ports.runner import Alive, Ended, Launch, NotStarted, Refused, Started
 from errands.runners.pool.adoption import Adoption
-from errands.runners.pool.launch_message import written
 from errands.runners.pool.zygote_channel import Channel
 from errands.runners.shim import record
 from errands.runners.shim.recorder import SCARCE
@@ -58,7 +57,7 @@ class ShimPool:
     """Run commands under reusable shims; implements `Runner` on the running asyncio loop."""
 
     def __init__(self, runs_dir: str, *, python: str = sys.executable) -> None:
-        self.listener: Callable[[Report], None] = _forget
+        self.listener: Callable[[Report], None] = lambda _: None
         self._runs_dir = os.path.abspath(runs_dir)
         self._python = python
         self._system = system.choose()
@@ -155,7 +154,7 @@ class ShimPool:
         return Alive(run_id=run_id, pid=found.pid)
 
     def _give(self, shim: Shim, launch: Launch) -> None:
-        order = written(launch)
+        order = _order(launch)
         if shim.base is not launch.base:  # most runs have the environment of the one before
             order["base"] = dict(launch.base)
         shim.launch, shim.base = launch, launch.base
@@ -369,12 +368,30 @@ def _ending(found: record.Record | None) -> Ending:
     return record.ending(found.exit)
 
 
-def _forget(report: Report) -> None:
-    """Nobody listens yet."""
-
-
 def wait_for(pid: int) -> int:
     try:
         return os.waitpid(pid, 0)[1]
     except ChildProcessError:
         return 0  # somebody else in this process waits for all children
+
+
+def _order(launch: Launch) -> dict[str, Any]:
+    """Write a launch as a message to a shim, with all but the environment that many runs share."""
+    return {
+        "op": "start",
+        "run": launch.run_id,
+        "attempt": launch.attempt,
+        "dir": launch.directory,
+        "header": launch.header,
+        "steps": [(step.role, list(step.argv), step.label) for step in launch.steps],
+        "cwd": launch.cwd,
+        "env": dict(launch.env),
+        "cap": launch.cap,
+        "timeout": launch.timeout,
+        "idle": launch.idle,
+        "grace": launch.grace,
+        "limits": dict(launch.limits),
+        "nice": launch.nice,
+        "input": launch.input,
+        "may_wait": launch.may_wait,
+    }

@@ -10,8 +10,7 @@ import time
 
 from errands.ports import rundir
 from errands.runners.output.capped_log import Log
-from errands.runners.output.output_pump import OutputPump
-from errands.runners.output.progress import Progress
+from errands.runners.output.output_pump import OutputPump, Progress
 from errands.runners.shim.limits import Limits
 from errands.runners.shim.program import explain_directory, explain_start, niced, resolve
 from errands.runners.shim.recorder import Recorder
@@ -22,10 +21,32 @@ from errands.runners.system.signals import SIGCONT, SIGKILL, SIGTERM
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    import select
+    from typing import Any, Protocol
 
     from errands.ports.rundir import Word
-    from errands.runners.shim.shim import FileActions, Shim
+    from errands.runners.system.system import System
+
+    # What becomes of the descriptors of a new process, as `os.posix_spawn` has it.
+    FileActions = list[tuple[int, int, int] | tuple[int, int, str, int, int]]
+
+    class Parent(Protocol):
+        """What a run needs of the shim that is the parent of its processes."""
+
+        system: System
+        boot: str
+        pid: int
+        poll: select.poll
+        base: dict[str, str]
+        is_alone: bool
+        groups: list[int]
+
+        def spawn(self, path: str, argv: list[str], env: dict[str, str], actions: FileActions) -> int: ...
+        def turn(self, timeout: float | None) -> None: ...
+        def living(self, *, most: int = 1 << 22) -> list[int]: ...
+        def reap(self) -> None: ...
+        def report(self, message: tuple[object, ...]) -> None: ...
+
 
 LEFTOVER_GRACE = 0.2
 LOOK_FOR_ORPHANS = 0.1
@@ -40,7 +61,7 @@ class Run:
 
     _recorder: Recorder
 
-    def __init__(self, shim: Shim, order: dict[str, Any]) -> None:
+    def __init__(self, shim: Parent, order: dict[str, Any]) -> None:
         self.id: str = order["run"]
         self.survivors: tuple[int, ...] = ()
         self._shim = shim
@@ -101,7 +122,7 @@ class Run:
             self._log = Log(self.directory, header=self._order["header"], cap=self._order["cap"])
             self._progress = Progress(self.directory)
             self._outlet = OutputPump(self._system, self._shim.poll, self._log, self._progress)
-            self._limits = Limits(self._system, **self._order["limits"])
+            self._limits = Limits(self._system, self._order["limits"])
             self._take_steps()
             return self._finish()
         finally:

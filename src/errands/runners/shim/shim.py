@@ -26,10 +26,8 @@ from errands.runners.system.signals import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from errands.runners.shim.run import FileActions
     from errands.runners.system.system import System
-
-    # What becomes of the descriptors of a new process, as `os.posix_spawn` has it.
-    FileActions = list[tuple[int, int, int] | tuple[int, int, str, int, int]]
 
 ALL_SIGNALS = sorted(valid_signals() - {SIGKILL, SIGSTOP})
 

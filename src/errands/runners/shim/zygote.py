@@ -21,7 +21,6 @@ if __name__ == "__main__":
         sys.modules[_name] = type(sys)(_name)
         sys.modules[_name].__path__ = [_path]
 
-from errands.runners.shim.prewarm import prewarm
 from errands.runners.shim.shim import Shim
 from errands.runners.shim.sweep import sweep
 from errands.runners.shim.wire import FORK, Frames, frame
@@ -41,7 +40,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from errands.runners.system.system import System
+
 MOST_FILES = 1 << 20
+_REHEARSALS = 10  # the interpreter specialises code that ran eight times
 
 
 class Zygote:
@@ -63,7 +65,7 @@ class Zygote:
         self._system.prepare_subreaper()
         self._system.become_subreaper()
         self._boot = self._system.boot_id()
-        prewarm(self._system, f"{runs}/.rehearsal-{os.getpid()}", boot=self._boot)
+        _prewarm(self._system, f"{runs}/.rehearsal-{os.getpid()}", boot=self._boot)
         self._shims: set[int] = set()
         self._frames = Frames()
         self._wake, self._wakes = os.pipe()
@@ -153,6 +155,47 @@ class Zygote:
         inherited = [pid for pid in self._system.children(os.getpid()) if pid not in self._shims]
         found = inherited + [pid for child in inherited for pid in self._system.descendants(child)]
         return [pid for pid in found if self._system.is_alive(pid)]
+
+
+def _prewarm(system: System, directory: str, *, boot: str) -> None:
+    """Carry out a few runs of a command that cannot start, in directories of their own, before any fork.
+
+    Python fills caches and specialises code as it runs. Whatever the zygote warmed up lies in pages that all
+    shims share; otherwise each would do it again, and take a fifth more memory of its own.
+    """
+    ours, theirs = _socket.socketpair()
+    shim = Shim(system, theirs.detach(), boot=boot)
+    order = {
+        "op": "start",
+        "run": "rehearsal",
+        "attempt": 1,
+        "header": b"",
+        "steps": [("main", ["no such program"], "")],
+        "cwd": "/",
+        "env": dict(os.environ),
+        "cap": 0,
+        "timeout": None,
+        "idle": None,
+        "grace": 0.0,
+        "limits": {},
+        "nice": None,
+        "input": "none",
+        "may_wait": False,
+    }
+    for time in range(_REHEARSALS):
+        ours.send(frame(order | {"dir": f"{directory}.{time}"}))
+        shim.take_turn()
+        shim.take_turn()
+        ours.recv(65536)
+    shim.close()
+    ours.close()
+    for time in range(_REHEARSALS):
+        try:
+            for name in os.listdir(f"{directory}.{time}"):
+                os.unlink(f"{directory}.{time}/{name}")
+            os.rmdir(f"{directory}.{time}")
+        except OSError:
+            pass  # the disk cannot be used: the first real run will tell
 
 
 def _hear(number: int, frame: object) -> None:

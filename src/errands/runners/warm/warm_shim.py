@@ -7,6 +7,7 @@ that a process is started with is given to it, before the first line of its own 
 from __future__ import annotations
 
 import atexit
+import ctypes
 import gc
 import io
 import os
@@ -19,12 +20,15 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from errands.runners.shim.shim import ALL_SIGNALS, Shim
+from errands.runners.shim.sweep import MARK
 from errands.runners.shim.zygote import MOST_FILES
-from errands.runners.warm.proc_title import started_with, wear
 
 if TYPE_CHECKING:
-    from errands.runners.shim.shim import FileActions
+    from collections.abc import Iterable, Mapping
 
+    from errands.runners.shim.run import FileActions
+
+_ARG_START = 45  # the fields of /proc/self/stat behind the name: where words and variables begin and end
 _UNFLUSHED = 120  # what Python says when its last words cannot be written
 
 
@@ -49,7 +53,7 @@ def _become(argv: list[str], env: dict[str, str], actions: FileActions, *, shim:
         _take_files(actions)
         _forget_signals()
         _change_variables(env)
-        wear(argv, env)
+        _show(argv, env)
         if os.getppid() != shim:
             os._exit(1)  # it was killed before we could be found as its run: the run is lost, so are we
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
@@ -88,7 +92,7 @@ def _forget_signals() -> None:
 
 def _change_variables(env: dict[str, str]) -> None:
     """Have the run's variables, with the changes that the interpreter and the library make to theirs."""
-    before, now = started_with(), dict(os.environ)
+    before, now = _started_with(), dict(os.environ)
     changed = {name: value for name, value in now.items() if before.get(name) != value}
     os.environ.clear()
     os.environ.update({name: env[name] for name in env if name in now or name not in before} | changed)
@@ -151,3 +155,33 @@ def _leave(code: int) -> int:
     except (OSError, ValueError):
         return code or _UNFLUSHED
     return code
+
+
+def _started_with() -> dict[str, str]:
+    """Return the variables that this process was started with, whatever became of them."""
+    with open("/proc/self/environ", "rb") as file:
+        pairs = (os.fsdecode(each).partition("=") for each in file.read().split(b"\0") if each)
+        return {name: value for name, _, value in pairs}
+
+
+def _show(words: Iterable[str], variables: Mapping[str, str]) -> None:
+    """Have `ps` show these words and as many variables as there is room for, the mark of the run first.
+
+    A fork has those of its parent there, where the kernel put them when the program was started.
+
+    The process must have set its variables anew before: those it was started with are written over.
+    """
+    with open("/proc/self/stat", "rb") as file:
+        places = file.read().rpartition(b") ")[2].split()[_ARG_START : _ARG_START + 4]
+    words_start, words_end, start, end = map(int, places)
+    _overwrite([os.fsencode(word) for word in words], words_start, words_end)
+    shown = sorted(variables.items(), key=lambda each: (each[0] != MARK, not each[0].startswith("ERRANDS_")))
+    _overwrite([os.fsencode(f"{name}={value}") for name, value in shown], start, end)
+
+
+def _overwrite(pieces: Iterable[bytes], start: int, end: int) -> None:
+    content = b""
+    for piece in pieces:
+        if len(content) + len(piece) < end - start:
+            content += piece + b"\0"
+    ctypes.memmove(start, content.ljust(end - start, b"\0"), end - start)
