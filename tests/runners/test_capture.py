@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from errands.runners.output import log
+from errands.runners.output import capped_log, log
 from tests.runners.stage import HEADER, Stage, until
 
 
@@ -333,3 +334,29 @@ async def test_the_end_of_an_ended_log_is_the_same_with_and_without_its_record(
     directory = str(stage.directory(run))
 
     assert log.tail(directory, lines, size=ending.bytes) == log.tail(directory, lines)
+
+
+@pytest.mark.fault("F14")
+def test_a_disk_that_fills_up_while_the_tail_is_joined_leaves_a_true_note(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = capped_log.Log(str(tmp_path), header=HEADER, cap=8192)
+    written.write(numbers(1, 10_000), lines=10_000)
+    room = 1000
+
+    def write(file: int, content: bytes) -> int:
+        nonlocal room
+        if not room:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        taken, room = content[:room], room - len(content[:room])
+        return real(file, taken)
+
+    real = os.write
+    monkeypatch.setattr("errands.runners.output.capped_log.os.write", write)
+    facts = written.finish()
+
+    kept, lost = int(facts["kept"]), int(facts["lost_bytes"])
+    text = (tmp_path / "output.log").read_bytes()
+    assert kept + lost == facts["bytes"]
+    assert text.startswith(HEADER + numbers(1, 10_000)[:kept])
+    assert len(text) == len(HEADER) + kept + int(facts.get("gap", 0))

@@ -62,15 +62,11 @@ class Log:
     def finish(self) -> dict[str, int | str]:
         """Make one plain file of it and give the facts that readers need to find their way."""
         tail = self._take_ring()
-        missing = self.total - self.kept - len(tail)
-        gap = 0
-        if missing:
-            cause = "truncated: disk full," if self.disk else "..."
-            dots = "" if self.disk else " ..."
-            gap = self._append(f"\n[{cause} {missing:,} bytes not kept{dots}]\n".encode(), force=True)
-        if tail:
-            tail = tail[: self._append(tail, force=True)]
-            missing = self.total - self.kept - len(tail)
+        missing, gap = self._join(tail)
+        if self._file >= 0 and missing > self.total - self.kept - len(tail):
+            # The disk filled up under the tail: what is left of it would follow a note that is wrong.
+            os.ftruncate(self._file, self._header + self.kept)
+            missing, gap = self._join(b"")
         if self._file >= 0:
             os.close(self._file)
         facts: dict[str, int | str] = {
@@ -86,6 +82,14 @@ class Log:
         if self.disk:
             facts["disk"] = self.disk
         return facts
+
+    def _join(self, tail: bytes) -> tuple[int, int]:
+        """Append the tail after a note of what is missing; return the missing bytes and the note's size."""
+        missing, gap = self.total - self.kept - len(tail), 0
+        if missing:
+            cause, dots = ("truncated: disk full,", "") if self.disk else ("...", " ...")
+            gap = self._append(f"\n[{cause} {missing:,} bytes not kept{dots}]\n".encode(), force=True)
+        return missing + len(tail) - self._append(tail, force=True), gap
 
     def _begin(self, header: bytes) -> None:
         """Write the header over the one from the launch, without a moment at which the file has none."""
