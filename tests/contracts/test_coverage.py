@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 
 import errands.ports.store
-import errands.testing.contracts
 
 PROTOCOLS = sorted(Path(errands.ports.store.__file__).parent.glob("[a-z]*.py"))
-CONTRACTS = Path(errands.testing.contracts.__file__).parent
-SUITES = ("approvals", "outbox", "retention", "schedules", "sessions", "store")
+SUITES = sorted(Path(__file__).parent.glob("store_*.py"))
 
 
 def promised(place: Path) -> set[str]:
@@ -22,7 +20,7 @@ def promised(place: Path) -> set[str]:
 
 def called() -> set[str]:
     """Return the names of the methods that a contract calls on a `store`."""
-    trees = [ast.parse((CONTRACTS / f"{name}.py").read_text()) for name in SUITES]
+    trees = [ast.parse(place.read_text()) for place in SUITES]
     return {
         node.func.attr
         for tree in trees

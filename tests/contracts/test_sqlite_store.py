@@ -15,13 +15,13 @@ from errands.model.errors import HomeError, StoreTooNew, StoreUnreadable, StoreU
 from errands.stores.sqlite.connection import Connection
 from errands.stores.sqlite.migrations import MIGRATIONS
 from errands.stores.sqlite.store import SqliteStore
-from errands.testing.contracts.approvals import ApprovalContract
-from errands.testing.contracts.outbox import OutboxContract
-from errands.testing.contracts.retention import RetentionContract
-from errands.testing.contracts.schedules import ScheduleContract, WatchContract
-from errands.testing.contracts.sessions import SessionStoreContract
-from errands.testing.contracts.store import StoreContract, add, claim
-from errands.testing.samples import sample_task
+from tests.contracts.store_approvals import ApprovalContract
+from tests.contracts.store_outbox import OutboxContract
+from tests.contracts.store_retention import RetentionContract
+from tests.contracts.store_runs import StoreContract, add, claim
+from tests.contracts.store_schedules import ScheduleContract, WatchContract
+from tests.contracts.store_sessions import SessionStoreContract
+from tests.samples import sample_task
 
 
 @pytest.fixture

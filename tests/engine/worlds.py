@@ -16,7 +16,7 @@ from errands.model.trigger import Cron, Every
 from errands.stores.sqlite.connection import Connection
 from errands.stores.sqlite.store import SqliteStore
 from errands.testing.clock import START, HandClock
-from errands.testing.samples import sample_ending, sample_task
+from tests.samples import sample_ending, sample_task
 
 Schedule = Every | Cron
 MINUTE = timedelta(minutes=1)

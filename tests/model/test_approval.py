@@ -10,7 +10,7 @@ from errands.model.action import Shell
 from errands.model.approval import Evidence, digest, evidence_of, evidence_text, way_in
 from errands.model.record import evolve
 from errands.model.verdict import Judgement, Reason
-from errands.testing.samples import sample_task
+from tests.samples import sample_task
 
 ACTION = Shell(commands=(("make", "test"),), cwd="/project", environment="e")
 EVIDENCE = Evidence(

@@ -13,8 +13,8 @@ from errands.ports.store import Query
 from errands.stores.sqlite.connection import Connection
 from errands.stores.sqlite.repair import damage, repair
 from errands.stores.sqlite.store import SqliteStore
-from errands.testing.contracts.store import add
-from errands.testing.samples import sample_task
+from tests.contracts.store_runs import add
+from tests.samples import sample_task
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ from errands.model.states import ENDED
 from errands.ports.home import Home
 from errands.runners.system import linux
 from errands.testing.engines import TestEngine, embedded, until
-from errands.testing.samples import moves
 from tests.engine.daemons import lines
+from tests.samples import moves
 
 ENDLESS = "echo ready; sleep 1000"
 # A child, a grandchild that left the session, and one whose parent is gone; their numbers are printed.

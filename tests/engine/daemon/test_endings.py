@@ -13,7 +13,7 @@ from errands.bootstrap import SystemClock
 from errands.engine.daemon import loops
 from errands.ports.home import Home
 from errands.testing.engines import TestEngine, embedded, until
-from errands.testing.samples import moves
+from tests.samples import moves
 
 
 @pytest.mark.spec("L7")

@@ -18,8 +18,8 @@ from errands.ports.home import Home
 from errands.ports.store import Query
 from errands.testing.clock import START
 from errands.testing.engines import WITHIN, TestEngine, embedded, until
-from errands.testing.samples import sample_ending
 from tests.engine.daemons import Daemons, eventually, finished, lines
+from tests.samples import sample_ending
 
 pytestmark = pytest.mark.spec("L27")
 

@@ -18,7 +18,7 @@ from errands.model.states import ENDED, RUN_MOVES
 from errands.stores.sqlite.connection import Connection
 from errands.stores.sqlite.store import SqliteStore
 from errands.testing.clock import START
-from errands.testing.samples import sample_ending, sample_task
+from tests.samples import sample_ending, sample_task
 
 ENDINGS = {
     "exit 0": sample_ending(),

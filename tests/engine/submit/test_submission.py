@@ -19,8 +19,8 @@ from errands.model.text.naming import is_task_id
 from errands.ports.home import Home
 from errands.ports.store import Query
 from errands.testing.engines import TestEngine
-from errands.testing.samples import moves
 from tests.engine.daemons import Daemons, finished
+from tests.samples import moves
 
 SUBMIT = """
 import sys

@@ -21,8 +21,8 @@ from errands.model.schedule.cursor import ScheduleCursor
 from errands.model.schedule.slot_record import advance
 from errands.model.trigger import Cron, Every
 from errands.testing.clock import START
-from errands.testing.samples import sample_task
 from tests.engine.worlds import World, expanded
+from tests.samples import sample_task
 
 SECOND, MINUTE, HOUR, DAY = (timedelta(**{unit: 1}) for unit in ("seconds", "minutes", "hours", "days"))
 FIRST, LAST = datetime(2020, 1, 1, tzinfo=UTC), datetime(2036, 1, 1, tzinfo=UTC)

@@ -18,7 +18,7 @@ from errands.model.text.naming import (
     new_id,
     slug,
 )
-from errands.testing.samples import sample_run
+from tests.samples import sample_run
 
 RANDOM = bytes(range(8))
 

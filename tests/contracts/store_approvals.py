@@ -16,8 +16,8 @@ from errands.model.task import Task
 from errands.model.verdict import Reason
 from errands.ports.store import Query
 from errands.testing.clock import START
-from errands.testing.contracts.store import SECOND, add, claim
-from errands.testing.samples import sample_ending, sample_task
+from tests.contracts.store_runs import SECOND, add, claim
+from tests.samples import sample_ending, sample_task
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from errands.model.run import Run
 from errands.model.task import Task
 from errands.ports.store import Query
 from errands.testing.clock import START
-from errands.testing.samples import sample_ending, sample_task
+from tests.samples import sample_ending, sample_task
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

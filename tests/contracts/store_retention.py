@@ -9,8 +9,8 @@ import pytest
 from errands.model.errors import StoreUnreadable
 from errands.model.rollup import rollup
 from errands.testing.clock import START
-from errands.testing.contracts.store import SECOND, add, claim
-from errands.testing.samples import sample_ending, sample_task
+from tests.contracts.store_runs import SECOND, add, claim
+from tests.samples import sample_ending, sample_task
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

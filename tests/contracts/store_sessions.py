@@ -12,8 +12,8 @@ from errands.model.notices.notice import Address
 from errands.model.record import evolve
 from errands.model.rollup import rollup
 from errands.testing.clock import START
-from errands.testing.contracts.store import SECOND, add, claim
-from errands.testing.samples import sample_ending, sample_task
+from tests.contracts.store_runs import SECOND, add, claim
+from tests.samples import sample_ending, sample_task
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from errands.model.schedule.watch import Watch
 from errands.model.trigger import Cron, Every, On
 from errands.ports.store import Query
 from errands.testing.clock import START
-from errands.testing.samples import sample_task
+from tests.samples import sample_task
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
