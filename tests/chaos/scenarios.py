@@ -102,7 +102,9 @@ def printed() -> Plan:
 
 def flooded() -> Plan:
     """Tasks print faster than anybody reads, while somebody reads."""
-    deeds = [_deed(n, f"flood:{n + 3}0000000", "lines:5", "exit:0", cap=100_000) for n in range(3)]
+    deeds = [
+        _deed(n, f"flood:{n + 3}0000000", "sleep:1.5", "lines:5", "exit:0", cap=100_000) for n in range(3)
+    ]
     return _plan(deeds)
 
 
