@@ -41,6 +41,13 @@ async def test_run_returns_an_id_at_once(native: Speaker) -> None:
     assert reply.text == f"Task {task.id} is {given['state']}.\nwake: {given['wake']}."
 
 
+@pytest.mark.spec("L27")
+async def test_run_can_be_retried(native: Speaker) -> None:
+    task_id = await run(native, "exit 3", retries=2)
+    task = await native.engine.get(task_id)
+    assert (task.details or {})["limits"]["retries"] == 2
+
+
 async def test_run_and_wait(native: Speaker) -> None:
     reply = await native("run", command="echo marmalade; exit 3", wait=20_000)
     given = facts(reply)

@@ -37,6 +37,8 @@ def offered(*names: str) -> dict[str, Any]:
 def _offered(option: TaskOption) -> dict[str, Any]:
     if option.type == "tasks":
         return texts(option.tool)
+    if option.type == "count":
+        return number(option.tool, minimum=option.least)
     return text(option.tool, longest=option.longest)
 
 

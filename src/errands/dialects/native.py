@@ -40,7 +40,7 @@ class Native(BaseDialect):
             parameters=schema(
                 "command",
                 command=text("shell line"),
-                **offered("name", "cwd", "after"),
+                **offered("name", "cwd", "after", "retries"),
                 wait=milliseconds(_WAIT, default=0),
             ),
             may_need_approval=True,
@@ -105,9 +105,11 @@ class Native(BaseDialect):
         name: str | None = None,
         cwd: str | None = None,
         after: tuple[str, ...] = (),
+        retries: int | None = None,
     ) -> Reply:
         first = [(await context.find(each)).id for each in after]
-        options = context.options(name=name, cwd=context.directory(cwd), after=first or None)
+        cwd = context.directory(cwd)
+        options = context.options(name=name, cwd=cwd, after=first or None, retries=retries)
         return await self._launched(context, await context.engine.submit(command, **options), wait)
 
     async def ask(
