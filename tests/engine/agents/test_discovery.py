@@ -1,4 +1,4 @@
-"""Discovery: when an agent looks for work, what it gets to see, and what becomes of its ideas."""
+"""Discovery: when an agent looks for work, what it is shown, and what happens to its suggestions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 
 @pytest.fixture
 def configured(own_home: Path) -> Iterator[Callable[..., Engine]]:
-    """Open an engine with a clock turned by hand, for a user's configuration."""
+    """Open an engine with a manual clock and the given user configuration."""
     opened: list[Engine] = []
 
     def engine(text: str = MODEL + ON) -> Engine:
@@ -48,8 +48,8 @@ def clock_of(engine: Engine) -> HandClock:
     return engine.clock
 
 
-def look(engine: Engine) -> Discovery:
-    """Begin a look, as the run of the standing task does."""
+def begin_discovery(engine: Engine) -> Discovery:
+    """Begin a discovery, as the run of the recurring task does."""
     known = arrange(engine)
     assert known is not None
     view = engine.summaries([known])[0]
@@ -67,7 +67,9 @@ def proposals(engine: Engine) -> list[str]:
 
 
 @pytest.mark.spec("D3", "D4")
-def test_it_is_off_unless_it_is_enabled_and_there_is_a_model(configured: Callable[..., Engine]) -> None:
+def test_discovery_is_off_unless_it_is_enabled_and_there_is_a_local_model(
+    configured: Callable[..., Engine],
+) -> None:
     assert arrange(configured("")) is None
     assert arrange(configured(MODEL)) is None
     assert arrange(configured(ON)) is None
@@ -76,7 +78,7 @@ def test_it_is_off_unless_it_is_enabled_and_there_is_a_model(configured: Callabl
 
 
 @pytest.mark.spec("D3", "D4")
-def test_it_stands_as_a_task_on_the_local_model(configured: Callable[..., Engine]) -> None:
+def test_discovery_is_a_recurring_task_on_the_local_model(configured: Callable[..., Engine]) -> None:
     engine = configured()
     known = arrange(engine)
     assert known is not None
@@ -91,7 +93,7 @@ def test_it_stands_as_a_task_on_the_local_model(configured: Callable[..., Engine
 
 
 @pytest.mark.spec("D3", "X13")
-def test_it_follows_the_configuration(configured: Callable[..., Engine]) -> None:
+def test_discovery_follows_the_configuration(configured: Callable[..., Engine]) -> None:
     first = arrange(configured())
     engine = configured(MODEL + ON + 'every = "1h"\n')
     second = arrange(engine)
@@ -108,11 +110,11 @@ def test_it_follows_the_configuration(configured: Callable[..., Engine]) -> None
 
 
 @pytest.mark.spec("D3")
-def test_it_looks_after_ten_minutes_of_silence_and_not_after_two_hours(
+def test_discovery_runs_between_ten_minutes_and_two_hours_of_silence(
     configured: Callable[..., Engine],
 ) -> None:
     engine = configured()
-    clock, discovery = clock_of(engine), look(engine)
+    clock, discovery = clock_of(engine), begin_discovery(engine)
     assert discovery.hindrance() == "no person was here in the last 2h, so none could approve"
     note_presence(engine.home, clock.now())
     seen = {}
@@ -126,7 +128,7 @@ def test_it_looks_after_ten_minutes_of_silence_and_not_after_two_hours(
 
 @pytest.mark.spec("D3")
 @pytest.mark.parametrize(("door", "counts"), [("terminal", True), ("discord", True), ("agent", False)])
-def test_whoever_starts_something_is_there(
+def test_a_person_who_starts_a_task_counts_as_present(
     configured: Callable[..., Engine], door: str, counts: bool
 ) -> None:
     engine = configured()
@@ -136,9 +138,9 @@ def test_whoever_starts_something_is_there(
 
 
 @pytest.mark.spec("D3", "R2")
-def test_it_does_not_look_while_somebody_talks_with_the_model(configured: Callable[..., Engine]) -> None:
+def test_discovery_does_not_run_while_a_chat_uses_the_model(configured: Callable[..., Engine]) -> None:
     engine = configured()
-    discovery = look(engine)
+    discovery = begin_discovery(engine)
     note_presence(engine.home, clock_of(engine).now() - HOUR)
     with ModelGate(engine.home.path):
         assert discovery.hindrance() == "a chat uses the model"
@@ -146,21 +148,21 @@ def test_it_does_not_look_while_somebody_talks_with_the_model(configured: Callab
 
 
 @pytest.mark.spec("D4")
-def test_it_does_not_look_while_its_proposals_are_not_answered(configured: Callable[..., Engine]) -> None:
+def test_discovery_does_not_run_while_its_proposals_are_unanswered(configured: Callable[..., Engine]) -> None:
     engine = configured()
     note_presence(engine.home, clock_of(engine).now() - HOUR)
-    said = look(engine).propose("\n".join(suggestion(*each) for each in IDEAS))
+    said = begin_discovery(engine).propose("\n".join(suggestion(*each) for each in SUGGESTIONS))
     ids = [view.id for view in engine.list(Query(states=("proposed",)))]
-    why = look(engine).hindrance()
+    why = begin_discovery(engine).hindrance()
 
     assert said.count("\n") == 2
     assert why == f"what it proposed before is not answered yet: {', '.join(ids)}"
     engine.reject(ids[0], by="ada", door="terminal")
     clock_of(engine).turn(HOUR)
-    assert look(engine).hindrance() == ""
+    assert begin_discovery(engine).hindrance() == ""
 
 
-IDEAS = (
+SUGGESTIONS = (
     ("watch-ci", "the build of main was red this morning"),
     ("changelog", "three merged changes have no entry yet"),
     ("prune", "forty merged branches are still there"),
@@ -168,7 +170,7 @@ IDEAS = (
 
 
 @pytest.mark.spec("D3")
-def test_it_sees_the_conversation_the_repository_the_tasks_and_the_time(
+def test_the_prompt_shows_the_conversation_the_repository_the_tasks_and_the_time(
     configured: Callable[..., Engine], tmp_path: Path
 ) -> None:
     engine = configured()
@@ -180,7 +182,7 @@ def test_it_sees_the_conversation_the_repository_the_tasks_and_the_time(
         engine.store.add_exchange(said.latest.id, "we should watch PR 42, with key sk-ant-REDACTED")
         engine.store.note_answer(said.latest.id, "shall I?")
     engine.submit(Draft(command="sleep 60", name="nightly", description="the nightly build"))
-    prompt = look(engine).prompt()
+    prompt = begin_discovery(engine).prompt()
 
     for words in (
         f"It is {clock_of(engine).now().astimezone():%A, %Y-%m-%d %H:%M}",
@@ -197,13 +199,13 @@ def test_it_sees_the_conversation_the_repository_the_tasks_and_the_time(
 
 
 @pytest.mark.spec("D1", "D4")
-def test_at_most_three_ideas_become_proposals_and_none_of_them_starts(
+def test_at_most_three_suggestions_become_proposals_and_none_of_them_starts(
     configured: Callable[..., Engine],
 ) -> None:
     engine = configured()
     more = [("backup", "the last one is nine days old"), ("licences", "a new dependency came in")]
-    said = look(engine).propose(
-        "\n".join(suggestion(*each) for each in (*IDEAS, *more)) + '\n{"name": "broken"}'
+    said = begin_discovery(engine).propose(
+        "\n".join(suggestion(*each) for each in (*SUGGESTIONS, *more)) + '\n{"name": "broken"}'
     )
 
     assert proposals(engine) == ["watch-ci", "changelog", "prune"]
@@ -213,11 +215,13 @@ def test_at_most_three_ideas_become_proposals_and_none_of_them_starts(
 
 
 @pytest.mark.spec("D4")
-def test_what_was_rejected_is_not_proposed_again_for_a_day_although_the_task_is_gone(
+def test_a_rejected_suggestion_is_not_repeated_for_a_day_even_if_its_task_is_cleared(
     configured: Callable[..., Engine],
 ) -> None:
     engine = configured()
-    look(engine).propose(suggestion("watch-deploy", "Watch the staging deploy and report when it is done"))
+    begin_discovery(engine).propose(
+        suggestion("watch-deploy", "Watch the staging deploy and report when it is done")
+    )
     [view] = engine.list(Query(states=("proposed",)))
     engine.reject(view.id, by="ada", door="terminal")
     engine.clear([view.id])
@@ -226,20 +230,22 @@ def test_what_was_rejected_is_not_proposed_again_for_a_day_although_the_task_is_
     )
     clock_of(engine).turn(23 * HOUR)
 
-    assert "something like it was rejected in the last 1d" in look(engine).propose(reworded)
+    assert "something like it was rejected in the last 1d" in begin_discovery(engine).propose(reworded)
     assert proposals(engine) == []
-    assert "Watch the staging deploy" in look(engine).prompt()
+    assert "Watch the staging deploy" in begin_discovery(engine).prompt()
     clock_of(engine).turn(2 * HOUR)
-    look(engine).propose(reworded)
+    begin_discovery(engine).propose(reworded)
     assert proposals(engine) == ["deploy-watcher"]
 
 
 @pytest.mark.spec("D4")
-def test_what_is_there_already_is_not_proposed(configured: Callable[..., Engine]) -> None:
+def test_a_suggestion_like_an_existing_task_is_not_proposed(configured: Callable[..., Engine]) -> None:
     engine = configured()
     there = engine.submit(Draft(command="git log", name="ci", description="Check CI for the main branch"))
-    said = look(engine).propose(
-        "\n".join([suggestion("check-ci", "Checking the CI of main branch"), *[suggestion(*IDEAS[1])] * 2])
+    said = begin_discovery(engine).propose(
+        "\n".join(
+            [suggestion("check-ci", "Checking the CI of main branch"), *[suggestion(*SUGGESTIONS[1])] * 2]
+        )
     )
 
     assert f"left out check-ci: {there.id} does it already" in said
@@ -247,17 +253,17 @@ def test_what_is_there_already_is_not_proposed(configured: Callable[..., Engine]
 
 
 @pytest.mark.spec("D1")
-def test_an_answer_that_is_carried_out_twice_proposes_once(configured: Callable[..., Engine]) -> None:
+def test_an_answer_that_is_processed_twice_proposes_once(configured: Callable[..., Engine]) -> None:
     engine = configured()
-    discovery = look(engine)
-    discovery.propose(suggestion(*IDEAS[0]))
-    discovery.propose(suggestion(*IDEAS[0]))
+    discovery = begin_discovery(engine)
+    discovery.propose(suggestion(*SUGGESTIONS[0]))
+    discovery.propose(suggestion(*SUGGESTIONS[0]))
 
     assert proposals(engine) == ["watch-ci"]
 
 
 @pytest.mark.spec("D1", "D3", "N7")
-def test_a_proposal_belongs_to_the_chat_and_may_run_again_and_again(
+def test_a_proposal_belongs_to_the_chat_and_may_be_recurring(
     configured: Callable[..., Engine], tmp_path: Path
 ) -> None:
     engine = configured()
@@ -265,7 +271,7 @@ def test_a_proposal_belongs_to_the_chat_and_may_run_again_and_again(
         Draft(prompt="hello", agent="offline", key=CHAT, owner=CHAT, parent=CHAT, cwd=str(tmp_path))
     )
     found = {"name": "often", "reason": "r", "prompt": "look at CI", "every": "30m", "max_runs": 4}
-    look(engine).propose(json.dumps(found))
+    begin_discovery(engine).propose(json.dumps(found))
     [view] = engine.list(Query(states=("proposed",)))
 
     assert (view.owner, view.parent, view.cwd, view.kind) == (CHAT, CHAT, str(tmp_path), "agent")

@@ -1,4 +1,4 @@
-"""Dropping: a cleared task takes its session along, wherever that is kept, and nobody waits for it."""
+"""Session cleanup: clearing a task drops its session, wherever it is kept, without making the caller wait."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Backend(HTTPServer):
-    """A server that keeps sessions, and notes what it is asked for."""
+    """A server that keeps sessions and records its requests."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Answer)
@@ -63,12 +63,12 @@ def backend(project: Project) -> Iterator[Backend]:
     server.server_close()
 
 
-def reach(project: Project, port: int) -> None:
+def use_server(project: Project, port: int) -> None:
     project.configure(f'[agents.opencode]\nurl = "http://127.0.0.1:{port}"\nretries = 0')
 
 
-def talk(client: Engine, project: Project, agent: str = "opencode") -> str:
-    """Make a task whose session is kept by a server of its own, and end it."""
+def ended_task(client: Engine, project: Project, agent: str = "opencode") -> str:
+    """Create a task whose session is kept by a server, and end it."""
     task = client.submit(Draft(prompt="hello", agent=agent, cwd=project.path))
     now = client.clock.now()
     with client.store:
@@ -80,22 +80,22 @@ def talk(client: Engine, project: Project, agent: str = "opencode") -> str:
 
 
 @pytest.mark.spec("S1", "O14")
-def test_a_session_is_dropped_at_its_server_when_its_task_is_cleared(
+def test_clearing_a_task_drops_its_session_at_the_server(
     client: Engine, project: Project, backend: Backend
 ) -> None:
-    reach(project, backend.server_port)
-    client.clear([talk(client, project)])
+    use_server(project, backend.server_port)
+    client.clear([ended_task(client, project)])
     eventually(lambda: backend.asked)
     assert [each.partition("?")[0] for each in backend.asked] == ["/session/ses_1"]
     eventually(lambda: not client.store.orphan_sessions(now=client.clock.now()))
 
 
 @pytest.mark.spec("O14")
-def test_a_server_that_is_away_keeps_nobody_from_clearing(
+def test_an_unreachable_server_does_not_delay_clearing(
     client: Engine, home: Home, project: Project, backend: Backend
 ) -> None:
-    reach(project, 9)
-    task_id = talk(client, project)
+    use_server(project, 9)
+    task_id = ended_task(client, project)
     began = time.monotonic()
     client.clear([task_id])
     assert time.monotonic() - began < 1
@@ -106,55 +106,57 @@ def test_a_server_that_is_away_keeps_nobody_from_clearing(
     assert left.tries == 1
     with client.store:
         client.store.retry_orphan(left, at=client.clock.now())
-    reach(project, backend.server_port)
+    use_server(project, backend.server_port)
     Janitor(client.store, home, client.config, client.clock).drop_sessions()
     eventually(lambda: backend.asked)
 
 
-class Odd(Offline):
-    """A backend of somebody else, which fails in its own way."""
+class Failing(Offline):
+    """A third-party backend that raises an error of its own."""
 
     async def drop(self, session: str, context: AgentContext) -> None:
         raise ZeroDivisionError
 
 
 @pytest.mark.spec("O14")
-async def test_a_backend_that_fails_in_its_own_way_keeps_no_other_session(
+async def test_an_unexpected_error_of_one_backend_does_not_keep_other_sessions(
     client: Engine, project: Project
 ) -> None:
-    tasks = [talk(client, project, "command"), talk(client, project)]
+    tasks = [ended_task(client, project, "command"), ended_task(client, project)]
     with client.store:
         client.store.remove(tasks, now=client.clock.now())
-    await drop_all(client, lambda name, cwd: Odd({}) if name == "command" else Offline({}))
+    await drop_all(client, lambda name, cwd: Failing({}) if name == "command" else Offline({}))
     (left,) = client.store.orphan_sessions(now=client.clock.now().replace(year=9000))
     assert (left.agent, left.tries) == ("command", 1)
 
 
 @pytest.mark.spec("O14")
-def test_one_process_drops_for_all_who_clear(client: Engine, home: Home, project: Project) -> None:
+def test_one_process_drops_the_sessions_of_all_cleared_tasks(
+    client: Engine, home: Home, project: Project
+) -> None:
     with create_server(("127.0.0.1", 0)) as silent:
-        reach(project, silent.getsockname()[1])
-        client.clear([talk(client, project)])
+        use_server(project, silent.getsockname()[1])
+        client.clear([ended_task(client, project)])
         connection, _ = silent.accept()
         with connection:
-            client.clear([talk(client, project)])
-            client.clear([talk(client, project)])
+            client.clear([ended_task(client, project)])
+            client.clear([ended_task(client, project)])
             eventually(lambda: len(linux.marked("ERRANDS_HOME", home.path)) == 1)
     eventually(lambda: not client.store.orphan_sessions(now=client.clock.now()))
 
 
 @pytest.mark.spec("O14")
-def test_what_is_cleared_is_cleared_though_no_process_can_be_started_or_waited_for(
+def test_clearing_works_even_if_no_process_can_be_started_or_waited_for(
     client: Engine, home: Home, project: Project
 ) -> None:
-    reach(project, 9)
+    use_server(project, 9)
     usual = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:
-        client.clear([talk(client, project)])
+        client.clear([ended_task(client, project)])
     finally:
         signal.signal(signal.SIGCHLD, usual)
     eventually(lambda: not client.store.orphan_sessions(now=client.clock.now()))
     os.rename(home.log, f"{home.log}.1")
     os.mkdir(home.log)
-    client.clear([talk(client, project)])
+    client.clear([ended_task(client, project)])
     assert client.store.orphan_sessions(now=client.clock.now())

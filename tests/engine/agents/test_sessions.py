@@ -1,4 +1,4 @@
-"""Sessions: agents are asked, asked again, and forked; nothing of a conversation is lost."""
+"""Sessions: agents are prompted, resumed and forked, and nothing of a conversation is lost."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def test_a_resume_is_a_new_run_that_sends_its_own_prompt_only(
 
 
 @pytest.mark.spec("S3")
-async def test_while_a_resume_runs_the_task_is_resumed(engine: TestEngine, project: Project) -> None:
+async def test_a_task_is_marked_resumed_while_its_resume_runs(engine: TestEngine, project: Project) -> None:
     task = await engine.answered("hello")
     await engine.resume(task.id, "`./deed x 30`")
     await until(lambda: engine.engine.store.view(task.id).latest.state == "running")
@@ -72,7 +72,9 @@ async def test_while_a_resume_runs_the_task_is_resumed(engine: TestEngine, proje
 
 @pytest.mark.spec("S5")
 @pytest.mark.fault("F42")
-async def test_what_cannot_be_resumed_is_refused_in_known_words(engine: TestEngine, project: Project) -> None:
+async def test_a_task_that_cannot_be_resumed_is_refused_with_the_documented_message(
+    engine: TestEngine, project: Project
+) -> None:
     with pytest.raises(NotFound) as missing:
         await engine.resume("nobody-222222", "go on")
     assert str(missing.value) == "Task not found: nobody-222222"
@@ -97,7 +99,7 @@ async def test_what_cannot_be_resumed_is_refused_in_known_words(engine: TestEngi
 
 @pytest.mark.spec("S5")
 @pytest.mark.fault("F42")
-async def test_a_session_that_is_gone_is_told_in_known_words(engine: TestEngine) -> None:
+async def test_a_session_that_is_gone_is_refused_with_the_documented_message(engine: TestEngine) -> None:
     task = await engine.answered("hello")
     store = engine.engine.store
     session = store.session(task.id)
@@ -111,9 +113,11 @@ async def test_a_session_that_is_gone_is_told_in_known_words(engine: TestEngine)
 
 @pytest.mark.spec("S6")
 @pytest.mark.fault("F41")
-async def test_of_fifty_resumes_at_once_one_wins(engine: TestEngine, project: Project, home: Home) -> None:
+async def test_of_fifty_resumes_at_once_exactly_one_wins(
+    engine: TestEngine, project: Project, home: Home
+) -> None:
     task = await engine.answered("hello", cwd=project.path)
-    told: list[str] = []
+    outcomes: list[str] = []
     together = threading.Barrier(50)
 
     def resume() -> None:
@@ -121,9 +125,9 @@ async def test_of_fifty_resumes_at_once_one_wins(engine: TestEngine, project: Pr
         together.wait()
         try:
             mine.sessions.resume(task.id, "`./deed x 2`")
-            told.append("won")
+            outcomes.append("won")
         except ErrandsError as error:
-            told.append(str(error))
+            outcomes.append(str(error))
         finally:
             mine.close()
 
@@ -132,7 +136,7 @@ async def test_of_fifty_resumes_at_once_one_wins(engine: TestEngine, project: Pr
         each.start()
     for each in threads:
         await asyncio.to_thread(each.join)
-    assert sorted(told) == sorted(["won", *[TOO_SOON] * 49])
+    assert sorted(outcomes) == sorted(["won", *[TOO_SOON] * 49])
     done = await engine.wait(task.id, timeout=WITHIN)
     assert done.agent is not None
     assert done.agent.resume_count == 1
@@ -174,7 +178,9 @@ async def test_a_fork_begins_with_the_history_and_leaves_it_alone(engine: TestEn
     assert "may be truncated" in (fork.agent.answer or "")
     assert engine.engine.store.messages(_session(engine, task.id)) == before
     copied = engine.engine.store.messages(_session(engine, fork.id))
-    assert [PREAMBLE in each for each in copied].count(True) == 2  # the note itself, and the answer about it
+    assert [PREAMBLE in each for each in copied].count(
+        True
+    ) == 2  # the note itself, and the answer that quotes it
 
 
 @pytest.mark.spec("S9")
@@ -189,16 +195,14 @@ async def test_long_results_are_shortened_in_a_fork(engine: TestEngine) -> None:
 
 
 @pytest.mark.spec("S8")
-async def test_fork_and_resume_together_are_refused_and_nothing_is_made(engine: TestEngine) -> None:
+async def test_fork_and_resume_together_are_refused_and_create_nothing(engine: TestEngine) -> None:
     task = await engine.answered("hello")
     with pytest.raises(BadValue, match="mutually exclusive"):
         await engine.ask("go on", fork=task.id, resume=task.id)
     assert len(await engine.list()) == 1
 
 
-async def test_whoever_watches_an_agent_sees_that_it_waits_for_a_yes(
-    engine: TestEngine, project: Project
-) -> None:
+async def test_a_watcher_sees_that_an_agent_waits_for_approval(engine: TestEngine, project: Project) -> None:
     task = await engine.ask("`touch x`", cwd=project.path)
     async with asyncio.timeout(WITHIN):
         async for view in engine.watch(task.id):
@@ -210,14 +214,14 @@ async def test_whoever_watches_an_agent_sees_that_it_waits_for_a_yes(
 
 
 @pytest.mark.spec("L10")
-async def test_an_agent_has_five_minutes_unless_told_otherwise(engine: TestEngine) -> None:
+async def test_an_agent_has_a_timeout_of_five_minutes_by_default(engine: TestEngine) -> None:
     task = await engine.answered("hello")
     assert engine.engine.store.task(task.id).limits.timeout == timedelta(minutes=5)
 
 
 @pytest.mark.spec("L10")
 @pytest.mark.trap(63, 64)
-async def test_after_a_time_out_nothing_further_happens(engine: TestEngine, project: Project) -> None:
+async def test_nothing_further_happens_after_a_timeout(engine: TestEngine, project: Project) -> None:
     task = await engine.ask("`sleep 30` then `./deed x`", cwd=project.path, timeout=1)
     done = await engine.wait(task.id, timeout=WITHIN)
     assert (done.state, done.latest.failure) == ("failed", "timeout")
@@ -228,17 +232,17 @@ async def test_after_a_time_out_nothing_further_happens(engine: TestEngine, proj
 
 
 @pytest.mark.spec("S7")
-async def test_whoever_blocks_gets_the_answer_and_no_notice(engine: TestEngine) -> None:
+async def test_a_caller_that_blocks_gets_the_answer_and_no_notice(engine: TestEngine) -> None:
     task = await engine.ask("`echo marmalade`", is_awaited=True)
     await engine.wait(task.id, timeout=WITHIN)
     assert await engine.take_notices() == []
     engine.engine.sessions.acknowledge(task.latest.id, reader="me")
-    await asyncio.sleep(2.2)  # the time in which it is kept back
+    await asyncio.sleep(2.2)  # as long as the notice is held back
     assert await engine.take_notices() == []
 
 
 @pytest.mark.spec("S7")
-async def test_whoever_blocks_and_dies_is_told_after_all(engine: TestEngine) -> None:
+async def test_the_answer_is_reported_if_the_caller_that_blocks_for_it_dies(engine: TestEngine) -> None:
     task = await engine.ask("`echo marmalade`", is_awaited=True)
     await engine.wait(task.id, timeout=WITHIN)
     await asyncio.sleep(2.2)
@@ -248,7 +252,7 @@ async def test_whoever_blocks_and_dies_is_told_after_all(engine: TestEngine) -> 
 
 @pytest.mark.spec("S7")
 @pytest.mark.trap(14)
-async def test_every_answer_is_told_in_full_once(engine: TestEngine) -> None:
+async def test_every_answer_is_reported_in_full_exactly_once(engine: TestEngine) -> None:
     task = await engine.answered("`echo marmalade`")
     await engine.resume(task.id, "`echo honey`")
     await engine.wait(task.id, timeout=WITHIN)
@@ -260,7 +264,7 @@ async def test_every_answer_is_told_in_full_once(engine: TestEngine) -> None:
 
 
 @pytest.mark.spec("R1")
-async def test_a_restart_is_a_fresh_conversation_with_the_same_name(engine: TestEngine) -> None:
+async def test_a_restart_begins_a_fresh_conversation_with_the_same_name(engine: TestEngine) -> None:
     task = await engine.answered("what was said?")
     await engine.restart(task.id)
     done = await engine.wait(task.id, timeout=WITHIN)
@@ -278,7 +282,7 @@ async def test_a_restart_is_a_fresh_conversation_with_the_same_name(engine: Test
         ('[agents.other]\nbackend = "offline"\nlane = "gpu"', r"agents\.other\.lane: there is no lane 'gpu'"),
     ],
 )
-def test_an_agent_that_could_never_answer_is_refused_before_there_is_a_task(
+def test_an_agent_that_could_never_answer_is_refused_before_a_task_is_created(
     home: Home, project: Project, settings: str, said: str
 ) -> None:
     project.configure(settings)
@@ -289,19 +293,19 @@ def test_an_agent_that_could_never_answer_is_refused_before_there_is_a_task(
     client.close()
 
 
-async def test_an_agent_nobody_knows_is_refused(engine: TestEngine) -> None:
+async def test_an_unknown_agent_is_refused(engine: TestEngine) -> None:
     with pytest.raises(UnknownAgent, match="did you mean offline"):
         await engine.ask("hello", agent="ofline")
     assert await engine.list() == []
 
 
 @pytest.mark.trap(63)
-async def test_agents_below_agents_end_somewhere(client: Engine) -> None:
+async def test_the_depth_of_agents_below_agents_is_limited(client: Engine) -> None:
     environ = {"PATH": "/bin"}
     for depth in range(client.config.agents.depth + 1):
         agent = client.submit(Draft(prompt="hello", environ=environ))
         assert (client.get(agent.id).details or {})["depth"] == depth
-        # What an agent starts asks the next one, or has a command of its own do so.
+        # An agent's command, or a command below that, asks the next agent.
         command = client.submit(Draft(command="true", created_by=f"run {agent.latest.id}"))
         below = client.submit(Draft(command="true", environ={"ERRANDS_RUN_ID": command.latest.id}))
         environ = {"ERRANDS_RUN_ID": below.latest.id, "PATH": "/bin"}
@@ -310,7 +314,7 @@ async def test_agents_below_agents_end_somewhere(client: Engine) -> None:
 
 
 @pytest.mark.trap(63)
-async def test_a_command_cannot_say_that_it_stands_less_deep(engine: TestEngine, project: Project) -> None:
+async def test_a_command_cannot_pretend_to_be_less_deep(engine: TestEngine, project: Project) -> None:
     ask = f"{sys.executable} -m errands ask -q hello"
     Path(project.path, "deed").write_text(f"#!/bin/sh\nenv ERRANDS_RUN_ID=nobody-222222.1 {ask}\n")
     above = await engine.answered("`./deed x`", cwd=project.path)
@@ -319,7 +323,7 @@ async def test_a_command_cannot_say_that_it_stands_less_deep(engine: TestEngine,
 
 
 @pytest.mark.trap(63)
-def test_a_session_has_only_so_many_live_tasks(client: Engine) -> None:
+def test_the_number_of_live_tasks_in_a_session_is_limited(client: Engine) -> None:
     for _ in range(client.config.agents.fan_out):
         client.submit(Draft(command="true", parent="task:hello-222222"))
     with pytest.raises(BadValue, match=r"agents\.fan_out"):
@@ -327,7 +331,7 @@ def test_a_session_has_only_so_many_live_tasks(client: Engine) -> None:
 
 
 @pytest.mark.spec("S16", "S1", "O13")
-async def test_a_session_has_no_end_but_that_of_its_parent(engine: TestEngine) -> None:
+async def test_a_session_is_kept_until_its_parent_ends(engine: TestEngine) -> None:
     mine = await engine.answered("hello")
     kept = await engine.answered("hello", parent="chat-1")
     loose = await engine.answered("hello", parent="chat-2")
@@ -338,7 +342,7 @@ async def test_a_session_has_no_end_but_that_of_its_parent(engine: TestEngine) -
 
 
 @pytest.mark.spec("S16")
-async def test_what_runs_goes_on_when_its_parent_ends(engine: TestEngine, project: Project) -> None:
+async def test_a_running_task_continues_when_its_parent_ends(engine: TestEngine, project: Project) -> None:
     task = await engine.ask("`./deed x 1`", cwd=project.path, parent="chat-1")
     await until(project.deeds)
     engine.engine.sessions.end_session("chat-1")
@@ -358,7 +362,7 @@ async def test_a_running_agent_shows_what_it_does(engine: TestEngine, project: P
 
 
 @pytest.mark.trap(61)
-async def test_an_agent_that_cannot_be_made_fails_with_the_reason(
+async def test_an_agent_that_cannot_be_created_fails_with_the_reason(
     home: Home, project: Project, engine: TestEngine
 ) -> None:
     project.configure('[agents.other]\nbackend = "offline"')
@@ -371,7 +375,7 @@ async def test_an_agent_that_cannot_be_made_fails_with_the_reason(
     assert "no backend 'nowhere'" in (done.latest.error or "")
 
 
-async def test_a_cleared_task_takes_its_conversation_along(engine: TestEngine, tmp_path: Path) -> None:
+async def test_clearing_a_task_removes_its_conversation(engine: TestEngine, tmp_path: Path) -> None:
     task = await engine.answered("`echo marmalade`")
     child = engine.engine.list(Query(parent=f"task:{task.id}"))[0]
     await engine.clear(task.id)

@@ -1,4 +1,4 @@
-"""Agents that are cut off go on from the last call they finished, and do nothing twice."""
+"""Killed agents continue after the last call they finished, and do nothing twice."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ THREE = "`./deed a` `./deed b 1` `./deed c`"
 
 
 def process(engine: Engine, task_id: str) -> int:
-    """Wait for the process of a task's run and name it."""
+    """Wait for the process of a task's run and return its pid."""
     eventually(lambda: engine.store.view(task_id).latest.pid is not None)
     return engine.store.view(task_id).latest.pid or 0
 
@@ -41,7 +41,7 @@ def waiting(engine: Engine, task_id: str) -> str | None:
 
 
 @pytest.mark.spec("S14")
-async def test_a_killed_agent_goes_on_and_repeats_nothing(engine: TestEngine, project: Project) -> None:
+async def test_a_killed_agent_continues_and_repeats_nothing(engine: TestEngine, project: Project) -> None:
     task = await engine.ask(THREE, cwd=project.path)
     await until(lambda: "b" in project.deeds())
     await until(lambda: waiting(engine.engine, task.id) == "task")
@@ -65,7 +65,7 @@ async def test_a_killed_agent_goes_on_and_repeats_nothing(engine: TestEngine, pr
 
 
 @pytest.mark.spec("S14", "L10")
-async def test_whoever_dies_while_it_waits_for_a_person_has_lost_no_time(
+async def test_an_agent_killed_while_waiting_for_approval_loses_none_of_its_time(
     engine: TestEngine, project: Project
 ) -> None:
     task = await engine.ask("`touch x`", cwd=project.path, timeout=3)
@@ -78,8 +78,8 @@ async def test_whoever_dies_while_it_waits_for_a_person_has_lost_no_time(
     assert (await engine.wait(task.id, timeout=WITHIN)).state == "completed"
 
 
-class Leaving(Offline):
-    """An agent that looks, when it leaves, whether its answer is kept."""
+class ClosingAgent(Offline):
+    """An agent that checks, when it closes, whether its answer is stored."""
 
     def __init__(self, engine: Engine, run_id: str) -> None:
         super().__init__({})
@@ -96,10 +96,10 @@ class Leaving(Offline):
 
 
 @pytest.mark.spec("S14")
-async def test_an_answer_is_kept_before_the_agent_leaves(engine: TestEngine, project: Project) -> None:
+async def test_an_answer_is_stored_before_the_agent_closes(engine: TestEngine, project: Project) -> None:
     task = await engine.ask("`./deed a 60`", cwd=project.path)
     await until(lambda: waiting(engine.engine, task.id) == "task")
-    agent = Leaving(engine.engine, task.latest.id)
+    agent = ClosingAgent(engine.engine, task.latest.id)
     with engine.engine.store:
         engine.engine.store.set_waiting(task.latest.id, None)
     assert await answer(engine.engine, task.latest.id, lambda _: agent) == 0
@@ -107,9 +107,7 @@ async def test_an_answer_is_kept_before_the_agent_leaves(engine: TestEngine, pro
 
 
 @pytest.mark.spec("S14")
-async def test_an_agent_that_dies_again_and_again_fails_with_that_reason(
-    engine: TestEngine, project: Project
-) -> None:
+async def test_an_agent_that_keeps_dying_fails_with_that_reason(engine: TestEngine, project: Project) -> None:
     task = await engine.ask("`./deed a 60`", cwd=project.path)
     for attempt in (1, 2, 3):
         os.kill(await until(partial(_in, engine, task.id, attempt)), signal.SIGKILL)
@@ -158,7 +156,7 @@ def test_daemon_and_agent_killed_together_repeat_nothing(
 
 @pytest.mark.spec("S14", "S3")
 @pytest.mark.fault("F41")
-def test_a_resume_that_is_cut_off_is_answered_and_not_stuck(
+def test_a_resume_that_is_killed_is_still_answered(
     client: Engine, daemons: Daemons, project: Project
 ) -> None:
     daemons.start()
@@ -176,7 +174,7 @@ def test_a_resume_that_is_cut_off_is_answered_and_not_stuck(
 
 
 @pytest.mark.spec("S14")
-def test_a_killed_shim_takes_its_agent_along_and_the_next_goes_on(
+def test_a_killed_shim_ends_its_agent_and_the_next_attempt_continues(
     client: Engine, daemons: Daemons, project: Project
 ) -> None:
     daemons.start()
@@ -190,7 +188,7 @@ def test_a_killed_shim_takes_its_agent_along_and_the_next_goes_on(
 
 
 @pytest.mark.spec("L5", "L20")
-def test_a_new_daemon_gives_no_slot_that_another_agent_has(
+def test_a_new_daemon_does_not_give_away_a_slot_that_an_agent_has(
     client: Engine, daemons: Daemons, project: Project, home: Home
 ) -> None:
     project.configure("[lanes]\nlocal = 1")

@@ -1,4 +1,4 @@
-"""Held agents: what waits for a person, a turn or a task of its own, and what that costs nobody."""
+"""Waiting agents: for approval, for their turn or for a task, without using up their slot or their time."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def waiting(engine: TestEngine, task_id: str) -> str | None:
 
 
 @pytest.mark.spec("A8", "A11")
-async def test_a_command_that_needs_a_person_is_held_until_one_answers(
+async def test_a_command_that_needs_approval_waits_for_the_answer(
     engine: TestEngine, project: Project
 ) -> None:
     task = await engine.ask("`touch x`", cwd=project.path)
@@ -58,10 +58,10 @@ async def test_a_command_that_needs_a_person_is_held_until_one_answers(
 
 
 @pytest.mark.spec("L5", "L10")
-async def test_of_several_waits_the_last_one_ends_the_absence(
+async def test_an_agent_waits_until_the_last_of_several_answers(
     engine: TestEngine, project: Project, asking: Engine
 ) -> None:
-    context = await held(engine, project, asking)
+    context = await idle_context(engine, project, asking)
     task_id = context.run.rpartition(".")[0]
     await context.take_over()
     slow = asyncio.create_task(context.run_command("c1", "touch x"))
@@ -79,10 +79,10 @@ async def test_of_several_waits_the_last_one_ends_the_absence(
     assert waiting(engine, task_id) is None
 
 
-async def test_whoever_gives_up_waiting_gets_its_slot_all_the_same(
+async def test_an_agent_that_gives_up_waiting_gets_its_slot_back(
     engine: TestEngine, project: Project
 ) -> None:
-    context = await held(engine, project)
+    context = await idle_context(engine, project)
     task_id = context.run.rpartition(".")[0]
     await context.take_over()
     asking = asyncio.create_task(context.request_approval(CALL))
@@ -92,10 +92,10 @@ async def test_whoever_gives_up_waiting_gets_its_slot_all_the_same(
     await until(lambda: waiting(engine, task_id) is None)
 
 
-async def test_whoever_waits_for_a_person_leaves_the_store_alone(
+async def test_an_agent_that_waits_for_approval_does_not_poll_the_store(
     engine: TestEngine, project: Project, asking: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    context = await held(engine, project, asking)
+    context = await idle_context(engine, project, asking)
     task_id = context.run.rpartition(".")[0]
     await context.take_over()
     running = asyncio.create_task(context.run_command("c1", "touch x"))
@@ -109,14 +109,14 @@ async def test_whoever_waits_for_a_person_leaves_the_store_alone(
 
     monkeypatch.setattr(asking.store, "views", counted)
     await asyncio.sleep(1.3)
-    assert len(looks) <= 2  # when it begins to listen
+    assert len(looks) <= 2  # when it begins to wait
     (child,) = proposed(engine)
     engine.engine.reject(child.id, by="ada", door="cli")
     assert (await asyncio.wait_for(running, WITHIN)).state == "rejected"
 
 
 @pytest.mark.spec("A8")
-async def test_a_refused_command_is_told_to_the_agent(engine: TestEngine, project: Project) -> None:
+async def test_the_agent_learns_that_its_command_was_rejected(engine: TestEngine, project: Project) -> None:
     task = await engine.ask("`touch x` and `echo on`", cwd=project.path)
     (child,) = await until(lambda: proposed(engine))
     engine.engine.reject(child.id, by="ada", door="cli", note="not on a Friday")
@@ -128,9 +128,7 @@ async def test_a_refused_command_is_told_to_the_agent(engine: TestEngine, projec
 
 
 @pytest.mark.spec("A8")
-async def test_unattended_calls_can_be_refused_by_the_configuration(
-    engine: TestEngine, project: Project
-) -> None:
+async def test_the_configuration_can_refuse_unattended_calls(engine: TestEngine, project: Project) -> None:
     project.configure('[agents]\nunattended = "refuse"')
     done = await engine.answered("`touch x`", cwd=project.path)
     assert done.agent is not None
@@ -139,7 +137,9 @@ async def test_unattended_calls_can_be_refused_by_the_configuration(
 
 
 @pytest.mark.spec("L10")
-async def test_the_time_a_person_takes_counts_for_no_time_out(engine: TestEngine, project: Project) -> None:
+async def test_the_time_spent_waiting_for_approval_does_not_count_towards_a_timeout(
+    engine: TestEngine, project: Project
+) -> None:
     task = await engine.ask("`touch x`", cwd=project.path, timeout=1.5, idle=1.5)
     (child,) = await until(lambda: proposed(engine))
     await asyncio.sleep(3)
@@ -149,7 +149,7 @@ async def test_the_time_a_person_takes_counts_for_no_time_out(engine: TestEngine
 
 
 @pytest.mark.spec("L5")
-async def test_whoever_waits_for_a_person_lends_its_slot(narrow: TestEngine, project: Project) -> None:
+async def test_an_agent_that_waits_for_approval_lends_its_slot(narrow: TestEngine, project: Project) -> None:
     held = await narrow.ask("`touch x`", cwd=project.path)
     (child,) = await until(lambda: proposed(narrow))
     other = await narrow.answered("`echo hello`", cwd=project.path)
@@ -159,7 +159,7 @@ async def test_whoever_waits_for_a_person_lends_its_slot(narrow: TestEngine, pro
 
 
 @pytest.mark.spec("L5")
-async def test_a_slot_is_given_back_only_when_there_is_room(narrow: TestEngine, project: Project) -> None:
+async def test_a_lent_slot_is_returned_only_when_there_is_room(narrow: TestEngine, project: Project) -> None:
     held = await narrow.ask("`./deed a 1` `./deed b`", cwd=project.path)
     await until(lambda: waiting(narrow, held.id) == "task")
     other = await narrow.ask("`touch y`", cwd=project.path)
@@ -179,7 +179,7 @@ async def test_a_slot_is_given_back_only_when_there_is_room(narrow: TestEngine, 
 
 
 @pytest.mark.spec("O11")
-async def test_what_is_over_waits_for_nothing(engine: TestEngine, project: Project) -> None:
+async def test_an_ended_run_waits_for_nothing(engine: TestEngine, project: Project) -> None:
     task = await engine.ask("`touch x`", cwd=project.path)
     (child,) = await until(lambda: proposed(engine))
     await until(lambda: waiting(engine, task.id) == "approval")
@@ -190,9 +190,7 @@ async def test_what_is_over_waits_for_nothing(engine: TestEngine, project: Proje
 
 
 @pytest.mark.spec("L5")
-async def test_agents_below_agents_do_not_wait_for_each_other_for_ever(
-    narrow: TestEngine, project: Project
-) -> None:
+async def test_agents_below_agents_do_not_deadlock(narrow: TestEngine, project: Project) -> None:
     script = Path(project.path, "deed")
     source = Path(errands.__file__).parent.parent
     asking = f"{sys.executable} -m errands ask -w -q 'please `echo marmalade`'"
@@ -217,12 +215,12 @@ async def test_a_person_goes_first_on_a_shared_model(
 
 
 @pytest.mark.spec("R2")
-async def test_other_lanes_share_no_model(engine: TestEngine, project: Project, home: Home) -> None:
+async def test_other_lanes_do_not_share_the_model(engine: TestEngine, project: Project, home: Home) -> None:
     with ModelGate(home.path):
         assert (await engine.answered("`./deed a`", cwd=project.path)).state == "completed"
 
 
-def test_many_may_hold_the_gate_and_it_opens_after_the_last(tmp_path: Path) -> None:
+def test_several_may_hold_the_gate_and_it_opens_after_the_last(tmp_path: Path) -> None:
     gate, other = ModelGate(str(tmp_path)), ModelGate(str(tmp_path))
     with gate:
         with other:
@@ -232,8 +230,8 @@ def test_many_may_hold_the_gate_and_it_opens_after_the_last(tmp_path: Path) -> N
 
 
 @pytest.mark.spec("S15", "O11")
-async def test_what_an_agent_uses_is_added_up(engine: TestEngine, project: Project) -> None:
-    context = await held(engine, project)
+async def test_the_usage_of_an_agent_is_added_up(engine: TestEngine, project: Project) -> None:
+    context = await idle_context(engine, project)
     for _ in range(2):
         context.report(Activity(kind="usage", usage={"input_tokens": 100, "output_tokens": 7, "requests": 1}))
     context.report(Activity(kind="tool", name="read_file", call_id="c9"))
@@ -244,23 +242,25 @@ async def test_what_an_agent_uses_is_added_up(engine: TestEngine, project: Proje
 
 
 @pytest.mark.spec("S15")
-async def test_what_could_not_be_written_is_not_forgotten(
+async def test_activity_that_could_not_be_written_is_written_later(
     engine: TestEngine, project: Project, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    context = await held(engine, project)
+    context = await idle_context(engine, project)
     monkeypatch.setattr(connection, "PATIENCE", 0.05)
     context.report(Activity(kind="usage", usage={"input_tokens": 100}))
-    with closing(sqlite3.connect(home.store, isolation_level=None)) as somebody:
-        somebody.execute("BEGIN IMMEDIATE")
+    with closing(sqlite3.connect(home.store, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
         context.write_activity()
-        somebody.execute("ROLLBACK")
+        other.execute("ROLLBACK")
     context.write_activity()
     shown = as_json(await engine.get(context.run.rpartition(".")[0]))
     assert shown["usage"]["input_tokens"] == 100
 
 
 @pytest.mark.spec("R1")
-async def test_an_agent_is_told_what_it_does(engine: TestEngine, project: Project) -> None:
+async def test_the_system_prompt_has_the_description_of_the_task(
+    engine: TestEngine, project: Project
+) -> None:
     task = await engine.answered("hello", description="Greet the person.", cwd=project.path)
     context = RunContext(engine.engine, task.latest.id)
     assert context.session == f"task:{task.id}"
@@ -271,16 +271,16 @@ async def test_an_agent_is_told_what_it_does(engine: TestEngine, project: Projec
 CALL = ToolCall(id="c1", tool="write_file", arguments={"path": "x", "text": "hello"})
 
 
-async def held(engine: TestEngine, project: Project, sitting: Engine | None = None) -> RunContext:
-    """A desk at which nobody else sits: its agent's run is over for this process, and lives for the store."""
+async def idle_context(engine: TestEngine, project: Project, using: Engine | None = None) -> RunContext:
+    """Return the context of a run that is live in the store and that no other process works on."""
     task = await engine.ask("`sleep 60`", cwd=project.path)
     await until(lambda: waiting(engine, task.id) == "task")
-    return RunContext(sitting or engine.engine, task.latest.id)
+    return RunContext(using or engine.engine, task.latest.id)
 
 
 @pytest.mark.spec("A8")
-async def test_a_call_is_answered_like_every_other_question(engine: TestEngine, project: Project) -> None:
-    context = await held(engine, project)
+async def test_a_tool_call_is_answered_like_any_other_question(engine: TestEngine, project: Project) -> None:
+    context = await idle_context(engine, project)
     task_id = context.run.rpartition(".")[0]
     asking = asyncio.create_task(context.request_approval(CALL))
     question = await until(lambda: engine.engine.store.question(task_id))
@@ -298,7 +298,7 @@ async def test_a_call_is_answered_like_every_other_question(engine: TestEngine, 
 
 @pytest.mark.spec("S14", "A8")
 async def test_another_process_finds_the_answer(engine: TestEngine, project: Project) -> None:
-    context = await held(engine, project)
+    context = await idle_context(engine, project)
     task_id = context.run.rpartition(".")[0]
     asking = asyncio.create_task(context.request_approval(CALL))
     await until(lambda: engine.engine.store.question(task_id))
@@ -313,8 +313,8 @@ async def test_another_process_finds_the_answer(engine: TestEngine, project: Pro
 
 
 @pytest.mark.spec("A8", "A10")
-async def test_an_answer_counts_for_one_call_only(engine: TestEngine, project: Project) -> None:
-    context = await held(engine, project)
+async def test_an_answer_counts_for_one_tool_call_only(engine: TestEngine, project: Project) -> None:
+    context = await idle_context(engine, project)
     task_id = context.run.rpartition(".")[0]
     asking = asyncio.create_task(context.request_approval(CALL))
     await until(lambda: engine.engine.store.question(task_id))
@@ -328,8 +328,8 @@ async def test_an_answer_counts_for_one_call_only(engine: TestEngine, project: P
     await asyncio.wait([asking])
 
 
-async def test_a_question_is_void_when_its_run_is_over(engine: TestEngine, project: Project) -> None:
-    context = await held(engine, project)
+async def test_the_question_of_an_ended_run_is_void(engine: TestEngine, project: Project) -> None:
+    context = await idle_context(engine, project)
     task_id = context.run.rpartition(".")[0]
     asking = asyncio.create_task(context.request_approval(CALL))
     await until(lambda: engine.engine.store.question(task_id))
@@ -341,9 +341,9 @@ async def test_a_question_is_void_when_its_run_is_over(engine: TestEngine, proje
 
 
 @pytest.mark.spec("A8")
-async def test_the_judge_lets_harmless_commands_pass_and_forbids_what_a_rule_forbids(
+async def test_the_judge_allows_harmless_commands_and_denies_what_a_rule_denies(
     engine: TestEngine, project: Project
 ) -> None:
-    context = await held(engine, project)
+    context = await idle_context(engine, project)
     harmless = ToolCall(id="c2", tool="bash", arguments={"command": "ls"}, command="ls")
     assert await context.request_approval(harmless) == Decision(allowed=True)

@@ -1,4 +1,4 @@
-"""What a prompt is launched with: it holds for the whole conversation, and nothing of it is ignored."""
+"""The specification of a prompt applies to the whole conversation, and no part of it is ignored."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.engine.agent_project import Project
 
 
 @pytest.mark.trap(58)
-async def test_a_resume_has_the_specification_of_the_launch(engine: TestEngine, project: Project) -> None:
+async def test_a_resume_has_the_specification_of_the_first_run(engine: TestEngine, project: Project) -> None:
     task = await engine.answered(
         "`pwd`",
         cwd=project.path,
@@ -37,7 +37,7 @@ async def test_a_resume_has_the_specification_of_the_launch(engine: TestEngine, 
 
 
 @pytest.mark.trap(58)
-async def test_a_resume_is_answered_by_the_model_of_the_launch(
+async def test_a_resume_is_answered_by_the_model_of_the_first_run(
     home: Home, project: Project, engine: TestEngine
 ) -> None:
     project.configure('[agents.echo]\nbackend = "command"\ncommand = ["echo", "{model}"]\nmodel = "usual"')
@@ -52,7 +52,7 @@ async def test_a_resume_is_answered_by_the_model_of_the_launch(
 
 
 @pytest.mark.trap(58)
-async def test_what_a_resume_would_have_to_ignore_is_refused(engine: TestEngine) -> None:
+async def test_an_option_that_a_resume_would_ignore_is_refused(engine: TestEngine) -> None:
     task = await engine.answered("hello")
     with pytest.raises(BadValue, match="a resume does not take cwd, model: what a task was launched with"):
         await engine.ask("go on", resume=task.id, model="m", cwd="/")

@@ -1,4 +1,4 @@
-"""Answers: of all who answer a question one is heard, and only about what they saw."""
+"""Answers: exactly one answer to a question counts, and only for the question that was shown."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ PERSON: dict[str, Any] = {"by": "ada", "door": "terminal"}
 
 @pytest.mark.spec("A10")
 @pytest.mark.trap(67)
-def test_of_two_people_who_answer_at_once_one_is_heard(home: Home, asking: Engine, harm: Draft) -> None:
+def test_of_several_people_who_answer_at_once_exactly_one_wins(
+    home: Home, asking: Engine, harm: Draft
+) -> None:
     view = asking.submit(harm)
 
     def answer(number: int) -> str:
@@ -64,7 +66,7 @@ else:
 
 @pytest.mark.spec("A10")
 @pytest.mark.trap(67)
-def test_of_several_processes_that_answer_at_once_one_is_heard(asking: Engine, harm: Draft) -> None:
+def test_of_several_processes_that_answer_at_once_exactly_one_wins(asking: Engine, harm: Draft) -> None:
     view = asking.submit(harm)
     people = [
         subprocess.Popen(
@@ -83,7 +85,7 @@ def test_of_several_processes_that_answer_at_once_one_is_heard(asking: Engine, h
 
 
 @pytest.mark.spec("A10")
-def test_an_answer_counts_for_the_question_that_was_seen(asking: Engine, harm: Draft) -> None:
+def test_an_answer_counts_only_for_the_question_that_was_shown(asking: Engine, harm: Draft) -> None:
     view = asking.submit(harm)
     assert view.question is not None
     with pytest.raises(Exception, match="that you saw is void"):
@@ -94,7 +96,7 @@ def test_an_answer_counts_for_the_question_that_was_seen(asking: Engine, harm: D
 
 
 @pytest.mark.spec("A10")
-async def test_a_program_can_say_which_question_a_person_saw(
+async def test_a_program_can_name_the_question_a_person_was_shown(
     engine: TestEngine, asking: Engine, harm: Draft
 ) -> None:
     view = asking.submit(harm)

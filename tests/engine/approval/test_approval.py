@@ -1,4 +1,4 @@
-"""Approval: what is not known to be harmless waits for a person, visibly, and is answered once."""
+"""Approval: what is not proven harmless visibly waits for a person and is answered once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def configured(home: Home) -> Iterator[Callable[..., Engine]]:
-    """Open engines with keys of the configuration set."""
+    """Open engines with some configuration keys set."""
     opened: list[Engine] = []
 
     def open_with(keys: Mapping[str, str], consent: Consent = "none") -> Engine:
@@ -45,7 +45,7 @@ def configured(home: Home) -> Iterator[Callable[..., Engine]]:
 
 
 @pytest.mark.spec("A1", "A5", "A7")
-def test_what_is_harmless_starts_at_once_and_the_judge_answers_for_it(asking: Engine) -> None:
+def test_a_harmless_command_starts_at_once_on_the_judges_approval(asking: Engine) -> None:
     view = asking.submit(HARMLESS)
 
     assert (view.state, view.verdict, view.approved_by) == ("pending", "auto", "judge")
@@ -56,7 +56,7 @@ def test_what_is_harmless_starts_at_once_and_the_judge_answers_for_it(asking: En
 @pytest.mark.spec("A4", "A11", "D1")
 @pytest.mark.trap(65)
 @pytest.mark.trap(66)
-def test_what_needs_a_person_is_stored_before_it_is_asked_about(asking: Engine, harm: Draft) -> None:
+def test_a_task_that_needs_approval_is_stored_as_proposed(asking: Engine, harm: Draft) -> None:
     view = asking.submit(harm)
     flat = as_json(asking.get(view.id))
 
@@ -78,7 +78,7 @@ def test_what_needs_a_person_is_stored_before_it_is_asked_about(asking: Engine, 
 
 @pytest.mark.spec("A11")
 @pytest.mark.trap(8)
-async def test_the_owner_of_a_proposal_is_told_once_and_the_notice_carries_no_consent(
+async def test_the_owner_of_a_proposal_is_notified_once_and_the_notice_carries_no_consent(
     engine: TestEngine, asking: Engine, harm: Draft
 ) -> None:
     view = asking.submit(Draft(command=harm.command, owner="chat-1", notify="never"))
@@ -90,7 +90,7 @@ async def test_the_owner_of_a_proposal_is_told_once_and_the_notice_carries_no_co
     assert body["approval"] == view.question.id
     assert "cannot be undone" in body["error"]
     assert await engine.take_notices("chat-1") == []
-    # Nothing that a notice or an agent can say counts as an answer.
+    # An answer that comes from a notice or an agent never counts.
     for by, door in (
         ("ada", "notice"),
         ("ada", "toolset"),
@@ -104,7 +104,7 @@ async def test_the_owner_of_a_proposal_is_told_once_and_the_notice_carries_no_co
 
 
 @pytest.mark.spec("A5", "A7", "A10")
-async def test_yes_starts_it_and_records_who_when_and_where(
+async def test_an_approval_starts_the_task_and_records_who_when_and_where(
     engine: TestEngine, asking: Engine, harm: Draft
 ) -> None:
     view = asking.submit(harm)
@@ -127,7 +127,7 @@ async def test_yes_starts_it_and_records_who_when_and_where(
 
 @pytest.mark.spec("A5", "D1")
 @pytest.mark.trap(65)
-async def test_no_means_that_it_never_starts_and_is_gone_from_lists(
+async def test_a_rejected_task_never_starts_and_disappears_from_lists(
     engine: TestEngine, asking: Engine, harm: Draft
 ) -> None:
     view = asking.submit(harm)
@@ -146,7 +146,7 @@ async def test_no_means_that_it_never_starts_and_is_gone_from_lists(
 
 
 @pytest.mark.spec("A12")
-def test_who_types_it_is_asked_again_only_about_what_cannot_be_undone(asking: Engine, harm: Draft) -> None:
+def test_a_typed_command_asks_again_only_if_it_cannot_be_undone(asking: Engine, harm: Draft) -> None:
     made = asking.submit(Draft(command=("touch", "/nowhere/x"), consent="typed", door="terminal"))
     deleted = asking.submit(Draft(command=harm.command, consent="typed", door="terminal"))
     [grant] = asking.approvals(made.id)
@@ -162,7 +162,7 @@ def test_who_types_it_is_asked_again_only_about_what_cannot_be_undone(asking: En
 
 
 @pytest.mark.spec("A12")
-def test_a_caller_that_says_yes_is_recorded_as_such(asking: Engine, client: Engine, harm: Draft) -> None:
+def test_a_callers_yes_flag_is_recorded_as_such(asking: Engine, client: Engine, harm: Draft) -> None:
     spoken = asking.submit(Draft(command=harm.command, consent="yes", door="cli", environ={"USER": "ada"}))
     program = client.submit(harm)
 
@@ -171,7 +171,7 @@ def test_a_caller_that_says_yes_is_recorded_as_such(asking: Engine, client: Engi
 
 
 @pytest.mark.spec("A12")
-def test_the_configuration_can_switch_yes_off(configured: Callable[..., Engine], harm: Draft) -> None:
+def test_the_configuration_can_disable_the_yes_flag(configured: Callable[..., Engine], harm: Draft) -> None:
     strict = configured({"approval.yes": "false"}, consent="yes")
 
     view = strict.submit(harm)
@@ -185,7 +185,7 @@ def test_the_configuration_can_switch_yes_off(configured: Callable[..., Engine],
 
 
 @pytest.mark.spec("A10", "A12")
-def test_a_yes_from_before_it_was_switched_off_starts_nothing_again(
+def test_a_yes_flag_from_before_it_was_disabled_does_not_approve_a_restart(
     asking: Engine, configured: Callable[..., Engine], harm: Draft
 ) -> None:
     view = asking.submit(evolve(harm, consent="yes"))
@@ -199,7 +199,7 @@ def test_a_yes_from_before_it_was_switched_off_starts_nothing_again(
 
 
 @pytest.mark.spec("A9")
-def test_a_rule_that_forbids_wins_over_everything(
+def test_a_deny_rule_wins_over_everything(
     asking: Engine, configured: Callable[..., Engine], harm: Draft
 ) -> None:
     asked = asking.submit(harm)
@@ -228,7 +228,7 @@ def test_rules_can_allow_and_ask(configured: Callable[..., Engine]) -> None:
 
 
 @pytest.mark.spec("D1")
-def test_what_is_proposed_waits_although_it_is_harmless(asking: Engine) -> None:
+def test_a_proposed_task_waits_even_if_it_is_harmless(asking: Engine) -> None:
     view = asking.submit(Draft(command=("true",), propose=True, consent="yes"))
 
     assert (view.state, view.verdict) == ("proposed", "auto")
@@ -236,7 +236,7 @@ def test_what_is_proposed_waits_although_it_is_harmless(asking: Engine) -> None:
 
 
 @pytest.mark.spec("A10")
-def test_a_person_can_approve_exactly_this_for_all_times(asking: Engine, harm: Draft) -> None:
+def test_a_person_can_always_approve_exactly_this_command(asking: Engine, harm: Draft) -> None:
     asking.approve(asking.submit(harm).id, always=True, **PERSON)
     again = asking.submit(harm)
 
@@ -246,7 +246,7 @@ def test_a_person_can_approve_exactly_this_for_all_times(asking: Engine, harm: D
 
 
 @pytest.mark.spec("A10")
-def test_what_was_approved_for_all_times_loads_nothing_that_nobody_saw(asking: Engine, harm: Draft) -> None:
+def test_an_always_approved_command_does_not_load_anything_unseen(asking: Engine, harm: Draft) -> None:
     asking.approve(asking.submit(harm).id, always=True, **PERSON)
     preloaded = {**os.environ, "LD_PRELOAD": "/nowhere/x.so"}
     view = asking.submit(Draft(command=harm.command, environ=preloaded))
@@ -271,7 +271,7 @@ def test_what_was_approved_for_all_times_loads_nothing_that_nobody_saw(asking: E
         "pip install .",
     ],
 )
-def test_what_may_be_something_else_each_time_is_not_approved_for_all_times(
+def test_a_command_that_may_differ_each_time_cannot_be_always_approved(
     asking: Engine, command: str | tuple[str, ...]
 ) -> None:
     view = asking.submit(Draft(command=command))
@@ -280,7 +280,7 @@ def test_what_may_be_something_else_each_time_is_not_approved_for_all_times(
     assert asking.get(view.id).state == "proposed"
 
 
-def test_a_proposed_task_can_be_cancelled_and_its_question_is_void(asking: Engine, harm: Draft) -> None:
+def test_a_proposed_task_can_be_cancelled_which_voids_its_question(asking: Engine, harm: Draft) -> None:
     view = asking.submit(harm)
     [cancelled] = asking.cancel([view.id])
 
@@ -291,7 +291,7 @@ def test_a_proposed_task_can_be_cancelled_and_its_question_is_void(asking: Engin
 
 
 @pytest.mark.spec("L14", "A5")
-async def test_what_waits_for_a_proposal_goes_its_way(
+async def test_dependents_of_a_proposal_follow_its_approval_or_rejection(
     engine: TestEngine, asking: Engine, harm: Draft
 ) -> None:
     good, bad = asking.submit(harm), asking.submit(Draft(command=("rm", "/nowhere/x")))
@@ -312,7 +312,7 @@ async def test_what_waits_for_a_proposal_goes_its_way(
 
 @pytest.mark.spec("A10", "A11")
 @pytest.mark.trap(67)
-async def test_a_question_that_nobody_answers_expires_and_its_owner_is_told(home: Home, harm: Draft) -> None:
+async def test_an_unanswered_question_expires_and_its_owner_is_notified(home: Home, harm: Draft) -> None:
     async with embedded(home.path, yes=False, **{"approval.expires": "300ms"}) as engine:
         view = await engine.submit(harm)
         await until(lambda: engine.engine.get(view.id).state == "rejected")
@@ -326,7 +326,7 @@ async def test_a_question_that_nobody_answers_expires_and_its_owner_is_told(home
 
 @pytest.mark.spec("A10")
 @pytest.mark.trap(67)
-def test_an_answer_that_comes_too_late_counts_for_nothing_even_while_no_daemon_runs(
+def test_a_late_answer_is_refused_even_while_no_daemon_runs(
     configured: Callable[..., Engine], harm: Draft
 ) -> None:
     engine = configured({"approval.expires": "20ms"})
@@ -339,7 +339,7 @@ def test_an_answer_that_comes_too_late_counts_for_nothing_even_while_no_daemon_r
 
 
 @pytest.mark.spec("A10")
-async def test_an_answer_that_was_not_used_in_time_is_void(home: Home, asking: Engine, harm: Draft) -> None:
+async def test_an_approval_that_is_not_used_in_time_is_void(home: Home, asking: Engine, harm: Draft) -> None:
     view = asking.submit(harm)
     asking.approve(view.id, **PERSON)
     time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""Consent: whoever runs in the background cannot give it, and what was judged harmless stays so."""
+"""Consent: a background run can never give it, and what was judged harmless stays harmless."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from errands.testing.engines import TestEngine
 
 
 @pytest.mark.spec("A1")
-async def test_a_harmless_command_loses_what_would_make_it_load_something_else(
+async def test_a_harmless_command_loses_variables_that_would_make_it_load_other_code(
     engine: TestEngine, tmp_path: Path
 ) -> None:
     (tmp_path / "pyproject.toml").touch()
@@ -38,7 +38,7 @@ async def test_a_harmless_command_loses_what_would_make_it_load_something_else(
     assert names[0].detail.split() == removed
 
 
-def test_what_is_remembered_of_environments_has_a_bound() -> None:
+def test_the_cache_of_environments_is_bounded() -> None:
     environments = Environments()
     for number in range(999):
         environments.take({"A": "b"}, f"/project-{number}")
@@ -47,7 +47,7 @@ def test_what_is_remembered_of_environments_has_a_bound() -> None:
 
 
 @pytest.mark.spec("A7", "A10")
-def test_a_restart_is_recorded_for_whoever_consented_to_it(asking: Engine) -> None:
+def test_a_restart_is_recorded_under_the_person_who_consented_to_it(asking: Engine) -> None:
     view = asking.submit(Draft(command=("rm", "/nowhere/x")))
     asking.approve(view.id, by="ada", door="discord")
     asking.cancel([view.id])
@@ -65,7 +65,7 @@ def test_a_restart_is_recorded_for_whoever_consented_to_it(asking: Engine) -> No
 
 @pytest.mark.spec("A12", "A8")
 @pytest.mark.trap(8)
-async def test_nobody_inside_a_run_can_consent(engine: TestEngine, asking: Engine, tmp_path: Path) -> None:
+async def test_consent_is_refused_inside_a_run(engine: TestEngine, asking: Engine, tmp_path: Path) -> None:
     view = asking.submit(Draft(command=("rm", "/nowhere/x")))
     script = tmp_path / "consent.py"
     script.write_text(
@@ -95,8 +95,8 @@ print(engine.submit(Draft(command=("rm", "x"))).state)
     here = f"{sys.executable} {script}"
     for line in (here, f"exec env -u ERRANDS_RUN_ID {here}", f"setsid -w env -u ERRANDS_RUN_ID {here}"):
         task = await engine.finished(line)
-        told = (await engine.text(task.id)).split("\n")
-        assert told[:6] == [
+        printed = (await engine.text(task.id)).split("\n")
+        assert printed[:6] == [
             *(f"refused {name} 2" for name in ("approve", "reject", "yes", "typed", "restart")),
             "proposed",
         ]

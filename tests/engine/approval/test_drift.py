@@ -1,4 +1,4 @@
-"""Drift: what was approved is what runs, or a person is asked anew; whatever died in between."""
+"""Drift: what was approved is what runs, or a person is asked again, even after a crash."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PERSON: dict[str, Any] = {"by": "ada", "door": "terminal"}
 
 
 class Script:
-    """A script of ours that writes down that it ran."""
+    """A script that records that it ran."""
 
     def __init__(self, directory: Path) -> None:
         self.place = directory / "build.sh"
@@ -60,7 +60,7 @@ def script(tmp_path: Path) -> Script:
 @pytest.mark.spec("A10")
 @pytest.mark.fault("F59")
 @pytest.mark.trap(69)
-def test_a_script_edited_between_yes_and_start_goes_back_to_waiting(
+def test_a_script_edited_between_approval_and_start_needs_approval_again(
     asking: Engine, daemons: Daemons, script: Script
 ) -> None:
     view = asking.submit(script.draft)
@@ -74,7 +74,7 @@ def test_a_script_edited_between_yes_and_start_goes_back_to_waiting(
     assert (asked.latest.state, asked.approved_by, script.ran) == ("pending", None, [])
     assert asked.question is not None
     assert asked.question.reasons[-1].text == f"{script.place} has changed"
-    # The yes counts no more, and stays on record.
+    # The approval is void, and stays on record.
     assert (void.state, void.by, void.at, waiting.state) == ("void", "ada", approved, "waiting")
     assert [event.name for event in asking.events(view.id)] == [
         "queued", "proposed", "approved", "drifted", "proposed",
@@ -89,7 +89,7 @@ def test_a_script_edited_between_yes_and_start_goes_back_to_waiting(
 
 @pytest.mark.spec("A10")
 @pytest.mark.fault("F59")
-def test_an_answer_to_what_has_changed_since_is_refused_and_asked_anew(
+def test_an_answer_is_refused_and_asked_for_again_if_the_script_changed_meanwhile(
     asking: Engine, script: Script
 ) -> None:
     view = asking.submit(script.draft)
@@ -105,7 +105,7 @@ def test_an_answer_to_what_has_changed_since_is_refused_and_asked_anew(
 
 
 @pytest.mark.spec("A10")
-async def test_a_script_whose_name_is_no_text_goes_back_to_waiting_too(
+async def test_an_edited_script_whose_name_is_not_text_needs_approval_again_too(
     engine: TestEngine, asking: Engine, tmp_path: Path
 ) -> None:
     script = tmp_path / os.fsdecode(b"\xff.sh")
@@ -121,7 +121,7 @@ async def test_a_script_whose_name_is_no_text_goes_back_to_waiting_too(
 
 
 @pytest.mark.spec("A10")
-def test_of_two_answers_to_what_has_changed_since_each_hears_so(
+def test_both_answers_to_a_script_that_changed_meanwhile_are_refused(
     asking: Engine, home: Home, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     view = asking.submit(script.draft)
@@ -143,7 +143,7 @@ def test_of_two_answers_to_what_has_changed_since_each_hears_so(
 
 @pytest.mark.spec("A10")
 @pytest.mark.fault("F59")
-async def test_consent_that_came_with_the_command_is_bound_to_the_script_as_well(
+async def test_consent_given_with_the_command_is_bound_to_the_script_too(
     engine: TestEngine, client: Engine, script: Script
 ) -> None:
     gate = await engine.started("echo ready; read line", input="pipe")
@@ -159,7 +159,7 @@ async def test_consent_that_came_with_the_command_is_bound_to_the_script_as_well
 
 @pytest.mark.spec("A10")
 @pytest.mark.fault("F59")
-async def test_a_program_that_another_takes_the_place_of_is_asked_about(
+async def test_a_program_that_is_shadowed_by_another_needs_approval_again(
     engine: TestEngine, asking: Engine, tmp_path: Path
 ) -> None:
     place = tmp_path / "bin"
@@ -179,7 +179,7 @@ async def test_a_program_that_another_takes_the_place_of_is_asked_about(
 
 @pytest.mark.spec("A10")
 @pytest.mark.fault("F59")
-async def test_a_repository_whose_settings_change_is_asked_about(
+async def test_a_repository_whose_settings_change_needs_approval_again(
     engine: TestEngine, asking: Engine, tmp_path: Path
 ) -> None:
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
@@ -198,7 +198,7 @@ async def test_a_repository_whose_settings_change_is_asked_about(
 
 @pytest.mark.spec("A10")
 @pytest.mark.fault("F59")
-def test_a_hook_that_git_would_run_is_part_of_what_was_approved(asking: Engine, tmp_path: Path) -> None:
+def test_a_hook_that_git_would_run_is_part_of_the_approval(asking: Engine, tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     view = asking.submit(Draft(command=("git", "push"), cwd=str(tmp_path)))
     hook = tmp_path / ".git" / "hooks" / "pre-push"
@@ -212,7 +212,7 @@ def test_a_hook_that_git_would_run_is_part_of_what_was_approved(asking: Engine, 
 @pytest.mark.spec("A10")
 @pytest.mark.fault("F59")
 @pytest.mark.parametrize("is_new", [False, True])
-async def test_a_repository_within_a_repository_counts_as_well(
+async def test_a_nested_repository_counts_too(
     engine: TestEngine, asking: Engine, tmp_path: Path, is_new: bool
 ) -> None:
     def git(*words: str) -> None:
@@ -241,7 +241,7 @@ async def test_a_repository_within_a_repository_counts_as_well(
 
 
 @pytest.mark.spec("A10")
-async def test_a_file_that_becomes_a_link_elsewhere_is_asked_about(
+async def test_a_file_that_becomes_a_link_elsewhere_needs_approval_again(
     engine: TestEngine, asking: Engine, tmp_path: Path
 ) -> None:
     (tmp_path / "notes").write_text("x")
@@ -255,7 +255,7 @@ async def test_a_file_that_becomes_a_link_elsewhere_is_asked_about(
 
 
 @pytest.mark.spec("A10", "L12")
-async def test_a_restart_counts_the_old_yes_only_for_the_very_same(
+async def test_an_approval_covers_a_restart_only_if_nothing_changed(
     engine: TestEngine, asking: Engine, script: Script
 ) -> None:
     view = asking.submit(script.draft)
@@ -281,7 +281,7 @@ async def test_a_restart_counts_the_old_yes_only_for_the_very_same(
 
 @pytest.mark.spec("A10", "A11", "L20")
 @pytest.mark.trap(67)
-def test_a_question_survives_the_death_of_the_daemon_and_nothing_starts_meanwhile(
+def test_a_question_survives_a_daemon_crash_and_nothing_starts_meanwhile(
     asking: Engine, daemons: Daemons, script: Script
 ) -> None:
     daemons.start()
@@ -311,7 +311,7 @@ def test_a_question_survives_the_death_of_the_daemon_and_nothing_starts_meanwhil
         ("errands.engine.daemon.supervisor.Supervisor.start", "before"),
     ],
 )
-def test_a_yes_survives_the_death_of_the_daemon_and_still_means_what_was_seen(
+def test_an_approval_survives_a_daemon_crash_and_still_covers_only_what_was_shown(
     asking: Engine, daemons: Daemons, script: Script, place: str, when: str, edited: bool
 ) -> None:
     """The daemon dies before it claims the run, or with the run claimed and not yet started."""
@@ -332,7 +332,7 @@ def test_a_yes_survives_the_death_of_the_daemon_and_still_means_what_was_seen(
 
 
 @pytest.mark.spec("A10")
-def test_whoever_starts_runs_need_not_know_how_to_judge(
+def test_the_loops_that_start_runs_do_not_load_the_judge(
     asking: Engine, daemons: Daemons, script: Script
 ) -> None:
     view = asking.submit(script.draft)

@@ -1,6 +1,6 @@
-"""Entrances: whichever way a command comes in, the same judge looks at it first.
+"""Entry points: whichever way a command comes in, the same judge looks at it first.
 
-A new entrance is a line in `ENTRANCES`: a function that brings a draft in as that door does, and gives the
+A new entry point is a line in `ENTRY_POINTS`: a function that submits a draft the way it does and returns the
 view of its task.
 """
 
@@ -28,7 +28,7 @@ from errands.ports.store import Query
 if TYPE_CHECKING:
     from errands.model.action import Command
 
-Entrance = Callable[[Engine, Draft], View]
+EntryPoint = Callable[[Engine, Draft], View]
 
 
 def submit(engine: Engine, draft: Draft) -> View:
@@ -52,7 +52,7 @@ def submit_template(engine: Engine, draft: Draft) -> View:
 
 
 def submit_parameter(engine: Engine, draft: Draft) -> View:
-    """The template is harmless, what is filled in is not."""
+    """The template is harmless, its parameter is not."""
     words = (draft.command,) if isinstance(draft.command, str) else draft.command
     if isinstance(draft.command, str):
         return submit_template(engine, draft)
@@ -77,7 +77,7 @@ def delayed(engine: Engine, draft: Draft) -> View:
 
 
 def restart(engine: Engine, draft: Draft) -> View:
-    """The rules became stricter since its first run."""
+    """The rules have become stricter since the first run."""
     lax = open_engine(engine.home, load(overrides={"approval.allow": "rm *; touch *"}))
     with closing(lax):
         first = lax.submit(draft)
@@ -109,7 +109,7 @@ def _rules(engine: Engine) -> dict[str, Any]:
     return {"approval.deny": ";".join(engine.config.approval.deny)}
 
 
-ENTRANCES: list[Entrance] = [
+ENTRY_POINTS: list[EntryPoint] = [
     submit,
     submit_all,
     submit_each,
@@ -123,16 +123,16 @@ ENTRANCES: list[Entrance] = [
     program,
     program_at_once,
 ]
-every_entrance = pytest.mark.parametrize("enter", ENTRANCES, ids=lambda each: each.__name__)
+every_entry_point = pytest.mark.parametrize("enter", ENTRY_POINTS, ids=lambda each: each.__name__)
 
 
-@every_entrance
+@every_entry_point
 @pytest.mark.spec("A1", "A11")
 @pytest.mark.fault("F60")
 @pytest.mark.trap(70)
 @pytest.mark.parametrize("command", [("rm", "-rf", "x"), "true; rm -rf x", ("touch", "x")], ids=str)
-def test_what_does_harm_waits_for_a_person(
-    home: Home, tmp_path: Path, enter: Entrance, command: Command
+def test_a_harmful_command_waits_for_approval(
+    home: Home, tmp_path: Path, enter: EntryPoint, command: Command
 ) -> None:
     with closing(open_engine(home)) as engine:
         view = enter(engine, Draft(command=command, cwd=str(tmp_path)))
@@ -141,19 +141,21 @@ def test_what_does_harm_waits_for_a_person(
         assert engine.approvals(view.id)[0].state in ("waiting", "void")
 
 
-@every_entrance
+@every_entry_point
 @pytest.mark.spec("A1")
-def test_what_is_harmless_needs_nobody(home: Home, tmp_path: Path, enter: Entrance) -> None:
+def test_a_harmless_command_needs_no_approval(home: Home, tmp_path: Path, enter: EntryPoint) -> None:
     with closing(open_engine(home)) as engine:
         view = enter(engine, Draft(command=("true",), cwd=str(tmp_path)))
 
         assert (view.verdict, view.approved_by) == ("auto", "judge")
 
 
-@every_entrance
+@every_entry_point
 @pytest.mark.spec("A9")
 @pytest.mark.fault("F60")
-def test_what_is_forbidden_is_refused_and_leaves_nothing(home: Home, tmp_path: Path, enter: Entrance) -> None:
+def test_a_denied_command_is_refused_and_leaves_nothing_behind(
+    home: Home, tmp_path: Path, enter: EntryPoint
+) -> None:
     with closing(open_engine(home, load(overrides={"approval.deny": "rm *"}))) as engine:
         with pytest.raises(Denied, match="a rule forbids it: rm"):
             enter(engine, Draft(command=("rm", "-rf", "x"), cwd=str(tmp_path)))

@@ -1,4 +1,4 @@
-"""Announcing: a chat's agent is told what went on in the background, whatever dies on the way, and once."""
+"""Chat notices: a chat's agent learns what happened in the background exactly once, even across crashes."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ CHAT = "chat:abc234"
 
 
 def talk(engine: TestEngine, **more: str) -> RunContext:
-    """Begin a conversation, and sit down at the desk of its run."""
+    """Begin a conversation, and return the context of its run."""
     held = Draft(prompt="hello", agent="offline", lane="held", owner=CHAT, **more)  # type: ignore[arg-type]
     view = engine.engine.submit(held)
     return RunContext(engine.engine, view.latest.id)
 
 
-async def said(engine: TestEngine, context: RunContext) -> list[str]:
+async def posted_messages(engine: TestEngine, context: RunContext) -> list[str]:
     agent, session = Offline({}), context.session
     if context.messages(session) is None:
         await agent.open(context)
@@ -36,66 +36,70 @@ async def said(engine: TestEngine, context: RunContext) -> list[str]:
 
 @pytest.mark.spec("N6")
 @pytest.mark.trap(1, 3)
-async def test_what_was_posted_is_not_posted_again_after_a_crash(own_home: Path) -> None:
+async def test_a_posted_notice_is_not_posted_again_after_a_crash(own_home: Path) -> None:
     async with embedded(str(own_home), **{"lanes.held": "0"}) as engine:
         context = talk(engine, key=CHAT)
         await engine.finished("true", owner=CHAT)
-        [told] = await said(engine, context)
-        # As if the process had died between the two: the message is there, the notice still waits.
+        [posted] = await posted_messages(engine, context)
+        # As if the process had died in between: the message is there, the notice still waits.
         with sqlite3.connect(engine.engine.home.store) as db:
             db.execute("UPDATE outbox SET state = 'waiting' WHERE target = ?", (CHAT,))
         db.close()
         assert len(engine.engine.store.inbox(CHAT)) == 1
 
-        assert await said(engine, context) == [told]
+        assert await posted_messages(engine, context) == [posted]
         assert engine.engine.store.inbox(CHAT) == []
-        assert "[notice " in told
+        assert "[notice " in posted
 
 
 @pytest.mark.spec("N6")
 @pytest.mark.trap(1, 3)
-async def test_what_comes_after_a_crash_is_told_although_the_letter_before_it_arrived(own_home: Path) -> None:
+async def test_notices_after_a_crash_are_delivered_even_if_the_delivery_before_it_arrived(
+    own_home: Path,
+) -> None:
     async with embedded(str(own_home), **{"lanes.held": "0"}) as engine:
         context = talk(engine, key=CHAT)
         first = await engine.finished("true", owner=CHAT)
-        [told] = await said(engine, context)
+        [posted] = await posted_messages(engine, context)
         with sqlite3.connect(engine.engine.home.store) as db:
             db.execute("UPDATE outbox SET state = 'waiting' WHERE target = ?", (CHAT,))
         db.close()
         later = [await engine.finished("true", owner=CHAT) for _ in range(FEW + 1)]
 
-        before, digest = await said(engine, context)
-        assert before == told
+        before, digest = await posted_messages(engine, context)
+        assert before == posted
         assert first.id not in digest
         assert all(each.id in digest for each in later)
         assert engine.engine.store.inbox(CHAT) == []
 
 
 @pytest.mark.spec("O12")
-async def test_secrets_are_not_told(own_home: Path) -> None:
+async def test_secrets_are_masked_in_chat_notices(own_home: Path) -> None:
     async with embedded(str(own_home), **{"lanes.held": "0"}) as engine:
         context = talk(engine, key=CHAT)
         secret = "hunter2-hunter2-hunter2"
         await engine.finished("true", owner=CHAT, env={"DB_PASSWORD": secret}, description=f"uses {secret}")
 
-        [told] = await said(engine, context)
-        assert "hunter2" not in told
-        assert "masked" in told
+        [posted] = await posted_messages(engine, context)
+        assert "hunter2" not in posted
+        assert "masked" in posted
 
 
 @pytest.mark.spec("N6")
-async def test_only_a_conversation_is_told(own_home: Path) -> None:
+async def test_only_a_conversation_gets_notices(own_home: Path) -> None:
     async with embedded(str(own_home), **{"lanes.held": "0"}) as engine:
         context = talk(engine)
         await engine.finished("true", owner=CHAT)
 
-        assert await said(engine, context) == []
+        assert await posted_messages(engine, context) == []
         assert len(engine.engine.store.inbox(CHAT)) == 1
 
 
 @pytest.mark.spec("N6", "A8")
 @pytest.mark.trap(11)
-async def test_neither_its_own_calls_nor_answered_questions_are_told(own_home: Path, tmp_path: Path) -> None:
+async def test_neither_its_own_calls_nor_answered_questions_are_reported(
+    own_home: Path, tmp_path: Path
+) -> None:
     async with embedded(str(own_home), **{"lanes.held": "0"}, yes=False) as engine:
         context = talk(engine, key=CHAT)
         mine = await engine.submit(
@@ -110,10 +114,10 @@ async def test_neither_its_own_calls_nor_answered_questions_are_told(own_home: P
                 now=engine.engine.clock.now(),
             )  # fmt: skip
         await engine.wait(answered.id)
-        told = await said(engine, context)
+        posted = await posted_messages(engine, context)
 
         assert [
-            each for each in (mine.id, answered.id, waiting.id) if f"Proposed task: {each}" in str(told)
+            each for each in (mine.id, answered.id, waiting.id) if f"Proposed task: {each}" in str(posted)
         ] == [waiting.id]
-        assert len(told) == 2  # the question that waits, and the end of what was allowed
+        assert len(posted) == 2  # the open question, and the ending of the approved task
         assert engine.engine.store.inbox(CHAT) == []

@@ -1,4 +1,4 @@
-"""Waiting beside an agent: woken by news, over when none can come, and never more than one and one."""
+"""Waiting for an agent's notices: woken by one, over when none can come, and at most two waiters in line."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from errands.testing.engines import TestEngine, until
 OWNER = "agent"
 
 
-async def attended(home: Home, *, is_wanted: bool = True) -> bool:
-    """Wait as a process of its own would, while the loops run here."""
+async def wait_for_notices(home: Home, *, is_wanted: bool = True) -> bool:
+    """Wait as a separate process would, while the loops run here."""
 
     def wait() -> bool:
         engine = open_engine(home)
@@ -36,27 +36,27 @@ def _start_none() -> None:
     raise AssertionError("a daemon runs already")
 
 
-async def test_news_end_the_wait(engine: TestEngine, home: Home) -> None:
+async def test_a_notice_ends_the_wait(engine: TestEngine, home: Home) -> None:
     await engine.submit("sleep 0.2", owner=OWNER)
 
-    assert await attended(home)
+    assert await wait_for_notices(home)
 
 
-async def test_where_nothing_can_come_nobody_waits(engine: TestEngine, home: Home) -> None:
-    await engine.submit("sleep 30", owner="somebody else")
+async def test_a_waiter_returns_at_once_when_no_notice_can_come(engine: TestEngine, home: Home) -> None:
+    await engine.submit("sleep 30", owner="another")
 
-    assert not await attended(home)
+    assert not await wait_for_notices(home)
 
 
-async def test_whoever_is_not_wanted_any_more_goes(engine: TestEngine, home: Home) -> None:
+async def test_a_waiter_that_is_no_longer_wanted_returns(engine: TestEngine, home: Home) -> None:
     await engine.submit("sleep 30", owner=OWNER)
 
-    assert not await attended(home, is_wanted=False)
+    assert not await wait_for_notices(home, is_wanted=False)
 
 
-async def test_a_proposal_is_no_news_but_its_answer_is(engine: TestEngine, home: Home) -> None:
+async def test_a_proposal_does_not_end_the_wait_but_its_answer_does(engine: TestEngine, home: Home) -> None:
     view = await engine.submit("true", owner=OWNER, propose=True)
-    waiting = asyncio.create_task(attended(home))
+    waiting = asyncio.create_task(wait_for_notices(home))
     done, _ = await asyncio.wait([waiting], timeout=0.3)
     assert not done
 
@@ -65,33 +65,37 @@ async def test_a_proposal_is_no_news_but_its_answer_is(engine: TestEngine, home:
 
 
 @pytest.mark.trap(1)
-async def test_what_somebody_blocks_for_is_no_news(engine: TestEngine, home: Home) -> None:
+async def test_a_result_another_caller_blocks_for_does_not_end_the_wait(
+    engine: TestEngine, home: Home
+) -> None:
     view = await engine.submit("sleep 0.2", owner=OWNER, parent=OWNER)
     await engine.expect(view.latest.id)
-    waiting = asyncio.create_task(attended(home))
+    waiting = asyncio.create_task(wait_for_notices(home))
     await engine.wait(view.id)
 
     done, _ = await asyncio.wait([waiting], timeout=GATHER + 0.3)
-    assert not done  # whoever blocks may be slow to say that it has arrived
+    assert not done  # the blocking caller may be slow to acknowledge it
     await engine.acknowledge(view.latest.id, reader="test")
     assert not await waiting
 
 
 @pytest.mark.trap(12)
-async def test_who_blocked_and_is_gone_is_told_after_all(engine: TestEngine, home: Home) -> None:
+async def test_a_result_is_delivered_if_the_caller_that_blocked_for_it_is_gone(
+    engine: TestEngine, home: Home
+) -> None:
     view = await engine.submit("true", owner=OWNER, parent=OWNER)
     await engine.expect(view.latest.id)
     await engine.wait(view.id)
 
-    assert await attended(home)
+    assert await wait_for_notices(home)
 
 
-async def test_one_waits_one_is_next_and_the_others_go(client: Engine) -> None:
-    came: list[bool] = []
+async def test_one_waits_one_is_next_in_line_and_the_others_return(client: Engine) -> None:
+    turns: list[bool] = []
 
     def second() -> None:
         with turn(client, OWNER) as is_mine:
-            came.append(is_mine)
+            turns.append(is_mine)
 
     with turn(client, OWNER) as first:
         assert first
@@ -102,13 +106,13 @@ async def test_one_waits_one_is_next_and_the_others_go(client: Engine) -> None:
             assert not third
         with turn(client, "another") as theirs:
             assert theirs
-        assert came == []
+        assert turns == []
     waiting.join()
-    assert came == [True]
+    assert turns == [True]
 
 
 def _is_free(client: Engine) -> bool:
-    """Tell whether nobody is next in line."""
+    """Return whether the place of the next waiter is free."""
     (path,) = glob.glob(f"{client.home.path}/attending/*.next")
     with open(path, "r+b") as file:
         try:

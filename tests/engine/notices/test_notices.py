@@ -1,4 +1,4 @@
-"""Notices: whoever asked is told of every end, once."""
+"""Notices: the owner of a task is notified of every ending exactly once."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ from errands.testing.engines import WITHIN, TestEngine, embedded
 
 
 @pytest.mark.trap(2)
-async def test_many_ends_at_once_are_all_told_once(engine: TestEngine) -> None:
+async def test_many_endings_at_once_are_each_reported_once(engine: TestEngine) -> None:
     tasks = await engine.submit_all([Draft(command=("true",), name=f"n{i}") for i in range(100)])
     await engine.wait_all([task.id for task in tasks])
-    told = await engine.take_notices()
+    reported = await engine.take_notices()
 
-    assert sorted(notice.run_id for notice in told) == sorted(task.latest.id for task in tasks)
+    assert sorted(notice.run_id for notice in reported) == sorted(task.latest.id for task in tasks)
     assert await engine.take_notices() == []
 
 
 @pytest.mark.trap(3)
-async def test_of_two_readers_at_once_each_notice_is_told_to_one(engine: TestEngine, home: Home) -> None:
+async def test_each_notice_goes_to_one_of_several_concurrent_readers(engine: TestEngine, home: Home) -> None:
     tasks = await engine.submit_all([Draft(command=("true",), name=f"n{i}") for i in range(60)])
     await engine.wait_all([task.id for task in tasks])
 
     def read(reader: int) -> list[str]:
         other = open_engine(home)
-        told: list[str] = []
+        reported: list[str] = []
         while batch := other.take_notices("user", reader=f"reader {reader}", limit=5):
-            told += [notice.run_id for notice in batch]
+            reported += [notice.run_id for notice in batch]
         other.close()
-        return told
+        return reported
 
     with ThreadPoolExecutor(4) as pool:
-        told = [run_id for answer in pool.map(read, range(4)) for run_id in answer]
-    assert sorted(told) == sorted(task.latest.id for task in tasks)
+        reported = [run_id for answer in pool.map(read, range(4)) for run_id in answer]
+    assert sorted(reported) == sorted(task.latest.id for task in tasks)
 
 
 @pytest.mark.fault("F7")
-async def test_what_a_reader_took_and_could_not_note_is_told_to_the_next(
+async def test_a_notice_whose_reader_died_before_committing_goes_to_the_next_reader(
     engine: TestEngine, home: Home
 ) -> None:
     task = await engine.finished("true")
@@ -65,7 +65,7 @@ bootstrap.open_engine(Home(path=sys.argv[1])).take_notices("user", reader="doome
 
 
 @pytest.mark.trap(4)
-async def test_no_way_of_looking_at_a_task_swallows_its_notice(engine: TestEngine) -> None:
+async def test_no_way_of_reading_a_task_consumes_its_notice(engine: TestEngine) -> None:
     task = await engine.finished("echo hello")
     await engine.get(task.id)
     await engine.list()
@@ -80,7 +80,7 @@ async def test_no_way_of_looking_at_a_task_swallows_its_notice(engine: TestEngin
 
 
 @pytest.mark.trap(5)
-async def test_only_the_owner_is_told(engine: TestEngine) -> None:
+async def test_only_the_owner_is_notified(engine: TestEngine) -> None:
     mine = await engine.finished("true", owner="chat-1")
     await engine.finished("true", owner="chat-2")
 
@@ -89,41 +89,41 @@ async def test_only_the_owner_is_told(engine: TestEngine) -> None:
     assert len(await engine.take_notices("chat-2")) == 1
 
 
-async def test_the_session_in_the_launcher_s_environment_owns_what_it_launches(engine: TestEngine) -> None:
+async def test_the_session_in_the_callers_environment_owns_its_tasks(engine: TestEngine) -> None:
     await engine.finished("true", environ={"ERRANDS_SESSION": "chat-7", "PATH": "/bin:/usr/bin"})
     assert len(await engine.take_notices("chat-7")) == 1
 
 
 @pytest.mark.parametrize(
-    ("policy", "told"), [("always", ["completed", "failed"]), ("on_failure", ["failed"]), ("never", [])]
+    ("policy", "reported"), [("always", ["completed", "failed"]), ("on_failure", ["failed"]), ("never", [])]
 )
-async def test_the_policy_of_a_task_decides_which_ends_are_told(
-    engine: TestEngine, policy: str, told: list[str]
+async def test_the_policy_of_a_task_decides_which_endings_are_reported(
+    engine: TestEngine, policy: str, reported: list[str]
 ) -> None:
     for command in ("true", "false"):
         await engine.finished(command, notify=policy)
-    assert [notice.event for notice in await engine.take_notices()] == told
+    assert [notice.event for notice in await engine.take_notices()] == reported
 
 
-async def test_the_policy_of_the_configuration_holds_unless_the_task_says_otherwise(home: Home) -> None:
+async def test_the_configured_policy_applies_unless_the_task_sets_its_own(home: Home) -> None:
     async with embedded(home.path, **{"notices.policy": "never"}) as engine:
         await engine.finished("true")
-        told = await engine.finished("true", notify="always")
-        assert [notice.run_id for notice in await engine.take_notices()] == [told.latest.id]
+        reported = await engine.finished("true", notify="always")
+        assert [notice.run_id for notice in await engine.take_notices()] == [reported.latest.id]
 
 
-async def test_a_notice_is_bounded_whatever_the_task_is_called(engine: TestEngine) -> None:
+async def test_a_notice_is_bounded_however_long_the_description_is(engine: TestEngine) -> None:
     await engine.finished("echo " + "x" * 10_000, description="d" * 10_000)
     [notice] = await engine.take_notices()
 
-    told = json.loads(notice.body)
+    reported = json.loads(notice.body)
     assert len(notice.body) < 1500
-    assert told["command"].endswith("…")
-    assert told["description"].endswith("…")
+    assert reported["command"].endswith("…")
+    assert reported["description"].endswith("…")
 
 
 @pytest.mark.spec("S7")
-async def test_the_notice_of_a_command_that_is_waited_for_is_kept_back_a_moment(engine: TestEngine) -> None:
+async def test_the_notice_of_an_awaited_command_is_held_back_for_a_moment(engine: TestEngine) -> None:
     task = await engine.submit("sleep 0.1", parent="chat", owner="chat")
     await engine.expect(task.latest.id)
     await engine.wait(task.id, timeout=WITHIN)
