@@ -178,9 +178,7 @@ async def test_a_fork_begins_with_the_history_and_leaves_it_alone(engine: TestEn
     assert "may be truncated" in (fork.agent.answer or "")
     assert engine.engine.store.messages(_session(engine, task.id)) == before
     copied = engine.engine.store.messages(_session(engine, fork.id))
-    assert [PREAMBLE in each for each in copied].count(
-        True
-    ) == 2  # the note itself, and the answer that quotes it
+    assert [PREAMBLE in each for each in copied].count(True) == 2  # the note, and the answer that quotes it
 
 
 @pytest.mark.spec("S9")
