@@ -270,6 +270,15 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return next(iter(get_close_matches(word, list(known), n=1, cutoff=0.6)), "")
 
 
+def fenced(text: str | bytes, label: str) -> str:
+    """Wrap text as data for an agent, with a boundary that its author could not know."""
+    import os
+
+    from errands.model.text.sanitise import fence
+
+    return fence(text, boundary=os.urandom(8).hex(), label=label)
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return ` (did you mean X?)` for the most similar known word, or an empty string."""
     near = nearest(word, known)

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from errands.engine.notices.fence import fenced
 from errands.model.record import record
 from errands.model.text.sanitise import line
 from errands.model.text.summary import counts_only
-from errands.text import clip, shortened
+from errands.text import clip, fenced, shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

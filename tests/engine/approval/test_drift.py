@@ -94,7 +94,7 @@ def test_an_answer_is_refused_and_asked_for_again_if_the_script_changed_meanwhil
 ) -> None:
     view = asking.submit(script.draft)
     script.place.unlink()
-    with pytest.raises(Drifted, match=r"build\.sh is gone; it is asked about anew") as refused:
+    with pytest.raises(Drifted, match=r"build\.sh is gone; there is a new question") as refused:
         asking.approve(view.id, **PERSON)
     asked = asking.get(view.id)
 

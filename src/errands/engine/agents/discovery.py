@@ -13,7 +13,6 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from errands.engine.agents.model_gate import LANE, ModelGate
-from errands.engine.notices.fence import fenced
 from errands.model.action import Prompt
 from errands.model.agent.session import CHAT
 from errands.model.agent.suggestion import FORMAT, Suggestion, suggestions_in
@@ -26,6 +25,7 @@ from errands.model.text.duration import spoken
 from errands.model.text.sanitise import line
 from errands.model.trigger import Every
 from errands.ports.store import Query
+from errands.text import fenced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

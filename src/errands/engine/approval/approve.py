@@ -1,6 +1,6 @@
-"""Answering: what a person says about a proposed task, once, and only a person.
+"""Approve and reject: the answer to a question about a task, which only a person can give, and only once.
 
-Task output, notices, schedules and agents are none; neither is whatever runs inside of a run.
+Task output, notices, schedules, agents and every process inside a run are not persons.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def approve(
     if said:
         raise Drifted(
             f"not approved: since task {task_id} was asked about, {'; '.join(said)}; "
-            f"it is asked about anew: look at it with `errands show {task_id}`, then answer again"
+            f"there is a new question: look at it with `errands show {task_id}`, then answer again"
         )
 
 
@@ -126,7 +126,7 @@ def reject(core: EngineCore, task_id: str, *, by: str, door: str, note: str, sho
 
 
 def answer_target(core: EngineCore, task_id: str) -> str:
-    """If the agent waits for several tasks, the person has to say which."""
+    """Return the task that an answer about this one is meant for; refuse if its agent waits for several."""
     task_id = core.resolve(task_id)
     view = core.summaries([task_id])[0]
     if view.agent is None or view.latest.state != "running" or core.store.question(task_id) is not None:
@@ -190,8 +190,7 @@ def _check_person(by: str, door: str) -> None:
     refuse_inside_a_run("a person answers, at a terminal outside of it")
     if door not in PERSONAL or not by.strip() or by == "judge" or by.startswith("run "):
         raise NotAPerson(
-            f"only a person can answer, not {by or 'nobody'!r} through {door!r}; "
-            "use `errands approve` in a terminal"
+            f"only a person can answer, not {by!r} through {door!r}; use `errands approve` in a terminal"
         )
 
 

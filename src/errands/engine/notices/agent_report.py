@@ -1,7 +1,7 @@
-"""Telling: what became of tasks, as one message to the agent that started them.
+"""The report to an agent: what became of the tasks it started, as one message.
 
-Every notice is told, in a line that holds nothing a task has said; what it has to show follows while there is
-room, fenced as data. The message says that nobody typed it, so that no agent takes it for a yes.
+Every notice has a line, free of anything the task printed; its output follows while there is room, fenced as
+data. The message says that a program wrote it, so that no agent takes it for consent.
 """
 
 from __future__ import annotations
@@ -10,13 +10,12 @@ import re
 from typing import Any
 
 from errands.engine.notices.chat_notices import mask_of
-from errands.engine.notices.fence import fenced
 from errands.model.errors import NotFound, StoreError
 from errands.model.notices.delivery import NO_CONSENT, facts_of, headline, masked_body
 from errands.model.record import evolve
 from errands.model.text.sanitise import line, visible
 from errands.model.text.summary import counts_only
-from errands.text import plural
+from errands.text import fenced, plural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,9 +33,9 @@ _TAG = re.compile(r"<(?=[/!?a-zA-Z])")
 
 
 def deliver(engine: Engine, owner: str, *, reader: str, write: Callable[[str], None]) -> int:
-    """Hand over what an owner was not told yet, as one message; give the number of notices in it.
+    """Write an owner's unread notices as one message; return how many there were.
 
-    What could not be written was not told: it stays in the inbox.
+    If `write` raises, they stay in the inbox.
     """
     with engine.store:
         found = engine.store.take_inbox(owner, reader=reader, now=engine.clock.now(), limit=MOST)
@@ -46,9 +45,9 @@ def deliver(engine: Engine, owner: str, *, reader: str, write: Callable[[str], N
 
 
 def news(engine: Engine, owner: str, *, kept_back: bool = False) -> list[Notice]:
-    """Give the notices that are worth a turn of their own; who launched a proposal knows that it is one.
+    """Return the notices worth a turn of their own: a caller knows already what it proposed.
 
-    What somebody blocks for is kept back a moment, until they have it.
+    A notice is kept back for a moment while a caller blocks for its task, and listed only with `kept_back`.
     """
     found = engine.store.inbox(owner, now=None if kept_back else engine.clock.now())
     return [each for each in found if not each.event.startswith("proposed")]
@@ -56,14 +55,15 @@ def news(engine: Engine, owner: str, *, kept_back: bool = False) -> list[Notice]
 
 def message(engine: Engine, notices: Sequence[Notice]) -> str:
     """Write one message about some notices, bounded in size."""
-    told_of = [_facts(engine, each) for each in notices]
-    head = f"[Errands: news of {plural(len(told_of), 'background task')}. {NO_CONSENT}]"
-    told = [_told(facts) for facts in told_of]
-    results = [_result(engine, facts) for facts in told_of]
+    known = [_facts(engine, each) for each in notices]
+    head = f"[Errands: news of {plural(len(known), 'background task')}. {NO_CONSENT}]"
+    headlines = [_headline(facts) for facts in known]
+    results = [_result(engine, facts) for facts in known]
     count = sum(1 for each in results if each)
-    share = (ROOM - sum(len(each.encode()) + 1 for each in (head, *told))) // count - _LEAST if count else 0
+    left = ROOM - sum(len(each.encode()) + 1 for each in (head, *headlines))
+    share = left // count - _LEAST if count else 0
     lines = [head]
-    for text, result, facts in zip(told, results, told_of, strict=True):
+    for text, result, facts in zip(headlines, results, known, strict=True):
         lines.append(text)
         if result and share >= _LEAST:
             lines.append(_shown(str(facts["task"]), result, share))
@@ -71,7 +71,7 @@ def message(engine: Engine, notices: Sequence[Notice]) -> str:
 
 
 def _facts(engine: Engine, notice: Notice) -> dict[str, Any]:
-    """Read what a notice says, with secrets masked; the words of a model are set apart."""
+    """Read a notice with its secrets masked; an error in a model's words becomes its `complaint`."""
     body = masked_body(facts_of(notice), mask_of(engine, notice.task_id))
     facts = facts_of(evolve(notice, body=body))
     if facts.get("error") and _is_agent(engine, str(facts["task"])):
@@ -80,15 +80,15 @@ def _facts(engine: Engine, notice: Notice) -> dict[str, Any]:
 
 
 def _is_agent(engine: Engine, task: str) -> bool:
-    """Tell whether a task's error may be in the words of a model; of what was cleared nobody knows."""
+    """Return whether a task's error may be in a model's words; assume so for a task that was cleared."""
     try:
         return engine.summaries([task])[0].agent is not None
     except (NotFound, StoreError):
         return True
 
 
-def _told(facts: dict[str, Any]) -> str:
-    """Say in one line what became of a task, in words of ours and of whoever launched it."""
+def _headline(facts: dict[str, Any]) -> str:
+    """Say in one line what became of a task, in our words and its caller's."""
     summary = str(facts.get("summary") or "")
     more = [facts.get("error"), summary if summary and counts_only(summary) else facts.get("description")]
     said = "; ".join(_beginning(_plain(line(str(each)))) for each in more if each)
@@ -96,7 +96,7 @@ def _told(facts: dict[str, Any]) -> str:
 
 
 def _result(engine: Engine, facts: dict[str, Any]) -> str:
-    """Give what a task has to show: its answer, or the end of what it printed, with secrets masked."""
+    """Return a task's answer, or the end of its output, with secrets masked."""
     if facts["state"] in ("proposed", "rejected", "skipped"):
         return ""
     task = str(facts["task"])
@@ -128,5 +128,5 @@ def _more(task: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Keep a text from opening or closing anything in a frame made of tags, as some clients have them."""
+    """Keep a text from opening or closing a tag, because some clients frame messages with tags."""
     return _TAG.sub("&lt;", text)

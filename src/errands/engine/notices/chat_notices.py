@@ -1,7 +1,7 @@
-"""Announcing: what went on in the background of a chat, told to its agent before the next prompt.
+"""Chat notices: reports to the agent of a chat what its background tasks did, before the next prompt.
 
-It is posted as a message of its own, fenced, so that nothing it quotes can pass for words of the person.
-Until it is there it waits in the inbox, and what is there already is known by its mark: so it is told once.
+Each is posted as a message of its own, fenced, so that nothing it quotes can pass for the person's words. A
+notice stays in the inbox until it is posted, and a posted one is recognised by its mark: it is reported once.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ if TYPE_CHECKING:
     from errands.ports.agent import Agent
     from errands.ports.store import Store
 
-BUDGET = 20_000  # bytes of a letter
-MOST = 500  # notices that are told before one prompt; the others come before the next
+BUDGET = 20_000  # bytes of a delivery
+MOST = 500  # notices before one prompt; the others come before the next
 
 
 async def announce(engine: Engine, agent: Agent, session: str, context: RunContext) -> None:
-    """Post what is new to the session of a chat; nothing to that of any other task."""
+    """Post what is new to the session of a chat; do nothing for any other task."""
     store, task = engine.store, engine.store.task(task_of(context.run)[0])
     if not is_conversation(task):
         return
     for delivery in news(store, task, now=engine.clock.now()):
         mark = f"[notice {delivery.key}]"
         with store:
-            # What comes after a crash is another letter: under the mark of this one nobody would see it.
+            # Notices that arrive after a crash get a mark of their own; under this one they would be skipped.
             store.assign_delivery([each.id for each in delivery.notices])
         if not any(mark in each for each in context.messages(session) or ()):
             await agent.post(session, message(masked(engine, delivery), mark, BUDGET), context)
@@ -54,9 +54,9 @@ async def announce(engine: Engine, agent: Agent, session: str, context: RunConte
 
 
 def news(store: Store, task: Task, *, now: datetime) -> list[Delivery]:
-    """Write letters of what lies in the inbox of a chat.
+    """Return the deliveries for the inbox of a chat.
 
-    What its agent knows, its own calls, is not told, nor is a question that was answered meanwhile.
+    The agent's own calls, which it knows about, and answered questions are left out.
     """
     waiting: list[Notice] = []
     past: list[Notice] = []
@@ -75,7 +75,7 @@ def news(store: Store, task: Task, *, now: datetime) -> list[Delivery]:
 
 
 def masked(engine: Engine, delivery: Delivery) -> Delivery:
-    """Make a letter as others may see it: without the secrets of its tasks."""
+    """Return a delivery without the secrets of its tasks."""
     return evolve(
         delivery,
         notices=tuple(
@@ -86,7 +86,7 @@ def masked(engine: Engine, delivery: Delivery) -> Delivery:
 
 
 def mask_of(engine: Engine, task_id: str) -> Mask:
-    """Make what hides a task's secrets; of one that was cleared, well-known tokens are hidden."""
+    """Return the mask of a task's secrets; for a cleared task it hides well-known tokens only."""
     try:
         return engine.mask(task_id)
     except ErrandsError:

@@ -46,8 +46,8 @@ class Inbox:
     def retry(self, notices: Sequence[Notice], *, everything: bool = False) -> list[int]:
         """Queue notices again that were given up, and send those now that wait for their next try.
 
-        What stands before one of them in the queue of its address is sent now as well. With `everything`,
-        all that was given up is queued, listed in `notices` or not.
+        Notices before them in the queue of the same address are sent now as well. With `everything`, all
+        that were given up are queued, whether listed in `notices` or not.
         """
         core, now = self._core, self._core.clock.now()
         core.ensure_daemon()
@@ -87,7 +87,7 @@ def is_own(store: Store, conversation: str, notice: Notice) -> bool:
 
 
 def is_answered(store: Store, notice: Notice) -> bool:
-    """Return whether a notice asks something that needs no answer any more."""
+    """Return whether a notice asks a question that is no longer open."""
     asked = question_of(notice)
     if asked is None:
         return False

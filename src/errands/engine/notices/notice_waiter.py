@@ -1,7 +1,7 @@
-"""Attending: a process that waits beside an agent for news of the agent's tasks, and hands them over.
+"""The notice waiter: blocks until there is news of an agent's tasks.
 
-It costs nothing while it waits, ends when nothing more can come, and of many that are started for one session
-one waits and at most one is next in line.
+It costs nothing while it waits and ends when no news can come any more. Of all waiters that are started for
+one session, one waits and at most one more is next in line.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.engine.engine import Engine
 
-GATHER = 0.5  # seconds: what ends in a burst is told at once, and who blocked for it has said so by then
+GATHER = 0.5  # seconds: tasks that end in a burst are reported together, and a blocking caller has its result
 
 
 def attend(engine: Engine, owner: str, *, is_wanted: Callable[[], bool]) -> bool:
-    """Wait until there is news for an owner; False when none can come any more, or nobody wants it."""
+    """Wait until there is news for an owner; False when none can come, or it is not wanted any more."""
     bell = type(engine.bell)(engine.home.bell)
     watching = False
     try:
@@ -43,7 +43,7 @@ def attend(engine: Engine, owner: str, *, is_wanted: Callable[[], bool]) -> bool
                 watching = bell.watch()
                 if not watching:
                     engine.ensure_daemon()
-            # Nobody rings when a notice has been kept back long enough.
+            # The bell does not ring when a notice has been kept back long enough.
             pause = GATHER if is_coming else LOOK
             select.select([bell.fileno()] if watching else [], [], [], pause if watching else 0.05)
             watching = watching and bell.read() is not None
@@ -54,9 +54,9 @@ def attend(engine: Engine, owner: str, *, is_wanted: Callable[[], bool]) -> bool
 
 @contextmanager
 def turn(engine: Engine, owner: str) -> Iterator[bool]:
-    """Take one's turn to wait for an owner; False when somebody else waits already and another is next.
+    """Take a turn to wait for an owner; False if another waiter runs and a second one is next.
 
-    Whoever is sent away can be sure that somebody begins to wait after they came.
+    A rejected caller knows that another waiter starts after it.
     """
     name = blake2b(owner.encode("utf-8", "replace"), digest_size=12).hexdigest()
     folder = os.path.join(engine.home.path, "attending")

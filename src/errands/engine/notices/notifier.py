@@ -1,8 +1,8 @@
 """The notifier: drains the outbox into the channels, each address on its own, none delaying another.
 
-It runs in a process of its own, the sender, so that nothing that a channel needs or does can weigh on the
-daemon. A letter is sealed before it is sent and marked after its channel has taken it: after a crash in
-between it is sent again as it was, under the same key. What goes to one address keeps its order.
+It runs in a process of its own, the sender, so that no channel can slow the daemon down. Notices are assigned
+to a delivery before it is sent, and marked once the channel has accepted it: after a crash in between, the
+same delivery is sent again under the same key. Deliveries to one address keep their order.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 BATCH = 200
 GIVE_UP = 20  # tries, over about two and a half hours
 FIRST_BACKOFF = timedelta(seconds=1)
-PATIENCE = timedelta(hours=1)  # for somebody who is busy all the time
+PATIENCE = timedelta(hours=1)  # with a receiver that is always busy
 TIMEOUT = 30.0  # seconds for one try
-AT_ONCE = 8  # letters that one channel sends at a time
+AT_ONCE = 8  # deliveries that one channel sends at a time
 LINGER = 10.0  # seconds without work after which the sender ends
 _LOG = logging.getLogger("errands.notifier")
 
@@ -69,11 +69,11 @@ class Notifier:
         self._rung = asyncio.Event()
 
     def ring(self) -> None:
-        """Say that there may be something to send."""
+        """Wake the notifier: there may be something to send."""
         self._rung.set()
 
     async def run(self, *, linger: float = LINGER) -> None:
-        """Send what is due, and what comes meanwhile, until nothing is to be done for a while."""
+        """Send what is due, until there has been nothing to do for `linger` seconds."""
         while True:
             self._rung.clear()
             wait = self._begin()
@@ -83,7 +83,7 @@ class Notifier:
                 return
 
     async def close(self, within: float = 5.0) -> None:
-        """Let what is being sent arrive, if it does so soon; the rest is sent again by the next sender."""
+        """Wait briefly for what is being sent; the next sender sends the rest again."""
         if self._busy:
             await asyncio.wait(self._busy.values(), timeout=within)
         for each in self._busy.values():
@@ -97,7 +97,7 @@ class Notifier:
                 _LOG.warning("channel %s did not close: %s", name, error)
 
     def _begin(self) -> float | None:
-        """Start to serve every address that is due; give the seconds until the next one is."""
+        """Start to serve every address that is due; return the seconds until the next one is."""
         wait: float | None = None
         now = self._clock.now()
         for address, at in self._store.queues():
@@ -112,7 +112,7 @@ class Notifier:
         return wait
 
     async def _rest(self, seconds: float) -> bool:
-        """Wait for a ring; tell whether there was one."""
+        """Wait for a ring; return whether there was one."""
         try:
             # Not wait_for: until Python 3.12 it swallows a cancel that comes together with the ring.
             async with asyncio.timeout(max(0.001, seconds)):
@@ -136,7 +136,7 @@ class Notifier:
             self._rung.set()
 
     async def _send(self, address: Address, waiting: list[Notice]) -> bool:
-        """Send the next letter of an address; tell whether there may be another one at once."""
+        """Send the next delivery to an address; return whether another one may follow at once."""
         if is_answered(self._store, waiting[0]):  # it would only confuse
             with self._store:
                 self._store.mark_delivered([waiting[0].id], now=self._clock.now())
@@ -145,7 +145,7 @@ class Notifier:
         notices = sealed(waiting) or waiting[:1]
         try:
             channel = self._channel(address.channel)
-            notices = sealed(waiting) or self._seal(waiting[: share(waiting, channel.budget)])
+            notices = sealed(waiting) or self._assign(waiting[: share(waiting, channel.budget)])
             async with asyncio.timeout(self._timeout):
                 await channel.deliver(self._delivery(notices))
         except NotNow as error:
@@ -165,7 +165,7 @@ class Notifier:
 
     def _channel(self, name: str) -> Channel:
         if (edition := self._edition()) != self._made_of:
-            # Somebody may still be sending with them, so they are closed at the end.
+            # A delivery may still be using them, so they are closed at the end.
             self._outdated += self._channels.items()
             self._channels.clear()
             self._made_of = edition
@@ -173,20 +173,20 @@ class Notifier:
             self._channels[name] = self._make(name)
         return self._channels[name]
 
-    def _seal(self, notices: list[Notice]) -> list[Notice]:
+    def _assign(self, notices: list[Notice]) -> list[Notice]:
         with self._store:
             self._store.assign_delivery([each.id for each in notices])
         return [evolve(each, delivery=notices[0].id) for each in notices]
 
     def _delivery(self, notices: list[Notice]) -> Delivery:
-        """Make the letter as it leaves: secrets stay here."""
+        """Return the delivery with its secrets masked."""
         is_alone = len(notices) == 1
         return delivery_of([evolve(each, body=self._body(each, is_alone=is_alone)) for each in notices])
 
     def _body(self, notice: Notice, *, is_alone: bool) -> str:
         facts = facts_of(notice)
         if is_alone and facts["state"] in ("completed", "failed") and not facts.get("answer"):
-            # What a command printed last is worth a look; it is read here because nobody waits for us.
+            # Read the end of the output here, where it delays no caller.
             facts["result"] = self._output(notice.run_id)
         return masked_body(facts, self._mask(notice.task_id))
 
@@ -202,7 +202,7 @@ class Notifier:
         _LOG.warning("%s did not take %d notices: %s", notices[0].address, len(notices), error)
         if attempts + 1 >= GIVE_UP:
             return self._give_up(notices, "dead", error)
-        # Jitter, so that those who failed together do not come back together.
+        # Jitter, so that deliveries that failed together are not retried together.
         delay = min(self._backoff * 2**attempts, self._longest) * random.uniform(0.8, 1.2)
         return self._put_off(notices, error, self._clock.now() + delay)
 

@@ -75,7 +75,7 @@ def prompt_with_event(engine: Engine, task: Task, run_id: str, text: str) -> str
 
 def with_payload(text: str, trigger: On, signals: list[Signal], directory: str) -> str:
     """Append signals to a prompt as data: the latest first, as many as there is room for."""
-    from errands.engine.notices.fence import fenced
+    from errands.text import fenced
 
     said: list[str] = []
     size = 0

@@ -26,13 +26,12 @@ from mcp_types import (
 )
 
 from errands.dialects.output_text import paged
-from errands.engine.notices.fence import fenced
 from errands.frontends.mcp.client import Client, Context
 from errands.frontends.mcp.door import Door
 from errands.model.errors import BadValue, NotFound
 from errands.model.text.sanitise import line, visible
 from errands.model.view import View, as_json
-from errands.text import clip
+from errands.text import clip, fenced
 
 ROOT = "errands://tasks"
 PAGE = 64 * 1024  # bytes of output in one answer
