@@ -19,7 +19,7 @@ from mcp_types import MISSING_REQUIRED_CLIENT_CAPABILITY
 
 from errands import bootstrap
 from errands.frontends.mcp.client import Context, require_tasks
-from errands.frontends.mcp.door import Door
+from errands.frontends.mcp.frontend import Frontend
 from errands.frontends.mcp.http import listening, make_app
 from errands.frontends.mcp.server import LARGEST, make_server
 from errands.frontends.mcp.tools import PROMPT
@@ -226,8 +226,8 @@ async def demanding(ctx: Context, call_next: CallNext) -> HandlerResult:
 
 
 def main() -> None:
-    door = Door(Suite(), open_engine=bootstrap.open_client)
-    server = make_server(door)
+    frontend = Frontend(Suite(), open_engine=bootstrap.open_client)
+    server = make_server(frontend)
     add_content(server)
     add_forms(server)
     server.middleware.append(demanding)

@@ -27,7 +27,7 @@ from errands import bootstrap
 from errands.dialects import named
 from errands.frontends.mcp import http, stdio
 from errands.frontends.mcp.client import MESSAGE
-from errands.frontends.mcp.door import Door
+from errands.frontends.mcp.frontend import Frontend
 from errands.frontends.mcp.server import LARGEST, make_server
 from errands.ports.dialect import Caller, Reply, Tool
 from errands.testing.carriers import Carrier, Way
@@ -98,7 +98,7 @@ class McpWay:
 
     async def _live(self, dialect: str, caller: Caller, ready: asyncio.Future[Client]) -> None:
         engine = self._engine.engine
-        door = Door(
+        frontend = Frontend(
             named(dialect),
             open_engine=lambda: bootstrap.open_engine(engine.home, engine.config),
             everything=caller.everything,
@@ -111,7 +111,7 @@ class McpWay:
         )
         known_as = Implementation(name=caller.client, version="1")
         async with (
-            self._reach(make_server(door)) as transport,
+            self._reach(make_server(frontend)) as transport,
             Client(transport, mode=self._mode, client_info=known_as, cache=None) as client,
         ):
             ready.set_result(client)

@@ -16,7 +16,7 @@ from pydantic import ConfigDict, Field
 from errands import bootstrap
 from errands.dialects import named
 from errands.frontends.mcp.client import TASKS
-from errands.frontends.mcp.door import Door
+from errands.frontends.mcp.frontend import Frontend
 from errands.frontends.mcp.server import make_server
 from errands.testing.engines import TestEngine
 from tests.scenarios.mcp_ways import piped
@@ -95,7 +95,7 @@ async def connected(
     config: bool = True,
 ) -> AsyncIterator[Client]:
     """Connect a client to a server of its own, on the engine of the test."""
-    door = Door(
+    frontend = Frontend(
         named("native"),
         open_engine=lambda: bootstrap.open_engine(
             engine.engine.home, engine.engine.config if config else None
@@ -108,7 +108,7 @@ async def connected(
     if hears is not None:
         options["message_handler"] = hears
     async with (
-        piped(make_server(door)) as transport,
+        piped(make_server(frontend)) as transport,
         Client(
             transport,
             mode=era,

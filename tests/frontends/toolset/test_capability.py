@@ -73,7 +73,7 @@ async def test_it_stays_no_longer_than_it_was_told_to(engine: TestEngine) -> Non
         await script.agent(capabilities=[BackgroundTasks(engine, linger=0.1)]).run("go")
 
     assert script.heard == ["go"]
-    with pytest.raises(BadValue, match="less than nothing"):
+    with pytest.raises(BadValue, match="must not be negative"):
         BackgroundTasks(engine, linger=-1)
 
 

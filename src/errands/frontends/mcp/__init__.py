@@ -1,5 +1,5 @@
 """MCP: the tools of a dialect for any client of the Model Context Protocol, over stdio or HTTP.
 
-A server is one more door: it carries calls, questions and news between a client and the engine, and holds
-nothing that would be lost with it. Whatever takes longer than a moment outlives the connection.
+The server carries calls, questions and notifications between a client and the engine. It keeps no state that
+would be lost with it: whatever takes longer than a moment outlives the connection.
 """

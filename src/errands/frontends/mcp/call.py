@@ -1,7 +1,7 @@
 """A call: one use of a tool, which can be repeated without doing anything twice.
 
-It remembers what it launched, so that it can go on after a person's answer, and in another process after this
-one died. `asking` are the tasks it came upon that wait for a person, `asked` the questions put to one.
+It remembers what it launched, so it can continue after a person's answer, or in another process after this
+one died. `asking` are the tasks it found waiting for a person, `asked` the questions already put to one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _DIGITS = 16
 _CALLER = JsonCodec(Caller, has_defaults=True)
 _REPLY = JsonCodec(Reply, has_defaults=True)
 
-Report = Callable[[float, float | None, str], None]
+Report = Callable[[float, float | None, str], None]  # done, total, message
 
 
 class Call:
@@ -50,48 +50,48 @@ class Call:
         self.is_kept = False
         self.message = ""
         self.report: Report | None = None
-        self.ended: Callable[[Call], None] | None = None
+        self.on_end: Callable[[Call], None] | None = None
         self._seen: set[int] = set()
         self._work: asyncio.Task[None] | None = None
-        self._happened = asyncio.Event()
+        self._changed = asyncio.Event()
 
     @property
     def is_over(self) -> bool:
         return self.is_cancelled or self.reply is not None or self.failure is not None
 
-    def begin(self, dialect: Dialect, verbs: EngineApi) -> None:
-        """Carry out the call, or go on with it where it was left."""
+    def begin(self, dialect: Dialect, engine: EngineApi) -> None:
+        """Start the call, or continue it where it stopped."""
         self.stop()
         self.reply = self.failure = None
-        self._happened.clear()
-        self._work = asyncio.create_task(self._carry_out(dialect, verbs))
+        self._changed.clear()
+        self._work = asyncio.create_task(self._run(dialect, engine))
 
     def stop(self) -> None:
-        """Give up waiting; what was launched goes on."""
+        """Stop waiting; what was launched keeps running."""
         if self._work is not None:
             self._work.cancel()
             self._work = None
 
-    async def happens(self, within: float | None = None) -> None:
-        """Wait until the call is over, or comes upon a question, or the time has passed."""
+    async def wait(self, within: float | None = None) -> None:
+        """Wait until the call is over, finds a question, or `within` seconds have passed."""
         try:
             async with asyncio.timeout(within):
-                await self._happened.wait()
+                await self._changed.wait()
         except TimeoutError:
             pass
-        self._happened.clear()
+        self._changed.clear()
 
     def cancel(self) -> None:
         self.is_cancelled = True
         self.stop()
-        self._tell_end()
+        self._end()
 
-    def come_upon(self, question: Approval) -> None:
+    def note_question(self, question: Approval) -> None:
         if question.task_id not in self.asking:
             self.asking.append(question.task_id)
         if question.id not in self.asked and question.id not in self._seen:
             self._seen.add(question.id)
-            self._happened.set()
+            self._changed.set()
 
     def progress(self, done: float, total: float | None, message: str) -> None:
         self.message = message
@@ -100,44 +100,44 @@ class Call:
             self.report(done, total, message)
 
     def result(self) -> CallToolResult:
-        """Say what came of the call, in the words of the dialect."""
+        """Return the result of the call, in the words of the dialect."""
         reply = self.reply
         assert reply is not None
         if self.turned_down:
-            # Whatever a launch says of a task, it does not say who said no.
-            said = f"Declined by the person asked: {', '.join(self.turned_down)} did not start and will not."
-            reply = Reply(text=said, content=reply.content, failed=True)
+            # The dialect's reply does not say who declined.
+            text = f"Declined by the person asked: {', '.join(self.turned_down)} did not start and will not."
+            reply = Reply(text=text, content=reply.content, failed=True)
         return CallToolResult(
             content=[TextContent(type="text", text=reply.text)],
             structured_content=None if reply.content is None else dict(reply.content),
             is_error=reply.failed,
         )
 
-    async def _carry_out(self, dialect: Dialect, verbs: EngineApi) -> None:
+    async def _run(self, dialect: Dialect, engine: EngineApi) -> None:
         try:
-            self.reply = await dialect.call(verbs, self.caller, self.tool, self.arguments)
-        except ErrandsError as error:  # the store, the home or the daemon, not what the caller asked for
+            self.reply = await dialect.call(engine, self.caller, self.tool, self.arguments)
+        except ErrandsError as error:  # of the store, the home or the daemon
             self.reply = Reply(text=str(error), failed=True)
-        except Exception:  # noqa: BLE001  # whatever it is shall end this call and nothing else
+        except Exception:  # noqa: BLE001  # ends this call and nothing else
             _LOG.exception("the tool %s failed", self.tool)
-            self.failure = f"the tool {self.tool} failed; what happened stands in the log of the server"
-        self._tell_end()
+            self.failure = f"the tool {self.tool} failed; see the log of the server"
+        self._end()
 
-    def _tell_end(self) -> None:
+    def _end(self) -> None:
         self.updated_at = datetime.now(UTC)
-        if self.ended is not None:
-            self.ended(self)
-        self._happened.set()
+        if self.on_end is not None:
+            self.on_end(self)
+        self._changed.set()
 
 
 def is_call_id(text: str) -> bool:
-    """Say whether this can be the id of a call; only then is there a file to look for."""
+    """Return whether a text has the form of a call id, which makes it safe as a file name."""
     digits = text.removeprefix(_PREFIX)
     return text.startswith(_PREFIX) and len(digits) == _DIGITS and set("0123456789abcdef").issuperset(digits)
 
 
 def as_plain(call: Call) -> dict[str, Any]:
-    """Write down what another process needs to go on with a call, or to tell how it ended."""
+    """Return what another process needs to continue a call, or to report its result."""
     return {
         "id": call.id,
         "tool": call.tool,
@@ -156,7 +156,7 @@ def as_plain(call: Call) -> dict[str, Any]:
 
 
 def from_plain(plain: Mapping[str, Any]) -> Call:
-    """Read what `as_plain` wrote; anything else is a ValueError, a TypeError or a KeyError."""
+    """Read what `as_plain` wrote; anything else raises ValueError, TypeError or KeyError."""
     call = Call(plain["tool"], plain["arguments"], _CALLER.decode(plain["caller"]), id=plain["id"])
     call.created_at = datetime.fromisoformat(plain["created_at"])
     call.updated_at = datetime.fromisoformat(plain["updated_at"])

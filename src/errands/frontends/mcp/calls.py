@@ -1,95 +1,147 @@
-"""Calls: those in flight here, and those kept for whoever asks later, here or in another process."""
+"""Calls: those in flight, and those stored because their client fetches the result later.
+
+A stored call is a file in the home, so another server process can continue it or return its reply. What it
+launched is in the store as usual; the file only says which call it was and what it replied.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
 import os
+import time
 
-from errands.frontends.mcp.call import Call, may_see
-from errands.frontends.mcp.call_store import CallStore
-from errands.frontends.mcp.door import Door
-from errands.frontends.mcp.idempotent_engine import IdempotentEngine
+from errands.frontends.mcp.call import Call, as_plain, from_plain, is_call_id, may_see
+from errands.frontends.mcp.call_engine import CallEngine
+from errands.frontends.mcp.frontend import Frontend
 from errands.model.errors import ErrandsError
 from errands.ports.dialect import Caller
 
 _LOG = logging.getLogger("errands.mcp")
-MOST = 100  # calls at the same time: whoever has more in flight is not waiting for any of them
+KEPT = 7 * 24 * 3600  # seconds that a stored call is kept
+_MAX_CALLS = 100  # at the same time; a client with more in flight waits for none of them
+_MAX_FILE = 8 * 1024 * 1024  # bytes read of a stored call
 
 
 class Calls:
-    def __init__(self, door: Door) -> None:
-        self.door = door
-        self._ledger = CallStore(lambda: os.path.join(door.engine.engine.home.path, "mcp", "calls"))
+    def __init__(self, frontend: Frontend) -> None:
+        self.frontend = frontend
+        self._store = CallStore(frontend)
         self._kept: dict[str, Call] = {}
         self._count = 0
 
     def enter(self) -> None:
-        """Let one more call in, or say that there are too many."""
-        if self._count + len(self._kept) >= MOST:
-            raise ErrandsError(f"{MOST} calls are in flight already; wait for one of them to end")
+        """Count one more call in flight, or refuse it."""
+        if self._count + len(self._kept) >= _MAX_CALLS:
+            raise ErrandsError(f"{_MAX_CALLS} calls are in flight already; wait for one of them to end")
         self._count += 1
 
     def leave(self) -> None:
         self._count -= 1
 
     def begin(self, call: Call) -> None:
-        verbs = IdempotentEngine(self.door.engine, call, launched=lambda: self._launched(call))
-        call.begin(self.door.dialect, verbs)
+        def save() -> None:
+            if call.is_kept:
+                self._save(call)
+
+        call.begin(self.frontend.dialect, CallEngine(self.frontend.engine, call, save=save))
 
     def keep(self, call: Call) -> bool:
-        """Write a call down and go on with it, whether its client stays or not; False if that cannot be."""
-        if not self._write(call):
+        """Store a call, which then continues without its client; return False if it cannot be stored."""
+        if not self._save(call):
             return False
         call.report, call.is_kept = None, True
-        call.ended = self._note_end
+        call.on_end = self._store_end
         self._kept[call.id] = call
         return True
 
     def find(self, caller: Caller, call_id: str) -> Call | None:
-        """Find a call of this caller. One that another process was killed over is carried on with."""
-        call = self._kept.get(call_id) or self._ledger.find(call_id)
+        """Find a call of this caller; one whose process was killed is continued here."""
+        call = self._kept.get(call_id) or self._store.load(call_id)
         if call is None or not may_see(call, caller):
             return None
         if not call.is_over and call.id not in self._kept:
-            self._again(call)
+            self._continue(call)
         return call
 
     def note_answers(self, call: Call, *, is_last: bool) -> None:
-        """Write down what was answered; with the last answer, a call that waited for it goes on."""
+        """Store the answers; with the last one, a call that waited for it continues."""
         if call.is_over and is_last:
-            self._again(call)
+            self._continue(call)
         else:
-            self._write(call)
+            self._save(call)
 
     def cancel(self, call: Call) -> None:
-        """End a call and what it launched; what it only waited for goes on."""
+        """Cancel a call and what it launched, but not what it only waited for."""
         if call.launched:
-            self.door.cancel(call.caller, call.launched)
-        call.ended = self._note_end
+            self.frontend.cancel(call.caller, call.launched)
+        call.on_end = self._store_end
         call.cancel()
 
     def close(self) -> None:
         for call in self._kept.values():
             call.stop()
 
-    def _again(self, call: Call) -> None:
-        """Go on with a kept call where it was left."""
+    def _continue(self, call: Call) -> None:
         if self.keep(call):
             self.begin(call)
 
-    def _launched(self, call: Call) -> None:
-        if call.is_kept:
-            self._write(call)
-
-    def _note_end(self, call: Call) -> None:
-        # What cannot be written down is told from memory, for as long as there is any.
-        if self._write(call):
+    def _store_end(self, call: Call) -> None:
+        # A call that cannot be stored is answered from memory while this process lives.
+        if self._save(call):
             self._kept.pop(call.id, None)
 
-    def _write(self, call: Call) -> bool:
+    def _save(self, call: Call) -> bool:
         try:
-            self._ledger.keep(call)
+            self._store.save(call)
         except OSError as error:
-            _LOG.error("the call %s cannot be written down: %s", call.id, error)
+            _LOG.error("the call %s cannot be stored: %s", call.id, error)
             return False
         return True
+
+
+class CallStore:
+    """A directory with one file per call."""
+
+    def __init__(self, frontend: Frontend) -> None:
+        self._frontend = frontend
+        self._is_swept = False
+
+    @property
+    def _directory(self) -> str:
+        return os.path.join(self._frontend.engine.engine.home.path, "mcp", "calls")
+
+    def save(self, call: Call) -> None:
+        """Write a call in one step."""
+        directory = self._directory
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+        self._sweep(directory)
+        path = os.path.join(directory, call.id)
+        handle = os.open(f"{path}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with open(handle, "w", encoding="utf-8") as file:
+            json.dump(as_plain(call), file, default=str)
+        os.replace(f"{path}.new", path)
+
+    def load(self, call_id: str) -> Call | None:
+        """Read a call; return None for an unknown id and for a file that cannot be read."""
+        if not is_call_id(call_id):
+            return None
+        try:
+            with open(os.path.join(self._directory, call_id), encoding="utf-8") as file:
+                return from_plain(json.loads(file.read(_MAX_FILE)))
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+
+    def _sweep(self, directory: str) -> None:
+        """Remove expired calls, once per server process."""
+        if self._is_swept:
+            return
+        self._is_swept = True
+        for entry in os.scandir(directory):
+            if not is_call_id(entry.name.removesuffix(".new")):
+                continue
+            try:
+                if entry.stat().st_mtime < time.time() - KEPT:
+                    os.unlink(entry.path)
+            except OSError:
+                pass  # another server removed it first; a leftover file does no harm

@@ -1,6 +1,6 @@
-"""Asking: a question about a task as a form that a client shows to a person, and what the answer means.
+"""Elicitation: ask a person for approval through a form of their client.
 
-Only an explicit yes is one. A form that was dismissed leaves the task proposed, for who answers elsewhere.
+Only an explicit yes approves. After a dismissed form the task stays proposed, and can be answered elsewhere.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult
 
 from errands.frontends.mcp.call import Call
 from errands.frontends.mcp.client import Client
-from errands.frontends.mcp.door import NAME, Door
+from errands.frontends.mcp.frontend import NAME, Frontend
 from errands.model.action import Shell
 from errands.model.approval import Approval
 from errands.model.errors import ErrandsError
@@ -28,7 +28,7 @@ _SCHEMA = {
         _APPROVE: {
             "type": "boolean",
             "title": "Approve",
-            "description": "Start it? Without a yes it does not.",
+            "description": "Start it? It starts only if you approve.",
             "default": False,
         }
     },
@@ -36,30 +36,32 @@ _SCHEMA = {
 }
 
 
-def open_questions(door: Door, call: Call) -> list[Approval]:
-    """List what a person was not asked yet about what a call launched and what it waits for."""
+def open_questions(frontend: Frontend, call: Call) -> list[Approval]:
+    """List the open questions about what a call launched or waits for that no person was asked yet."""
     waiting = list(call.asking)
-    tool = door.tool(call.caller, call.tool)
+    tool = frontend.tool(call.caller, call.tool)
     if call.reply is not None and tool is not None and tool.may_need_approval:
         waiting += call.reply.proposed
-    found = map(door.engine.engine.question, dict.fromkeys(waiting))
-    return [each for each in found if each is not None and each.id not in call.asked and _fits(door, each)]
+    found = map(frontend.engine.engine.question, dict.fromkeys(waiting))
+    return [
+        each for each in found if each is not None and each.id not in call.asked and _fits(frontend, each)
+    ]
 
 
-def _fits(door: Door, question: Approval) -> bool:
-    """Tell whether a form can show all that would run; about anything else nobody is asked here."""
-    task = door.engine.engine.task(question.task_id)
+def _fits(frontend: Frontend, question: Approval) -> bool:
+    """Return whether a form can show everything that would run; otherwise it must be answered elsewhere."""
+    task = frontend.engine.engine.task(question.task_id)
     action = task.action
     if task.state != "proposed":
-        return True  # it is about a call of its agent, whose reasons say all
+        return True  # about a tool call of its agent, which the reasons describe in full
     if isinstance(action, Shell) and (action.before or action.lastly or action.env):
         return False
     return len(action.line) <= _LONGEST_COMMAND and action.line.count("\n") < _MOST_LINES
 
 
-def form(door: Door, question: Approval) -> ElicitRequestFormParams:
-    """Write the form for a question: all that would run, where, and why it is asked about."""
-    view = door.engine.engine.summaries([question.task_id])[0]
+def form(frontend: Frontend, question: Approval) -> ElicitRequestFormParams:
+    """Return the form for a question: everything that would run, where, and why it needs approval."""
+    view = frontend.engine.engine.summaries([question.task_id])[0]
     what = "This prompt" if view.agent is not None and view.state == "proposed" else "This command"
     shown = [f"  {line(each)}" for each in view.command.split("\n")]
     if view.state != "proposed":
@@ -69,18 +71,18 @@ def form(door: Door, question: Approval) -> ElicitRequestFormParams:
     return ElicitRequestFormParams(message="\n".join(text), requested_schema=_SCHEMA)
 
 
-def requests(door: Door, questions: list[Approval]) -> dict[str, ElicitRequest]:
-    """Write the forms of several questions, each under a key that its answer comes back with."""
-    return {_key(each): ElicitRequest(params=form(door, each)) for each in questions}
+def requests(frontend: Frontend, questions: list[Approval]) -> dict[str, ElicitRequest]:
+    """Return the forms of several questions, each under the key that its answer will have."""
+    return {_key(each): ElicitRequest(params=form(frontend, each)) for each in questions}
 
 
-def answer(door: Door, call: Call, client: Client, question: Approval, said: ElicitResult) -> None:
-    """Record a yes or a no. A question that has its answer, or has changed since, keeps what it has."""
+def answer(frontend: Frontend, call: Call, client: Client, question: Approval, result: ElicitResult) -> None:
+    """Record a yes or a no; a question that was answered or has changed meanwhile is left alone."""
     call.asked.add(question.id)
-    agreed = (said.content or {}).get(_APPROVE) if said.action == "accept" else None
-    if agreed is not True and agreed is not False and said.action != "decline":
+    agreed = (result.content or {}).get(_APPROVE) if result.action == "accept" else None
+    if agreed is not True and agreed is not False and result.action != "decline":
         return
-    engine, by = door.engine.engine, door.person(call.caller)
+    engine, by = frontend.engine.engine, frontend.person(call.caller)
     try:
         if agreed is True:
             engine.approve(question.task_id, by=by, door=NAME, question=question.id)
@@ -90,24 +92,24 @@ def answer(door: Door, call: Call, client: Client, question: Approval, said: Eli
             if view.state == "rejected":
                 call.turned_down.append(view.id)
     except ErrandsError as error:
-        _LOG.info("an answer about %s came to nothing: %s", question.task_id, error)
+        _LOG.info("an answer about %s had no effect: %s", question.task_id, error)
 
 
 def answers(
-    door: Door, call: Call, client: Client, questions: list[Approval], said: Mapping[str, object]
+    frontend: Frontend, call: Call, client: Client, questions: list[Approval], responses: Mapping[str, object]
 ) -> bool:
-    """Record the answers to those of the questions that have one; tell whether any had."""
-    found = [(each, said[_key(each)]) for each in questions if _key(each) in said]
-    for question, given in found:
-        answer(door, call, client, question, _read(given))
+    """Record the answers to these questions; return whether there were any."""
+    found = [(each, responses[_key(each)]) for each in questions if _key(each) in responses]
+    for question, response in found:
+        answer(frontend, call, client, question, _read(response))
     return bool(found)
 
 
-def _read(given: object) -> ElicitResult:
-    if isinstance(given, ElicitResult):
-        return given
+def _read(response: object) -> ElicitResult:
+    if isinstance(response, ElicitResult):
+        return response
     try:
-        return ElicitResult.model_validate(given)
+        return ElicitResult.model_validate(response)
     except ValueError:
         return ElicitResult(action="cancel")
 

@@ -1,6 +1,6 @@
-"""Streamable HTTP as the way to clients: on this machine only, for those who have the token.
+"""The streamable HTTP transport: on this machine only, for clients that have the token.
 
-A web page cannot get in by renaming its host to ours: what is not called by our name is refused.
+Requests for another host name are refused, so a web page cannot get in by DNS rebinding.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 def address(text: str) -> tuple[str, int]:
-    """Read `HOST:PORT`, `HOST` or `PORT`; port 0 means any that is free."""
+    """Parse `HOST:PORT`, `HOST` or `PORT`; port 0 means any free port."""
     if not text:
         return DEFAULT
     if text.isdecimal():
@@ -42,14 +42,14 @@ def address(text: str) -> tuple[str, int]:
     else:
         host, _, port = text.partition(":")
     if port and not (port.isascii() and port.isdecimal() and int(port) < 65536):
-        raise BadValue(f"{text!r} is no address; write HOST:PORT, such as 127.0.0.1:7878")
+        raise BadValue(f"{text!r} is not an address; write HOST:PORT, such as 127.0.0.1:7878")
     if host in _WILDCARDS:
-        raise BadValue(f"name the one address that clients use, such as 127.0.0.1, not {host!r}")
+        raise BadValue(f"cannot listen on {host!r}; name the one address that clients use, such as 127.0.0.1")
     return host, int(port) if port else DEFAULT[1]
 
 
 def make_app(server: Server[Any], host: str, port: int, token: str | None, largest: int) -> App:
-    """Make the application; without a token, whoever reaches it is let in."""
+    """Return the ASGI application; without a token it is open to every client that can reach it."""
     names = _LOOPBACK if host in _LOOPBACK else (host,)
     shown = [f"[{each}]" if ":" in each else each for each in names]
     hosts = [f"{each}:{port}" for each in shown] + (shown if port == 80 else [])
@@ -61,30 +61,30 @@ def make_app(server: Server[Any], host: str, port: int, token: str | None, large
             allowed_hosts=hosts, allowed_origins=[f"http://{each}" for each in hosts]
         ),
     )
-    return app if token is None else _guarded(app, token)
+    return app if token is None else _require_token(app, token)
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """Open the socket on which clients are heard."""
+    """Return a listening socket."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Only of a socket that names its protocol does asyncio know that nothing small shall be held back.
-    place = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    # asyncio sets TCP_NODELAY only on a socket whose protocol is given.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        place.bind((host, port))
-        place.listen()
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen()
     except OSError as error:
-        place.close()
+        listener.close()
         raise ErrandsError(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
-    return place
+    return listener
 
 
 async def serve(server: Server[Any], host: str, port: int, token: Callable[[], str], largest: int) -> None:
-    """Serve until this process is told to end; say first where."""
+    """Print the URL, then serve until this process is stopped."""
     import uvicorn
 
-    place = listening(host, port)
-    port = place.getsockname()[1]
+    listener = listening(host, port)
+    port = listener.getsockname()[1]
     app = make_app(server, host, port, token(), largest)
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, limit_concurrency=_MOST, timeout_graceful_shutdown=1
@@ -92,17 +92,16 @@ async def serve(server: Server[Any], host: str, port: int, token: Callable[[], s
     shown = f"[{host}]" if ":" in host else host
     sys.stdout.write(f"http://{shown}:{port}{PATH}\n")
     sys.stdout.flush()
-    await uvicorn.Server(config).serve(sockets=[place])
+    await uvicorn.Server(config).serve(sockets=[listener])
 
 
-def _guarded(app: App, token: str) -> App:
-    """Let in only whoever has the token."""
-    wanted = f"Bearer {token}".encode()
+def _require_token(app: App, token: str) -> App:
+    expected = f"Bearer {token}".encode()
 
     async def guard(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            given = dict(scope["headers"]).get(b"authorization", b"")
-            if not hmac.compare_digest(given, wanted):
+            header = dict(scope["headers"]).get(b"authorization", b"")
+            if not hmac.compare_digest(header, expected):
                 await _refuse(send)
                 return
         await app(scope, receive, send)
@@ -111,7 +110,7 @@ def _guarded(app: App, token: str) -> App:
 
 
 async def _refuse(send: Send) -> None:
-    body = b"this needs the token of the server: see `errands mcp --help`\n"
+    body = b"the token of the server is missing or wrong: see `errands mcp --help`\n"
     headers = [(b"www-authenticate", b"Bearer"), (b"content-type", b"text/plain"), (b"connection", b"close")]
     await send({"type": "http.response.start", "status": 401, "headers": headers})
     await send({"type": "http.response.body", "body": body})

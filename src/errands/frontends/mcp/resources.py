@@ -1,6 +1,6 @@
-"""Resources: the tasks of a client, and what they printed, for whoever reads without calling a tool.
+"""Resources: the tasks of a client and their output, readable without calling a tool.
 
-What a task printed comes a page at a time, its secrets masked, in a fence that says what it is: data.
+Output comes a page at a time, with secrets masked, in a fence that marks it as data.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from mcp_types import (
 
 from errands.dialects.output_text import paged
 from errands.frontends.mcp.client import Client, Context
-from errands.frontends.mcp.door import Door
+from errands.frontends.mcp.frontend import Frontend
 from errands.model.errors import BadValue, NotFound
 from errands.model.text.sanitise import line, visible
 from errands.model.view import View, as_json
 from errands.text import clip, fenced
 
 ROOT = "errands://tasks"
-PAGE = 64 * 1024  # bytes of output in one answer
+PAGE = 64 * 1024  # bytes of output in one reply
 _LISTED = 50
 _COMPLETED = 100
 _MOST = 1000
 _LONGEST = 200
-_NOT_FOUND = -32002  # as the older protocol has it
-# What is told of a task; its variables and processes are nobody's business here.
-_TOLD = (
+_NOT_FOUND = -32002  # in the older protocol
+# The fields of a task that clients see; its environment and processes are not among them.
+_FIELDS = (
     "id", "kind", "state", "name", "description", "command", "prompt", "cwd", "batch", "created_at",
     "created_by", "started_at", "completed_at", "exit_code", "signal", "failure", "error", "duration",
     "summary", "truncated", "output_bytes", "output_lines", "progress", "approved_by", "approved_at", "agent",
@@ -50,17 +50,17 @@ _TOLD = (
 
 
 class Resources:
-    def __init__(self, door: Door) -> None:
-        self._door = door
+    def __init__(self, frontend: Frontend) -> None:
+        self._frontend = frontend
 
     async def list(self, ctx: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
         """List the tasks of a client and their output, newest first, a page at a time."""
         start = _number(params.cursor if params else None, "cursor")
-        views = self._door.tasks(self._door.caller(Client(ctx)), limit=_MOST)
+        views = self._frontend.tasks(self._frontend.caller(Client(ctx)), limit=_MOST)
         shown = views[start : start + _LISTED]
-        listed = (
-            [] if start else [_resource(ROOT, "tasks", "newest tasks of this session", "application/json")]
-        )
+        listed = []
+        if not start:
+            listed.append(_resource(ROOT, "tasks", "the newest tasks of this session", "application/json"))
         for view in shown:
             about = clip(line(f"{view.state}: {view.description}"), 200)
             listed.append(_resource(output_uri(view.id), view.id, about, "text/plain"))
@@ -70,8 +70,8 @@ class Resources:
     async def templates(
         self, ctx: Context, params: PaginatedRequestParams | None
     ) -> ListResourceTemplatesResult:
-        about = "state and facts of a task"
-        output = "what a task printed, from a byte on; the answer says where to go on"
+        about = "state and details of a task"
+        output = "the output of a task from a byte offset; the reply says where the next page begins"
         return ListResourceTemplatesResult(
             resource_templates=[
                 ResourceTemplate(
@@ -90,11 +90,11 @@ class Resources:
         )
 
     async def complete(self, ctx: Context, params: CompleteRequestParams) -> CompleteResult:
-        """Complete the id of a task in an address; there is nothing else to complete."""
+        """Complete the task id in a URI, the only argument there is."""
         found: list[str] = []
         is_ours = isinstance(params.ref, ResourceTemplateReference) and params.ref.uri.startswith(ROOT)
         if is_ours and params.argument.name == "id":
-            views = self._door.tasks(self._door.caller(Client(ctx)), limit=_MOST)
+            views = self._frontend.tasks(self._frontend.caller(Client(ctx)), limit=_MOST)
             found = [view.id for view in views if view.id.startswith(params.argument.value)]
         shown = found[:_COMPLETED]
         return CompleteResult(
@@ -110,16 +110,16 @@ class Resources:
             raise MCPError(code, str(error), {"uri": params.uri[:_LONGEST]}) from None
 
     def _read(self, client: Client, params: ReadResourceRequestParams) -> ReadResourceResult:
-        caller = self._door.caller(client)
+        caller = self._frontend.caller(client)
         if params.uri == ROOT:
-            told = [_shortened(_told(view)) for view in self._door.tasks(caller, limit=_LISTED)]
-            return _contents(params.uri, json.dumps(told, ensure_ascii=False, indent=1), "application/json")
-        task_id, is_output, offset = taken_apart(params.uri)
-        view = self._door.find(caller, task_id)
+            listed = [_clipped(_fields(view)) for view in self._frontend.tasks(caller, limit=_LISTED)]
+            return _contents(params.uri, json.dumps(listed, ensure_ascii=False, indent=1), "application/json")
+        task_id, is_output, offset = parse_uri(params.uri)
+        view = self._frontend.find(caller, task_id)
         if not is_output:
-            text = json.dumps(_told(view), ensure_ascii=False, indent=1)
+            text = json.dumps(_fields(view), ensure_ascii=False, indent=1)
             return _contents(params.uri, text, "application/json")
-        engine = self._door.engine.engine
+        engine = self._frontend.engine.engine
         piece = engine.output(view.id, offset=offset, limit=PAGE)
         content, beyond = paged(piece, PAGE, is_live=view.is_live)
         text = engine.mask(view.id).text(visible(content))
@@ -133,8 +133,8 @@ class Resources:
         return _contents(params.uri, text, "text/plain", meta)
 
 
-def taken_apart(uri: str) -> tuple[str, bool, int]:
-    """Read the address of a task or its output: the id, whether it is the output, and where it begins."""
+def parse_uri(uri: str) -> tuple[str, bool, int]:
+    """Return the task id in a URI, whether the URI means the output, and the offset."""
     path, _, query = uri.removeprefix(f"{ROOT}/").partition("?")
     task_id, slash, rest = path.partition("/")
     if not uri.startswith(f"{ROOT}/") or (slash and rest != "output") or (query and not slash):
@@ -157,13 +157,13 @@ def _contents(uri: str, text: str, kind: str, meta: dict[str, Any] | None = None
     return ReadResourceResult(contents=[TextResourceContents(uri=uri, text=text, mime_type=kind, _meta=meta)])
 
 
-def _told(view: View) -> dict[str, Any]:
+def _fields(view: View) -> dict[str, Any]:
     flat = as_json(view)
-    return {name: flat[name] for name in _TOLD if flat[name] not in (None, "")}
+    return {name: flat[name] for name in _FIELDS if flat[name] not in (None, "")}
 
 
-def _shortened(told: dict[str, Any]) -> dict[str, Any]:
-    return {name: clip(value, _LONGEST) if isinstance(value, str) else value for name, value in told.items()}
+def _clipped(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: clip(each, _LONGEST) if isinstance(each, str) else each for name, each in fields.items()}
 
 
 def _number(text: str | None, what: str) -> int:

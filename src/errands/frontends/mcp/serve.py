@@ -1,4 +1,4 @@
-"""Serving: one process that speaks the protocol, for one client over stdio or for many over HTTP."""
+"""`errands mcp`: serve one client over stdio, or many over HTTP."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from errands.dialects import named
 from errands.engine.engine import Engine
-from errands.frontends.mcp.door import Door
+from errands.frontends.mcp.frontend import Frontend
 from errands.frontends.mcp.server import LARGEST, make_server, secret
 
 
@@ -23,38 +23,29 @@ def serve(
     open_engine: Callable[[], Engine],
     environ: Mapping[str, str] = os.environ,
 ) -> int:
-    """Serve until the client hangs up or, over HTTP, until this process is told to end."""
-    door = Door(
-        named(dialect),
-        open_engine=open_engine,
-        everything=everything,
-        environ=environ,
-    )
-    server = make_server(door)
+    """Serve until the client disconnects or, over HTTP, until this process is stopped."""
+    # A long-lived process needs garbage collection, which the command line turns off.
+    gc.enable()
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="errands mcp: %(message)s")
+    frontend = Frontend(named(dialect), open_engine=open_engine, everything=everything, environ=environ)
+    server = make_server(frontend)
     if http is None:
         from errands.frontends.mcp import stdio
 
-        _settle_down()
         asyncio.run(stdio.serve(server, LARGEST))
         return 0
     from errands.frontends.mcp import http as web
 
     host, port = web.address(http)
-    _settle_down()
 
     def token() -> str:
-        given = environ.get("ERRANDS_MCP_TOKEN")
-        if given:
-            return given
-        found = secret(door, "token")
-        sys.stderr.write(f"errands mcp: clients need the token in {door.engine.engine.home.path}/mcp/token\n")
-        return found
+        if token := environ.get("ERRANDS_MCP_TOKEN"):
+            return token
+        token = secret(frontend, "token")
+        sys.stderr.write(
+            f"errands mcp: clients need the token in {frontend.engine.engine.home.path}/mcp/token\n"
+        )
+        return token
 
     asyncio.run(web.serve(server, host, port, token, LARGEST))
     return 0
-
-
-def _settle_down() -> None:
-    """Be a process that stays: it has garbage to look for, and something to say on standard error."""
-    gc.enable()
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="errands mcp: %(message)s")

@@ -1,4 +1,4 @@
-"""The server: a dialect's tools, its tasks, resources and prompts, as the official SDK serves them."""
+"""The MCP server: a dialect's tools, and tasks, resources and prompts, served by the official SDK."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from errands import __version__
 from errands.frontends.mcp.calls import Calls
 from errands.frontends.mcp.client import TASKS, Context
-from errands.frontends.mcp.door import Door
+from errands.frontends.mcp.frontend import Frontend
 from errands.frontends.mcp.prompts import Prompts
 from errands.frontends.mcp.resources import Resources
 from errands.frontends.mcp.subscriptions import Subscriptions
@@ -27,25 +27,25 @@ from errands.model.errors import BadValue, ErrandsError, NotFound
 
 LARGEST = 4 * 1024 * 1024  # bytes of one message, whatever carries it
 _INSTRUCTIONS = (
-    "Runs slow work in the background: it starts at once, survives this connection, and is listed with its "
-    "output afterwards. What could do harm waits for a person's approval, which you cannot give."
+    "Runs slow work in the background. A task starts at once, survives this connection, and its state and "
+    "output can be read later. Commands that could do harm wait for a person's approval; you cannot give it."
 )
 
 
-def make_server(door: Door) -> Server[Any]:
-    """Put the server together; it serves both eras of the protocol, over whatever carries messages to it."""
-    calls = Calls(door)
-    tools, tasks, resources, prompts = Tools(calls), Tasks(calls), Resources(door), Prompts(door)
-    watching = Subscriptions(door, tasks)
+def make_server(frontend: Frontend) -> Server[Any]:
+    """Build the server; it speaks the older and the newer protocol, over any transport."""
+    calls = Calls(frontend)
+    tools, tasks, resources, prompts = Tools(calls), Tasks(calls), Resources(frontend), Prompts(frontend)
+    subscriptions = Subscriptions(frontend, tasks)
 
     @asynccontextmanager
     async def lifespan(_: Server[Any]) -> AsyncIterator[dict[str, Any]]:
         try:
             yield {}
         finally:
-            watching.close()
+            subscriptions.close()
             calls.close()
-            door.close()
+            frontend.close()
 
     server: Server[Any] = Server(
         "errands",
@@ -58,9 +58,9 @@ def make_server(door: Door) -> Server[Any]:
         on_list_resources=resources.list,
         on_list_resource_templates=resources.templates,
         on_read_resource=resources.read,
-        on_subscribe_resource=watching.subscribe,
-        on_unsubscribe_resource=watching.unsubscribe,
-        on_subscriptions_listen=watching.listen,
+        on_subscribe_resource=subscriptions.subscribe,
+        on_unsubscribe_resource=subscriptions.unsubscribe,
+        on_subscriptions_listen=subscriptions.listen,
         on_list_prompts=prompts.list,
         on_get_prompt=prompts.get,
         on_completion=resources.complete,
@@ -71,22 +71,25 @@ def make_server(door: Door) -> Server[Any]:
     server.extensions[TASKS] = {}
 
     async def discover(ctx: Context, params: RequestParams) -> DiscoverResult:
-        """Say what is served; unlike the resources, tools and prompts never change."""
-        said = server.get_capabilities(protocol_version=ctx.protocol_version)
-        for each in (said.tools, said.prompts):
+        """Return what is served; unlike resources, tools and prompts never change."""
+        capabilities = server.get_capabilities(protocol_version=ctx.protocol_version)
+        for each in (capabilities.tools, capabilities.prompts):
             if each is not None:
                 each.list_changed = False
         return DiscoverResult(
-            supported_versions=list(MODERN_PROTOCOL_VERSIONS), capabilities=said, instructions=_INSTRUCTIONS
+            supported_versions=list(MODERN_PROTOCOL_VERSIONS),
+            capabilities=capabilities,
+            instructions=_INSTRUCTIONS,
         )
 
     server.add_request_handler("server/discover", RequestParams, discover)
-    server.middleware += [_explained, RequestStateBoundary(_sealing(door), default_audience="errands")]
+    # Sealed with a key of this home, so that the next server can open it.
+    security = RequestStateSecurity(codec=_Codec(frontend), ttl=24 * 3600.0)
+    server.middleware += [_translate_errors, RequestStateBoundary(security, default_audience="errands")]
     return server
 
 
-async def _explained(ctx: Context, call_next: CallNext) -> HandlerResult:
-    """Tell a client what it got wrong in our words; anything else is ours to look into."""
+async def _translate_errors(ctx: Context, call_next: CallNext) -> HandlerResult:
     try:
         return await call_next(ctx)
     except (NotFound, BadValue) as error:
@@ -95,40 +98,35 @@ async def _explained(ctx: Context, call_next: CallNext) -> HandlerResult:
         raise MCPError(INTERNAL_ERROR, str(error)) from None
 
 
-def _sealing(door: Door) -> RequestStateSecurity:
-    """Seal what a client carries for us with a key of this home, so that the next server can open it."""
-    return RequestStateSecurity(codec=_Codec(door), ttl=24 * 3600.0)
-
-
 class _Codec:
-    """Reads or makes the key when something is sealed for the first time."""
+    """Seals the state that a client carries for us; reads or creates the key on first use."""
 
-    def __init__(self, door: Door) -> None:
-        self._door = door
+    def __init__(self, frontend: Frontend) -> None:
+        self._frontend = frontend
         self._codec: Any = None
 
     def seal(self, payload: bytes) -> str:
-        sealed: str = self._opened().seal(payload)
+        sealed: str = self._open().seal(payload)
         return sealed
 
     def unseal(self, token: str) -> bytes:
         try:
-            payload: bytes = self._opened().unseal(token)
+            payload: bytes = self._open().unseal(token)
         except ErrandsError as error:
             raise InvalidRequestState(str(error)) from error
         return payload
 
-    def _opened(self) -> Any:
+    def _open(self) -> Any:
         if self._codec is None:
             from mcp.server.request_state import AESGCMRequestStateCodec
 
-            self._codec = AESGCMRequestStateCodec([secret(self._door, "key")])
+            self._codec = AESGCMRequestStateCodec([secret(self._frontend, "key")])
         return self._codec
 
 
-def secret(door: Door, name: str) -> str:
-    """Read a secret of this home, or make it; whoever can read it owns the home anyway."""
-    directory = os.path.join(door.engine.engine.home.path, "mcp")
+def secret(frontend: Frontend, name: str) -> str:
+    """Read a secret of this home, or create it."""
+    directory = os.path.join(frontend.engine.engine.home.path, "mcp")
     path = os.path.join(directory, name)
     os.makedirs(directory, mode=0o700, exist_ok=True)
     while True:
@@ -136,20 +134,20 @@ def secret(door: Door, name: str) -> str:
             with open(path, encoding="ascii") as file:
                 text = file.read().strip()
             if len(text) < 32:
-                raise ErrandsError(f"{path} holds no secret; remove it, and another one is made")
+                raise ErrandsError(f"{path} holds no valid secret; remove it, and a new one is created")
             return text
         except FileNotFoundError:
-            _make_secret(path)
+            _create_secret(path)
 
 
-def _make_secret(path: str) -> None:
+def _create_secret(path: str) -> None:
     import secrets
 
     draft = f"{path}.{secrets.token_hex(4)}"
     with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "w") as file:
         file.write(secrets.token_urlsafe(32))
     try:
-        os.link(draft, path)  # of two at once, one wins whole
+        os.link(draft, path)  # of two processes, one wins
     except FileExistsError:
         pass
     finally:

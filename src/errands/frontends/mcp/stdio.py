@@ -1,6 +1,6 @@
-"""Standard input and output as the way to a client: one message per line, none too long, and nothing else.
+"""The stdio transport: one message per line, limited in length, and nothing else on standard output.
 
-The client owns the process: when it hangs up the server ends, and what was launched goes on.
+The client owns the process: when it disconnects the server ends, and what was launched keeps running.
 """
 
 from __future__ import annotations
@@ -18,51 +18,51 @@ from mcp.shared.message import SessionMessage
 from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
 
 _CHUNK = 64 * 1024
-_GOODBYE = 3.0  # seconds in which the last answers can be read after a client has hung up
+_DRAIN = 3.0  # seconds in which a client that has disconnected can still read the last replies
 
 Text = tuple[bytes, asyncio.Future[bool] | None]
 
 
 async def serve(server: Server[Any], largest: int) -> None:
-    """Serve the client that started this process, until it hangs up."""
-    # Whatever prints from here on, ours or not, must not reach the client.
-    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-    await carry(server, _taken(0, nothing), _taken(1, 2), largest)
+    """Serve the client that started this process, until it disconnects."""
+    # Nothing else that prints from here on may reach the client.
+    devnull = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    await carry(server, _take(0, devnull), _take(1, 2), largest)
 
 
 async def carry(server: Server[Any], wire_in: int, wire_out: int, largest: int) -> None:
-    """Carry messages between a server and two descriptors, until nothing more comes in."""
-    incoming, heard = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-    said, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
+    """Carry messages between a server and two descriptors, until the input ends."""
+    incoming, requests = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    replies, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
     lines: asyncio.Queue[bytes | None] = asyncio.Queue(1)
     texts: queue.SimpleQueue[Text] = queue.SimpleQueue()
     loop = asyncio.get_running_loop()
     for act in (lambda: _read(wire_in, largest, lines, loop), lambda: _write(wire_out, texts, loop)):
-        # Nobody waits for these: a client that neither reads nor leaves must not hold us.
+        # Daemon threads: a client that neither reads nor disconnects must not keep this process alive.
         threading.Thread(target=act, daemon=True).start()
 
-    async def hear() -> None:
-        async with incoming, said.clone() as reply:
+    async def read() -> None:
+        async with incoming, replies.clone() as reply:
             while (line := await lines.get()) is not None:
-                message = _understood(line)
+                message = _parse(line)
                 if isinstance(message, JSONRPCError):
                     await reply.send(SessionMessage(message))
                 else:
                     await incoming.send(SessionMessage(message))
 
-    async def say() -> None:
+    async def write() -> None:
         async with outgoing:
             async for each in outgoing:
-                is_read: asyncio.Future[bool] = loop.create_future()
-                texts.put((_written(each.message) + b"\n", is_read))
-                if not await is_read:
+                is_written: asyncio.Future[bool] = loop.create_future()
+                texts.put((_encode(each.message) + b"\n", is_written))
+                if not await is_written:
                     return
 
-    serving = server.run(heard, said, server.create_initialization_options())
-    cursor, running, saying = tasks = [asyncio.create_task(each) for each in (hear(), serving, say())]
+    serve = server.run(requests, replies, server.create_initialization_options())
+    reading, serving, writing = tasks = [asyncio.create_task(each) for each in (read(), serve, write())]
     try:
-        await asyncio.wait((cursor, running), return_when=asyncio.FIRST_COMPLETED)
-        await asyncio.wait((running, saying), timeout=_GOODBYE)
+        await asyncio.wait((reading, serving), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((serving, writing), timeout=_DRAIN)
     finally:
         texts.put((b"", None))
         for task in tasks:
@@ -73,16 +73,16 @@ async def carry(server: Server[Any], wire_in: int, wire_out: int, largest: int) 
             raise error
 
 
-def _written(message: Any) -> bytes:
+def _encode(message: Any) -> bytes:
     try:
         text: str = message.model_dump_json(by_alias=True, exclude_unset=True)
-    except ValueError:  # half a character, for which there is no UTF-8
+    except ValueError:  # a lone surrogate, which UTF-8 cannot encode
         text = json.dumps(message.model_dump(by_alias=True, exclude_unset=True), ensure_ascii=False)
     return text.encode("utf-8", "replace")
 
 
-def _understood(line: bytes) -> Any:
-    """Read a message; of what is none, give the error that its sender gets."""
+def _parse(line: bytes) -> Any:
+    """Parse a message; return the error reply for an invalid one."""
     if not line:
         return _error(None, INVALID_REQUEST, "the message is too long")
     try:
@@ -92,23 +92,23 @@ def _understood(line: bytes) -> Any:
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):
-        return _error(None, PARSE_ERROR, "this is no JSON")
+        return _error(None, PARSE_ERROR, "the message is not JSON")
     try:
         whole = json.dumps(found, ensure_ascii=False).encode("utf-8", "replace")
         return jsonrpc_message_adapter.validate_json(whole, by_name=False)
     except (ValueError, RecursionError):
         pass
-    number = found.get("id") if isinstance(found, dict) else None
-    is_name = isinstance(number, str | int) and not isinstance(number, bool)
-    return _error(number if is_name else None, INVALID_REQUEST, "this is no JSON-RPC message")
+    request_id = found.get("id") if isinstance(found, dict) else None
+    is_valid = isinstance(request_id, str | int) and not isinstance(request_id, bool)
+    return _error(request_id if is_valid else None, INVALID_REQUEST, "the message is not JSON-RPC")
 
 
-def _error(number: str | int | None, code: int, message: str) -> JSONRPCError:
-    return JSONRPCError(jsonrpc="2.0", id=number, error=ErrorData(code=code, message=message))
+def _error(request_id: str | int | None, code: int, message: str) -> JSONRPCError:
+    return JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=code, message=message))
 
 
-def _taken(number: int, instead: int) -> int:
-    """Take a descriptor for ourselves alone; whoever uses it from now on gets another one."""
+def _take(number: int, instead: int) -> int:
+    """Return a private copy of a descriptor, and point its number elsewhere."""
     own = os.dup(number)
     os.dup2(instead, number)
     return own
@@ -117,7 +117,7 @@ def _taken(number: int, instead: int) -> int:
 def _read(
     wire: int, largest: int, lines: asyncio.Queue[bytes | None], loop: asyncio.AbstractEventLoop
 ) -> None:
-    """Read lines in a thread of their own; of one that is too long nothing is kept but that it came."""
+    """Read lines, in a thread; one that is too long becomes an empty line."""
     kept, is_skipping = bytearray(), False
 
     def put(line: bytes | None) -> None:
@@ -150,20 +150,20 @@ def _chunk(wire: int) -> bytes:
 
 
 def _write(wire: int, texts: queue.SimpleQueue[Text], loop: asyncio.AbstractEventLoop) -> None:
-    """Write texts in a thread of their own, and say of each whether it could be written."""
+    """Write texts, in a thread, and report for each whether it was written."""
     while (text := texts.get())[0]:
-        content, is_read = text
+        content, is_written = text
         try:
             while content:
                 content = content[os.write(wire, content) :]
-        except OSError:  # the client does not listen any more
+        except OSError:  # the client has closed its end
             pass
         try:
-            loop.call_soon_threadsafe(_settle, is_read, not content)
+            loop.call_soon_threadsafe(_resolve, is_written, not content)
         except RuntimeError:
             return  # the loop has ended; so does the process
 
 
-def _settle(future: asyncio.Future[bool] | None, value: bool) -> None:
+def _resolve(future: asyncio.Future[bool] | None, value: bool) -> None:
     if future is not None and not future.done():
         future.set_result(value)

@@ -1,7 +1,7 @@
-"""Watching: telling a client that a task or its output changed, so that it need not ask again and again.
+"""Subscriptions: notify a client that a task or its output changed, so that it need not poll.
 
-Newer clients listen on a stream; older ones subscribe, and are told on their connection. Nothing is replayed:
-news says that it is worth a look, and what is true is read.
+Newer clients listen on a stream; older ones subscribe and are notified on their connection. Nothing is
+replayed: a notification only says that it is worth reading the resource again.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from mcp_types import (
 from errands.engine.bell_line import BellLine
 from errands.engine.waiting import LOOK
 from errands.frontends.mcp.client import Client, Context
-from errands.frontends.mcp.door import Door
-from errands.frontends.mcp.resources import ROOT, taken_apart
+from errands.frontends.mcp.frontend import Frontend
+from errands.frontends.mcp.resources import ROOT, parse_uri
 from errands.frontends.mcp.tasks import Tasks
 from errands.model.errors import BadValue, ErrandsError, NotFound
 from errands.ports.dialect import Caller
 from errands.ports.store import Query
 
-_LOOK = 0.5  # seconds between two looks at what a task prints
-_GATHER = 0.1  # seconds in which changes are gathered
+_OUTPUT_POLL = 0.5  # seconds between two looks at the output of a task
+_DEBOUNCE = 0.1  # seconds in which changes are collected into one notification
 _MOST_NAMES = 100  # resources and tasks on one stream
 _MOST = 200  # streams and subscriptions at the same time
 
 
 class TaskParams(NotificationParams):
-    """A task as `tasks/get` tells it."""
+    """A task as `tasks/get` returns it."""
 
     model_config = {"extra": "allow"}
 
@@ -57,8 +57,8 @@ class TaskNotification(Notification[TaskParams, Literal["notifications/tasks"]])
 
 
 class Subscriptions:
-    def __init__(self, door: Door, tasks: Tasks) -> None:
-        self._door = door
+    def __init__(self, frontend: Frontend, tasks: Tasks) -> None:
+        self._frontend = frontend
         self._tasks = tasks
         self._count = 0
         self._subscribed: dict[tuple[str, str], asyncio.Task[None]] = {}
@@ -66,22 +66,22 @@ class Subscriptions:
     async def listen(
         self, ctx: Context, params: SubscriptionsListenRequestParams
     ) -> SubscriptionsListenResult:
-        """Serve one stream: say what will be told on it, then tell it until the client leaves."""
+        """Serve one stream: acknowledge what was accepted, then notify until the client disconnects."""
         if self._count >= _MOST:
             raise MCPError(INVALID_PARAMS, f"{_MOST} streams are open already; close one of them")
-        client, wanted = Client(ctx), params.notifications
-        caller = self._door.caller(client)
-        uris = list(dict.fromkeys(wanted.resource_subscriptions or ()))[:_MOST_NAMES]
-        named = (wanted.model_extra or {}).get("taskIds") if client.has_tasks else None
+        client, requested = Client(ctx), params.notifications
+        caller = self._frontend.caller(client)
+        uris = list(dict.fromkeys(requested.resource_subscriptions or ()))[:_MOST_NAMES]
+        named = (requested.model_extra or {}).get("taskIds") if client.has_tasks else None
         ids = (
             [each for each in named if isinstance(each, str)][:_MOST_NAMES] if isinstance(named, list) else []
         )
         honoured = SubscriptionFilter(
-            resources_list_changed=wanted.resources_list_changed or None,
+            resources_list_changed=requested.resources_list_changed or None,
             resource_subscriptions=uris or None,
         )
         if ids:
-            setattr(honoured, "taskIds", ids)  # noqa: B010  # a name that the extension adds
+            setattr(honoured, "taskIds", ids)  # noqa: B010  # a field of the extension
         meta: dict[str, Any] = {SUBSCRIPTION_ID_META_KEY: ctx.request_id}
         self._count += 1
         try:
@@ -91,17 +91,19 @@ class Subscriptions:
                 ),
                 related_request_id=ctx.request_id,
             )
-            watched = _Watched(self._door, caller, uris, bool(wanted.resources_list_changed))
+            watched = _Watched(self._frontend, caller, uris, bool(requested.resources_list_changed))
             detailed = {each: self._detailed(client, each) for each in ids}
             async for changed in watched.changes(bool(ids)):
-                for note in changed:
-                    await ctx.session.send_notification(_note(note, meta), related_request_id=ctx.request_id)
+                for uri in changed:
+                    await ctx.session.send_notification(
+                        _updated(uri, meta), related_request_id=ctx.request_id
+                    )
                 for task_id in ids:
                     now = self._detailed(client, task_id)
                     if now is not None and now != detailed[task_id]:
                         detailed[task_id] = now
-                        news = TaskNotification(params=TaskParams(_meta=meta, **now))
-                        await ctx.session.send_notification(news, related_request_id=ctx.request_id)  # type: ignore[arg-type]
+                        note = TaskNotification(params=TaskParams(_meta=meta, **now))
+                        await ctx.session.send_notification(note, related_request_id=ctx.request_id)  # type: ignore[arg-type]
         finally:
             self._count -= 1
         return SubscriptionsListenResult(_meta=meta)
@@ -113,79 +115,81 @@ class Subscriptions:
             return None
 
     async def subscribe(self, ctx: Context, params: SubscribeRequestParams) -> EmptyResult:
-        """Tell an older client about one resource, until it does not want to know or the task has ended."""
-        caller = self._door.caller(Client(ctx))
+        """Notify an older client about one resource, until it unsubscribes or the task has ended."""
+        caller = self._frontend.caller(Client(ctx))
         task_id = self._watchable(caller, params.uri)
         if task_id is None:
-            return EmptyResult()  # whoever waits for what is not there waits, and is not told whether it is
-        place = _place(ctx, params.uri)
-        self._end(place)
+            return EmptyResult()  # the client must not learn whether the task exists
+        key = _subscription(ctx, params.uri)
+        self._end(key)
         while len(self._subscribed) >= _MOST:
             self._end(next(iter(self._subscribed)))
         session = ctx.session
 
-        async def tell() -> None:
-            changes = _Watched(self._door, caller, [params.uri], False).changes(False)
-            while not task_id or self._door.find(caller, task_id).is_open:
+        async def notify() -> None:
+            changes = _Watched(self._frontend, caller, [params.uri], False).changes(False)
+            while not task_id or self._frontend.find(caller, task_id).is_open:
                 await anext(changes)
                 await session.send_resource_updated(params.uri)
 
-        task = self._subscribed[place] = asyncio.create_task(tell())
-        task.add_done_callback(lambda done: self._forget(place, done))
+        task = self._subscribed[key] = asyncio.create_task(notify())
+        task.add_done_callback(lambda done: self._forget(key, done))
         return EmptyResult()
 
     def _watchable(self, caller: Caller, uri: str) -> str | None:
-        """Name the task that an address is about; the empty text stands for all, None for nothing at all."""
+        """Return the task id in a URI, "" for all tasks, or None for a task that the caller cannot see."""
         if uri == ROOT:
             return ""
         try:
-            return self._door.find(caller, taken_apart(uri)[0]).id
+            return self._frontend.find(caller, parse_uri(uri)[0]).id
         except (NotFound, BadValue):
             return None
 
     async def unsubscribe(self, ctx: Context, params: UnsubscribeRequestParams) -> EmptyResult:
-        self._end(_place(ctx, params.uri))
+        self._end(_subscription(ctx, params.uri))
         return EmptyResult()
 
     def close(self) -> None:
-        for place in list(self._subscribed):
-            self._end(place)
+        for key in list(self._subscribed):
+            self._end(key)
 
-    def _end(self, place: tuple[str, str]) -> None:
-        task = self._subscribed.pop(place, None)
+    def _end(self, key: tuple[str, str]) -> None:
+        task = self._subscribed.pop(key, None)
         if task is not None:
             task.cancel()
 
-    def _forget(self, place: tuple[str, str], done: asyncio.Task[None]) -> None:
-        if self._subscribed.get(place) is done:
-            del self._subscribed[place]
+    def _forget(self, key: tuple[str, str], done: asyncio.Task[None]) -> None:
+        if self._subscribed.get(key) is done:
+            del self._subscribed[key]
         if not done.cancelled():
-            done.exception()  # the client has left; there is nobody to tell
+            done.exception()  # the client has disconnected
 
 
 class _Watched:
-    """Some resources of one caller, and how they were when they were last looked at."""
+    """Some resources of one caller, compared with what they were at the last look."""
 
-    def __init__(self, door: Door, caller: Caller, uris: Sequence[str], is_list_watched: bool) -> None:
-        self._door = door
+    def __init__(
+        self, frontend: Frontend, caller: Caller, uris: Sequence[str], is_list_watched: bool
+    ) -> None:
+        self._frontend = frontend
         self._caller = caller
         self._is_list_watched = is_list_watched
-        self._looks: dict[str, Callable[[], object]] = {uri: self._look_at(uri) for uri in uris}
+        self._readers: dict[str, Callable[[], object]] = {uri: self._reader(uri) for uri in uris}
 
     async def changes(self, is_endless: bool) -> AsyncIterator[list[str]]:
-        """Give the resources that changed, again and again; the empty text stands for the list of them."""
-        if not (self._looks or self._is_list_watched or is_endless):
-            await asyncio.Event().wait()  # there is nothing to tell: the stream only stays open
-        engine = self._door.engine.engine
-        # Nobody rings for output, so it is looked for; whatever else changes is rung for.
-        pause = _LOOK if self._looks or is_endless else LOOK
-        seen, listed = self._facts(), self._listed()
+        """Yield the URIs that changed, for ever; an empty text stands for the list of resources."""
+        if not (self._readers or self._is_list_watched or is_endless):
+            await asyncio.Event().wait()  # nothing is watched: the stream only stays open
+        engine = self._frontend.engine.engine
+        # The bell does not ring for output, so that is polled.
+        pause = _OUTPUT_POLL if self._readers or is_endless else LOOK
+        seen, listed = self._facts(), self._task_ids()
         async with BellLine(engine, ("*",), ensure_daemon=lambda: None) as line:
             while True:
-                # What changes by the dozen is told once; where nobody runs the loops, nobody rings.
-                await asyncio.sleep(_GATHER if engine.bell.is_answered() else pause)
+                # Collect changes that come together. Without a daemon the bell never rings.
+                await asyncio.sleep(_DEBOUNCE if engine.bell.is_answered() else pause)
                 await line.news(pause)
-                now, known = self._facts(), self._listed()
+                now, known = self._facts(), self._task_ids()
                 changed = [uri for uri in now if now[uri] != seen[uri]]
                 changed += [""] if known != listed else []
                 seen, listed = now, known
@@ -193,25 +197,25 @@ class _Watched:
                     yield changed
 
     def _facts(self) -> dict[str, object]:
-        return {uri: look() for uri, look in self._looks.items()}
+        return {uri: read() for uri, read in self._readers.items()}
 
-    def _listed(self) -> object:
+    def _task_ids(self) -> object:
         if not self._is_list_watched:
             return None
-        return [view.id for view in self._door.tasks(self._caller, limit=50)]
+        return [view.id for view in self._frontend.tasks(self._caller, limit=50)]
 
-    def _look_at(self, uri: str) -> Callable[[], object]:
+    def _reader(self, uri: str) -> Callable[[], object]:
         if uri == ROOT:
-            return lambda: [(view.id, view.state) for view in self._door.tasks(self._caller, limit=50)]
+            return lambda: [(view.id, view.state) for view in self._frontend.tasks(self._caller, limit=50)]
         try:
-            task_id, is_output, _ = taken_apart(uri)
-            view = self._door.find(self._caller, task_id)
+            task_id, is_output, _ = parse_uri(uri)
+            view = self._frontend.find(self._caller, task_id)
         except ErrandsError:
             return lambda: None
-        return lambda: self._look(view.id, is_output)
+        return lambda: self._read(view.id, is_output)
 
-    def _look(self, task_id: str, is_output: bool) -> object:
-        engine = self._door.engine.engine
+    def _read(self, task_id: str, is_output: bool) -> object:
+        engine = self._frontend.engine.engine
         found = engine.list(Query(ids=(task_id,)))
         if not found:
             return None
@@ -222,13 +226,13 @@ class _Watched:
         return view.latest.id, view.is_live, end
 
 
-def _note(uri: str, meta: dict[str, Any]) -> Any:
+def _updated(uri: str, meta: dict[str, Any]) -> Any:
     if not uri:
         return ResourceListChangedNotification(params=NotificationParams(_meta=meta))
     return ResourceUpdatedNotification(params=ResourceUpdatedNotificationParams(uri=uri, _meta=meta))
 
 
-def _place(ctx: Context, uri: str) -> tuple[str, str]:
-    """Name a subscription: over HTTP there are many sessions, over stdio there is one."""
+def _subscription(ctx: Context, uri: str) -> tuple[str, str]:
+    """Return the key of a subscription: over HTTP there are many sessions, over stdio one."""
     headers = ctx.request.headers if ctx.request is not None else {}
     return headers.get("mcp-session-id", ""), uri

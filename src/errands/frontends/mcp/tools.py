@@ -1,8 +1,8 @@
-"""Tools: those of the dialect, listed and called.
+"""Tools: list and call those of the dialect.
 
 A call that needs a person asks through the client. In the older protocol it asks while it runs; in the newer
-one it answers that input is required, and the client comes back with it. A call that takes longer than a
-moment becomes a task of the protocol, for clients that know those.
+one it replies that input is required, and the client repeats the call with the answer. A call that takes
+longer than a moment becomes an MCP task, for clients that support those.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ from errands.model.errors import ErrandsError
 from errands.ports.dialect import Reply
 from errands.ports.dialect import Tool as DialectTool
 
-PROMPT = 0.5  # seconds after which a call is a long one
-_ROUNDS = 5  # in which a person is asked at most about one call: what changes each time is not asked for ever
+PROMPT = 0.5  # seconds after which a call becomes a task
+_ROUNDS = 5  # how often a person is asked about one call, even if what they are asked keeps changing
 _ANSWERED_WITHIN = 600.0  # seconds
 
 
 class Tools:
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
-        self._door = calls.door
+        self._frontend = calls.frontend
 
     async def listed(self, ctx: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
-        caller = self._door.caller(Client(ctx))
-        return ListToolsResult(tools=[_shown(each) for each in self._door.dialect.tools(caller)])
+        caller = self._frontend.caller(Client(ctx))
+        return ListToolsResult(tools=[_as_mcp(each) for each in self._frontend.dialect.tools(caller)])
 
     async def call(self, ctx: Context, params: CallToolRequestParams) -> Any:
         client = Client(ctx)
         call = self._continued(client, params)
         if call is None:
-            caller, arguments = self._door.called(client, params.arguments or {})
+            caller, arguments = self._frontend.tool_caller(client, params.arguments or {})
             call = Call(params.name, arguments, caller)
         try:
             self._calls.enter()
@@ -67,19 +67,19 @@ class Tools:
 
     async def _conduct(self, call: Call, client: Client, ctx: Context) -> HandlerResult:
         loop = asyncio.get_running_loop()
-        telling: set[asyncio.Task[None]] = set()
+        reports: set[asyncio.Task[None]] = set()
 
         def report(done: float, total: float | None, message: str) -> None:
             task = loop.create_task(ctx.session.report_progress(done, total, message))
-            telling.add(task)
-            task.add_done_callback(telling.discard)
+            reports.add(task)
+            task.add_done_callback(reports.discard)
 
         call.report = report
         try:
             self._calls.begin(call)
             patience = PROMPT if client.has_tasks else None
             for _ in range(_ROUNDS):
-                await call.happens(patience)
+                await call.wait(patience)
                 if not call.is_over and patience is not None:
                     if self._calls.keep(call):
                         return created(call)
@@ -91,11 +91,13 @@ class Tools:
                 if client.is_modern:
                     return self._input_required(call, questions)
                 for question in questions:
-                    elicitation.answer(self._door, call, client, question, await self._elicit(ctx, question))
+                    elicitation.answer(
+                        self._frontend, call, client, question, await self._elicit(ctx, question)
+                    )
                 if call.is_over:
                     self._calls.begin(call)
             while not call.is_over:
-                await call.happens()
+                await call.wait()
             if call.failure is not None:
                 raise MCPError(INTERNAL_ERROR, call.failure)
             return call.result()
@@ -105,12 +107,12 @@ class Tools:
                 call.stop()
 
     def _to_ask(self, call: Call, client: Client) -> list[Approval]:
-        questions = elicitation.open_questions(self._door, call)
-        return questions if questions and self._door.may_answer(client) else []
+        questions = elicitation.open_questions(self._frontend, call)
+        return questions if questions and self._frontend.may_answer(client) else []
 
     async def _elicit(self, ctx: Context, question: Approval) -> ElicitResult:
-        """Ask in the older protocol; whoever leaves or stays silent has not answered."""
-        form = elicitation.form(self._door, question)
+        """Ask in the older protocol; a person who leaves or does not react has not answered."""
+        form = elicitation.form(self._frontend, question)
         try:
             async with asyncio.timeout(_ANSWERED_WITHIN):
                 return await ctx.session.elicit_form(form.message, form.requested_schema, ctx.request_id)
@@ -118,30 +120,30 @@ class Tools:
             return ElicitResult(action="cancel")
 
     def _input_required(self, call: Call, questions: list[Approval]) -> InputRequiredResult:
-        """Ask in the newer protocol: the state goes with the question, and comes back with the answer."""
+        """Ask in the newer protocol: the client returns the state with the answer."""
         call.asking = [each.task_id for each in questions]
         call.reply = None
         return InputRequiredResult(
-            input_requests=dict(elicitation.requests(self._door, questions)),
+            input_requests=dict(elicitation.requests(self._frontend, questions)),
             request_state=json.dumps(as_plain(call), default=str),
         )
 
     def _continued(self, client: Client, params: CallToolRequestParams) -> Call | None:
-        """Find the call that a client comes back with, and record what a person answered."""
+        """Return the call that a client repeats, after recording the person's answers."""
         if params.request_state is None:
             return None
         try:
             call = from_plain(json.loads(params.request_state))
         except (ValueError, TypeError, KeyError):
             raise MCPError(INVALID_PARAMS, "Invalid or expired requestState") from None
-        if not may_see(call, self._door.called(client, params.arguments or {})[0]):
+        if not may_see(call, self._frontend.tool_caller(client, params.arguments or {})[0]):
             raise MCPError(INVALID_PARAMS, "Invalid or expired requestState")
-        questions = elicitation.open_questions(self._door, call)
-        elicitation.answers(self._door, call, client, questions, params.input_responses or {})
+        questions = elicitation.open_questions(self._frontend, call)
+        elicitation.answers(self._frontend, call, client, questions, params.input_responses or {})
         return call
 
 
-def _shown(tool: DialectTool) -> Tool:
+def _as_mcp(tool: DialectTool) -> Tool:
     return Tool(
         name=tool.name,
         description=tool.description,

@@ -1,9 +1,9 @@
-"""Background tasks for any pydantic-ai agent: as a toolset, or as a capability that also tells their ends."""
+"""Background tasks for any pydantic-ai agent: a toolset, or a capability that also reports their ends."""
 
 from errands.model.errors import BadValue
 
 try:
-    import pydantic_ai  # noqa: F401  # to say it in one sentence if it is missing
+    import pydantic_ai  # noqa: F401  # a clear error if it is missing
 except ImportError as error:
     raise BadValue("this needs pydantic-ai: pip install 'errands[agents]'") from error
 

@@ -1,8 +1,8 @@
-"""The capability: background tasks, and the news of them pushed into the run that is live.
+"""The capability: background tasks, whose ends are reported into the agent's live run.
 
-What ends while the agent works is told with the next request to its model, and if it was about to finish, it
-gets one more turn; what ended between two runs is told at the beginning of the next one. A notice counts as
-told when the model has answered to it, and not before.
+A task that ends while the agent works is reported with the next request to its model, and an agent about to
+finish gets one more turn; one that ended between two runs is reported at the start of the next. A notice
+counts as delivered when the model has responded to it, and not before.
 """
 
 from __future__ import annotations
@@ -26,64 +26,64 @@ from errands.model.errors import BadValue
 
 
 class BackgroundTasks(AbstractCapability[Any]):
-    """Give an agent background tasks, and tell it their ends.
+    """Background tasks for an agent, with reports of their ends.
 
     `Agent(..., capabilities=[BackgroundTasks(engine)])`; the options are those of `BackgroundToolset`. A run
-    that has nothing left to do ends, and what is still running is told to the next run of the conversation;
-    with `linger` it stays up to so many seconds for what it has started, to be told.
+    with nothing left to do ends, and tasks still running are reported to the next run of the conversation;
+    with `linger` it waits up to that long for a task it started.
     """
 
     def __init__(self, engine: AsyncEngine, *, linger: float | timedelta = 0, **options: Any) -> None:
         seconds = linger.total_seconds() if isinstance(linger, timedelta) else float(linger)
         if seconds < 0:
-            raise BadValue(f"linger cannot be less than nothing: {linger}")
+            raise BadValue(f"linger must not be negative (got {linger})")
         self._toolset = BackgroundToolset(engine, wakes=True, **options)
         self._engine = engine
         self._linger = seconds
-        self._telling: list[int] = []
+        self._reporting: list[int] = []
 
     def get_toolset(self) -> BackgroundToolset:
         return self._toolset
 
     async def for_run(self, ctx: RunContext[Any]) -> BackgroundTasks:
         mine = copy(self)
-        mine._telling = []
+        mine._reporting = []
         return mine
 
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        self._tell(ctx)
+        self._report(ctx)
         return request_context
 
     async def after_model_request(
         self, ctx: RunContext[Any], *, request_context: ModelRequestContext, response: ModelResponse
     ) -> ModelResponse:
-        if self._telling:
-            self._engine.engine.notices.mark_delivered(self._telling)
-            self._telling = []
+        if self._reporting:
+            self._engine.engine.notices.mark_delivered(self._reporting)
+            self._reporting = []
         return response
 
     async def after_node_run(self, ctx: RunContext[Any], *, node: Any, result: Any) -> Any:
         if isinstance(result, End) and not isinstance(result.data.output, DeferredToolRequests):
-            await self._stay(ctx)
-            self._tell(ctx)
+            await self._wait_for_news(ctx)
+            self._report(ctx)
         return result
 
-    def _tell(self, ctx: RunContext[Any]) -> None:
-        """Put what the model was not told yet into its next request."""
+    def _report(self, ctx: RunContext[Any]) -> None:
+        """Put new notices into the next request to the model."""
         engine = self._engine.engine
         notices = [
             each
             for each in agent_report.news(engine, self._toolset.session(ctx))[: agent_report.MOST]
-            if each.id not in self._telling
+            if each.id not in self._reporting
         ]
         if notices:
             ctx.enqueue(agent_report.message(engine, notices))
-            self._telling += [each.id for each in notices]
+            self._reporting += [each.id for each in notices]
 
-    async def _stay(self, ctx: RunContext[Any]) -> None:
-        """Wait until something ends that this conversation has started, if there is nothing to tell yet."""
+    async def _wait_for_news(self, ctx: RunContext[Any]) -> None:
+        """Wait until a task of this conversation ends, unless there is something to report already."""
         session = self._toolset.session(ctx)
         if not self._linger or agent_report.news(self._engine.engine, session):
             return

@@ -1,7 +1,7 @@
 """The toolset: the tools of a dialect, for any pydantic-ai agent.
 
-What a person has to approve is held by pydantic-ai's own means: the run ends with `DeferredToolRequests`, and
-goes on with the answers. Meanwhile the task waits as a proposal, which any other door can answer, too.
+Approval uses pydantic-ai's own mechanism: the run ends with `DeferredToolRequests` and continues with the
+answers. Meanwhile the task is a proposal, which can be answered in any other frontend, too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pydantic_core import SchemaValidator, core_schema
 from errands import dialects
 from errands.engine.actor import actor
 from errands.engine.async_engine import AsyncEngine
-from errands.frontends.toolset.idempotent_engine import IdempotentEngine
+from errands.frontends.tools.idempotent_engine import IdempotentEngine
 from errands.model.errors import AlreadyResolved, Drifted, ErrandsError, IllegalMove
 from errands.model.text.json_text import plain_text
 from errands.model.view import View
@@ -30,20 +30,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.dialect import EngineApi
 
-DOOR = "toolset"
-# The dialect says what is wrong with arguments; all that is checked before is that they have names.
+FRONTEND = "toolset"
+# The dialect checks the arguments; here they only need names.
 _NAMED = SchemaValidator(core_schema.dict_schema(core_schema.str_schema()))
 
 
 class BackgroundToolset(AbstractToolset[Any]):
-    """Give an agent background tasks: `Agent(..., toolsets=[BackgroundToolset(engine)])`.
+    """Background tasks for an agent: `Agent(..., toolsets=[BackgroundToolset(engine)])`.
 
-    `engine` is what `errands.connect()` gives. `session` is whose tasks the agent sees; by default each
+    `engine` comes from `errands.connect()`. The agent sees the tasks of `session`; by default each
     conversation has its own. `approver` names the person whose answers the program passes on.
 
-    A call that needs an approval raises `ApprovalRequired`, so the agent needs `DeferredToolRequests` among
-    its output types; with `defers=False` the agent is told that the task waits for a person instead. With
-    `requires_approval` every call that may launch something is held, also of what is known to be harmless.
+    A call that needs approval raises `ApprovalRequired`, so the agent needs `DeferredToolRequests` among its
+    output types; with `defers=False` the reply says instead that the task waits for a person. With
+    `requires_approval` every call that may launch something needs approval, even a harmless one.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class BackgroundToolset(AbstractToolset[Any]):
         return self._id
 
     def session(self, ctx: RunContext[Any]) -> str:
-        """Name whose tasks an agent sees in a run, and who is told."""
+        """Return the session whose tasks an agent sees in a run, and which is notified."""
         return self._session or f"conversation:{ctx.conversation_id}"
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
@@ -94,10 +94,10 @@ class BackgroundToolset(AbstractToolset[Any]):
         key = _key(self.session(ctx), ctx, tool_args)
         is_approved = ctx.tool_call_approved and await self._approve(ctx, key)
         reply = await self._call(ctx, name, tool_args, key)
-        # Who only looks at a proposal asks for nothing.
+        # Reading about a proposal asks for nothing.
         may_ask = not (tool.tool_def.metadata or {}).get("reads_only", False)
         if may_ask and reply.proposed and ctx.tool_call_approved and not is_approved:
-            # A person said yes to a call of which there was no task yet, or to one with other arguments.
+            # The person approved a call before it had a task, or with other arguments.
             await self._approve(ctx, key)
             reply = await self._call(ctx, name, tool_args, key)
         if may_ask and reply.proposed and self._defers:
@@ -105,7 +105,7 @@ class BackgroundToolset(AbstractToolset[Any]):
             raise ApprovalRequired(metadata=_question(view))
         if reply.failed:
             raise ToolFailed(reply.text)
-        # How a proposal gets its answer is said in words alone.
+        # Only the text says how a proposal is approved.
         return reply.text if reply.content is None or reply.proposed else dict(reply.content)
 
     def _definition(self, tool: Tool) -> ToolDefinition:
@@ -121,7 +121,7 @@ class BackgroundToolset(AbstractToolset[Any]):
         return Caller(
             session=self.session(ctx),
             cwd=self._cwd,
-            door=DOOR,
+            door=FRONTEND,
             client=(ctx.agent.name if ctx.agent else None) or "pydantic-ai",
             run=os.environ.get("ERRANDS_RUN_ID"),
             wake="session" if self._wakes else "none",
@@ -130,18 +130,18 @@ class BackgroundToolset(AbstractToolset[Any]):
         )
 
     async def _call(self, ctx: RunContext[Any], name: str, arguments: dict[str, Any], key: str) -> Reply:
-        verbs = cast("EngineApi", IdempotentEngine(self.engine, key))
-        return await self._dialect.call(verbs, self._caller(ctx), name, arguments)
+        engine = cast("EngineApi", IdempotentEngine(self.engine, key))
+        return await self._dialect.call(engine, self._caller(ctx), name, arguments)
 
     async def _approve(self, ctx: RunContext[Any], key: str) -> bool:
-        """Pass a person's yes on to what a call has proposed; False when there is nothing of the kind."""
+        """Approve what a call has proposed; return False if it proposed nothing."""
         proposed = await self.engine.list(states=("proposed",), parent=self.session(ctx))
         mine = [view for view in proposed if (view.key or "").startswith(f"{key}.")]
         if not mine:
             await self._withdraw(ctx, proposed)
         for view in mine:
             try:
-                await self.engine.approve(view.id, by=self._approver, question=_asked(ctx, view))
+                await self.engine.approve(view.id, by=self._approver, question=_question_shown(ctx, view))
             except Drifted:
                 (now,) = await self.engine.list(ids=[view.id])
                 raise ApprovalRequired(metadata=_question(now)) from None
@@ -150,22 +150,22 @@ class BackgroundToolset(AbstractToolset[Any]):
         return bool(mine)
 
     async def _withdraw(self, ctx: RunContext[Any], proposed: Sequence[View]) -> None:
-        """Take back what a call has proposed, now that a person wants it with other arguments."""
-        call = f"{_place(self.session(ctx), ctx.messages, ctx.tool_call_id or '')}:"
+        """Cancel what a call has proposed, now that a person wants it with other arguments."""
+        call = f"{_call_key(self.session(ctx), ctx.messages, ctx.tool_call_id or '')}:"
         for view in proposed:
             if (view.key or "").startswith(call):
                 await self.engine.cancel(view.id)
-                await self.engine.acknowledge(view.latest.id, reader=DOOR)
+                await self.engine.acknowledge(view.latest.id, reader=FRONTEND)
 
     async def _withdraw_refused(self, ctx: RunContext[Any]) -> None:
-        """Turn down what a person has said no to, and take back what they were asked about in vain."""
+        """Reject what a person declined, and cancel what was interrupted before they answered."""
         answers = dict(_answers(ctx.messages))
         if not answers:
             return
         session = self.session(ctx)
         for view in await self.engine.list(states=("proposed",), parent=session):
             for call_id, part in answers.items():
-                if not (view.key or "").startswith(f"{_place(session, ctx.messages, call_id)}:"):
+                if not (view.key or "").startswith(f"{_call_key(session, ctx.messages, call_id)}:"):
                     continue
                 try:
                     if part.outcome == "denied":
@@ -173,10 +173,10 @@ class BackgroundToolset(AbstractToolset[Any]):
                         await self.engine.reject(view.id, by=self._approver, note=note)
                     else:
                         await self.engine.cancel(view.id)
-                    # The model has it from pydantic-ai.
-                    await self.engine.acknowledge(view.latest.id, reader=DOOR)
+                    # pydantic-ai tells the model.
+                    await self.engine.acknowledge(view.latest.id, reader=FRONTEND)
                 except (AlreadyResolved, IllegalMove, Drifted):
-                    pass  # somebody else was faster, or it is asked about anew
+                    pass  # answered elsewhere meanwhile, or it needs a new answer
 
 
 def _launches(tool: Tool) -> bool:
@@ -184,7 +184,7 @@ def _launches(tool: Tool) -> bool:
 
 
 def _question(view: View) -> dict[str, Any]:
-    """Give what a person has to see before they say yes."""
+    """Return what a person has to see before they approve."""
     reasons = () if view.question is None else view.question.reasons
     return {
         "task": view.id,
@@ -196,8 +196,8 @@ def _question(view: View) -> dict[str, Any]:
     }
 
 
-def _asked(ctx: RunContext[Any], view: View) -> int | None:
-    """Give the question that the person was shown, as far as the program has kept it."""
+def _question_shown(ctx: RunContext[Any], view: View) -> int | None:
+    """Return the id of the question that the person was shown, if the program kept it."""
     shown = ctx.tool_call_metadata
     if isinstance(shown, dict) and shown.get("task") == view.id and isinstance(shown.get("approval"), int):
         return int(shown["approval"])
@@ -205,23 +205,23 @@ def _asked(ctx: RunContext[Any], view: View) -> int | None:
 
 
 def _key(session: str, ctx: RunContext[Any], arguments: dict[str, Any]) -> str:
-    """Name a call with its arguments, the same before and after it was held."""
-    print_ = blake2b(plain_text(arguments).encode("utf-8", "replace"), digest_size=8).hexdigest()
-    return f"{_place(session, ctx.messages, ctx.tool_call_id or '')}:{print_}"
+    """Return the key of a call with its arguments, the same before and after an approval."""
+    digest = blake2b(plain_text(arguments).encode("utf-8", "replace"), digest_size=8).hexdigest()
+    return f"{_call_key(session, ctx.messages, ctx.tool_call_id or '')}:{digest}"
 
 
-def _place(session: str, messages: Sequence[ModelMessage], call_id: str) -> str:
-    """Name a call; some models number their calls anew in every turn, so its time is part of the name."""
+def _call_key(session: str, messages: Sequence[ModelMessage], call_id: str) -> str:
+    """Return the key of a call; some models reuse call ids in every turn, so the time is part of it."""
     times = [
         each.timestamp.isoformat()
         for each in messages
         if isinstance(each, ModelResponse) and any(part.tool_call_id == call_id for part in each.tool_calls)
     ]
-    return f"{DOOR}:{session}:{times[-1] if times else ''}:{call_id}"
+    return f"{FRONTEND}:{session}:{times[-1] if times else ''}:{call_id}"
 
 
 def _answers(messages: Sequence[ModelMessage]) -> Iterator[tuple[str, ToolReturnPart]]:
-    """Find the calls that were answered without being made."""
+    """Yield the calls that were answered without being made."""
     for message in messages:
         if isinstance(message, ModelRequest):
             for part in message.parts:

@@ -187,7 +187,7 @@ async def test_prompts_tell_what_there_is(engine: TestEngine, era: str) -> None:
             assert message.content.type == "text"
             return message.content.text
 
-        assert "No tasks were started here" in await said("tasks")
+        assert "No tasks were started in this session" in await said("tasks")
         await call(client, "run", command="rm -r precious")
         (view,) = await engine.list()
         assert f"{view.id} (proposed): rm -r precious" in await said("approvals")

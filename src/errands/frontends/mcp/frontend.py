@@ -1,6 +1,6 @@
-"""The door: which dialect is spoken here, whose tasks a client sees, and the engine behind it.
+"""The MCP frontend: its dialect, which tasks a client sees, and the engine.
 
-The engine is opened when it is first needed: a client that only says hello waits for nothing.
+The engine is opened when it is first needed, so a client that only connects waits for nothing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SESSION_HEADER = "errands-session"
 _LONGEST_SESSION = 300
 
 
-class Door:
+class Frontend:
     def __init__(
         self,
         dialect: Dialect,
@@ -62,45 +62,45 @@ class Door:
             self._engine.engine.close()
 
     def caller(self, client: Client) -> Caller:
-        """Say who calls. What a client launched in a project it finds there again, whatever died."""
-        given = client.headers.get(SESSION_HEADER)
-        session = checked_session(given) if given else self._session
+        """Return the caller; its session follows from client and project, so it survives restarts."""
+        header = client.headers.get(SESSION_HEADER)
+        session = checked_session(header) if header else self._session
         return Caller(
             session=session or f"{NAME}:{client.name}:{self.cwd}",
             cwd=self.cwd,
             door=NAME,
             client=client.name,
             run=self._environ.get("ERRANDS_RUN_ID") or None,
-            # Only whoever is named by its installation has something that wakes it.
+            # Only a session named by its installation has something that wakes it.
             wake=self._wake if session else "none",
             everything=self.everything,
             message=client.message,
         )
 
-    def called(self, client: Client, arguments: Mapping[str, Any]) -> tuple[Caller, dict[str, Any]]:
-        """Say who calls a tool, and with what.
+    def tool_caller(self, client: Client, arguments: Mapping[str, Any]) -> tuple[Caller, dict[str, Any]]:
+        """Return the caller of a tool and the arguments meant for the tool.
 
-        Of a client that has many sessions on one line, our plugin says in an argument which one it is; where
-        that is missing, so is what would wake it.
+        For a client with many sessions on one connection, our plugin names the session in an argument;
+        without it nothing can wake the caller.
         """
         caller, rest = self.caller(client), dict(arguments)
         if not self._argument:
             return caller, rest
-        given = rest.pop(self._argument, None)
-        if isinstance(given, str) and given.isidentifier():
-            return evolve(caller, session=checked_session(f"{caller.session}:{given}")), rest
+        session = rest.pop(self._argument, None)
+        if isinstance(session, str) and session.isidentifier():
+            return evolve(caller, session=checked_session(f"{caller.session}:{session}")), rest
         return evolve(caller, session=f"{NAME}:{client.name}:{self.cwd}", wake="none"), rest
 
     def tool(self, caller: Caller, name: str) -> Tool | None:
         return next((each for each in self.dialect.tools(caller) if each.name == name), None)
 
     def tasks(self, caller: Caller, *, limit: int, states: tuple[str, ...] = ()) -> list[View]:
-        """List what a caller sees, newest first."""
+        """List the tasks that a caller sees, newest first."""
         parent = None if caller.everything else caller.session
         return self.engine.engine.list(Query(states=states, parent=parent, limit=limit))
 
     def find(self, caller: Caller, task_id: str) -> View:
-        """Find one of the tasks that a caller sees; any other is not found, whether it exists or not."""
+        """Find a task that the caller sees; any other is not found, whether it exists or not."""
         if is_task_id(task_id):
             for view in self.engine.engine.list(Query(ids=(task_id,))):
                 if caller.everything or view.parent == caller.session:
@@ -108,11 +108,10 @@ class Door:
         raise NotFound(f"there is no task {line(task_id[:80])!r}")
 
     def cancel(self, caller: Caller, task_ids: Sequence[str]) -> None:
-        """End tasks in the name of the caller."""
         self.engine.engine.cancel(task_ids, by=caller.actor)
 
     def may_answer(self, client: Client) -> bool:
-        """Tell whether there is a person who can be asked: never from inside of a run."""
+        """Return whether a person can be asked through this client: never from inside a run."""
         if not client.can_elicit or not self.engine.engine.config.approval.yes:
             return False
         if self._run is None:
@@ -120,15 +119,15 @@ class Door:
         return not self._run
 
     def person(self, caller: Caller) -> str:
-        """Name whoever answers a question that this client shows."""
+        """Return the name recorded for the person who answers in this client."""
         return f"{actor(self._environ)} ({caller.client})"
 
 
 def checked_session(name: str) -> str:
-    """Refuse what is no name of a session, or is that of an agent's own task."""
+    """Return the name of a session; refuse an invalid one, and that of an agent's own task."""
     if len(name) > _LONGEST_SESSION or not name.isprintable() or name.startswith("task:"):
         raise BadValue(
-            f"a session cannot be called {line(name[:80])!r}: it has at most {_LONGEST_SESSION} printable "
-            "characters, and does not begin with 'task:'"
+            f"invalid session name {line(name[:80])!r}: use at most {_LONGEST_SESSION} printable characters, "
+            "and do not begin with 'task:'"
         )
     return name

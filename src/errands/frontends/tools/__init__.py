@@ -1,0 +1,1 @@
+"""What the frontends that offer a dialect's tools have in common."""
