@@ -1,17 +1,23 @@
-"""What holds for every test: a home of its own, requirements that exist, and no silent skips."""
+"""The rules of every test (a home of its own, known requirements, no silent skips), and shared fixtures."""
 
 from __future__ import annotations
 
 import itertools
 import os
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-from tests.requirements import PLACE, complaints, read
+from errands.bootstrap import open_engine
+from errands.engine.engine import Engine
+from errands.ports.home import Home
+from errands.testing.engines import TestEngine, embedded
+from tests.engine.daemons import Daemons
+from tests.requirements import PLACE, read, unknown_ids
 
-# Deadlines measure the machine, not the code. In CI a failure must be the same for everyone.
+# Deadlines measure the machine, not the code. In CI a failure must be reproducible.
 settings.register_profile("person", deadline=None, print_blob=True)
 settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True, database=None)
 settings.load_profile("ci" if os.environ.get("CI") == "true" else "person")
@@ -29,7 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    wrong = complaints(items, read(PLACE.read_text()))
+    wrong = unknown_ids(items, read(PLACE.read_text()))
     if wrong:
         raise pytest.UsageError("\n".join(wrong))
 
@@ -46,14 +52,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 def _scenarios(reports: list[pytest.TestReport]) -> list[str]:
-    """Tell the scenarios that tests were about, whichever process ran them."""
-    told = []
+    """List the scenarios of the conformance suite with their verdicts, whichever process ran them."""
+    lines = []
     for report in reports:
         noted = dict(report.user_properties)
         if "scenario" in noted:
             verdict = noted.get("verdict", "passed") if report.passed else "FAILED"
-            told.append(f"{noted['scenario']}: {verdict}")
-    return told
+            lines.append(f"{noted['scenario']}: {verdict}")
+    return lines
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -71,7 +77,7 @@ def _homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def own_home(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Keep every test away from the person's own tasks and configuration; nothing is created."""
+    """Keep every test away from the user's own tasks and configuration; create nothing."""
     for name in os.environ:
         if name.startswith("ERRANDS_"):
             monkeypatch.delenv(name)
@@ -80,3 +86,37 @@ def own_home(_homes: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CONFIG_HOME", f"{home}-config")
     monkeypatch.setenv("XDG_STATE_HOME", f"{home}-state")
     return home
+
+
+@pytest.fixture
+def home(own_home: Path) -> Home:
+    return Home(path=str(own_home))
+
+
+@pytest.fixture
+async def engine(home: Home) -> AsyncIterator[TestEngine]:
+    async with embedded(home.path) as engine:
+        yield engine
+
+
+@pytest.fixture
+def client(home: Home) -> Iterator[Engine]:
+    """The engine of a process that runs no loops, such as a command with `--yes`."""
+    engine = open_engine(home, consent="yes")
+    yield engine
+    engine.close()
+
+
+@pytest.fixture
+def daemons(home: Home) -> Iterator[Daemons]:
+    daemons = Daemons(home)
+    yield daemons
+    daemons.end()
+
+
+@pytest.fixture
+def config_file(own_home: Path) -> Path:
+    """The user's configuration, which does not exist yet."""
+    path = Path(f"{own_home}-config") / "errands" / "config.toml"
+    path.parent.mkdir(parents=True)
+    return path

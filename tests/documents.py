@@ -1,4 +1,4 @@
-"""The documents, taken apart: blocks of code, commands, links and the files they name."""
+"""The documents in parts: code blocks, commands, links and the files they name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FILE = re.compile(r"(?<![\w/.-])[\w.-]+(?:/[\w.-]+)*\.(?:py|toml|md)\b")
 
 
 class Block(NamedTuple):
-    """A block of code in a document."""
+    """A code block in a document."""
 
     place: Path
     language: str
@@ -26,7 +26,7 @@ class Block(NamedTuple):
 
 
 def blocks(*languages: str, places: list[Path] = DOCUMENTS) -> list[Block]:
-    """Find the blocks of code in some languages."""
+    """Return the code blocks in the given languages."""
     return [
         Block(place, match[1], match[2])
         for place in places
@@ -36,12 +36,12 @@ def blocks(*languages: str, places: list[Path] = DOCUMENTS) -> list[Block]:
 
 
 def prose(place: Path) -> str:
-    """Give a document without its blocks of code."""
+    """Return a document without its code blocks."""
     return _FENCE.sub("", place.read_text())
 
 
 def commands(text: str) -> Iterator[list[str]]:
-    """Find the `errands` commands in a block of shell, as words."""
+    """Yield the `errands` commands in a shell block, split into words."""
     joined = text.replace("\\\n", " ").replace("$(", " ; ").replace("$ errands", "errands")
     for line in joined.splitlines():
         words: list[str] = []
@@ -62,18 +62,18 @@ def _words(line: str) -> list[str]:
 
 
 def links(place: Path) -> list[str]:
-    """Find the links of a document that stay within the project."""
+    """Return the links of a document that stay within the project."""
     return [
         link for link in _LINK.findall(prose(place)) if "://" not in link and not link.startswith("mailto:")
     ]
 
 
 def anchors(place: Path) -> set[str]:
-    """Name the headings of a document as links spell them."""
+    """Return the headings of a document as link anchors."""
     headings = [heading.lower().replace("`", "") for heading in _HEADING.findall(prose(place))]
     return {re.sub(r"[^\w -]", "", heading).replace(" ", "-") for heading in headings}
 
 
 def named_files(place: Path) -> set[str]:
-    """Find what looks like a file of the project in a document."""
+    """Return everything in a document that looks like a file of the project."""
     return set(_FILE.findall(place.read_text()))

@@ -1,7 +1,7 @@
 """The requirements and the tests that prove them.
 
-`python -m tests.requirements` tells which lines of docs/requirements.md no test carries the id of. Every
-run of the tests checks that the ids they carry exist.
+`python -m tests.requirements` lists the requirements in docs/requirements.md that no test proves. Every
+test run checks that the ids on its tests exist.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ def sections(text: str) -> dict[str, str]:
 
 
 def proven(item: pytest.Item) -> Iterator[str]:
-    """Name the requirements that a test says it proves."""
+    """Yield the ids of the requirements that a test claims to prove."""
     for mark in item.iter_markers("spec"):
         yield from mark.args
 
 
-def complaints(items: list[pytest.Item], known: dict[str, str]) -> list[str]:
-    """Name the tests that say they prove what no requirement asks for."""
+def unknown_ids(items: list[pytest.Item], known: dict[str, str]) -> list[str]:
+    """Report the tests that carry an id no requirement has."""
     return [
         f"{item.nodeid} carries {name!r}, which docs/requirements.md does not have"
         for item in items
@@ -59,7 +59,7 @@ def complaints(items: list[pytest.Item], known: dict[str, str]) -> list[str]:
 
 
 class _Collector:
-    """Keep the tests that pytest finds."""
+    """Keep the tests that pytest collects."""
 
     def __init__(self) -> None:
         self.items: list[pytest.Item] = []
@@ -69,14 +69,14 @@ class _Collector:
 
 
 def main() -> int:
-    """Print what is proven and what is not; fail when the ids are not in order."""
+    """Print which requirements have a test; fail when the ids cannot be read."""
     text = PLACE.read_text()
     known = read(text)
     collector = _Collector()
-    with redirect_stdout(StringIO()) as said:
+    with redirect_stdout(StringIO()) as output:
         code = pytest.main(["--collect-only", "-q"], plugins=[collector])
     if code != 0:
-        print(said.getvalue())
+        print(output.getvalue())
         return int(code)
     tests: dict[str, set[str]] = defaultdict(set)
     for item in collector.items:

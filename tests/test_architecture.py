@@ -1,4 +1,4 @@
-"""What keeps the code small, pure and quick to start. The layers are checked by import-linter."""
+"""Rules that keep the code small, pure and quick to start. import-linter checks the layers."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ def name_of(place: Path) -> str:
     return str(place.relative_to(ROOT))
 
 
-def test_a_file_is_short_enough_to_be_read() -> None:
+def test_no_file_is_too_long() -> None:
     lengths = {name_of(place): len(place.read_text().splitlines()) for place in FILES}
 
     assert {name: length for name, length in lengths.items() if length > LONGEST_FILE} == {}
 
 
-def test_a_file_says_what_it_is() -> None:
+def test_every_file_has_a_docstring() -> None:
     trees = {name_of(place): ast.parse(place.read_text()) for place in FILES}
 
     assert [name for name, tree in trees.items() if tree.body and not ast.get_docstring(tree)] == []
 
 
-def names_made_in(tree: ast.AST) -> Iterator[str]:
-    """Name everything that a file gives a name to: what it only uses, others have named."""
+def defined_names(tree: ast.AST) -> Iterator[str]:
+    """Yield every name that a file defines, not those it only uses."""
     for node in ast.walk(tree):
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
@@ -60,17 +60,17 @@ def names_made_in(tree: ast.AST) -> Iterator[str]:
 
 
 def words_of(name: str) -> set[str]:
-    """Take a name apart: `TaskManager` and `task_manager` are both a task and a manager."""
+    """Split a name into words: `TaskManager` and `task_manager` are both task and manager."""
     return {word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)}
 
 
 def banned_names(place: Path) -> set[str]:
-    """Return the names in a file that say nothing about what they name."""
-    names = {*names_made_in(ast.parse(place.read_text())), *place.relative_to(SOURCE).with_suffix("").parts}
+    """Return the names in a file that contain a banned word."""
+    names = {*defined_names(ast.parse(place.read_text())), *place.relative_to(SOURCE).with_suffix("").parts}
     return {name for name in names if words_of(name) & BANNED}
 
 
-def test_no_name_is_an_empty_word() -> None:
+def test_no_name_contains_a_banned_word() -> None:
     assert {name_of(place): names for place in MODULES if (names := banned_names(place))} == {}
 
 
@@ -78,13 +78,13 @@ def test_no_name_is_an_empty_word() -> None:
     ("name", "words"),
     [("TaskManager", {"task", "manager"}), ("_run_data2", {"run", "data"}), ("HTTPInfo", {"http", "info"})],
 )
-def test_a_name_is_taken_apart(name: str, words: set[str]) -> None:
+def test_a_name_is_split_into_words(name: str, words: set[str]) -> None:
     assert words_of(name) == words
 
 
-def test_the_model_never_looks_at_the_clock() -> None:
+def test_the_model_never_reads_the_clock() -> None:
     trees = {name_of(place): ast.parse(place.read_text()) for place in MODULES if "model" in place.parts}
-    asked = {
+    offenders = {
         name
         for name, tree in trees.items()
         for node in ast.walk(tree)
@@ -92,7 +92,7 @@ def test_the_model_never_looks_at_the_clock() -> None:
         if node.func.attr in ("now", "utcnow", "today")
     }
 
-    assert asked == set()
+    assert offenders == set()
 
 
 def test_frontends_and_dialects_never_touch_the_store() -> None:
@@ -109,7 +109,7 @@ def test_frontends_and_dialects_never_touch_the_store() -> None:
     assert touched == set()
 
 
-# What a command must not import: each of these costs a person more than the whole answer.
+# What a command must not import: each of these takes longer than the rest of the command.
 NEVER = {
     "argparse", "asyncio", "concurrent.futures", "contextlib", "ctypes", "dataclasses", "importlib.metadata",
     "inspect", "logging", "pathlib", "random", "shutil", "socket", "subprocess", "tempfile", "threading",
@@ -137,7 +137,7 @@ def errands(words: str, home: Path, *options: str) -> subprocess.CompletedProces
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Give the commands a home with a daemon and a configuration file, and leave nothing running in it."""
+    """A home with a daemon and a configuration file; nothing is left running in it."""
     home = tmp_path_factory.mktemp("cold") / "home"
     config = home.parent / "errands" / "config.toml"
     config.parent.mkdir()
@@ -163,8 +163,8 @@ def test_a_command_imports_nothing_heavy(words: str, home: Path) -> None:
     assert ("errands.model.options.table" in imported) == words.startswith("run")
 
 
-def test_the_command_itself_starts_without_regular_expressions() -> None:
-    """An entry point would: the wrapper that pip writes for one imports `re`."""
+def test_the_command_itself_starts_without_importing_re() -> None:
+    """The wrapper that pip writes for an entry point imports `re`, so the command is a script."""
     script = Path(sys.executable).with_name("errands")
     answer = subprocess.run(
         [sys.executable, "-X", "importtime", script, "--version"], text=True, capture_output=True, check=True

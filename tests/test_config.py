@@ -1,4 +1,4 @@
-"""Configuration: which source wins, and what is reported about a wrong one."""
+"""Configuration: which source wins, and how mistakes are reported."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def places(tmp_path: Path) -> Places:
 
 
 class Places:
-    """A user's file, a project with a folder in it, and an environment."""
+    """A user's file, a project with a subfolder, and an environment."""
 
     def __init__(self, root: Path) -> None:
         self.user = root / "config" / "errands" / "config.toml"
@@ -83,7 +83,7 @@ def test_every_key_can_be_set_in_a_file_and_in_the_environment(places: Places) -
     samples |= {"rules": "make *; npm test", "addresses": "terminal; discord:1234"}
     for key in config.KEYS:
         if key.path == "approval.allow":
-            continue  # no variable can allow anything
+            continue  # a variable can never allow anything
         if key.kind == "flag":
             usual = getattr(getattr(Config(), key.section), key.name)
             value = "false" if usual else "true"
@@ -105,7 +105,7 @@ def test_every_key_can_be_set_in_a_file_and_in_the_environment(places: Places) -
 
 @pytest.mark.spec("A12")
 @pytest.mark.parametrize(("name", "value"), [("ALLOW", "rm *"), ("YES", "true"), ("YES", " Yes ")])
-def test_a_caller_cannot_allow_its_own_command_by_a_variable(places: Places, name: str, value: str) -> None:
+def test_a_caller_cannot_allow_its_own_command_with_a_variable(places: Places, name: str, value: str) -> None:
     places.user.write_text("[approval]\nyes = false\n")
 
     with pytest.raises(config.BadConfig, match="a variable cannot allow more than you do"):
@@ -182,7 +182,7 @@ def test_an_unknown_variable_is_only_a_warning() -> None:
     ]
 
 
-def test_a_project_cannot_choose_the_program_that_reads_commands(places: Places) -> None:
+def test_a_project_cannot_choose_the_shell(places: Places) -> None:
     places.project.write_text('[runs]\nshell = "./evil"\n')
 
     with pytest.raises(BadConfig, match="a project cannot decide this"):
@@ -190,7 +190,7 @@ def test_a_project_cannot_choose_the_program_that_reads_commands(places: Places)
 
 
 @pytest.mark.parametrize("text", ["[lanes]\nshell = 9", '[retention]\nkeep = "1s"', '[daemon]\ntick = "1s"'])
-def test_a_project_cannot_decide_for_the_daemon_that_serves_all_of_them(places: Places, text: str) -> None:
+def test_a_project_cannot_change_settings_of_the_shared_daemon(places: Places, text: str) -> None:
     places.project.write_text(text)
 
     with pytest.raises(BadConfig, match=f"set it in your own file, {places.user}, or ERRANDS_"):
@@ -227,7 +227,7 @@ def test_home_is_the_variable_or_the_state_directory() -> None:
     assert config.home({"HOME": "/h"}) == "/h/.local/state/errands"
 
 
-# Every setting and variable of the systems that people come from.
+# Every setting and variable of the systems that users migrate from.
 ELSEWHERE = [
     *("background_max_concurrent", "background_task_retention_days", "background_auto_cleanup"),
     *("CO_BACKGROUND_MAX_CONCURRENT", "CO_BACKGROUND_TASK_RETENTION_DAYS", "CO_BACKGROUND_AUTO_CLEANUP"),
@@ -238,7 +238,7 @@ ELSEWHERE = [
 
 
 @pytest.mark.parametrize("name", ELSEWHERE)
-def test_every_setting_of_the_systems_people_come_from_is_mapped(name: str) -> None:
+def test_every_setting_of_the_systems_users_migrate_from_is_mapped(name: str) -> None:
     page = Path(__file__).parents[1] / "docs" / "configuration.md"
     table = page.read_text().partition("## Coming from elsewhere")[2]
 
@@ -256,7 +256,7 @@ def test_every_setting_of_the_systems_people_come_from_is_mapped(name: str) -> N
         ("retention.enabled", False, "false"),
     ],
 )
-def test_a_value_is_written_so_that_it_can_be_read_again(key: str, value: object, text: str) -> None:
+def test_a_written_value_can_be_read_back(key: str, value: object, text: str) -> None:
     section, _, name = key.partition(".")
     found = next(each for each in config.KEYS if each.path == key)
 
@@ -265,7 +265,7 @@ def test_a_value_is_written_so_that_it_can_be_read_again(key: str, value: object
 
 
 @pytest.mark.spec("A9")
-def test_a_project_can_add_rules_that_ask_and_deny_but_none_that_allow(places: Places) -> None:
+def test_a_project_can_add_rules_that_ask_and_deny_but_not_rules_that_allow(places: Places) -> None:
     places.user.write_text('[approval]\nallow = ["make *"]\ndeny = ["dd *"]\nyes = false\n')
     places.project.write_text('[approval]\nask = ["ls *"]\ndeny = ["rm *"]\n')
     places.environ["ERRANDS_APPROVAL_DENY"] = "mkfs *; fdisk *"
@@ -280,7 +280,7 @@ def test_a_project_can_add_rules_that_ask_and_deny_but_none_that_allow(places: P
 
 
 @pytest.mark.spec("A9")
-def test_a_rule_that_cannot_be_used_is_found_by_a_check(places: Places) -> None:
+def test_a_check_finds_an_unusable_rule(places: Places) -> None:
     places.user.write_text('[approval]\nallow = ["bash *", "make *"]\ndeny = "rm | x"\nask = [1]\n')
     advice = {problem.key: problem.advice for problem in config.check_file(str(places.user))}
 
@@ -341,7 +341,7 @@ def test_a_wrong_setting_of_an_agent_is_named_with_its_file(
         ('[agents]\ndefault = "ofline"', "agents.default", "did you mean offline?"),
     ],
 )
-def test_an_agent_that_could_never_answer_is_found_by_a_check(
+def test_a_check_finds_an_agent_that_could_never_answer(
     places: Places, text: str, key: str, advice: str
 ) -> None:
     places.user.write_text(text)
@@ -350,10 +350,10 @@ def test_an_agent_that_could_never_answer_is_found_by_a_check(
     (problem,) = problems
     assert (problem.source, problem.key) == (str(places.user), key)
     assert advice in problem.advice
-    places.load()  # it only matters when that agent is asked
+    places.load()  # it only matters when that agent is used
 
 
-def test_agents_that_can_be_used_cause_no_problem(places: Places) -> None:
+def test_usable_agents_cause_no_problem(places: Places) -> None:
     places.user.write_text(
         '[agents]\ndefault = "strong"\n[lanes]\ngpu = 1\n[agents.strong]\nbackend = "builtin"\nlane = "gpu"\n'
         'model = "m"\nescalate = { model = "n", url = "http://[::1]:80/v1" }\n'
@@ -367,7 +367,7 @@ def test_agents_that_can_be_used_cause_no_problem(places: Places) -> None:
     assert set(places.load().backends) == {"strong", "opencode", "claude"}
 
 
-def test_the_settings_of_every_backend_are_those_it_takes() -> None:
+def test_the_listed_settings_of_every_backend_are_those_it_accepts() -> None:
     assert backends.GROUP == agents.GROUP
     assert list(backends.BACKENDS) == list(agents.BUILT_IN)
     for name, keys in backends.BACKENDS.items():

@@ -1,4 +1,4 @@
-"""The small reader of TOML means what `tomllib` means, and leaves to it whatever is not simple."""
+"""The small TOML reader agrees with `tomllib`, and leaves everything that is not simple to it."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ x = [\"""a\"""]
 
 @settings(max_examples=1500)
 @given(st.lists(st.sampled_from(LINES), max_size=7), st.sampled_from(("\n", "\r\n")))
-def test_it_reads_what_tomllib_reads(lines: list[str], end: str) -> None:
+def test_it_reads_the_same_values_as_tomllib(lines: list[str], end: str) -> None:
     text = end.join(lines)
 
     try:
@@ -89,7 +89,7 @@ def test_it_reads_what_tomllib_reads(lines: list[str], end: str) -> None:
 
 
 @given(st.text())
-def test_it_reads_any_text_as_tomllib_does(text: str) -> None:
+def test_it_agrees_with_tomllib_on_any_text(text: str) -> None:
     try:
         expected = tomllib.loads(text)
     except ValueError:

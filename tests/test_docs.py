@@ -1,4 +1,4 @@
-"""What the documents say is true: commands run, options and keys are all there, links lead somewhere."""
+"""The documents are true: commands run, every option and key is documented, links work."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def name_of(place: Path) -> str:
 
 
 @pytest.mark.spec("X7")
-def test_the_reference_of_the_command_line_is_up_to_date() -> None:
+def test_the_command_line_reference_is_up_to_date() -> None:
     assert CLI.read_text() == reference.reference(), "run 'make docs'"
 
 
@@ -45,13 +45,13 @@ def test_every_verb_and_option_is_documented(name: str) -> None:
     assert f"errands {name}" in section
 
 
-def test_the_states_are_those_of_the_model() -> None:
+def test_the_documented_states_are_those_of_the_model() -> None:
     page = (ROOT / reference.DESIGN).read_text()
 
     assert page == reference.states(page), "run 'make docs'"
 
 
-def test_every_task_option_is_in_the_page_about_python() -> None:
+def test_the_python_page_lists_every_task_option() -> None:
     page = (ROOT / reference.PYTHON).read_text()
 
     assert page == reference.options(page), "run 'make docs'"
@@ -101,7 +101,7 @@ def test_the_design_has_its_four_sections() -> None:
 
 
 @pytest.mark.parametrize("place", PAGES, ids=name_of)
-def test_links_lead_somewhere(place: Path) -> None:
+def test_links_work(place: Path) -> None:
     for link in links(place):
         path, _, anchor = link.partition("#")
         target = (place.parent / path).resolve() if path else place
@@ -110,8 +110,8 @@ def test_links_lead_somewhere(place: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["ARCHITECTURE.md", "docs/design.md", "README.md"])
-def test_the_files_that_a_document_names_exist(name: str) -> None:
-    made = {"errands.toml", "config.toml"}  # written by people
+def test_the_files_named_in_a_document_exist(name: str) -> None:
+    made = {"errands.toml", "config.toml"}  # written by users
     roots = (ROOT, ROOT / "docs", ROOT / "src" / "errands")
     named = named_files(ROOT / name) - made
 
@@ -119,7 +119,7 @@ def test_the_files_that_a_document_names_exist(name: str) -> None:
     assert named
 
 
-def test_the_make_targets_that_documents_name_exist() -> None:
+def test_the_make_targets_named_in_documents_exist() -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     named = {
         (name_of(p), target) for p in PAGES for target in re.findall(r"`?\bmake ([a-z]+)\b`", p.read_text())
@@ -131,13 +131,13 @@ def test_the_make_targets_that_documents_name_exist() -> None:
 def written_commands() -> Iterator[tuple[str, list[str]]]:
     for block in blocks("sh", "console", places=PAGES):
         for words in commands(block.text):
-            # A usage line shows what could be written, with brackets and dots.
+            # A usage line with brackets or dots cannot be parsed.
             if words and not any(sign in word for word in words for sign in ("...", "[", "]")):
                 yield name_of(block.place), words
 
 
 @pytest.mark.parametrize(("place", "words"), list(written_commands()), ids=lambda each: " ".join(each)[:60])
-def test_every_command_in_a_document_is_understood(place: str, words: list[str]) -> None:
+def test_every_command_in_a_document_can_be_parsed(place: str, words: list[str]) -> None:
     if words[0] in ("--version", "--help", "help"):
         return
     try:
@@ -147,10 +147,10 @@ def test_every_command_in_a_document_is_understood(place: str, words: list[str])
         pytest.fail(f"{place}: errands {' '.join(words)}: {error}")
 
 
-# The programs that documents put to work, and what a person would see them do.
+# What replaces the programs that the documents run, with output like theirs.
 STAND_IN = "#!/bin/sh\nfor part in 1 2 3; do echo $part/3; sleep 0.05; done; echo 12 passed in 0.30s\n"
 
-# A command that was not understood or found nothing is a mistake of the document; a failing task is not.
+# A usage error or an unknown task is a mistake in the document; a failing task is not.
 SESSION = """
 errands() {
     command errands "$@"; local code=$?
@@ -162,7 +162,7 @@ errands() {
 
 @pytest.fixture
 def stage(tmp_path: Path) -> Iterator[dict[str, str]]:
-    """Set up a home and programs of its own for a document; stop what it started."""
+    """Set up a home and stand-in programs for a document; stop what it started."""
     programs = tmp_path / "programs"
     programs.mkdir()
     for name in ("make", "npm", "pip", "git"):
@@ -179,7 +179,7 @@ def stage(tmp_path: Path) -> Iterator[dict[str, str]]:
 
 
 def session(place: Path) -> str:
-    """Put together what a document tells people to type."""
+    """Return a script of everything a document tells users to type."""
     lines = [
         line.removeprefix("$ ")
         for block in blocks("sh", "console", places=[place])
@@ -199,7 +199,7 @@ def test_the_commands_of_a_document_work_in_order(
     script = session(place)
     assert "errands run" in script
 
-    # A terminal, because a person types this.
+    # In a terminal, because users type this.
     person = pexpect.spawn(
         "bash",
         ["-c", script],
@@ -235,7 +235,7 @@ def programs() -> Iterator[Block]:
 
 @pytest.mark.spec("X11")
 @pytest.mark.parametrize("block", list(programs()), ids=lambda block: name_of(block.place))
-def test_the_programs_of_the_documents_run(block: Block, stage: dict[str, str], tmp_path: Path) -> None:
+def test_the_programs_in_the_documents_run(block: Block, stage: dict[str, str], tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(block.text)
 
@@ -253,6 +253,6 @@ def test_the_programs_of_the_documents_run(block: Block, stage: dict[str, str], 
     assert run.stdout
 
 
-def test_there_is_something_to_try() -> None:
+def test_there_are_commands_and_programs_to_try() -> None:
     assert len(list(written_commands())) > 10
     assert {block.place.suffix for block in programs()} == {".py", ".md"}

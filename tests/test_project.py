@@ -1,4 +1,4 @@
-"""What holds the project together: its version, its install, and the rules of its tests."""
+"""The project itself: its version, its install, and the rules of its tests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_the_version_is_written_once() -> None:
     assert f"## {errands.__version__}" in (ROOT / "CHANGELOG.md").read_text()
 
 
-def test_the_base_install_needs_nothing_but_the_grammar_of_bash_and_a_calendar() -> None:
+def test_the_base_install_needs_only_the_bash_grammar_cron_and_time_zones() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     needed = {re.split(r"[^\w-]", each)[0] for each in project["dependencies"]}
 
@@ -32,7 +32,7 @@ def test_the_base_install_needs_nothing_but_the_grammar_of_bash_and_a_calendar()
 
 
 def test_an_editable_install_is_a_plain_path() -> None:
-    """An import hook would be run by every start of every program in the environment."""
+    """An import hook would slow down the start of every program in the environment."""
     hooks = [
         place.name
         for place in Path(sysconfig.get_path("purelib")).glob("*.pth")
@@ -51,7 +51,7 @@ def test_every_make_target_says_what_it_does() -> None:
     assert promised == set(re.findall(r"^make (\w+)", helped, re.MULTILINE))
 
 
-def test_without_npm_it_is_said_what_is_missing(tmp_path: Path) -> None:
+def test_the_installer_of_programs_says_that_npm_is_missing(tmp_path: Path) -> None:
     programs = (ROOT / "tools" / "programs").read_text()
     for name, text in (("tools/programs", programs), (".venv/bin/pip", "#!/bin/sh\nexit 1\n")):
         place = tmp_path / name
@@ -74,12 +74,12 @@ def test_without_npm_it_is_said_what_is_missing(tmp_path: Path) -> None:
     assert "install Node.js 20 or newer" in ran.stderr
 
 
-def test_two_requirements_never_share_an_id() -> None:
+def test_two_requirements_with_one_id_are_refused() -> None:
     with pytest.raises(requirements.DuplicateError, match="L1"):
         requirements.read("- L1 one\n- L2 two\n- L1 three\n")
 
 
-def test_the_requirements_are_read() -> None:
+def test_all_requirements_are_read() -> None:
     text = requirements.PLACE.read_text()
 
     assert set(requirements.sections(text)) == {name[0] for name in requirements.read(text)}
@@ -87,7 +87,7 @@ def test_the_requirements_are_read() -> None:
 
 
 def run_tests(folder: Path, body: str, *options: str) -> subprocess.CompletedProcess[str]:
-    """Run a file of tests under the rules of this project."""
+    """Run a test file under the rules of this project."""
     (folder / "pytest.ini").write_text(
         "[pytest]\nmarkers = spec(*ids): x\nasyncio_default_fixture_loop_scope = function\n"
     )
@@ -116,21 +116,21 @@ def run_tests(folder: Path, body: str, *options: str) -> subprocess.CompletedPro
 SKIPPED = "@pytest.mark.skip(reason='no')\ndef test_one(): pass"
 
 
-def test_a_skipped_test_fails_the_run_where_it_must_not_be_skipped(tmp_path: Path) -> None:
+def test_a_skipped_test_fails_the_run_with_no_skips(tmp_path: Path) -> None:
     run = run_tests(tmp_path, SKIPPED, "--no-skips")
 
     assert run.returncode == 1, run.stdout + run.stderr
     assert "1 SKIPPED: this fails the run" in run.stdout
 
 
-def test_elsewhere_a_skipped_test_is_loud(tmp_path: Path) -> None:
+def test_a_skipped_test_is_announced_otherwise(tmp_path: Path) -> None:
     run = run_tests(tmp_path, SKIPPED)
 
     assert run.returncode == 0, run.stdout + run.stderr
     assert "1 SKIPPED: in CI this fails the run" in run.stdout
 
 
-def test_a_test_that_proves_what_nobody_asked_for_stops_the_run(tmp_path: Path) -> None:
+def test_a_test_with_an_unknown_requirement_id_stops_the_run(tmp_path: Path) -> None:
     run = run_tests(tmp_path, "@pytest.mark.spec('Q99')\ndef test_one(): pass")
 
     assert run.returncode == pytest.ExitCode.USAGE_ERROR

@@ -1,4 +1,4 @@
-"""Text for people: it lines up, fits the terminal, and says amounts the way a person would."""
+"""Text for people: aligned, within the terminal's width, with readable amounts."""
 
 from __future__ import annotations
 
@@ -52,18 +52,18 @@ def test_a_number_of_bytes_is_shown_in_its_largest_unit(count: int, words: str) 
 
 
 @given(st.text(), st.integers(min_value=1, max_value=40))
-def test_a_clipped_text_never_takes_more_columns_than_it_may(text: str, columns: int) -> None:
+def test_clipped_text_never_exceeds_its_width(text: str, columns: int) -> None:
     text = one_line(text)
     assert width(clip(text, columns)) <= columns
 
 
-def test_wide_characters_count_twice_and_marks_not_at_all() -> None:
+def test_wide_characters_count_twice_and_combining_marks_not_at_all() -> None:
     assert width("日本") == 4
     assert width("e\u0301") == 1
     assert clip("日本語", 5) == "日本…"
 
 
-def test_a_table_lines_up_and_ignores_colour_in_its_widths() -> None:
+def test_table_columns_align_regardless_of_colour() -> None:
     look = Look(colour=True, columns=60)
     rows: list[tuple[str | Cell, ...]] = [
         ("a", Cell(text="✓ done", colour="green"), "1"),
@@ -77,7 +77,7 @@ def test_a_table_lines_up_and_ignores_colour_in_its_widths() -> None:
     assert lines[1].replace("\x1b[32m", "").replace("\x1b[0m", "") == plain[1]
 
 
-def test_a_table_too_wide_clips_its_flexible_columns_only() -> None:
+def test_only_flexible_columns_of_a_table_are_clipped() -> None:
     look = Look(columns=30)
     lines = table(
         (Column(title="ID"), Column(title="TEXT", flex=True)), [("pytest-7k2m4x", "word " * 20)], look
@@ -87,13 +87,13 @@ def test_a_table_too_wide_clips_its_flexible_columns_only() -> None:
     assert width(lines[1]) == 30
 
 
-def test_a_column_without_any_value_is_left_out() -> None:
+def test_a_column_without_values_is_left_out() -> None:
     lines = table((Column(title="ID"), Column(title="BATCH"), Column(title="X")), [("a", "", "1")], PLAIN)
 
     assert lines == ["ID  X", "a   1"]
 
 
-def test_facts_have_two_columns_and_empty_ones_are_left_out() -> None:
+def test_facts_have_two_columns_and_empty_facts_are_left_out() -> None:
     assert facts([("id", "a"), ("batch", ""), ("command", "x\ny")], PLAIN) == [
         "  id       a",
         "  command  x",
@@ -109,7 +109,7 @@ def test_a_box_frames_its_lines_and_clips_what_does_not_fit() -> None:
     assert lines[2].endswith("… │")
 
 
-def test_a_terminal_without_unicode_gets_ascii_alone() -> None:
+def test_a_terminal_without_unicode_gets_only_ascii() -> None:
     look = Look(unicode=False, columns=20)
     everything = [*box(["x"], look, title="t"), rule("t", look)]
 

@@ -10,18 +10,12 @@ import pytest
 import pytest_asyncio
 
 from errands.model.states import OPEN
-from errands.testing.engines import TestEngine, embedded
+from errands.testing.engines import embedded
 from errands.testing.speaker import Stage
 from tests.engine.agent_project import Project
 from tests.scenarios.carriers import WAYS
 
 _sessions = itertools.count(1)
-
-
-@pytest.fixture
-async def engine(own_home: Path) -> AsyncIterator[TestEngine]:
-    async with embedded(str(own_home)) as engine:
-        yield engine
 
 
 @pytest.fixture
