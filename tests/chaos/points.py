@@ -31,7 +31,7 @@ class Point:
 
 _SUPERVISOR = "errands.engine.daemon.supervisor"
 _RUN = "errands.runners.shim.run"
-_RECORDER = "errands.runners.shim.recorder"
+_RUN_RECORD = "errands.runners.shim.run_record_writer"
 
 DAEMON_POINTS = {
     "P1 in a transaction": Point("errands.stores.sqlite.connection", "Connection.__exit__", "before"),
@@ -58,8 +58,8 @@ SHIM_POINTS = {
     "P5 recorded, not spawned": Point(_RUN, "Run._take_steps", "before"),
     "P5 spawned, pid not recorded": Point(_RUN, "Run._spawn", "after"),
     "P7 in the output": Point("errands.runners.output.capped_log", "Log.write", "after"),
-    "P8 exited, not recorded": Point(_RECORDER, "Recorder.note_exit", "before"),
-    "P9 recorded, not reported": Point(_RECORDER, "Recorder.note_exit", "after"),
+    "P8 exited, not recorded": Point(_RUN_RECORD, "RunRecordWriter.write_exit", "before"),
+    "P9 recorded, not reported": Point(_RUN_RECORD, "RunRecordWriter.write_exit", "after"),
 }
 # Only from here on does the record of a run know how it ended.
 SAFE_SHIM_POINT = "P9 recorded, not reported"

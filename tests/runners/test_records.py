@@ -11,7 +11,7 @@ import pytest
 from errands.ports import rundir
 from errands.ports.runner import Alive, Ended, NotStarted, Refused
 from errands.runners.pool.pool import ShimPool
-from errands.runners.shim import record
+from errands.runners.shim import run_record
 from errands.runners.system import linux
 from tests.runners.stage import Stage, until
 
@@ -56,7 +56,7 @@ async def test_a_start_and_a_recovery_that_race_never_both_win(stage: Stage) -> 
         give_up = asyncio.get_running_loop().time() + chance.random() * 0.0015
         while asyncio.get_running_loop().time() < give_up:
             await asyncio.sleep(0)
-        won = record.bury(launch.directory, 1)
+        won = run_record.write_tombstone(launch.directory, 1)
         await until(lambda: any(isinstance(each, Refused | Ended) for each in stage.reports), "a decision")
         refused = any(isinstance(each, Refused) for each in stage.reports)
         stage.reports.clear()
@@ -113,7 +113,7 @@ async def test_a_run_of_another_boot_was_interrupted_and_nobody_is_signalled(
 def test_a_record_without_its_last_line_end_has_no_exit_yet() -> None:
     begun = "run a.1 attempt=1 shim=1 boot=x v=1 header=0 head=5\npid 7 since=1.00 until=1.00 step=0\n"
 
-    found = record.parse((begun + "exit code=0 by").encode(), 1)
+    found = run_record.parse((begun + "exit code=0 by").encode(), 1)
 
     assert (found.pid, found.exit) == (7, None)
 
@@ -134,7 +134,7 @@ async def test_a_task_that_removes_its_record_has_an_ending_all_the_same(stage: 
     run = stage.start('rm "$ERRANDS_RUN_DIR"/record.*; exit 6')
 
     assert (await stage.ended(run)).code == 6
-    found = record.read(str(stage.directory(run)), 1)
+    found = run_record.read(str(stage.directory(run)), 1)
     assert found is not None
     assert found.exit is not None
     assert found.exit["code"] == "6"
@@ -157,8 +157,8 @@ async def test_a_run_whose_record_was_removed_is_lost_and_never_run_again(stage:
 )
 def test_a_record_that_its_own_task_garbled_is_read_without_an_error(tmp_path: Path, garbage: str) -> None:
     (tmp_path / "record.1").write_text(garbage)
-    found = record.read(str(tmp_path), 1)
+    found = run_record.read(str(tmp_path), 1)
     assert found is not None
     assert (found.shim, found.pid) == (None, None)
     if found.exit is not None:
-        assert record.ending(found.exit).code is None
+        assert run_record.ending(found.exit).code is None

@@ -14,7 +14,7 @@ from errands.ports import rundir
 from errands.ports.runner import NotStarted
 from errands.runners.output import log
 from errands.runners.pool.pool import ShimPool
-from errands.runners.shim import record
+from errands.runners.shim import run_record
 from errands.runners.system import linux
 from tests.runners.stage import HEADER, Stage, until
 
@@ -53,9 +53,9 @@ async def test_a_run_of_which_there_is_only_a_launch_has_not_begun(stage: Stage)
     launch = stage.launch("true")
     rundir.create(launch.directory, LAUNCHED)
 
-    assert not record.was_removed(launch.directory, 1)
+    assert not run_record.was_removed(launch.directory, 1)
     assert isinstance(stage.pool.recover(launch.run_id, attempt=1), NotStarted)
-    assert not record.was_removed(launch.directory, 2)
+    assert not run_record.was_removed(launch.directory, 2)
     assert log.read(launch.directory).content == b""
 
 
@@ -100,7 +100,7 @@ async def test_a_directory_that_has_what_a_run_came_of_is_kept_for_it(stage: Sta
     (stage.directory(launch.run_id) / "event.json").write_text("{}\n")
     other = ShimPool(str(stage.runs))
 
-    assert not record.was_removed(launch.directory, 1)
+    assert not run_record.was_removed(launch.directory, 1)
     stage.pool.start(launch)
     assert (await stage.ended(launch.run_id)).code == 0
     assert stage.output(launch.run_id) == b"{}\n"
@@ -119,7 +119,7 @@ async def test_a_full_disk_keeps_no_holder_from_finding_what_runs(
 
     for act in ("mkdir", "makedirs", "rename"):
         monkeypatch.setattr(os, act, full)
-    assert not record.bury(str(stage.directory(run)), 1)
+    assert not run_record.write_tombstone(str(stage.directory(run)), 1)
 
 
 async def test_a_task_that_puts_a_directory_in_the_place_of_its_record_harms_nobody_else(

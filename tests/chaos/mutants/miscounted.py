@@ -6,17 +6,17 @@ from collections.abc import Mapping
 
 from errands.model.ending import Ending
 from errands.model.record import evolve
-from errands.runners.shim import record
+from errands.runners.shim import run_record
 from tests.chaos.surgery import exchange
 
 SCENARIO = "ends"
 CAUGHT_BY = "I3"
 
-ending = record.ending
+ending = run_record.ending
 
 
 def break_engine() -> None:
-    exchange(record, "ending", _ending)
+    exchange(run_record, "ending", _ending)
 
 
 def _ending(facts: Mapping[str, str]) -> Ending:

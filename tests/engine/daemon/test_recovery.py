@@ -19,7 +19,7 @@ from errands.model.view import View
 from errands.ports import rundir
 from errands.ports.home import Home
 from errands.ports.store import Query
-from errands.runners.shim import record
+from errands.runners.shim import run_record
 from errands.runners.system import linux
 from errands.stores.sqlite.migrations import MIGRATIONS
 from tests.engine.daemons import DOOMED, Daemons, end, eventually, finished, lines
@@ -379,7 +379,7 @@ def started(client: Engine, command: str, **options: timedelta) -> View:
 
 
 def shim_of(home: Home, task: View) -> int:
-    found = record.read(home.run(task.latest.id), task.latest.attempt)
+    found = run_record.read(home.run(task.latest.id), task.latest.attempt)
     assert found is not None
     assert found.shim is not None
     return found.shim

@@ -13,7 +13,7 @@ from errands.model.errors import NoInput
 from errands.ports import rundir
 from errands.ports.home import reach_socket
 from errands.ports.output import Piece
-from errands.runners.shim import record
+from errands.runners.shim import run_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _deliver(peer: _socket.socket, message: bytes) -> bytes:
 
 def _why_no_input(directory: str) -> str:
     try:
-        found = record.latest(directory)
+        found = run_record.latest(directory)
     except OSError:
         found = None
     if found is None:
@@ -149,7 +149,7 @@ class _Log:
         self.total = 0
         self.end_begins = 0
         try:
-            found = record.latest(directory)
+            found = run_record.latest(directory)
             # Before the ring: when a run ends, the ring goes away first and then the file grows.
             self._ring = _open(f"{directory}/{rundir.TAIL}")
             self._file = _open(f"{directory}/{rundir.LOG}")
@@ -162,10 +162,10 @@ class _Log:
         elif self._file >= 0:  # the run has not begun, or the task removed its record
             self._header = len(rundir.header_of(self._file))
         if facts is not None and "kept" in facts:
-            self._kept = record.number(facts["kept"]) or 0
-            self._gap = record.number(facts.get("gap")) or 0
-            self.total = record.number(facts.get("bytes")) or 0
-            self.end_begins = self._kept + (record.number(facts.get("lost_bytes")) or 0)
+            self._kept = run_record.number(facts["kept"]) or 0
+            self._gap = run_record.number(facts.get("gap")) or 0
+            self.total = run_record.number(facts.get("bytes")) or 0
+            self.end_begins = self._kept + (run_record.number(facts.get("lost_bytes")) or 0)
             if self._ring >= 0:
                 os.close(self._ring)
                 self._ring = -1

@@ -9,7 +9,7 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
-from errands.runners.shim import record
+from errands.runners.shim import run_record
 
 if TYPE_CHECKING:
     import asyncio
@@ -63,7 +63,7 @@ class Adoption:
         self._timer = self._loop.call_later(_LOOK_AGAIN, self._look)
 
     def _look(self) -> None:
-        if record.is_held(self.directory, self.attempt):
+        if run_record.is_locked(self.directory, self.attempt):
             self._look_later()
         else:
             self._end()

@@ -20,8 +20,8 @@ from errands.ports.rundir import record_path
 from errands.ports.runner import Alive, Ended, Launch, NotStarted, Refused, Started
 from errands.runners.pool.adoption import Adoption
 from errands.runners.pool.zygote_channel import Channel
-from errands.runners.shim import record
-from errands.runners.shim.recorder import SCARCE
+from errands.runners.shim import run_record
+from errands.runners.shim.run_record_writer import SCARCE
 from errands.runners.system import system
 
 if TYPE_CHECKING:
@@ -137,15 +137,15 @@ class ShimPool:
         if self.knows(run_id):
             return Alive(run_id=run_id, pid=None)
         directory = os.path.join(self._runs_dir, run_id)
-        if record.was_removed(directory, attempt):
+        if run_record.was_removed(directory, attempt):
             self.sweep(run_id, directory, attempt)
             return Alive(run_id=run_id, pid=None)
-        if record.bury(directory, attempt):
+        if run_record.write_tombstone(directory, attempt):
             return NotStarted(run_id=run_id)
         if self._adopt(run_id, directory, attempt):
-            found = record.read(directory, attempt)
+            found = run_record.read(directory, attempt)
             return Alive(run_id=run_id, pid=found.pid if found else None)
-        found = record.read(directory, attempt)
+        found = run_record.read(directory, attempt)
         if found is None or found.exit is not None:
             return Ended(run_id=run_id, ending=_ending(found))
         if found.boot != self._system.boot_id():
@@ -195,7 +195,7 @@ class ShimPool:
         if what == "refused":
             self.listener(Refused(run_id=run_id))
         elif what == "ended":
-            self._end(run_id, record.ending(rest[0]))
+            self._end(run_id, run_record.ending(rest[0]))
         elif is_cancelled:
             self._end(run_id, Ending(stop="cancel"))
         else:
@@ -230,8 +230,8 @@ class ShimPool:
                 self._idle.remove(shim)
             return
         del self._running[launch.run_id]
-        found = record.read(launch.directory, launch.attempt)
-        if found is None and not record.was_removed(launch.directory, launch.attempt):
+        found = run_record.read(launch.directory, launch.attempt)
+        if found is None and not run_record.was_removed(launch.directory, launch.attempt):
             # It never got that far, and nobody else has this order: it can be given again.
             self._start_again(launch, shim)
         elif found is not None and found.exit is not None:
@@ -256,8 +256,8 @@ class ShimPool:
 
     def _adopt(self, run_id: str, directory: str, attempt: int) -> bool:
         """Watch a run whose shim lives. The lock, looked at again, proves that we watch the right process."""
-        found = record.read(directory, attempt)
-        if found is None or not record.is_held(directory, attempt):
+        found = run_record.read(directory, attempt)
+        if found is None or not run_record.is_locked(directory, attempt):
             return False
         if found.boot not in (None, self._system.boot_id()):
             return False
@@ -269,7 +269,7 @@ class ShimPool:
             shim=found.shim,
             on_end=lambda: self._adopted_ended(run_id),
         )
-        if not record.is_held(directory, attempt):
+        if not run_record.is_locked(directory, attempt):
             adopted.close()
             return False
         self._adopted[run_id] = adopted
@@ -277,7 +277,7 @@ class ShimPool:
 
     def _adopted_ended(self, run_id: str) -> None:
         adopted = self._adopted.pop(run_id)
-        found = record.read(adopted.directory, adopted.attempt)
+        found = run_record.read(adopted.directory, adopted.attempt)
         if found is None or found.exit is not None:
             self._end(run_id, _ending(found))
         else:
@@ -332,7 +332,7 @@ class ShimPool:
         directory, attempt = self._sweeping.pop(run_id)
         if self._adopt(run_id, directory, attempt):
             return  # its shim lives after all
-        self._end(run_id, _ending(record.read(directory, attempt)))
+        self._end(run_id, _ending(run_record.read(directory, attempt)))
 
     def _zygote_ended(self) -> None:
         """Start another zygote; the shims of this one live on, and who waited for it waits for the next."""
@@ -361,11 +361,11 @@ class ShimPool:
             self._replace_zygote()
 
 
-def _ending(found: record.Record | None) -> Ending:
+def _ending(found: run_record.RunRecord | None) -> Ending:
     """Say how a run without a living shim ended, from its record."""
     if found is None or found.exit is None:
         return Ending(lost="its record does not say how it ended")
-    return record.ending(found.exit)
+    return run_record.ending(found.exit)
 
 
 def wait_for(pid: int) -> int:

@@ -13,11 +13,11 @@ from errands.runners.output.capped_log import Log
 from errands.runners.output.output_pump import OutputPump, Progress
 from errands.runners.shim.limits import Limits
 from errands.runners.shim.program import explain_directory, explain_start, niced, resolve
-from errands.runners.shim.recorder import Recorder
+from errands.runners.shim.run_record_writer import RunRecordWriter
 from errands.runners.shim.stdin_socket import StdinSocket
 from errands.runners.shim.sweep import MARK
 from errands.runners.system import tree
-from errands.runners.system.signals import SIGCONT, SIGKILL, SIGTERM
+from errands.runners.system.signals import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ _NEVER = float("inf")
 class Run:
     """Carry out one order of the pool, from the record's first line to its last."""
 
-    _recorder: Recorder
+    _record: RunRecordWriter
 
     def __init__(self, shim: Parent, order: dict[str, Any]) -> None:
         self.id: str = order["run"]
@@ -114,7 +114,7 @@ class Run:
 
     def carry_out(self) -> dict[str, Word]:
         """Do it all and give the facts of the exit line, which is in the record by then."""
-        self._recorder = Recorder(self._order, shim=self._shim.pid, boot=self._shim.boot)
+        self._record = RunRecordWriter(self._order, shim=self._shim.pid, boot=self._shim.boot)
         try:
             if self._order["may_wait"]:  # an agent, which may be started again when it dies
                 rundir.forget_wait(self.directory)
@@ -126,7 +126,7 @@ class Run:
             self._take_steps()
             return self._finish()
         finally:
-            self._recorder.close()
+            self._record.close()
 
     def _take_steps(self) -> None:
         order = self._order
@@ -171,7 +171,7 @@ class Run:
         """Run one command to its end."""
         if self._is_cancelled or ("stop" in self._facts and not self._in_finally):
             self._facts.setdefault("stop", "cancel")
-            return {"signal": int(SIGTERM)}
+            return {"signal": int(signal.SIGTERM)}
         is_one_of_many = len(self._order["steps"]) > 1
         if is_one_of_many:
             self._say(f"$ {label}\n")
@@ -183,7 +183,7 @@ class Run:
                 self._say(f"{error.strerror}\n")
             return {"error": error.strerror or str(error), "errno": error.errno or 0}
         pid = self._leader
-        self._recorder.note_start(pid, step=index, since=since, until=self._system.clock())
+        self._record.write_start(pid, step=index, since=since, until=self._system.clock())
         if not self.was_started:
             self.was_started = True
             self._tell_at = time.monotonic() + WORTH_TELLING
@@ -321,7 +321,7 @@ class Run:
         self._kill()
 
     def _ask_and_wait(self, grace: float) -> None:
-        tree.send(self._tree(), SIGTERM, SIGCONT)
+        tree.send(self._tree(), signal.SIGTERM, signal.SIGCONT)
         self._kill_at = min(self._kill_at, time.monotonic() + grace)
         while not self._is_gone() and (left := self._kill_at - time.monotonic()) > 0:
             self._shim.turn(left if self._system.INHERITS_ORPHANS else min(left, LOOK_FOR_ORPHANS))
@@ -335,7 +335,7 @@ class Run:
         if not self._is_gone():
             self.survivors = tree.kill(self._tree, by_group=True, leader=self._leader)
         if self._leader:
-            self._leader, self._status = 0, int(SIGKILL)
+            self._leader, self._status = 0, int(signal.SIGKILL)
 
     def _tree(self, *, most: int = 1 << 22) -> list[int]:
         """List the living processes of the run."""
@@ -363,7 +363,7 @@ class Run:
         if self.survivors:
             facts["survivors"] = ",".join(map(str, self.survivors))
         try:
-            self._recorder.note_exit(rundir.record_line("exit", facts))
+            self._record.write_exit(rundir.record_line("exit", facts))
         except OSError:
             pass  # a full disk; whoever listens hears it all the same
         return facts

@@ -10,26 +10,18 @@ import os
 import select
 
 from errands.ports.home import daemon_pid
-from errands.runners.shim.recorder import BusyError, RefusedError
 from errands.runners.shim.run import Run
+from errands.runners.shim.run_record_writer import BusyError, RefusedError
 from errands.runners.shim.wire import Frames, frame
 from errands.runners.system import tree
-from errands.runners.system.signals import (
-    SIGCHLD,
-    SIGKILL,
-    SIGSTOP,
-    SIGTERM,
-    set_wakeup_fd,
-    signal,
-    valid_signals,
-)
+from errands.runners.system.signals import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.runners.shim.run import FileActions
     from errands.runners.system.system import System
 
-ALL_SIGNALS = sorted(valid_signals() - {SIGKILL, SIGSTOP})
+ALL_SIGNALS = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
 
 
 class Shim:
@@ -50,9 +42,9 @@ class Shim:
         self._wake, self._wakes = os.pipe()
         os.set_blocking(self._wake, False)
         os.set_blocking(self._wakes, False)
-        set_wakeup_fd(self._wakes, warn_on_full_buffer=False)
-        for number in (SIGCHLD, SIGTERM):
-            signal(number, _hear)
+        signal.set_wakeup_fd(self._wakes, warn_on_full_buffer=False)
+        for number in (signal.SIGCHLD, signal.SIGTERM):
+            signal.signal(number, _hear)
         self.poll.register(channel, select.POLLIN)
         self.poll.register(self._wake, select.POLLIN)
 
@@ -77,7 +69,7 @@ class Shim:
     def close(self) -> None:
         """Give back what a shim holds; only a rehearsal outlives its shim."""
         self._hang_up()
-        set_wakeup_fd(-1)
+        signal.set_wakeup_fd(-1)
         os.close(self._wake)
         os.close(self._wakes)
 
@@ -160,9 +152,9 @@ class Shim:
 
     def _hear_signals(self) -> None:
         heard = os.read(self._wake, 64)
-        if SIGCHLD in heard:
+        if signal.SIGCHLD in heard:
             self.reap()
-        if SIGTERM in heard:  # sent by a pool that adopted the run and has no channel to us
+        if signal.SIGTERM in heard:  # sent by a pool that adopted the run and has no channel to us
             if self._run is not None:
                 self._run.cancel(None)
             else:

@@ -25,16 +25,7 @@ from errands.runners.shim.shim import Shim
 from errands.runners.shim.sweep import sweep
 from errands.runners.shim.wire import FORK, Frames, frame
 from errands.runners.system import system, tree
-from errands.runners.system.signals import (
-    SIG_IGN,
-    SIG_SETMASK,
-    SIGCHLD,
-    SIGHUP,
-    SIGINT,
-    pthread_sigmask,
-    set_wakeup_fd,
-    signal,
-)
+from errands.runners.system.signals import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,8 +62,8 @@ class Zygote:
         self._wake, self._wakes = os.pipe()
         os.set_blocking(self._wake, False)
         os.set_blocking(self._wakes, False)
-        set_wakeup_fd(self._wakes, warn_on_full_buffer=False)
-        signal(SIGCHLD, _hear)
+        signal.set_wakeup_fd(self._wakes, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, _hear)
 
     def serve(self) -> None:
         """Serve the pool until it is gone; a fork of this process serves it as a shim instead."""
@@ -213,9 +204,9 @@ def settle() -> _socket.socket:
     nothing = os.open("/dev/null", os.O_RDWR)
     os.dup2(nothing, 0)
     os.close(nothing)
-    for number in (SIGINT, SIGHUP):
-        signal(number, SIG_IGN)
-    pthread_sigmask(SIG_SETMASK, ())
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
     os.chdir("/")
     gc.disable()
     return pool

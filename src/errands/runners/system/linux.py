@@ -10,7 +10,7 @@ import fcntl
 import os
 import time
 
-from errands.runners.system.signals import pidfd_send_signal
+from errands.runners.system.signals import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def signal_shim(watched: int | None, pid: int, number: int) -> None:
     if watched is None:
         return
     try:
-        pidfd_send_signal(watched, number)
+        signal.pidfd_send_signal(watched, number)
     except OSError:
         pass  # it ended by itself, which is what the signal was for
 

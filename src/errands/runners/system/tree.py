@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 
-from errands.runners.system.signals import SIGKILL
+from errands.runners.system.signals import signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def kill(find: Callable[[], list[int]], *, by_group: bool, leader: int = 0) -> t
         while alive := find():
             if by_group:
                 _kill_groups(alive)
-            send(alive, SIGKILL)
+            send(alive, signal.SIGKILL)
             if time.monotonic() > give_up:
                 return tuple(alive)
             time.sleep(pause)
@@ -62,7 +62,7 @@ def _kill_groups(pids: list[int]) -> None:
             group = os.getpgid(pid)
             if group not in done:
                 done.add(group)
-                os.killpg(group, SIGKILL)
+                os.killpg(group, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
             continue
 

@@ -1,8 +1,8 @@
-"""The run record as others read it: what became of a run, whoever started it.
+"""The run record: what happened to an attempt of a run, whichever daemon started it.
 
-`record.<attempt>` is created exclusively, by the shim that runs the attempt or by a holder that finds
-it was never run: whoever creates it decides. The lock on it is held for as long as the run goes on and the
-shim lives, so no process number has to be trusted, and its exit line is the shim's last act.
+`record.<attempt>` is created exclusively, either by the shim that runs the attempt or by a daemon that finds
+it was never started; whichever creates it decides. The shim keeps it locked until the run is over, so no pid
+has to be trusted, and writes its exit line last.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from datetime import UTC, datetime
 
 from errands.model.ending import Ending
 from errands.model.record import record
-from errands.ports import rundir
-from errands.ports.home import is_locked
+from errands.ports import home, rundir
 from errands.ports.rundir import record_path
 
 TYPE_CHECKING = False
@@ -23,12 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-_MOST = 1 << 20  # bytes that are read of a record
+_MOST = 1 << 20  # bytes to read of a run record
 
 
 @record
-class Record:
-    """What a run record says. `exit` is there once the run is over."""
+class RunRecord:
+    """The content of a run record; `exit` is None until the run is over."""
 
     attempt: int
     is_tombstone: bool
@@ -40,8 +39,8 @@ class Record:
     exit: Mapping[str, str] | None
 
 
-def read(directory: str, attempt: int) -> Record | None:
-    """Read the record of an attempt. None: there is none."""
+def read(directory: str, attempt: int) -> RunRecord | None:
+    """Read the run record of an attempt; return None if it does not exist."""
     try:
         file = os.open(record_path(directory, attempt), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
@@ -53,8 +52,8 @@ def read(directory: str, attempt: int) -> Record | None:
     return parse(content, attempt)
 
 
-def latest(directory: str) -> Record | None:
-    """Read the record of the attempt that ran: the others, if any, are tombstones."""
+def latest(directory: str) -> RunRecord | None:
+    """Read the run record of the attempt that ran; all others are tombstones."""
     found = None
     for attempt in rundir.attempts(directory):
         found = read(directory, attempt)
@@ -63,8 +62,8 @@ def latest(directory: str) -> Record | None:
     return found
 
 
-def parse(content: bytes, attempt: int) -> Record:
-    """Understand a record."""
+def parse(content: bytes, attempt: int) -> RunRecord:
+    """Parse the content of a run record."""
     first: dict[str, str] = {}
     pid = None
     exit_fields = None
@@ -77,7 +76,7 @@ def parse(content: bytes, attempt: int) -> Record:
             pid = number(rest.split(" ")[0])
         elif word == "exit":
             exit_fields = rundir.fields_of(rest)
-    return Record(
+    return RunRecord(
         attempt=attempt,
         is_tombstone=lines[:1] == [rundir.TOMBSTONE],
         shim=number(first.get("shim")),
@@ -90,17 +89,17 @@ def parse(content: bytes, attempt: int) -> Record:
 
 
 def number(text: str | None) -> int | None:
-    """Read a number; whatever is none counts as absent, because a task can write into its own record."""
+    """Parse a number; return None for anything else, because a task can write into its own run record."""
     return int(text) if text is not None and text.isdecimal() and len(text) < 20 else None
 
 
-def bury(directory: str, attempt: int) -> bool:
-    """Make sure that an attempt never runs. False: it has run, or somebody is about to.
+def write_tombstone(directory: str, attempt: int) -> bool:
+    """Make sure that an attempt never runs; return False if it has run or is about to.
 
-    Two may try at once, this holder and a late shim: the one that creates the file wins, and if it
-    died before it wrote a word, the one that locks the empty file does.
+    This daemon and a late shim may try at once: the one that creates the file wins. If that one died before
+    it wrote anything, the one that locks the empty file wins.
     """
-    if not os.path.lexists(record_path(directory, attempt)) and _bury_whole(directory, attempt):
+    if not os.path.lexists(record_path(directory, attempt)) and _create_with_tombstone(directory, attempt):
         return True
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
     file = os.open(record_path(directory, attempt), flags, 0o600)
@@ -116,10 +115,10 @@ def bury(directory: str, attempt: int) -> bool:
         os.close(file)
 
 
-def _bury_whole(directory: str, attempt: int) -> bool:
-    """Make the directory together with the tombstone; False: there is one that has something in it.
+def _create_with_tombstone(directory: str, attempt: int) -> bool:
+    """Create the run directory with the tombstone in it; return False if it exists and is not empty.
 
-    A directory without a record is one whose run removed it, so there must be none in between.
+    A directory without a run record looks as if the run had removed the record, so both appear at once.
     """
     new = f"{directory}.new"
     try:
@@ -128,7 +127,7 @@ def _bury_whole(directory: str, attempt: int) -> bool:
             file.write(rundir.TOMBSTONE.encode() + b"\n")
         os.rename(new, directory)
     except OSError as error:
-        import shutil  # no command needs it
+        import shutil  # slow to import, and rarely needed
 
         shutil.rmtree(new, ignore_errors=True)
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
@@ -138,10 +137,10 @@ def _bury_whole(directory: str, attempt: int) -> bool:
 
 
 def was_removed(directory: str, attempt: int) -> bool:
-    """Return whether the run has begun all the same, though no record says so any more.
+    """Return whether the run started and its task then removed the run record.
 
-    Then the log says so, or is not there either: what a launch creates has one, and what a run came of
-    stands alone in a directory that the daemon makes.
+    In that case the log says that it started, or is missing as well: a launch creates the directory with a
+    log, and the daemon creates it with nothing but the event file.
     """
     try:
         names = os.listdir(directory)
@@ -154,13 +153,13 @@ def was_removed(directory: str, attempt: int) -> bool:
     return names != [rundir.EVENT_FILE] and not any(name.startswith("record.") for name in names)
 
 
-def is_held(directory: str, attempt: int) -> bool:
-    """Return whether the shim of an attempt lives."""
-    return is_locked(record_path(directory, attempt))
+def is_locked(directory: str, attempt: int) -> bool:
+    """Return whether the shim of an attempt is alive."""
+    return home.is_locked(record_path(directory, attempt))
 
 
 def ending(facts: Mapping[str, Any]) -> Ending:
-    """Turn the facts of an exit line, as text or as told by the shim, into an ending."""
+    """Build an ending from the facts of an exit line, or from those that the shim reported."""
     found = {}
     for name, value in facts.items():
         reader = _READERS.get(name)
@@ -168,7 +167,7 @@ def ending(facts: Mapping[str, Any]) -> Ending:
             try:
                 found[reader[0]] = reader[1](value)
             except (ValueError, OverflowError, OSError):
-                continue  # a task wrote into its own record: what cannot be read is not known
+                continue  # the task wrote into its own run record
     return Ending(**found)
 
 
@@ -184,7 +183,7 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split(","))
 
 
-# Which field of an ending each fact is, and how it is read; what only readers of the log need is left out.
+# The field of an ending that each fact belongs to, and its parser; facts for readers of the log are left out.
 _READERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     **{name: (name, int) for name in ("code", "signal", "pid", "step", "bytes", "lines", "lost_bytes")},
     **{name: (name, int) for name in ("rss", "leftovers")},

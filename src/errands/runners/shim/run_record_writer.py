@@ -1,7 +1,7 @@
-"""The recorder: the run record as its shim writes it.
+"""The writer of the run record, which the shim has for its run.
 
-It is created exclusively before anything is started and locked for as long as the run goes on; its exit
-line is the last act. So whoever finds it knows whether the run never began, goes on, or how it ended.
+The file is created exclusively before anything is started, stays locked until the run is over, and gets its
+exit line last. So a reader always knows whether the run never started, is running, or how it ended.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# What passes when somebody else makes room; until there is a record the run has provably not begun.
+# Shortages that pass; without a run record the run has provably not started and can be tried again.
 SCARCE = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
 
 
 class BusyError(Exception):
-    """There is no room to begin now; nothing was started, so it can be tried again."""
+    """The system has no room to start the run now; nothing was started, so it can be tried again."""
 
 
 class RefusedError(Exception):
-    """This attempt has a record already: somebody else decided about it."""
+    """This attempt has a run record already: another shim or a daemon decided about it."""
 
 
-class Recorder:
-    """Create the record of an order, or learn that it cannot be done now or was done by somebody else."""
+class RunRecordWriter:
+    """Create the run record of a launch; raise BusyError or RefusedError if the run must not start now."""
 
-    def __init__(self, order: dict[str, Any], *, shim: int, boot: str) -> None:
-        self._directory: str = order["dir"]
-        self._path = rundir.record_path(self._directory, order["attempt"])
+    def __init__(self, launch: dict[str, Any], *, shim: int, boot: str) -> None:
+        self._directory: str = launch["dir"]
+        self._path = rundir.record_path(self._directory, launch["attempt"])
         self._first = rundir.first_line(
-            order["run"],
-            attempt=order["attempt"],
+            launch["run"],
+            attempt=launch["attempt"],
             shim=shim,
             boot=boot,
-            header=len(order["header"]),
-            cap=order["cap"],
+            header=len(launch["header"]),
+            cap=launch["cap"],
         )
         try:
             self._file = self._create()
@@ -49,18 +49,16 @@ class Recorder:
                 raise BusyError(error.strerror) from None
             raise
 
-    def note_start(self, pid: int, *, step: int, since: float, until: float) -> None:
-        """Write down a command, and when it was started, so that its number cannot be taken for another's."""
+    def write_start(self, pid: int, *, step: int, since: float, until: float) -> None:
         try:
             os.write(self._file, rundir.pid_line(pid, since=since, until=until, step=step))
         except OSError:
-            pass  # a full disk; a sweep still finds the command by its environment
+            pass  # the disk is full; a sweep still finds the command by its environment
 
-    def note_exit(self, text: bytes) -> None:
-        """Write the last line."""
+    def write_exit(self, text: bytes) -> None:
         if os.fstat(self._file).st_nlink:
             os.write(self._file, text)
-        else:  # the task removed it; how it ended must be known all the same
+        else:  # the task removed the file, but its ending must be known
             os.makedirs(self._directory, 0o700, exist_ok=True)
             flags = os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
             file = os.open(self._path, flags, 0o600)
@@ -69,7 +67,7 @@ class Recorder:
             os.write(self._file, self._first + text)
 
     def close(self) -> None:
-        """Let go of the lock, even if a process that we forked has the file, too: the run is over."""
+        """Release the lock, even if a forked process still has the file open."""
         fcntl.flock(self._file, fcntl.LOCK_UN)
         os.close(self._file)
 
@@ -82,19 +80,19 @@ class Recorder:
         try:
             try:
                 file = os.open(self._path, flags, 0o600)
-            except FileNotFoundError:  # a holder put its tombstone in the place of the empty directory
+            except FileNotFoundError:  # a daemon replaced the empty directory by one with a tombstone
                 file = os.open(self._path, flags, 0o600)
         except FileExistsError:
             raise RefusedError from None
         except OSError:
-            self._leave_nothing()
+            self._remove_directory()
             raise
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(file)
             raise RefusedError from None
-        if os.fstat(file).st_size:  # a recovering daemon took it between the creation and the lock
+        if os.fstat(file).st_size:  # a recovering daemon wrote its tombstone before we locked the file
             os.close(file)
             raise RefusedError
         try:
@@ -102,13 +100,13 @@ class Recorder:
         except OSError:
             os.unlink(self._path)
             os.close(file)
-            self._leave_nothing()
+            self._remove_directory()
             raise
         return file
 
-    def _leave_nothing(self) -> None:
-        """Remove the directory: without a record it would look as if the run had begun and removed it."""
+    def _remove_directory(self) -> None:
+        """Remove the directory: without a run record it would look as if the run had removed the record."""
         try:
             os.rmdir(self._directory)
         except OSError:
-            pass  # what the launch made is in there
+            pass  # it has the log that the launch created
