@@ -62,7 +62,7 @@ def test_background_asks_about_what_cannot_be_undone(window: Window, person: Per
 def test_without_a_terminal_background_only_proposes(person: Person, tmp_path: Path) -> None:
     said = says(person, f"/background touch {tmp_path}/made")
 
-    assert "This needs your yes: approve touch-" in said
+    assert "This needs your approval: approve touch-" in said
     assert "stays proposed" in said
     assert not (tmp_path / "made").exists()
 
@@ -137,8 +137,8 @@ def test_status_and_logs_show_a_task(person: Person) -> None:
     assert "seq 1 60" in shown
     assert logs.splitlines() == [str(number) for number in range(21, 61)]
     assert two == "59\n60\n"
-    assert "errands: say which task: /status ID" in says(person, "/status")
-    assert "'many' is no number of lines" in says(person, f"/logs {task} many")
+    assert "errands: /status needs a task: /status ID" in says(person, "/status")
+    assert "'many' is not a number of lines" in says(person, f"/logs {task} many")
 
 
 @pytest.mark.spec("X6")
@@ -160,8 +160,8 @@ def test_resume_goes_on_with_an_agents_task_in_the_background(person: Person) ->
     said = says(person, f"/resume {task} run `echo once more`", f"/resume {task}")
     person.types("wait", task)
 
-    assert f"{task} goes on in the background" in said
-    assert "errands: say which task and what it shall do next" in said
+    assert f"{task} continues in the background" in said
+    assert "errands: /resume needs a task and a prompt" in said
     assert person.sees(task)["resume_count"] == 1
 
 
@@ -227,7 +227,7 @@ def test_leaving_says_what_goes_on_and_how_to_come_back(
     window.shows("There is no command")
     said = window.leaves()
     name = next(word for word in said.split() if word.startswith("chat:"))
-    task = said.partition("1 task goes on: ")[2].split()[0]
+    task = said.partition("1 task continues: ")[2].split()[0]
 
     assert said.rstrip().endswith(f"come back: errands chat --continue, or errands chat {name}")
     assert person.sees(task)["parent"] == name

@@ -40,12 +40,12 @@ def test_a_call_that_needs_a_yes_is_asked_about_right_there(
     window: Window, person: Person, tmp_path: Path
 ) -> None:
     window.enters(f"run `touch {tmp_path}/wanted`")
-    window.shows("This needs your yes: approve touch-")
+    window.shows("This needs your approval: approve touch-")
     window.enters("approve")
     window.shows("approved touch-")
     window.shows("This is the offline agent")
     window.enters(f"run `touch {tmp_path}/unwanted`")
-    window.shows("This needs your yes: approve touch-", times=2)
+    window.shows("This needs your approval: approve touch-", times=2)
     refused = re.findall(r"reject (touch-\w+)", window.text)[-1]
     window.enters(f"reject {refused}")
     window.shows("This is the offline agent", times=2)
@@ -61,7 +61,7 @@ def test_a_call_that_needs_a_yes_is_asked_about_right_there(
 def test_what_needs_a_yes_waits_for_it_when_the_chat_is_left(person: Person, tmp_path: Path) -> None:
     said = plain(person, f"run `touch {tmp_path}/later`")
     asked = re.findall(r"approve (touch-\w+)", said)[0]
-    assert "the answer goes on in the background" in said
+    assert "the answer continues in the background" in said
     assert not (tmp_path / "later").exists()
 
     said = plain(person, f"approve {asked}", chat=(name_in(said),))
@@ -129,7 +129,7 @@ def test_a_message_that_is_typed_during_an_answer_is_sent_after_it(window: Windo
     window.enters("run `sleep 1`")
     window.shows("[command] sleep 1")
     window.enters("run `echo the second`")
-    window.shows("it is sent when this answer is there")
+    window.shows("this is sent after the current answer")
     window.enters("/help")
     window.shows("/background COMMAND")
     assert "$ sleep 1" not in window.text
@@ -165,7 +165,7 @@ def test_an_answer_that_was_on_its_way_is_heard_by_whoever_comes_back(
     window.enters("run `sleep 1; echo still worth hearing`")
     window.shows("[command] sleep 1")
     said = window.leaves()
-    assert "the answer goes on in the background" in said
+    assert "the answer continues in the background" in said
     assert "$ sleep 1" not in said
 
     again = open_window("--continue")

@@ -1,7 +1,7 @@
-"""The chat: a person and an agent talk, and what runs in the background speaks up in between.
+"""The chat: a person talks with an agent, and background tasks report in between.
 
-A message is a prompt to the chat's conversation, which is an agent's task like any other: its run is awaited
-and shown as it comes. So everything that holds for agents holds here as well: answers survive crashes, calls
-wait for a yes, and a conversation goes on in another terminal. The command line carries out what it has verbs
-for; it is handed in, because doors are strangers to each other.
+A message is a prompt to the chat's conversation, which is an ordinary agent task: the chat waits for its run
+and streams the answer. So everything that holds for agent tasks holds here: answers survive crashes, tool
+calls wait for approval, and a conversation can be continued in another terminal. The verbs of the command
+line are passed in, because frontends do not know each other.
 """

@@ -1,4 +1,4 @@
-"""Speaking: what an agent says, put on paper as it comes; secrets masked, nothing that drives a terminal."""
+"""The agent stream: writes an answer as it arrives, with secrets and control characters removed."""
 
 from __future__ import annotations
 
@@ -8,74 +8,74 @@ from errands.model.text.mask import Mask
 from errands.model.text.sanitise import Stream, line
 from errands.text import clip, width
 
-LONGEST_CALL = 200  # characters that are shown of a tool call
+LONGEST_CALL = 200  # characters shown of a tool call
 
 
 class AgentStream:
     """One answer, from its first piece to its end."""
 
-    def __init__(self, paper: Output, mask: Mask) -> None:
-        self._paper = paper
+    def __init__(self, output: Output, mask: Mask) -> None:
+        self._output = output
         self._mask = mask
-        self._block = ""  # what was said since the last call, as it came
+        self._block = ""  # the text since the last tool call, as it arrived
         self._begin()
 
-    def hear(self, said: Said) -> None:
+    def write(self, said: Said) -> None:
         match said.kind:
             case "piece":
                 self._block += said.text
-                self._write(said.text)
+                self._feed(said.text)
             case "text":
                 if not self._block:
-                    self._write(said.text)
+                    self._feed(said.text)
                 self._block = said.text
                 self._end()
             case "tool":
-                self._call(f"[{said.name}] {said.text}")
+                self._tool_call(f"[{said.name}] {said.text}")
             case "tool_end" if said.failed:
-                self._call(f"[{said.name} failed] {said.text}")
+                self._tool_call(f"[{said.name} failed] {said.text}")
 
     def finish(self, answer: str) -> None:
-        """Write what was not said yet of an answer."""
-        self._write(answer.removeprefix(self._block) if self._block else answer)
+        """Write the part of the answer that was not streamed."""
+        self._feed(answer.removeprefix(self._block) if self._block else answer)
         self._end()
 
     def _begin(self) -> None:
-        self._clean, self._hidden, self._line = Stream(), self._mask.stream(), ""
+        self._clean, self._masked, self._line = Stream(), self._mask.stream(), ""
 
-    def _call(self, words: str) -> None:
+    def _tool_call(self, text: str) -> None:
         self._end()
         self._block = ""
-        look = self._paper.look
-        shown = clip(line(self._mask.text(words)).rstrip(), min(LONGEST_CALL, max(look.columns - 1, 20)))
-        self._paper.lines(look.paint(shown, "dim"))
+        look = self._output.look
+        shown = clip(line(self._mask.text(text)).rstrip(), min(LONGEST_CALL, max(look.columns - 1, 20)))
+        self._output.lines(look.paint(shown, "dim"))
 
-    def _write(self, words: str) -> None:
-        self._add(self._hidden.feed(self._clean.feed(words)))
+    def _feed(self, text: str) -> None:
+        self._add(self._masked.feed(self._clean.feed(text)))
 
     def _end(self) -> None:
-        self._add(self._hidden.feed(self._clean.close()) + self._hidden.close())
+        self._add(self._masked.feed(self._clean.close()) + self._masked.close())
         if self._line.strip():
-            self._paper.lines(self._line.rstrip())
+            self._output.lines(self._line.rstrip())
         self._begin()
-        self._paper.unfinished("")
+        self._output.unfinished("")
 
-    def _add(self, words: str) -> None:
-        *whole, self._line = (self._line + words).split("\n")
+    def _add(self, text: str) -> None:
+        *whole, self._line = (self._line + text).split("\n")
         if whole:
-            self._paper.lines(*whole)
-        # A line as long as the terminal is wide would be cut off below: it is broken, as the terminal would.
-        wide = max(self._paper.look.columns - 1, 20)
+            self._output.lines(*whole)
+        # A line wider than the terminal would be cut off above the input line, so it is broken here.
+        wide = max(self._output.look.columns - 1, 20)
         while width(self._line) > wide:
-            head, tail = _broken(self._line, wide)
-            self._paper.lines(head)
+            head, tail = _break(self._line, wide)
+            self._output.lines(head)
             self._line = tail
-        self._paper.unfinished(self._line)
+        self._output.unfinished(self._line)
 
 
-def _broken(words: str, wide: int) -> tuple[str, str]:
-    head = clip(words, wide, mark="")
+def _break(text: str, wide: int) -> tuple[str, str]:
+    head = clip(text, wide, mark="")
     place = head.rfind(" ")
     if place > wide // 2:
-        return words[:place], words[place + 1 :]
-    return head, words[len(head) :]
+        return text[:place], text[place + 1 :]
+    return head, text[len(head) :]

@@ -1,18 +1,20 @@
-"""A chat, from the first line to the last."""
+"""`errands chat`: choose the conversation and the output, and talk until the person leaves."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
+import threading
 from collections.abc import Awaitable
 from contextlib import suppress
 
 from errands.engine.actor import enclosing_run
 from errands.engine.engine import Engine
 from errands.engine.submit.prompt_spec import known
-from errands.frontends.chat import plain
 from errands.frontends.chat.chat_session import ChatSession, Describe, Perform
+from errands.frontends.chat.commands import find_command
 from errands.frontends.chat.output import PlainOutput
 from errands.model.agent.session import CHAT
 from errands.model.errors import BadValue, NotFound
@@ -37,11 +39,11 @@ def run(
     agent: str | None,
     model: str | None,
 ) -> int:
-    """Talk until the person leaves; `chat` is an earlier one to go on with, `goes_on` means the latest."""
+    """Talk until the person leaves; `chat` names an earlier chat to continue, `goes_on` means the latest."""
     folder = f"{engine.home.path}/chat"
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    name = _named(engine, chat) if chat else _latest(engine, folder) if goes_on else _new_name()
-    who = _who(engine, name, agent, model)
+    name = _find(engine, chat) if chat else _latest(engine, folder) if goes_on else _new_name()
+    agent_name = _agent_name(engine, name, agent, model)
     with open(f"{folder}/last", "w", encoding="utf-8") as file:
         file.write(name)
     engine.ensure_daemon()
@@ -49,15 +51,16 @@ def run(
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     if is_terminal:
         screen = _screen(look)
-        paper: Output = screen
+        output: Output = screen
     else:
-        paper = PlainOutput(look)
+        output = PlainOutput(look)
 
     async def talk() -> bool:
-        room = ChatSession(
+        session = ChatSession(
             engine,
             name=name,
-            paper=paper,
+            output=output,
+            find_command=find_command,
             perform=perform,
             describe=describe,
             is_person=is_terminal and not enclosing_run(),
@@ -66,36 +69,82 @@ def run(
         )
         if is_terminal:
             with screen:
-                await _with_background(room, screen.talk(room, f"{folder}/history"))
+                await _with_background(session, screen.talk(session, f"{folder}/history"))
         else:
-            await _with_background(room, plain.talk(room))
-        return room.has_failed
+            await _with_background(session, _talk_by_lines(session))
+        return session.has_failed
 
     if is_terminal:
-        sys.stdout.write(f"{name} · you talk with {who} · /help lists commands, Ctrl-D leaves\n")
+        sys.stdout.write(
+            f"{name} · you are talking with {agent_name} · /help lists commands, Ctrl-D leaves\n"
+        )
         sys.stdout.flush()
     has_failed = asyncio.run(talk())
     return 1 if has_failed and not is_terminal else 0
 
 
-async def _with_background(room: ChatSession, talking: Awaitable[None]) -> None:
-    """Talk, while messages are shown and answers are given beside it; what fails there fails all of it."""
-    beside = [
-        asyncio.ensure_future(room.talk()),
-        asyncio.ensure_future(room.messages.watch()),
+async def _with_background(session: ChatSession, talk: Awaitable[None]) -> None:
+    """Talk while answers and messages are shown; if one of the three fails, all end."""
+    background = [
+        asyncio.ensure_future(session.talk()),
+        asyncio.ensure_future(session.messages.watch()),
     ]
-    front = asyncio.ensure_future(talking)
+    front = asyncio.ensure_future(talk)
     try:
-        await asyncio.wait([front, *beside], return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([front, *background], return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for each in (front, *beside):
+        for each in (front, *background):
             if not each.done():
                 each.cancel()
         with suppress(asyncio.CancelledError):
-            await asyncio.gather(front, *beside, return_exceptions=True)
-    for each in (front, *beside):
+            await asyncio.gather(front, *background, return_exceptions=True)
+    for each in (front, *background):
         if not each.cancelled() and (error := each.exception()) is not None:
             raise error
+
+
+async def _talk_by_lines(session: ChatSession) -> None:
+    """Handle the lines of standard input, one after the other.
+
+    Each is answered before the next one is read, unless the answer waits for approval, which a later line may
+    give.
+    """
+    loop = asyncio.get_running_loop()
+    lines: asyncio.Queue[str | None] = asyncio.Queue()
+
+    def interrupt() -> None:
+        if not session.interrupt():
+            lines.put_nowait(None)
+
+    loop.add_signal_handler(signal.SIGINT, interrupt)
+
+    def read() -> None:
+        # In a thread, because the loop cannot wait for a file, and unbuffered, because the buffer has a lock.
+        rest = b""
+        while chunk := _read_input():
+            *whole, rest = (rest + chunk).split(b"\n")
+            for each in whole:
+                loop.call_soon_threadsafe(lines.put_nowait, each.decode("utf-8", "replace"))
+        if rest:
+            loop.call_soon_threadsafe(lines.put_nowait, rest.decode("utf-8", "replace"))
+        loop.call_soon_threadsafe(lines.put_nowait, None)
+
+    threading.Thread(target=read, daemon=True).start()
+    try:
+        await session.answered()
+        while not session.is_over and (line := await lines.get()) is not None:
+            session.enter(line)
+            await session.answered()
+    finally:
+        session.messages.show_new()
+        session.leave()
+
+
+def _read_input() -> bytes:
+    try:
+        return os.read(0, 65536)
+    except OSError:
+        return b""
 
 
 def _screen(look: Look) -> Screen:
@@ -116,13 +165,13 @@ def _new_name() -> str:
 def _latest(engine: Engine, folder: str) -> str:
     try:
         with open(f"{folder}/last", encoding="utf-8") as file:
-            return _named(engine, file.read().strip())
+            return _find(engine, file.read().strip())
     except FileNotFoundError:
-        raise NotFound("there was no chat yet; begin one: errands chat") from None
+        raise NotFound("there is no chat yet; begin one: errands chat") from None
 
 
-def _named(engine: Engine, given: str) -> str:
-    """Find an earlier chat by its name, or by the task of its conversation."""
+def _find(engine: Engine, given: str) -> str:
+    """Return the name of an earlier chat, found by its name or by the task of its conversation."""
     name = given if given.startswith(CHAT) else f"{CHAT}{given.removeprefix('chat-')}"
     if engine.id_by_key(name) is not None or engine.list(Query(parent=name, limit=1)):
         return name
@@ -135,8 +184,8 @@ def _named(engine: Engine, given: str) -> str:
     return key
 
 
-def _who(engine: Engine, name: str, agent: str | None, model: str | None) -> str:
-    """Name the agent of a chat, which must be known; an earlier conversation keeps the one it has."""
+def _agent_name(engine: Engine, name: str, agent: str | None, model: str | None) -> str:
+    """Return the agent of a chat, which must be known; an earlier conversation keeps its agent."""
     task_id = engine.id_by_key(name)
     if task_id is None:
         return known(agent or engine.config.agents.default, engine.config)

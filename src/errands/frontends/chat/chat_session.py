@@ -1,4 +1,7 @@
-"""The room: everything of a chat but its walls. Lines come in, and what comes of them is put on paper."""
+"""A chat session: takes typed lines, runs commands, sends messages to the agent, and writes the replies.
+
+It knows no terminal: lines come in through `enter`, text goes out through `Output`.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,9 @@ from errands.engine.actor import actor
 from errands.engine.agents.discovery import note_presence
 from errands.engine.engine import Engine
 from errands.frontends.chat.agent_stream import AgentStream
-from errands.frontends.chat.commands import found
-from errands.frontends.chat.messages import Messages, drawn
+from errands.frontends.chat.messages import Messages, frame
 from errands.frontends.chat.output import Output
-from errands.frontends.chat.turn import attend, send
+from errands.frontends.chat.turn import send, stream_answer
 from errands.model.approval import SAID_YES
 from errands.model.errors import BadValue, ErrandsError
 from errands.model.options.draft import Draft
@@ -28,24 +30,27 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.model.approval import Consent
 
-# What a verb of the command line says, for a page that looks so.
+# Runs a verb of the command line and returns what it printed.
 Perform = Callable[[Sequence[str], Look], str]
-# All that a task would do, for a person who is to say yes.
+# Describes everything that a task would do, for a person who decides about it.
 Describe = Callable[[str, Look], list[str]]
+# Returns what carries out the command in a line, or None for a message.
+FindCommand = Callable[["ChatSession", str], Callable[[], None] | None]
 
 YES = ("y", "yes")
-DOOR = "chat"
+FRONTEND = "chat"
 
 
 class ChatSession:
-    """`name` is the chat's: the owner and parent of all that is started here."""
+    """`name` is the owner and parent of everything started in this chat."""
 
     def __init__(
         self,
         engine: Engine,
         *,
         name: str,
-        paper: Output,
+        output: Output,
+        find_command: FindCommand,
         perform: Perform,
         describe: Describe,
         is_person: bool,
@@ -54,64 +59,67 @@ class ChatSession:
     ) -> None:
         self.engine = engine
         self.name = name
-        self.paper = paper
+        self.output = output
         self.who = actor()
         self.is_over = False
-        self.has_failed = False  # whether a message got no answer
-        self.asking: str | None = None  # the task that the next line says yes or no to
+        self.has_failed = False  # a message got no answer
+        self.asking: str | None = None  # the task that the next line approves or rejects
+        self._find_command = find_command
         self._perform = perform
         self._describe = describe
         self._is_person = is_person
         self._agent, self._model = agent, model
-        self._asked: dict[str, int] = {}
+        self._questions: dict[str, int] = {}
         self._shown: set[int] = set()
         self._queue: deque[str] = deque()
         self._more = asyncio.Event()
         self._current: View | None = None
         self._idle = asyncio.Event()
         self._idle.set()
-        self.messages = Messages(engine, name, paper, self.ask)
+        self.messages = Messages(engine, name, output, self.ask)
         self._catch_up()
 
-    # What is typed.
+    # Input.
 
     def enter(self, line: str) -> None:
-        """Take a line: an answer to a question, a command, or a message to the agent."""
+        """Handle a line: an answer to a question, a command, or a message to the agent."""
         note_presence(self.engine.home)
         try:
             if self.asking is not None:
-                self._settle(line)
+                self._answer_typed(line)
                 return
             if not line.strip():
                 return
-            command = found(self, line)
+            command = self._find_command(self, line)
             if command is not None:
-                command[0].run(self, command[1])
+                command()
                 return
         except ErrandsError as error:
             self.complain(error)
             return
         if not self._idle.is_set():
-            self.say(self.paper.look.paint("it is sent when this answer is there; Ctrl-C ends that", "dim"))
+            self.say(
+                self.output.look.paint("this is sent after the current answer; Ctrl-C interrupts that", "dim")
+            )
         self._queue.append(line)
         self._idle.clear()
         self._more.set()
 
     def say(self, *lines: str) -> None:
-        self.paper.lines(*lines)
+        self.output.lines(*lines)
 
     def complain(self, error: ErrandsError) -> None:
         self.say(*(f"errands: {one_line(each)}" for each in str(error).split("\n")))
 
     def perform(self, *words: str) -> None:
-        """Have the command line carry something out, and write what it says."""
-        self.say(*self._perform(words, self.paper.look).rstrip("\n").split("\n"))
+        """Run a verb of the command line and write what it prints."""
+        self.say(*self._perform(words, self.output.look).rstrip("\n").split("\n"))
 
-    # What is started.
+    # Tasks.
 
     def start(self, **fields: Any) -> None:
-        """Start a task that belongs to this chat; ask first, if it needs a yes."""
-        view = self.engine.submit(Draft(**self._place(), consent=self._consent, **fields))
+        """Start a task of this chat; ask first if it needs approval."""
+        view = self.engine.submit(Draft(**self._context(), consent=self._consent, **fields))
         self._started(view, "started")
 
     def restart(self, task_id: str) -> None:
@@ -121,15 +129,15 @@ class ChatSession:
     def _started(self, view: View, verb: str) -> None:
         if view.state != "proposed":
             if view.standing is not None:
-                told = "what is new is told here" if view.notify == "on_change" else view.wake
-                self.say(f"{verb} {view.id}, {view.standing.rule}: {told}  (/schedule {view.id})")
+                report = "changes are reported here" if view.notify == "on_change" else view.wake
+                self.say(f"{verb} {view.id}, {view.standing.rule}: {report}  (/schedule {view.id})")
             else:
-                self.say(f"{verb} {view.id}: its end is told here  (/status {view.id})")
+                self.say(f"{verb} {view.id}: its result is reported here  (/status {view.id})")
             return
         number = view.question.id if view.question else 0
         if self._is_person:
             self._note_question(view.id, number)
-            self.say(*self._describe(view.id, self.paper.look))
+            self.say(*self._describe(view.id, self.output.look))
             self.asking = view.id
         else:
             self.ask(view.id, number)
@@ -140,11 +148,11 @@ class ChatSession:
 
     @property
     def door(self) -> str:
-        """Where a task comes from: what no person has typed comes from the command line."""
-        return DOOR if self._is_person else "cli"
+        """Where a task comes from: input that no person typed counts as the command line."""
+        return FRONTEND if self._is_person else "cli"
 
-    def _place(self) -> dict[str, Any]:
-        """Say whose a draft is: what an agent starts from inside of it reports to this chat as well."""
+    def _context(self) -> dict[str, Any]:
+        """Return the fields of a draft that make it, and what it starts in turn, report to this chat."""
         return {
             "owner": self.name,
             "parent": self.name,
@@ -152,75 +160,75 @@ class ChatSession:
             "door": self.door,
         }
 
-    # What needs a yes.
+    # Approval.
 
     @property
     def questions(self) -> dict[str, int]:
-        """The questions that were asked here and that nobody has answered yet."""
-        for task_id, number in list(self._asked.items()):
-            open_ = self.engine.question(task_id)
-            if open_ is None or open_.id != number:
-                del self._asked[task_id]
-        return self._asked
+        """The open questions that were asked here: ids of tasks and of their questions."""
+        for task_id, number in list(self._questions.items()):
+            question = self.engine.question(task_id)
+            if question is None or question.id != number:
+                del self._questions[task_id]
+        return self._questions
 
     def ask(self, task_id: str, number: int) -> None:
-        """Show the person what needs their yes, once."""
+        """Show the person what needs their approval, once."""
         if number in self._shown:
             return
         self._note_question(task_id, number)
-        look = self.paper.look
-        how = look.paint(f"This needs your yes: approve {task_id}, or reject {task_id}", "bold")
-        self.say(*drawn(task_id, [*self._describe(task_id, look), how], look))
+        look = self.output.look
+        how = look.paint(f"This needs your approval: approve {task_id}, or reject {task_id}", "bold")
+        self.say(*frame(task_id, [*self._describe(task_id, look), how], look))
 
     def _note_question(self, task_id: str, number: int) -> None:
         self._shown.add(number)
-        self._asked[task_id] = number
+        self._questions[task_id] = number
 
-    def answer(self, beginning: str, *, yes: bool) -> None:
-        """Say yes or no to a task; without one to the only question that is open here."""
-        task_id = self._waiting(beginning)
+    def answer(self, prefix: str, *, yes: bool) -> None:
+        """Approve or reject a task; without an id, the one that the only open question is about."""
+        task_id = self._find_question(prefix)
         number = self.questions.get(task_id)
         if number is None:
-            # Somebody else's: what is answered is what is seen here.
-            asked = self.engine.get(task_id).question
-            number = None if asked is None else asked.id
-            self.say(*self._describe(task_id, self.paper.look))
+            # Asked elsewhere: show it, so that the answer is to what is seen here.
+            question = self.engine.get(task_id).question
+            number = None if question is None else question.id
+            self.say(*self._describe(task_id, self.output.look))
         before = self.engine.summaries([task_id])[0].state
         if yes:
-            self.messages.settled.discard(task_id)
-            # Without a terminal a program may be typing, which answers for itself: approval.yes is for that.
+            self.messages.rejected_here.discard(task_id)
+            # Without a terminal a program may be typing: that counts as --yes, which approval.yes can forbid.
             by = self.who if self._is_person else f"{self.who}{SAID_YES}"
-            self.engine.approve(task_id, by=by, door=DOOR, question=number)
-            self.say(f"approved {task_id}" if before == "proposed" else f"allowed; {task_id} goes on")
+            self.engine.approve(task_id, by=by, door=FRONTEND, question=number)
+            self.say(f"approved {task_id}" if before == "proposed" else f"allowed; {task_id} continues")
         else:
-            self.messages.settled.add(task_id)
-            self.engine.reject(task_id, by=self.who, door=DOOR, question=number)
-            told = "it will not start" if before == "proposed" else "its agent is told, and goes on"
-            self.say(f"rejected {task_id}; {told}")
+            self.messages.rejected_here.add(task_id)
+            self.engine.reject(task_id, by=self.who, door=FRONTEND, question=number)
+            effect = "it will not start" if before == "proposed" else "its agent continues without it"
+            self.say(f"rejected {task_id}; {effect}")
 
-    def _waiting(self, beginning: str) -> str:
+    def _find_question(self, prefix: str) -> str:
         questions = self.questions
-        if not beginning:
+        if not prefix:
             if len(questions) != 1:
-                raise BadValue(f"open questions: {', '.join(questions) or 'none'}; say which: approve ID")
+                raise BadValue(f"open questions: {', '.join(questions) or 'none'}; name one: approve ID")
             return next(iter(questions))
         known = {*questions, *(view.id for view in self.engine.list(Query(states=("proposed",))))}
-        fitting = [each for each in known if each.startswith(beginning)]
-        return fitting[0] if len(fitting) == 1 else self.engine.resolve(beginning)
+        matches = [each for each in known if each.startswith(prefix)]
+        return matches[0] if len(matches) == 1 else self.engine.resolve(prefix)
 
-    def _settle(self, line: str) -> None:
-        """Take a line for the answer to what was just typed: only a yes is one."""
+    def _answer_typed(self, line: str) -> None:
+        """Take a line as the answer about the command just typed; anything but yes rejects it."""
         task_id, self.asking = self.asking, None
         assert task_id is not None
         self.answer(task_id, yes=line.strip().lower() in YES)
 
-    # What is said.
+    # The conversation.
 
     async def talk(self) -> None:
-        """Have the agent answer what was typed, one message after the other, until this is cancelled."""
+        """Let the agent answer the messages, one after the other, until cancelled."""
         while True:
             if self._current is not None:
-                await self._listen(self._current)
+                await self._receive(self._current)
             elif self._queue:
                 await self._turn(self._queue.popleft())
             else:
@@ -229,7 +237,7 @@ class ChatSession:
                 await self._more.wait()
 
     def _catch_up(self) -> None:
-        """Go on with an answer that was on its way when the chat was left, or came since."""
+        """Continue an answer that was unfinished when the chat was left, or arrived since."""
         task_id = self.engine.id_by_key(self.name)
         if task_id is not None:
             view = self.engine.summaries([task_id])[0]
@@ -239,7 +247,7 @@ class ChatSession:
 
     async def _turn(self, text: str) -> None:
         try:
-            self.messages.look()
+            self.messages.show_new()
             draft = Draft(
                 prompt=text,
                 key=self.name,
@@ -247,20 +255,20 @@ class ChatSession:
                 description=f"the conversation of {self.name}",
                 agent=self._agent,
                 model=self._model,
-                **self._place(),
+                **self._context(),
             )
             self._current = send(self.engine, draft)
         except ErrandsError as error:
             self.has_failed = True
             self.complain(error)
 
-    async def _listen(self, view: View) -> None:
+    async def _receive(self, view: View) -> None:
         try:
-            speaking = AgentStream(self.paper, self.engine.mask(view.id))
-            ended = await attend(self.engine, view, speaking)
+            answer = AgentStream(self.output, self.engine.mask(view.id))
+            ended = await stream_answer(self.engine, view, answer)
             self.engine.mark_retrieved(ended)
             if ended.state == "cancelled":
-                self.say(self.paper.look.paint("(interrupted)", "dim"))
+                self.say(self.output.look.paint("(interrupted)", "dim"))
             elif ended.state != "completed":
                 self.has_failed = True
                 self.say(f"errands: no answer: {one_line(ended.latest.error or ended.state)}")
@@ -271,7 +279,7 @@ class ChatSession:
             self._current = None
 
     def interrupt(self) -> bool:
-        """Stop the answer that is being given; tell whether there was one."""
+        """Interrupt the answer or decline the question; return whether there was one."""
         if self.asking is not None:
             self.enter("")
             return True
@@ -288,14 +296,14 @@ class ChatSession:
         return not self._idle.is_set()
 
     async def answered(self) -> None:
-        """Wait until everything that was said is answered, or a person must say something first."""
-        while self.is_answering and not (self._needs_person() and self.questions):
+        """Wait until every message is answered, or the agent waits for approval."""
+        while self.is_answering and not (self._waits_for_approval() and self.questions):
             try:
                 await asyncio.wait_for(self._idle.wait(), 0.05)
             except TimeoutError:
                 continue
 
-    def _needs_person(self) -> bool:
+    def _waits_for_approval(self) -> bool:
         if self._current is None:
             return False
         exchange = self.engine.sessions.exchange(self._current.latest.id)
@@ -304,22 +312,22 @@ class ChatSession:
     # Leaving.
 
     def leave(self) -> None:
-        """Say what goes on, and how to come back. A question that was about to be answered is a no."""
+        """List what continues, and say how to come back; an open question about a typed command is a no."""
         if self.asking is not None:
             self.enter("")
         engine = self.engine
         conversation = engine.id_by_key(self.name)
         live = [view.id for view in engine.list(Query(parent=self.name, states=("pending", "running")))]
-        going = [each for each in live if each != conversation]
-        standing = engine.list(Query(parent=self.name, states=("active", "paused", "proposed")))
+        tasks = [each for each in live if each != conversation]
+        waiting = engine.list(Query(parent=self.name, states=("active", "paused", "proposed")))
         engine.sessions.end_session(self.name)
         if conversation in live:
-            self.say("the answer goes on in the background")
-        if going:
-            verb = "goes" if len(going) == 1 else "go"
-            self.say(f"{plural(len(going), 'task')} {verb} on: {', '.join(going)}")
-        for view in standing:
+            self.say("the answer continues in the background")
+        if tasks:
+            verb = "continues" if len(tasks) == 1 else "continue"
+            self.say(f"{plural(len(tasks), 'task')} {verb}: {', '.join(tasks)}")
+        for view in waiting:
             if view.id != conversation:
                 self.say(f"{view.id} stays {view.state}")
-        if conversation is not None or going or standing:
+        if conversation is not None or tasks or waiting:
             self.say(f"come back: errands chat --continue, or errands chat {self.name}")

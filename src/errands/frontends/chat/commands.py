@@ -1,4 +1,4 @@
-"""The commands of the chat: what begins with a slash, and the two words that answer a question."""
+"""The commands of the chat: lines that begin with a slash, and `approve` and `reject`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from errands.text import did_you_mean
 if TYPE_CHECKING:
     from errands.frontends.chat.chat_session import ChatSession
 
-    # Which tasks complete a word.
-    Fits = Literal["", "tasks", "live", "ended", "proposed", "standing", "states"]
+    # What completes the argument.
+    Argument = Literal["", "tasks", "live", "ended", "proposed", "standing", "states"]
 
 ANSWERS = ("approve", "reject")
 
@@ -25,83 +25,83 @@ class Command:
     usage: str
     summary: str
     run: Callable[[ChatSession, str], None]
-    completes: Fits = ""
+    completes: Argument = ""
 
 
-def background(room: ChatSession, rest: str) -> None:
+def background(session: ChatSession, rest: str) -> None:
     if not rest:
-        raise BadValue("say what to run: /background make test")
-    room.start(command=rest)
+        raise BadValue("/background needs a command, such as: /background make test")
+    session.start(command=rest)
 
 
-def tasks(room: ChatSession, rest: str) -> None:
-    room.perform("ls", *(word for state in rest.split() for word in ("--state", state)))
+def tasks(session: ChatSession, rest: str) -> None:
+    session.perform("ls", *(word for state in rest.split() for word in ("--state", state)))
 
 
-def show(room: ChatSession, rest: str) -> None:
-    room.perform("show", _id(rest, "/status"))
+def show(session: ChatSession, rest: str) -> None:
+    session.perform("show", _id(rest, "/status"))
 
 
-def cancel(room: ChatSession, rest: str) -> None:
-    view = room.engine.cancel([_id(rest, "/cancel")], by=room.who)[0]
-    room.say(f"{view.id} is {'being stopped' if view.is_live else view.state}")
+def cancel(session: ChatSession, rest: str) -> None:
+    view = session.engine.cancel([_id(rest, "/cancel")], by=session.who)[0]
+    session.say(f"{view.id} is {'being stopped' if view.is_live else view.state}")
 
 
-def approve(room: ChatSession, rest: str) -> None:
-    room.answer(rest, yes=True)
+def approve(session: ChatSession, rest: str) -> None:
+    session.answer(rest, yes=True)
 
 
-def reject(room: ChatSession, rest: str) -> None:
-    room.answer(rest, yes=False)
+def reject(session: ChatSession, rest: str) -> None:
+    session.answer(rest, yes=False)
 
 
-def resume(room: ChatSession, rest: str) -> None:
+def resume(session: ChatSession, rest: str) -> None:
     task_id, _, prompt = rest.partition(" ")
     if not prompt.strip():
-        raise BadValue("say which task and what it shall do next: /resume ID PROMPT")
-    view = room.engine.sessions.resume(task_id, prompt.strip())
-    room.say(f"{view.id} goes on in the background  (/status {view.id})")
+        raise BadValue("/resume needs a task and a prompt: /resume ID PROMPT")
+    view = session.engine.sessions.resume(task_id, prompt.strip())
+    session.say(f"{view.id} continues in the background  (/status {view.id})")
 
 
-def logs(room: ChatSession, rest: str) -> None:
+def logs(session: ChatSession, rest: str) -> None:
     task_id, _, count = rest.partition(" ")
     if count.strip() and not count.strip().isdecimal():
-        raise BadValue(f"{count.strip()!r} is no number of lines: /logs ID 50")
-    room.perform("logs", "--tail", count.strip() or "40", _id(task_id, "/logs"))
+        raise BadValue(f"{count.strip()!r} is not a number of lines: /logs ID 50")
+    session.perform("logs", "--tail", count.strip() or "40", _id(task_id, "/logs"))
 
 
-def restart(room: ChatSession, rest: str) -> None:
-    room.restart(_id(rest, "/restart"))
+def restart(session: ChatSession, rest: str) -> None:
+    session.restart(_id(rest, "/restart"))
 
 
-def schedule(room: ChatSession, rest: str) -> None:
-    """List, show or start: nothing, an id, or how often and what."""
-    when, command = _when(rest)
+def schedule(session: ChatSession, rest: str) -> None:
+    """List schedules, show one (ID), or start one (WHEN COMMAND)."""
+    when, command = _split_when(rest)
     if not rest:
-        room.perform("ls", "--state", "active", "--state", "paused")
+        session.perform("ls", "--state", "active", "--state", "paused")
     elif not command:
-        room.perform("schedule", when)
+        session.perform("schedule", when)
     elif " " in when:
-        room.start(command=command, cron=when)
+        session.start(command=command, cron=when)
     else:
-        room.start(command=command, every=when)
+        session.start(command=command, every=when)
 
 
-def help_(room: ChatSession, rest: str) -> None:
+def help_(session: ChatSession, rest: str) -> None:
     wide = max(len(each.usage) for each in COMMANDS)
-    room.say(*(f"  {each.usage.ljust(wide)}  {each.summary}" for each in COMMANDS))
-    room.say("  Anything else is for the agent. Ctrl-C interrupts its answer, Ctrl-D leaves.")
+    session.say(*(f"  {each.usage.ljust(wide)}  {each.summary}" for each in COMMANDS))
+    session.say("  Anything else goes to the agent. Ctrl-C interrupts its answer, Ctrl-D leaves.")
 
 
-def quit_(room: ChatSession, rest: str) -> None:
-    room.is_over = True
+def quit_(session: ChatSession, rest: str) -> None:
+    session.is_over = True
 
 
 COMMANDS = (
     Command(
         name="/background",
         usage="/background COMMAND",
-        summary="run a command in the background; its end is told here",
+        summary="run a command in the background and report its result here",
         run=background,
     ),
     Command(name="/tasks", usage="/tasks [STATE]", summary="list tasks", run=tasks, completes="states"),
@@ -109,22 +109,22 @@ COMMANDS = (
         name="/status", usage="/status ID", summary="show one task and the end of its output", run=show,
         completes="tasks",
     ),
-    Command(name="/cancel", usage="/cancel ID", summary="end a task", run=cancel, completes="live"),
+    Command(name="/cancel", usage="/cancel ID", summary="cancel a task", run=cancel, completes="live"),
     Command(
-        name="/approve", usage="/approve [ID]", summary="say yes; `approve ID` does the same", run=approve,
+        name="/approve", usage="/approve [ID]", summary="approve a task; `approve ID` does the same",
+        run=approve, completes="proposed",
+    ),
+    Command(
+        name="/reject", usage="/reject [ID]", summary="reject a task; `reject ID` does the same", run=reject,
         completes="proposed",
     ),
     Command(
-        name="/reject", usage="/reject [ID]", summary="say no; `reject ID` does the same", run=reject,
-        completes="proposed",
-    ),
-    Command(
-        name="/resume", usage="/resume ID PROMPT", summary="go on with an agent's task, in the background",
+        name="/resume", usage="/resume ID PROMPT", summary="send an agent task another prompt",
         run=resume, completes="ended",
     ),
     Command(name="/logs", usage="/logs ID [LINES]", summary="show output", run=logs, completes="tasks"),
     Command(
-        name="/restart", usage="/restart ID", summary="run a task again that has ended", run=restart,
+        name="/restart", usage="/restart ID", summary="run a finished task again", run=restart,
         completes="ended",
     ),
     Command(
@@ -135,31 +135,31 @@ COMMANDS = (
         completes="standing",
     ),
     Command(name="/help", usage="/help", summary="show this", run=help_),
-    Command(name="/quit", usage="/quit", summary="leave, as Ctrl-D does", run=quit_),
+    Command(name="/quit", usage="/quit", summary="leave, like Ctrl-D", run=quit_),
 )  # fmt: skip
 BY_NAME = {each.name: each for each in COMMANDS}
 
 
-def found(room: ChatSession, line: str) -> tuple[Command, str] | None:
-    """Find the command that a line means; None when it is a message to the agent."""
+def find_command(session: ChatSession, line: str) -> Callable[[], None] | None:
+    """Return what carries out the command in a line; None if it is a message to the agent."""
     word, _, rest = line.strip().partition(" ")
     if word.startswith("/"):
         if word not in BY_NAME:
             raise BadValue(f"there is no command {word}{did_you_mean(word, BY_NAME)}; /help lists them")
-        return BY_NAME[word], rest.strip()
-    if word in ANSWERS and _is_answer(room, rest.strip()):
-        return BY_NAME[f"/{word}"], rest.strip()
-    return None
+    elif not (word in ANSWERS and _is_answer(session, rest.strip())):
+        return None
+    command = BY_NAME[f"/{word.removeprefix('/')}"]
+    return lambda: command.run(session, rest.strip())
 
 
-def _is_answer(room: ChatSession, rest: str) -> bool:
-    """Tell `approve ID` from a sentence that begins with the word; alone it answers the one open question."""
+def _is_answer(session: ChatSession, rest: str) -> bool:
+    """Distinguish `approve ID` from a sentence that begins so; without an id it needs an open question."""
     if not rest:
-        return bool(room.questions)
+        return bool(session.questions)
     if " " in rest or not is_id(rest):
         return False
     try:
-        room.engine.resolve(rest)
+        session.engine.resolve(rest)
     except NotFound:
         return "-" in rest
     except ErrandsError:
@@ -170,14 +170,14 @@ def _is_answer(room: ChatSession, rest: str) -> bool:
 def _id(rest: str, command: str) -> str:
     word, _, more = rest.strip().partition(" ")
     if not word:
-        raise BadValue(f"say which task: {command} ID; /tasks lists them")
+        raise BadValue(f"{command} needs a task: {command} ID; /tasks lists them")
     if more.strip():
-        raise BadValue(f"{command} takes one id, and {more.strip()!r} is more")
+        raise BadValue(f"{command} takes one id; leave out {more.strip()!r}")
     return word
 
 
-def _when(rest: str) -> tuple[str, str]:
-    """Take the first word, or what stands in quotes, off a line."""
+def _split_when(rest: str) -> tuple[str, str]:
+    """Split a line after its first word or quoted text."""
     quote = rest[:1]
     if quote and quote in "'\"" and quote in rest[1:]:
         when, _, command = rest[1:].partition(quote)
@@ -186,8 +186,8 @@ def _when(rest: str) -> tuple[str, str]:
     return when.strip(), command.strip()
 
 
-def fitting(room: ChatSession, line: str) -> Iterator[tuple[str, str]]:
-    """Give what completes the last word of a line, each with a few words about it."""
+def completions(session: ChatSession, line: str) -> Iterator[tuple[str, str]]:
+    """Yield the completions of the last word of a line, each with a short description."""
     from errands.model.states import ENDED, OPEN, STANDING
     from errands.model.text.sanitise import line as one_line
     from errands.ports.store import Query
@@ -209,7 +209,7 @@ def fitting(room: ChatSession, line: str) -> Iterator[tuple[str, str]]:
         return
     states = {"live": OPEN, "ended": ENDED, "proposed": ("proposed",), "standing": STANDING}
     query = Query(states=states.get(command.completes, ()), limit=200)
-    known = {view.id: f"{view.state}: {one_line(view.description)}" for view in room.engine.list(query)}
+    known = {view.id: f"{view.state}: {one_line(view.description)}" for view in session.engine.list(query)}
     if command.completes == "proposed":
-        known |= dict.fromkeys(room.questions, "waits for a yes")
+        known |= dict.fromkeys(session.questions, "waits for approval")
     yield from ((name, about) for name, about in known.items() if name.startswith(more[0]))

@@ -1,84 +1,114 @@
-"""Messages: what the background tells, each in a frame with the name of its task, above the line being typed.
+"""Messages: reports from the background, each in a frame with the name of its task, above the input line.
 
-They are only looked at here, and leave the inbox when the agent is told of them. Which was shown last is
-noted, so whoever comes back is shown what they have not seen, and asked what nobody has answered.
+The chat only reads them; they leave the inbox when the agent gets them. The last one shown is stored, so a
+person who comes back sees what is new, and every question that is still open.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from errands.engine.bell_line import BellLine
 from errands.engine.engine import Engine
 from errands.engine.notices.chat_notices import masked
 from errands.frontends.chat.output import Output
-from errands.frontends.chat.read_markers import ReadMarkers
 from errands.model.notices.delivery import Delivery, delivery_of, question_of, share, text, title
 from errands.model.notices.notice import Notice
 from errands.text import Look, framed
 
-BUDGET = 4000  # bytes of a message
-LOOK = 0.3  # seconds between two looks: nobody rings for a question, and a person waits for it
-WIDEST = 120
+MAX_MESSAGE = 4000  # bytes
+POLL = 0.3  # seconds: the bell does not ring for a question, and a person waits for it
+MAX_WIDTH = 120  # columns of a frame
+MAX_MARKERS = 100  # chats; an older one shows again what its agent did not get
 
 
 class Messages:
-    """`ask` shows a question to the person, unless they have seen it."""
+    """`ask` shows the person a question about a task, unless they have seen it."""
 
-    def __init__(self, engine: Engine, name: str, paper: Output, ask: Callable[[str, int], None]) -> None:
+    def __init__(self, engine: Engine, name: str, output: Output, ask: Callable[[str, int], None]) -> None:
         self._engine = engine
         self._name = name
-        self._paper = paper
+        self._output = output
         self._ask = ask
-        self.settled: set[str] = set()  # what the person said no to, here: they need not be told
-        self._marks = ReadMarkers(f"{engine.home.path}/chat/shown")
-        self._shown = self._marks.of(name)  # up to here ends were shown before
+        self.rejected_here: set[str] = set()  # tasks whose rejection need not be reported
+        self._markers = ReadMarkers(f"{engine.home.path}/chat/shown")
+        self._shown = self._markers.of(name)  # the last notice shown by an earlier visit
         waiting = engine.notices.unread(name)
         self._seen = waiting[0].id - 1 if waiting else engine.notices.last_id()
 
     async def watch(self) -> None:
-        """Show what comes in, until this is cancelled."""
+        """Show new messages until cancelled."""
         async with BellLine(self._engine, ("*",)) as line:
             while True:
-                self.look()
-                await line.news(LOOK)
+                self.show_new()
+                await line.news(POLL)
 
-    def look(self) -> None:
-        """Show what came in since the last look."""
+    def show_new(self) -> None:
+        """Show what is new since the last call."""
         notices = self._engine.notices
         found = notices.after(self._name, self._seen)
         conversation = self._engine.id_by_key(self._name)
-        told: list[Notice] = []
+        pending: list[Notice] = []
         for notice in found:
             self._seen = notice.id
             question = question_of(notice)
             if question is not None:
-                self._tell(told)
-                told = []
+                self._show(pending)
+                pending = []
                 if not notices.is_answered(notice):
                     self._ask(*question)
             elif (
                 notice.id > self._shown
-                and notice.task_id not in self.settled
+                and notice.task_id not in self.rejected_here
                 and not (conversation and notices.is_own(conversation, notice))
             ):
-                told.append(notice)
-        self._tell(told)
+                pending.append(notice)
+        self._show(pending)
 
-    def _tell(self, notices: Sequence[Notice]) -> None:
+    def _show(self, notices: Sequence[Notice]) -> None:
         while notices:
-            count = share(notices, BUDGET)
+            count = share(notices, MAX_MESSAGE)
             delivery = masked(self._engine, delivery_of(notices[:count]))
-            self._paper.lines(*drawn(delivery.name, [title(delivery), *_body(delivery)], self._paper.look))
-            self._marks.set(self._name, notices[count - 1].id)
+            self._output.lines(*frame(delivery.name, [title(delivery), *_body(delivery)], self._output.look))
+            self._markers.set(self._name, notices[count - 1].id)
             notices = notices[count:]
 
 
-def drawn(name: str, lines: Sequence[str], look: Look) -> list[str]:
-    """Draw the frame of a task around lines, in colour."""
-    head, *within, foot = framed(name, lines, min(look.columns, WIDEST) - 1, rule=look.sign("─", "-"))
+class ReadMarkers:
+    """The last notice that each of the latest chats has shown; a lost marker only shows a message twice."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def of(self, name: str) -> int:
+        return self._read().get(name, 0)
+
+    def set(self, name: str, notice: int) -> None:
+        marks = self._read()
+        marks.pop(name, None)
+        latest = [*marks.items(), (name, notice)][-MAX_MARKERS:]
+        draft = f"{self._path}.{os.getpid()}"
+        with suppress(OSError):
+            with open(draft, "w", encoding="utf-8") as file:
+                file.writelines(f"{each} {number}\n" for each, number in latest)
+            os.replace(draft, self._path)
+
+    def _read(self) -> dict[str, int]:
+        try:
+            with open(self._path, encoding="utf-8", errors="replace") as file:
+                lines = [line.split() for line in file]
+        except OSError:
+            return {}
+        return {line[0]: int(line[1]) for line in lines if len(line) == 2 and line[1].isdecimal()}
+
+
+def frame(name: str, lines: Sequence[str], look: Look) -> list[str]:
+    """Return lines in the frame of a task, in colour."""
+    head, *within, foot = framed(name, lines, min(look.columns, MAX_WIDTH) - 1, rule=look.sign("─", "-"))
     return [look.paint(head, "cyan"), *within, look.paint(foot, "cyan")]
 
 
 def _body(delivery: Delivery) -> list[str]:
-    return text(delivery, BUDGET).replace("errands show ", "/status ").split("\n")
+    return text(delivery, MAX_MESSAGE).replace("errands show ", "/status ").split("\n")

@@ -1,4 +1,4 @@
-"""Paper: where the chat writes. Whole lines are there for good; the one that is being said may change."""
+"""Output: where the chat writes. Whole lines are final; the unfinished one may still change."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ class Output(Protocol):
     def look(self) -> Look: ...
 
     def lines(self, *lines: str) -> None:
-        """Write lines, above whatever is being typed."""
+        """Write whole lines, above the input line."""
 
-    def unfinished(self, words: str) -> None:
-        """Show the line that is being said, up to here; it is written when it is whole."""
+    def unfinished(self, text: str) -> None:
+        """Show the last line so far; it is written with `lines` when it is complete."""
 
 
 class PlainOutput:
-    """Standard output, for whoever has no terminal."""
+    """Standard output without a terminal: whole lines only."""
 
     def __init__(self, look: Look) -> None:
         self.look = look
@@ -29,5 +29,5 @@ class PlainOutput:
         sys.stdout.write("".join(f"{line}\n" for line in lines))
         sys.stdout.flush()
 
-    def unfinished(self, words: str) -> None:
-        """A line is written when it is whole."""
+    def unfinished(self, text: str) -> None:
+        pass

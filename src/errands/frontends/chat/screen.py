@@ -1,7 +1,6 @@
-"""The screen: a terminal with a line to type at, and everything else above it.
+"""The screen: a terminal with an input line at the bottom, and all output above it.
 
-The line stays where it is whatever comes: what is written goes above it, and the answer that is being given
-stands right over it until a line of it is whole.
+Output never disturbs the input line. The unfinished last line of an answer is drawn right above it.
 """
 
 from __future__ import annotations
@@ -23,22 +22,22 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.patch_stdout import StdoutProxy
 
 from errands.frontends.chat.chat_session import ChatSession
-from errands.frontends.chat.commands import fitting
+from errands.frontends.chat.commands import completions
 from errands.model.text.sanitise import visible
 from errands.text import Look
 
 PROMPT, QUESTION = "> ", "Start it? [y/N] "
-PAUSE = 0.03  # seconds in which what is written is gathered, so that the line is drawn anew only once
+PAUSE = 0.03  # seconds in which output is collected, so that the input line is redrawn only once
 
 
 class Screen:
-    """Paper above a line; `with` it, lines can be written."""
+    """Output above an input line; a context manager, inside which it can be written."""
 
     def __init__(self, *, colour: bool) -> None:
         self._colour = colour
         self._unfinished = ""
         self._proxy: StdoutProxy | None = None
-        self._session: PromptSession[str] | None = None
+        self._prompt: PromptSession[str] | None = None
 
     @property
     def look(self) -> Look:
@@ -53,79 +52,79 @@ class Screen:
         self._proxy.write("".join(f"{line}\n" for line in lines))
         self._proxy.flush()
 
-    def unfinished(self, words: str) -> None:
-        self._unfinished = words
-        if self._session is not None:
-            self._session.app.invalidate()
+    def unfinished(self, text: str) -> None:
+        self._unfinished = text
+        if self._prompt is not None:
+            self._prompt.app.invalidate()
 
     def __enter__(self) -> Screen:
         self._proxy = StdoutProxy(sleep_between_writes=PAUSE, raw=True)
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Write what is left; nothing is written any more after that."""
+        """Flush what is left."""
         if self._proxy is not None:
             self._proxy.close()
 
-    async def talk(self, room: ChatSession, history: str) -> None:
+    async def talk(self, session: ChatSession, history: str) -> None:
         """Read lines until the person leaves."""
         os.close(os.open(history, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        self._session = PromptSession(
-            message=lambda: self._message(room),
+        self._prompt = PromptSession(
+            message=lambda: self._message(session),
             history=FileHistory(history),
-            completer=_Names(room),
+            completer=_Completer(session),
             complete_while_typing=False,
-            key_bindings=_keys(room),
+            key_bindings=_keys(session),
             erase_when_done=True,
         )
-        source = self._session.app.input
-        # While something is written the terminal would echo what is typed, into the midst of it.
+        source = self._prompt.app.input
+        # In cooked mode the terminal would echo keys into the middle of what is being written.
         source.cooked_mode = source.raw_mode  # type: ignore[method-assign]
         try:
-            while not room.is_over:
-                prompt = QUESTION if room.asking else PROMPT
-                if room.asking:
-                    _throw_away(self._session.app.input)
+            while not session.is_over:
+                prompt = QUESTION if session.asking else PROMPT
+                if session.asking:
+                    _discard_typeahead(self._prompt.app.input)
                 try:
-                    line = await self._session.prompt_async()
+                    line = await self._prompt.prompt_async()
                 except EOFError:
                     break
                 self.lines(prompt + visible(line))
-                room.enter(line)
+                session.enter(line)
         finally:
-            self._session = None
-            room.leave()
+            self._prompt = None
+            session.leave()
 
-    def _message(self, room: ChatSession) -> StyleAndTextTuples:
+    def _message(self, session: ChatSession) -> StyleAndTextTuples:
         above = [("", f"{self._unfinished}\n")] if self._unfinished else []
-        return [*above, ("bold", QUESTION if room.asking else PROMPT)]
+        return [*above, ("bold", QUESTION if session.asking else PROMPT)]
 
 
-def _throw_away(source: Input) -> None:
-    """Forget what was typed before a question was there: it is no answer to it."""
+def _discard_typeahead(source: Input) -> None:
+    """Discard keys typed before the question was shown: they do not answer it."""
     clear_typeahead(source)
     with suppress(OSError, termios.error):
         termios.tcflush(source.fileno(), termios.TCIFLUSH)
 
 
-class _Names(Completer):
-    def __init__(self, room: ChatSession) -> None:
-        self._room = room
+class _Completer(Completer):
+    def __init__(self, session: ChatSession) -> None:
+        self._session = session
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
         line = document.text_before_cursor.lstrip()
         last = line.rpartition(" ")[2]
-        for name, about in fitting(self._room, line):
+        for name, about in completions(self._session, line):
             yield Completion(name, start_position=-len(last), display_meta=about)
 
 
-def _keys(room: ChatSession) -> KeyBindings:
+def _keys(session: ChatSession) -> KeyBindings:
     keys = KeyBindings()
 
     @keys.add("c-c")
     def interrupt(event: KeyPressEvent) -> None:
-        """Stop the answer; when there is none, throw the line away, as a shell does."""
-        if not room.interrupt():
+        """Interrupt the answer; without one, clear the line, as a shell does."""
+        if not session.interrupt():
             event.current_buffer.reset()
 
     return keys

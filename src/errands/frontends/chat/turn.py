@@ -1,7 +1,7 @@
 """A turn: one message of the person and the answer to it.
 
-The gate is held while the agent thinks, so that background runs on the same model pause; while it waits for a
-person or for a command of its own, they may go on.
+The model gate is held while the agent thinks, so that background runs on the same model pause; while it waits
+for a person or for a command of its own, they continue.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from errands.model.states import ENDED
 from errands.model.view import View
 
 LANE = "chat"
-GLANCE = 0.05  # seconds between two looks at what is being said
+POLL = 0.05  # seconds between two looks at the answer
 
 
 def send(engine: Engine, draft: Draft) -> View:
-    """Send a message to the conversation that the draft's key names; the first one makes it."""
+    """Send a message to the conversation with the draft's key; the first one creates it."""
     assert draft.prompt is not None
     assert draft.key is not None
     task_id = engine.id_by_key(draft.key)
@@ -32,35 +32,35 @@ def send(engine: Engine, draft: Draft) -> View:
         try:
             return engine.sessions.resume(task_id, draft.prompt)
         except SessionGone:
-            # Its backend has forgotten it, or never knew it: there is nothing to go on with.
+            # Its backend does not know it (any more), so it cannot be resumed.
             engine.clear([task_id])
     return engine.sessions.ask(evolve(draft, lane=LANE, notify="never"))
 
 
-async def attend(engine: Engine, view: View, speaking: AgentStream) -> View:
-    """Stay with the latest run of a conversation until it has ended, and put on paper what is said."""
+async def stream_answer(engine: Engine, view: View, answer: AgentStream) -> View:
+    """Write the answer of the latest run as it arrives; return the view when the run has ended."""
     run_id = view.latest.id
-    stream = SpeechReader(engine.home.run(run_id))
+    reader = SpeechReader(engine.home.run(run_id))
     gate = ModelGate(engine.home.path)
-    with ExitStack() as held:
+    with ExitStack() as gates:
         is_held = False
         async with BellLine(engine, [view.id]) as line:
             while True:
-                # The state first: what was said before the end is then never missed.
+                # Read the state first, so that nothing said before the end is missed.
                 state = engine.run(run_id).state
-                for said in stream.read():
-                    speaking.hear(said)
+                for said in reader.read():
+                    answer.write(said)
                 if state in ENDED:
                     break
                 exchange = engine.sessions.exchange(run_id)
                 thinks = exchange is None or exchange.waiting not in ("approval", "task")
                 if thinks and not is_held:
-                    held.enter_context(gate)
+                    gates.enter_context(gate)
                 elif is_held and not thinks:
-                    held.close()
+                    gates.close()
                 is_held = thinks
-                await line.news(GLANCE)
+                await line.news(POLL)
     ended = engine.summaries([view.id])[0]
-    answer = engine.sessions.exchange(run_id)
-    speaking.finish((answer.answer if answer else None) or "")
+    exchange = engine.sessions.exchange(run_id)
+    answer.finish((exchange.answer if exchange else None) or "")
     return ended
