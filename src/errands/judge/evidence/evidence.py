@@ -48,7 +48,8 @@ def fingerprint(path: str) -> str:
 def search_path(name: str, path: str, cwd: str) -> tuple[str, str]:
     """Find a program by its bare name, as a shell does: the entry of PATH, and the file ("" if none)."""
     for entry in path.split(":"):
-        found = os.path.join(cwd, entry, name)
+        is_plain = entry.startswith("/") and not entry.endswith("/")
+        found = f"{entry}/{name}" if is_plain else os.path.join(cwd, entry, name)
         if os.path.isfile(found) and os.access(found, os.X_OK):
             return entry, found
     return "", ""

@@ -40,12 +40,15 @@ _COUNTED = frozenset(
 )
 _BAD = ("failed", "error", "xpassed", "would be", "no rule")
 _COUNT = re.compile(r"(\d+) ([a-z]+)")
+# Each line that a tool ends with contains one of these; most output of most commands contains none.
+_HINTS = (" in ", "Ran ", "Tests", "test result", "ok  ", "FAIL", "checks passed", "Found ", "formatted")
 
 
 def summarise(command: str, output: str, *, exit_code: int | None) -> str | None:
     """Return one line about how a run went, or None if no tool is recognised."""
     text = visible(output[-LONGEST_OUTPUT:])
-    found = max((each for tool in _TOOLS for each in tool(text)), default=None)
+    tools = _TOOLS if any(hint in text for hint in _HINTS) else ()
+    found = max((each for tool in tools for each in tool(text)), default=None)
     if found is None:
         found = max(_make(text), default=None) if "make" in command or "make: ***" in text else None
     if found is None:

@@ -67,7 +67,9 @@ def tail(directory: str, lines: int, *, size: int | None = None) -> Piece:
 def _last_lines(content: bytes, lines: int) -> bytes:
     at = len(content) - content.endswith(b"\n")
     for _ in range(lines):
-        at = content.rfind(b"\n", 0, max(at, 0))
+        at = content.rfind(b"\n", 0, at)
+        if at < 0:
+            return content
     return content[at + 1 :] if lines > 0 else b""
 
 
