@@ -27,7 +27,7 @@ async def test_a_run_that_finds_no_room_begins_once_there_is_some(
     stage: Stage, make_room: Callable[[], object], caplog: pytest.LogCaptureFixture
 ) -> None:
     run = stage.start("echo once >> count")
-    await until(lambda: caplog.text.count(f"run {run} cannot begin yet: Too many open files") > 2, "tries")
+    await until(lambda: caplog.text.count(f"run {run} cannot start yet: Too many open files") > 2, "tries")
     assert not (stage.directory(run) / "record.1").exists()
     make_room()
 

@@ -292,7 +292,7 @@ async def test_the_library_is_unloaded_when_nobody_has_used_it_for_a_while(tmp_p
     (stage.folder / "go").touch()
     assert (await stage.ended(run)).code == 3
     await until(lambda: not linux.is_alive(zygote), "the end of the warm zygote")
-    await until(lambda: not stage.warm._leaving, "that somebody waits for it")
+    await until(lambda: not stage.warm._exiting, "that somebody waits for it")
     assert await stage.result("first") == (0, "")
     await until(lambda: stage.warm.is_ready, "another warm zygote")
     await stage.pool.close()

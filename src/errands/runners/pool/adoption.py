@@ -1,6 +1,6 @@
-"""An adoption: a run that another pool started, watched from here until it is over.
+"""An adopted run: started by another pool, and watched by this one until it is over.
 
-Its number proves nothing; the lock on its record, looked at again once its shim is watched, does.
+A pid proves nothing, so the lock on the run record is checked again once the shim is being watched.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from errands.runners.system.system import System
 
-_LOOK_AGAIN = 0.2
+_POLL_PERIOD = 0.2
 
 
 class Adoption:
-    """Call `on_end` once the shim of a run is gone: seen by its process, or else by its lock."""
+    """Call `on_end` once the shim of a run is gone; watch its process, or else poll its lock."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Adoption:
         if self._watched is not None:
             loop.add_reader(self._watched, self._end)
         else:
-            self._look_later()
+            self._poll_later()
 
     def cancel(self) -> None:
         """Ask the shim to end its run."""
@@ -52,19 +52,19 @@ class Adoption:
             self._system.signal_shim(self._watched, self._shim, signal.SIGTERM)
 
     def close(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         if self._watched is not None:
             self._loop.remove_reader(self._watched)
             os.close(self._watched)
         if self._timer is not None:
             self._timer.cancel()
 
-    def _look_later(self) -> None:
-        self._timer = self._loop.call_later(_LOOK_AGAIN, self._look)
+    def _poll_later(self) -> None:
+        self._timer = self._loop.call_later(_POLL_PERIOD, self._poll)
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         if run_record.is_locked(self.directory, self.attempt):
-            self._look_later()
+            self._poll_later()
         else:
             self._end()
 

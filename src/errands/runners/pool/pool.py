@@ -1,7 +1,7 @@
-"""The pool: starts runs under shims that it keeps ready, and tells what became of them.
+"""The pool: starts runs under shims that it keeps ready, and reports what happened to them.
 
-It owns nothing that matters. What a run did is in its record and its log, so that the pool, the zygote
-and the process around them can be killed at any time; the next pool finds everything again.
+It owns no state that matters: what a run did is in its run record and its log. So the pool, the zygote and
+the process around them can be killed at any time, and the next pool finds everything again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from errands.ports.runner import Found, Report
 
 IDLE_TIME = 5.0
-BUSY_TIME = 1.0  # seconds until a run that found no room to begin is tried again
+BUSY_TIME = 1.0  # seconds until a run that the system had no room for is tried again
 MOST_IDLE = 8
 _TRIES = 3
 _LOG = logging.getLogger("errands.pool")
@@ -41,7 +41,7 @@ _PASSED_ON = ("ERRANDS_PLATFORM", "ERRANDS_BOOT_ID_FILE", "PATH")
 
 
 class Shim:
-    """A shim as the pool sees it: a channel, who forks it, and the run that it has."""
+    """A shim as the pool sees it: its channel, its zygote, and its current run."""
 
     channel: Channel
     launch: Launch | None = None
@@ -70,7 +70,7 @@ class ShimPool:
         self._idle: list[Shim] = []
         self._expiry: asyncio.TimerHandle | None = None
         self._adopted: dict[str, Adoption] = {}
-        self._orphaned: dict[str, Launch] = {}
+        self._queued: dict[str, Launch] = {}
         self._delayed: dict[str, asyncio.TimerHandle] = {}
         self._sweeping: dict[str, tuple[str, int]] = {}
 
@@ -81,14 +81,14 @@ class ShimPool:
         self._start_zygote()
 
     async def close(self) -> None:
-        """Let go of everything; shims with a run finish it by themselves."""
+        """Close all channels and the zygote; shims finish their runs without us."""
         self._is_closed = True
         if self._expiry is not None:
             self._expiry.cancel()
         for timer in self._delayed.values():
             timer.cancel()
         self._delayed.clear()
-        self._orphaned.clear()
+        self._queued.clear()
         for shim in [*self._running.values(), *self._idle]:
             shim.channel.close()
         for adopted in self._adopted.values():
@@ -101,18 +101,18 @@ class ShimPool:
             await asyncio.to_thread(wait_for, self._zygote_pid)
 
     def start(self, launch: Launch) -> None:
-        """Start a run on an idle shim, or on a new one; without a zygote it waits for the next."""
+        """Start a run on an idle shim, or on a new one; without a zygote, queue it for the next one."""
         if self._idle:
-            self._give(self._idle.pop(), launch)
+            self._assign(self._idle.pop(), launch)
         elif self._zygote is None:
-            self._orphaned[launch.run_id] = launch
+            self._queued[launch.run_id] = launch
         else:
             try:
                 shim = self._new_shim(self._zygote)
             except OSError as error:
                 self._delay(launch, str(error.strerror))
             else:
-                self._give(shim, launch)
+                self._assign(shim, launch)
 
     def stop(self, run_id: str, *, grace: float) -> None:
         """End the run's whole tree; its `Ended` follows."""
@@ -122,18 +122,18 @@ class ShimPool:
         elif timer := self._delayed.pop(run_id, None):
             timer.cancel()
             self._end(run_id, Ending(stop="cancel"))
-        elif self._orphaned.pop(run_id, None):
+        elif self._queued.pop(run_id, None):
             self._end(run_id, Ending(stop="cancel"))
         elif adopted := self._adopted.get(run_id):
             adopted.cancel()
 
     def knows(self, run_id: str) -> bool:
-        """Tell whether this pool looks after a run."""
-        known = (self._running, self._orphaned, self._delayed, self._adopted, self._sweeping)
+        """Return whether this pool is responsible for a run."""
+        known = (self._running, self._queued, self._delayed, self._adopted, self._sweeping)
         return any(run_id in each for each in known)
 
     def recover(self, run_id: str, *, attempt: int) -> Found:
-        """Find out what became of a run that another pool started."""
+        """Find out what happened to a run that another pool started."""
         if self.knows(run_id):
             return Alive(run_id=run_id, pid=None)
         directory = os.path.join(self._runs_dir, run_id)
@@ -153,17 +153,17 @@ class ShimPool:
         self.sweep(run_id, directory, attempt)
         return Alive(run_id=run_id, pid=found.pid)
 
-    def _give(self, shim: Shim, launch: Launch) -> None:
-        order = _order(launch)
-        if shim.base is not launch.base:  # most runs have the environment of the one before
-            order["base"] = dict(launch.base)
+    def _assign(self, shim: Shim, launch: Launch) -> None:
+        message = _start_message(launch)
+        if shim.base is not launch.base:  # most runs have the same base as the previous one
+            message["base"] = dict(launch.base)
         shim.launch, shim.base = launch, launch.base
         self._running[launch.run_id] = shim
-        shim.channel.send(order)
+        shim.channel.send(message)
 
     def _delay(self, launch: Launch, reason: str) -> None:
-        """Start a run later that found no room to begin."""
-        _LOG.warning("run %s cannot begin yet: %s", launch.run_id, reason)
+        """Start a run later, because the system has no room for it now."""
+        _LOG.warning("run %s cannot start yet: %s", launch.run_id, reason)
         self._delayed[launch.run_id] = self._loop.call_later(BUSY_TIME, self._start_delayed, launch)
 
     def _start_delayed(self, launch: Launch) -> None:
@@ -176,13 +176,13 @@ class ShimPool:
         shim.channel = Channel(
             self._loop,
             ours,
-            on_message=lambda message: self._hear(shim, message),
+            on_message=lambda message: self._on_message(shim, message),
             on_end=lambda: self._shim_ended(shim),
         )
         zygote.pass_on(theirs)
         return shim
 
-    def _hear(self, shim: Shim, message: tuple[Any, ...]) -> None:
+    def _on_message(self, shim: Shim, message: tuple[Any, ...]) -> None:
         what, run_id, *rest = message
         if what == "started":
             pid, at = rest
@@ -191,7 +191,7 @@ class ShimPool:
         del self._running[run_id]
         launch, is_cancelled = shim.launch, shim.is_cancelled
         shim.launch, shim.is_cancelled = None, False
-        self._rest(shim)
+        self._keep_idle(shim)
         if what == "refused":
             self.listener(Refused(run_id=run_id))
         elif what == "ended":
@@ -205,8 +205,8 @@ class ShimPool:
     def _end(self, run_id: str, ending: Ending) -> None:
         self.listener(Ended(run_id=run_id, ending=ending))
 
-    def _rest(self, shim: Shim) -> None:
-        """Keep a shim for the next run, for a while."""
+    def _keep_idle(self, shim: Shim) -> None:
+        """Keep a shim for the next run, up to IDLE_TIME."""
         shim.idle_since = self._loop.time()
         self._idle.append(shim)
         if len(self._idle) > MOST_IDLE:
@@ -223,7 +223,7 @@ class ShimPool:
             self._expiry = self._loop.call_at(self._idle[0].idle_since + IDLE_TIME, self._expire)
 
     def _shim_ended(self, shim: Shim) -> None:
-        """See what a shim that is gone left of its run: nothing, an ending, or a loss."""
+        """Report the run of a shim that is gone, or start it again if it never started."""
         launch = shim.launch
         if launch is None:
             if shim in self._idle:
@@ -232,7 +232,7 @@ class ShimPool:
         del self._running[launch.run_id]
         found = run_record.read(launch.directory, launch.attempt)
         if found is None and not run_record.was_removed(launch.directory, launch.attempt):
-            # It never got that far, and nobody else has this order: it can be given again.
+            # The shim died before it created the run record, and no other shim has this launch.
             self._start_again(launch, shim)
         elif found is not None and found.exit is not None:
             self._end(launch.run_id, _ending(found))
@@ -240,7 +240,7 @@ class ShimPool:
             self.sweep(launch.run_id, launch.directory, launch.attempt)
 
     def _start_again(self, launch: Launch, shim: Shim) -> None:
-        shim.zygote.hear()  # whether it went, too, and took the shim along before there was one
+        shim.zygote.receive_all()  # did the zygote die, too, before it forked the shim?
         if shim.is_cancelled:
             self._end(launch.run_id, Ending(stop="cancel"))
         elif self._failures >= _TRIES:
@@ -255,7 +255,7 @@ class ShimPool:
         self._end(launch.run_id, Ending(error=error))
 
     def _adopt(self, run_id: str, directory: str, attempt: int) -> bool:
-        """Watch a run whose shim lives. The lock, looked at again, proves that we watch the right process."""
+        """Watch a run whose shim is alive; checking the lock again proves that we watch the right process."""
         found = run_record.read(directory, attempt)
         if found is None or not run_record.is_locked(directory, attempt):
             return False
@@ -284,7 +284,7 @@ class ShimPool:
             self.sweep(run_id, adopted.directory, adopted.attempt)
 
     def sweep(self, run_id: str, directory: str, attempt: int) -> None:
-        """Have the processes of a run without a shim found and ended; then it is over."""
+        """Let the zygote end the processes of a run whose shim is gone; its `Ended` follows."""
         self._sweeping[run_id] = directory, attempt
         if self._zygote is not None:
             self._ask_for_sweep(run_id)
@@ -298,7 +298,7 @@ class ShimPool:
         try:
             self._zygote_pid = os.posix_spawn(
                 self._python,
-                [self._python, *self._zygote_words()],
+                [self._python, *self._zygote_argv()],
                 self._zygote_environ(),
                 file_actions=[
                     (os.POSIX_SPAWN_DUP2, theirs.fileno(), 0),
@@ -311,42 +311,44 @@ class ShimPool:
             raise
         finally:
             theirs.close()
-        self._zygote = Channel(self._loop, ours, on_message=self._hear_zygote, on_end=self._zygote_ended)
+        self._zygote = Channel(
+            self._loop, ours, on_message=self._on_zygote_message, on_end=self._zygote_ended
+        )
         for run_id in self._sweeping:
             self._ask_for_sweep(run_id)
-        orphaned, self._orphaned = self._orphaned, {}
-        for launch in orphaned.values():
+        queued, self._queued = self._queued, {}
+        for launch in queued.values():
             self.start(launch)
 
-    def _zygote_words(self) -> list[str]:
+    def _zygote_argv(self) -> list[str]:
         return ["-I", "-S", "-X", "utf8", _ZYGOTE, self._runs_dir]
 
     def _zygote_environ(self) -> dict[str, str]:
         return {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
 
-    def _hear_zygote(self, message: tuple[Any, ...]) -> None:
+    def _on_zygote_message(self, message: tuple[Any, ...]) -> None:
         if message[0] == "ready":
             self._failures = 0
             return
         run_id = message[1]
         directory, attempt = self._sweeping.pop(run_id)
         if self._adopt(run_id, directory, attempt):
-            return  # its shim lives after all
+            return  # its shim is alive after all
         self._end(run_id, _ending(run_record.read(directory, attempt)))
 
     def _zygote_ended(self) -> None:
-        """Start another zygote; the shims of this one live on, and who waited for it waits for the next."""
+        """Start another zygote; the shims of this one live on, and queued runs wait for the next one."""
         self._zygote = None
         status = wait_for(self._zygote_pid)
         if not (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL):
-            self._failures += 1  # nobody killed it: it does not work
+            self._failures += 1  # it was not killed, so it does not work
         self._replace_zygote()
 
     def _replace_zygote(self) -> None:
-        """Start another zygote soon; when none works, say so to everybody who waits, and go on trying."""
+        """Start another zygote soon; after several failures, fail the queued runs and keep trying."""
         if self._failures >= _TRIES:
-            orphaned, self._orphaned = self._orphaned, {}
-            for launch in orphaned.values():
+            queued, self._queued = self._queued, {}
+            for launch in queued.values():
                 self._give_up(launch)
         self._loop.call_later(_PAUSE if self._failures < _TRIES else _BACK_OFF, self._restart_zygote)
 
@@ -362,7 +364,7 @@ class ShimPool:
 
 
 def _ending(found: run_record.RunRecord | None) -> Ending:
-    """Say how a run without a living shim ended, from its record."""
+    """Return how a run without a living shim ended, according to its run record."""
     if found is None or found.exit is None:
         return Ending(lost="its record does not say how it ended")
     return run_record.ending(found.exit)
@@ -372,11 +374,11 @@ def wait_for(pid: int) -> int:
     try:
         return os.waitpid(pid, 0)[1]
     except ChildProcessError:
-        return 0  # somebody else in this process waits for all children
+        return 0  # other code in this process waits for all children
 
 
-def _order(launch: Launch) -> dict[str, Any]:
-    """Write a launch as a message to a shim, with all but the environment that many runs share."""
+def _start_message(launch: Launch) -> dict[str, Any]:
+    """Return the message that starts a run, without the base environment, which most runs share."""
     return {
         "op": "start",
         "run": launch.run_id,

@@ -1,4 +1,4 @@
-"""The router: has each run started by the pool that is right for it, and knows where each one is."""
+"""The router: starts each run in the warm or the plain pool, and remembers which one has it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Router:
-    """Two pools that are one `Runner`; what an earlier one left is for the plain one to recover."""
+    """Two pools behind one `Runner`; runs of an earlier daemon are recovered by the plain one."""
 
     def __init__(self, plain: ShimPool, warm: WarmPool) -> None:
         self._plain = plain
@@ -42,17 +42,17 @@ class Router:
         (self._warm if launch.may_be_warm else self._plain).start(launch)
 
     def stop(self, run_id: str, *, grace: float) -> None:
-        self._whose(run_id).stop(run_id, grace=grace)
+        self._pool_of(run_id).stop(run_id, grace=grace)
 
     def recover(self, run_id: str, *, attempt: int) -> Found:
-        return self._whose(run_id).recover(run_id, attempt=attempt)
+        return self._pool_of(run_id).recover(run_id, attempt=attempt)
 
-    def _whose(self, run_id: str) -> ShimPool:
+    def _pool_of(self, run_id: str) -> ShimPool:
         return self._warm if self._warm.knows(run_id) else self._plain
 
 
 def make_runner(runs_dir: str, library: Callable[[], Sequence[str]], *, keep: timedelta | None) -> Runner:
-    """Make what starts runs: two pools where forks can be made alike to new processes and `keep` wants it."""
+    """Return the runner: with a warm pool if `keep` is set and forks can pass for new processes here."""
     plain = ShimPool(runs_dir)
     if keep is None or system.choose().NAME != "linux":
         return plain

@@ -1,4 +1,4 @@
-"""A channel: messages to and from a zygote or a shim on the loop, without ever waiting for it."""
+"""A channel: messages to and from a zygote or a shim, on the event loop and without blocking it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,7 @@ if TYPE_CHECKING:
 
 
 class Channel:
-    """One end of a stream socket.
-
-    `on_message` is called for every message, `on_end` once, when the other end is gone.
-    """
+    """One end of a stream socket; calls `on_message` per message, and `on_end` when the peer is gone."""
 
     def __init__(
         self,
@@ -38,11 +35,11 @@ class Channel:
         loop.add_reader(end.fileno(), self._receive)
 
     def send(self, message: Any) -> None:
-        """Send a message, now or as soon as there is room."""
+        """Send a message, now or once there is room in the socket."""
         self._send(frame(message), None)
 
     def pass_on(self, end: socket.socket) -> None:
-        """Ask the zygote for a shim that has this end of a channel; here it is closed."""
+        """Ask the zygote to fork a shim with this end of a channel, and close it here."""
         self._send(FORK, end)
 
     def _send(self, packed: bytes, passing: socket.socket | None) -> None:
@@ -50,13 +47,13 @@ class Channel:
         if len(self._waiting) == 1:
             self._send_waiting()
 
-    def hear(self) -> None:
-        """Hear all that arrived by now, instead of when its turn comes."""
+    def receive_all(self) -> None:
+        """Receive everything that has arrived by now, instead of waiting for the event loop."""
         while self._receive():
             pass
 
     def close(self) -> None:
-        """Hang up, without a call of `on_end`."""
+        """Close the channel without calling `on_end`."""
         if self._socket.fileno() < 0:
             return
         self._loop.remove_reader(self._socket.fileno())
@@ -82,7 +79,7 @@ class Channel:
                 self._loop.add_writer(self._socket.fileno(), self._send_waiting)
                 return
             except OSError:
-                return  # the other end is gone; the reader is about to say so
+                return  # the peer is gone; the reader is about to notice
             if sent < len(packed):
                 self._waiting[0] = packed[sent:], None
             else:
@@ -92,7 +89,7 @@ class Channel:
             self._loop.remove_writer(self._socket.fileno())
 
     def _receive(self) -> bool:
-        """Hear what arrived, if anything; tell whether there may be more."""
+        """Receive once; return whether there may be more."""
         if self._socket.fileno() < 0:
             return False
         try:

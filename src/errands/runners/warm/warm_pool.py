@@ -1,7 +1,7 @@
 """The warm pool: runs that are forked from a zygote which has a large library loaded.
 
-It is a convenience and nothing hangs on it: what it cannot begin, or not as a new process would, the other
-pool begins; and what its zygote can sweep no more, that of the other pool sweeps.
+It is an optimisation that nothing depends on: runs that it cannot start, or not exactly as a new process
+would, are started by the cold pool, which also sweeps when the warm zygote is gone.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 RETRY = 60.0  # seconds until a library that could not be loaded is tried again
 _LOG = logging.getLogger("errands.pool")
 _PAUSE = 0.05
-# What decides about an interpreter before any of our code runs; what modules look at, the zygote notes.
-_DECIDING = ("PYTHON", "LD_", "LC_", "LANG", "GLIBC_", "MALLOC_", "OPENSSL_", "SETUPTOOLS_", "COVERAGE_")
+# Variables that affect an interpreter before any of our code runs; the zygote notes those that modules read.
+_RELEVANT = ("PYTHON", "LD_", "LC_", "LANG", "GLIBC_", "MALLOC_", "OPENSSL_", "SETUPTOOLS_", "COVERAGE_")
 _OF_A_RUN = ("ERRANDS_", "TRACEPARENT", "TRACESTATE")
-_OPTIONS = ("-P", "-m")  # between the interpreter and the module: what a run must have to be a fork
-_ROOM = 8192  # bytes of variables that a fork is sure to have room for: longer than any path
+_OPTIONS = ("-P", "-m")  # between interpreter and module; only runs with exactly these can be forked
+_ROOM = 8192  # bytes reserved for the variables that a fork shows; longer than any path
 
 
 class WarmPool(ShimPool):
-    """Have a zygote while there are runs for it, and `keep` seconds longer."""
+    """Keep a zygote while there are runs for it, and `keep` seconds longer."""
 
     def __init__(
         self,
@@ -51,31 +51,31 @@ class WarmPool(ShimPool):
         self._cold = cold
         self._keep = keep
         self._environ: dict[str, str] = {}
-        self._deciding: tuple[str, ...] = ()
-        self._places: list[tuple[str, int]] = []
+        self._relevant_names: tuple[str, ...] = ()
+        self._sources: list[tuple[str, int]] = []
         self._not_before = 0.0
         self._used_at = 0.0
-        self._idleness: asyncio.TimerHandle | None = None
-        self._leaving: set[int] = set()
+        self._idle_timer: asyncio.TimerHandle | None = None
+        self._exiting: set[int] = set()
 
     async def open(self) -> None:
-        """Get ready; the zygote is started when there is a run for it."""
+        """Remember the event loop; the first run starts the zygote."""
         self._loop = asyncio.get_running_loop()
 
     async def close(self) -> None:
-        if self._idleness is not None:
-            self._idleness.cancel()
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
         self._unload()
         await super().close()
-        while self._leaving:
-            await asyncio.to_thread(wait_for, self._leaving.pop())
+        while self._exiting:
+            await asyncio.to_thread(wait_for, self._exiting.pop())
 
     def start(self, launch: Launch) -> None:
-        """Fork the process of a run, or have it started cold; then get ready for the next."""
+        """Fork the process of a run, or start it cold and load the library for the next one."""
         variables = {**launch.base, **launch.env}
         if self.is_ready and not self._is_current():
             self._unload()
-        if self.is_ready and self._is_like(variables, launch):
+        if self.is_ready and self._is_forkable(variables, launch):
             self._used_at = self._loop.time()
             super().start(launch)
             return
@@ -84,127 +84,127 @@ class WarmPool(ShimPool):
             self._load(variables)
 
     def sweep(self, run_id: str, directory: str, attempt: int) -> None:
-        """Have the processes of a run ended by whoever inherited them: our zygote, if it lives."""
+        """Sweep with the zygote that inherited the processes of the run: the warm one, if it is alive."""
         if self.is_ready:
             super().sweep(run_id, directory, attempt)
         else:
             self._cold.sweep(run_id, directory, attempt)
 
-    def _is_like(self, variables: Mapping[str, str], launch: Launch) -> bool:
-        """Tell whether a fork would be what a new process would be."""
+    def _is_forkable(self, variables: Mapping[str, str], launch: Launch) -> bool:
+        """Return whether a fork would be indistinguishable from a new process."""
         words = launch.steps[0].argv
         if len(launch.steps) != 1 or words[:-1] != (self._python, *_OPTIONS):
             return False
         folders = variables.get("PYTHONPATH", "")
         if folders and not all(map(os.path.isabs, folders.split(os.pathsep))):
-            return False  # it means another place in every directory
-        return self._decisive(variables) == self._decisive(self._environ)
+            return False  # a relative path means a different folder in every directory
+        return self._relevant(variables) == self._relevant(self._environ)
 
-    def _decisive(self, variables: Mapping[str, str]) -> dict[str, str]:
+    def _relevant(self, variables: Mapping[str, str]) -> dict[str, str]:
         return {
             name: value
             for name, value in variables.items()
-            if name in self._deciding or name.startswith(_DECIDING)
+            if name in self._relevant_names or name.startswith(_RELEVANT)
         }
 
     def _is_current(self) -> bool:
-        """Tell whether nothing of the library was installed or edited since it was loaded."""
+        """Return whether the library is unchanged since it was loaded."""
         try:
-            return all(os.stat(path).st_mtime_ns == time for path, time in self._places)
+            return all(os.stat(path).st_mtime_ns == time for path, time in self._sources)
         except OSError:
             return False
 
     def _load(self, variables: Mapping[str, str]) -> None:
-        """Start a zygote in the background, with the variables of a run."""
+        """Start a zygote in the background, with the environment of a run."""
         self._environ = {name: value for name, value in variables.items() if not name.startswith(_OF_A_RUN)}
         try:
             self._start_zygote()
-        except (OSError, ValueError) as error:  # there is no room, or a name that no variable can have
-            self._give_rest(f"{self._python} cannot be started: {error}")
+        except (OSError, ValueError) as error:  # no room, or an invalid variable name
+            self._stay_cold(f"{self._python} cannot be started: {error}")
             return
         self._used_at = self._loop.time()
-        if self._idleness is None:
-            self._idleness = self._loop.call_later(self._keep, self._look_for_idleness)
+        if self._idle_timer is None:
+            self._idle_timer = self._loop.call_later(self._keep, self._unload_if_idle)
 
     def _unload(self) -> None:
-        """Let the zygote go; what runs goes on."""
+        """Close the channel to the zygote, so that it exits; its shims finish their runs."""
         if self._zygote is not None:
             self._zygote.close()
-            self._lose_zygote(is_leaving=self.is_ready)
+            self._drop_zygote(exits_itself=self.is_ready)
 
-    def _look_for_idleness(self) -> None:
+    def _unload_if_idle(self) -> None:
         now = self._loop.time()
         if self._running or self._delayed or self._sweeping:
             self._used_at = now
-        self._idleness = None
+        self._idle_timer = None
         if now - self._used_at >= self._keep:
             self._unload()
         elif self._zygote is not None:
-            self._idleness = self._loop.call_at(self._used_at + self._keep, self._look_for_idleness)
+            self._idle_timer = self._loop.call_at(self._used_at + self._keep, self._unload_if_idle)
 
-    def _take_leave(self, pid: int) -> None:
-        """See a zygote out that was let go of, without waiting for it."""
-        if pid not in self._leaving:
+    def _reap(self, pid: int) -> None:
+        """Reap a zygote that is exiting, without blocking."""
+        if pid not in self._exiting:
             return
         try:
             is_gone = bool(os.waitpid(pid, os.WNOHANG)[0])
         except ChildProcessError:
             is_gone = True
         if is_gone:
-            self._leaving.discard(pid)
+            self._exiting.discard(pid)
         else:
-            self._loop.call_later(_PAUSE, self._take_leave, pid)
+            self._loop.call_later(_PAUSE, self._reap, pid)
 
-    def _lose_zygote(self, *, is_leaving: bool) -> None:
-        if not is_leaving:
-            tree.send([self._zygote_pid], signal.SIGKILL)  # it is still loading, or hangs without a channel
-        self._leaving.add(self._zygote_pid)
-        self._take_leave(self._zygote_pid)
+    def _drop_zygote(self, *, exits_itself: bool) -> None:
+        if not exits_itself:
+            tree.send([self._zygote_pid], signal.SIGKILL)  # it is still loading, or hangs
+        self._exiting.add(self._zygote_pid)
+        self._reap(self._zygote_pid)
         self._zygote = None
         self.is_ready = False
         for shim in self._idle:
-            shim.channel.close()  # the next zygote may be another one in many ways
+            shim.channel.close()  # the next zygote may have a different environment or library
         self._idle.clear()
         sweeping, self._sweeping = self._sweeping, {}
         for run_id, (directory, attempt) in sweeping.items():
             self._cold.sweep(run_id, directory, attempt)
 
-    def _give_rest(self, reason: str) -> None:
+    def _stay_cold(self, reason: str) -> None:
         _LOG.warning("agents start cold: %s", reason)
         self._not_before = self._loop.time() + RETRY
 
-    def _hear_zygote(self, message: tuple[Any, ...]) -> None:
+    def _on_zygote_message(self, message: tuple[Any, ...]) -> None:
         match message:
-            case "ready", names, places:
-                self._deciding, self._places = tuple(names), places
+            case "ready", names, sources:
+                self._relevant_names, self._sources = tuple(names), sources
                 self.is_ready = True
             case "unfit", reason:
-                self._give_rest(reason)
+                self._stay_cold(reason)
             case _:
-                super()._hear_zygote(message)
+                super()._on_zygote_message(message)
 
     def _zygote_ended(self) -> None:
-        """Go on without; the next run starts another zygote."""
+        """Continue cold; the next run starts another zygote."""
         if not self.is_ready and self._loop.time() >= self._not_before:
-            self._give_rest("the process that loads their library died")
-        self._lose_zygote(is_leaving=False)
+            self._stay_cold("the process that loads their library died")
+        self._drop_zygote(exits_itself=False)
 
     def _start_again(self, launch: Launch, shim: Shim) -> None:
-        """Begin a run elsewhere that provably did not begin here."""
+        """Start a run cold that provably did not start here."""
         if shim.is_cancelled:
             self._end(launch.run_id, Ending(stop="cancel"))
         else:
             self._cold.start(launch)
 
-    def _rest(self, shim: Shim) -> None:
+    def _keep_idle(self, shim: Shim) -> None:
         if shim.zygote is self._zygote:
-            super()._rest(shim)
+            super()._keep_idle(shim)
         else:
             shim.channel.close()
 
-    def _zygote_words(self) -> list[str]:
+    def _zygote_argv(self) -> list[str]:
         return [*_OPTIONS, "errands.runners.warm.warm_zygote", self._runs_dir, *self._library()]
 
     def _zygote_environ(self) -> dict[str, str]:
-        # The last one makes room: forks write their own variables over these.
+        # `_` reserves room: forks overwrite the memory of these variables with their own.
         return {**super()._zygote_environ(), **self._environ, "_": "." * _ROOM}
