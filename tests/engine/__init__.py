@@ -1,1 +1,1 @@
-"""The engine as it is: real processes, a real store, real crashes."""
+"""Tests of the engine with real processes, a real store and real crashes."""

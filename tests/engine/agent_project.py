@@ -1,4 +1,4 @@
-"""A project in which the offline agent may do one thing: `./deed NAME [SECONDS]`, which leaves a trace."""
+"""A project in which the offline agent may run `./deed NAME [SECONDS]`, which records that it ran."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Project:
         self.configure("")
 
     def configure(self, more: str) -> None:
-        """Write the user's configuration: deeds are allowed, and what is given here."""
+        """Write the user's configuration: deeds are allowed, plus the given text."""
         self.config.write_text(f'[approval]\nallow = ["./deed *"]\n{more}\n')
 
     def deeds(self) -> list[str]:
-        """Name what was done, in order."""
+        """Return the names of the deeds that were done, in order."""
         return self.witness.read_text().split() if self.witness.exists() else []

@@ -1,4 +1,4 @@
-"""The daemons of one home: started for real, killed at chosen points, and none of them left behind."""
+"""The real daemons of one home, which can be killed at chosen points; none is left behind."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from errands.ports.home import Home
 from errands.runners.system import linux
 from errands.testing.engines import WITHIN
 
-# A process that ends itself with SIGKILL when it comes to a place: before that is done, or right after it.
+# A process that kills itself right before or right after it calls a function.
 DOOMED = """
 import importlib, os, signal, sys
 place, when = sys.argv[1:]
@@ -51,7 +51,7 @@ class Daemons:
 
     @property
     def pid(self) -> int:
-        """Name the daemon that runs now."""
+        """Return the pid of the running daemon."""
         facts = daemon_facts(self.home)
         assert facts is not None, "no daemon runs"
         return int(facts["pid"])
@@ -61,7 +61,7 @@ class Daemons:
         return self.pid
 
     def start_doomed(self, place: str, when: str = "before") -> None:
-        """Start a daemon that dies before, or right after, it calls the function of that name."""
+        """Start a daemon that dies right before, or right after, it calls the function of that name."""
         os.makedirs(self.home.path, mode=0o700, exist_ok=True)
         with open(self.home.log, "ab") as log:
             self._doomed = subprocess.Popen(
@@ -75,23 +75,23 @@ class Daemons:
         bell.close()
 
     def wait_for_doom(self) -> None:
-        """Wait until the daemon has died where it should; nobody holds the home then."""
+        """Wait until the doomed daemon has died where it should."""
         assert self._doomed is not None
         assert self._doomed.wait(WITHIN) == -signal.SIGKILL, "it did not die where it should have"
         self._doomed = None
 
     def kill(self) -> None:
-        """Kill the daemon that runs now, without a warning."""
+        """Kill the running daemon with SIGKILL."""
         pid = self.pid
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
 
     def end(self) -> None:
-        """End everything that was started in this home, and only that."""
+        """Kill everything that was started in this home, and nothing else."""
         if self._doomed is not None:
             self._doomed.kill()
             self._doomed.wait()
-        # Again until nobody is left: one of them may just have started another daemon.
+        # Until none is left: one of them may just have started another daemon.
         while found := [pid for pid in linux.marked("ERRANDS_HOME", self.home.path) if pid != os.getpid()]:
             for pid in found:
                 end(pid)
@@ -102,7 +102,7 @@ class Daemons:
 
 
 def end(pid: int) -> None:
-    """Kill a process of ours, and take its leave if it is our child."""
+    """Kill a process, and reap it if it is our child."""
     try:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
@@ -110,23 +110,23 @@ def end(pid: int) -> None:
         pass
 
 
-def eventually(fact: object) -> None:
-    """Wait until a fact is true."""
-    assert callable(fact)
+def eventually(condition: object) -> None:
+    """Wait until a condition is true."""
+    assert callable(condition)
     deadline = time.monotonic() + WITHIN
-    while not fact():
+    while not condition():
         assert time.monotonic() < deadline, f"it did not come true within {WITHIN:g} s"
         time.sleep(0.005)
 
 
 def finished(client: Engine, task_id: str) -> View:
-    """Wait for the end of a task, from a process that runs no loops."""
+    """Wait for the end of a task from a process that runs no loops."""
     assert wait(client, [task_id], timeout=WITHIN) == [], client.get(task_id)
     return client.get(task_id)
 
 
 def lines(path: object) -> list[str]:
-    """Read what tasks wrote down; nothing if no task has yet."""
+    """Return the lines that tasks wrote to a file; none if it does not exist yet."""
     try:
         with open(str(path)) as file:
             return file.read().splitlines()

@@ -1,4 +1,4 @@
-"""Which verbs start the daemon: the engine of a client sees to it, and no frontend has to."""
+"""Which verbs start the daemon: a client's engine does it, so no frontend has to."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from errands.ports.store import Query
 
 
 class Starts:
-    """Counts how often a daemon would have been started."""
+    """Count how often a daemon would have been started."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -44,7 +44,7 @@ def client(home: Home, starts: Starts) -> Iterator[Engine]:
     engine.close()
 
 
-def test_what_starts_something_starts_the_daemon(client: Engine, starts: Starts) -> None:
+def test_verbs_that_start_a_run_start_the_daemon(client: Engine, starts: Starts) -> None:
     task = client.submit(Draft(command="true"))
     assert starts.since() == 1
     client.submit_each([Draft(command="true"), Draft(command="false")])
@@ -55,7 +55,7 @@ def test_what_starts_something_starts_the_daemon(client: Engine, starts: Starts)
     assert starts.since() == 1
 
 
-def test_schedules_need_the_daemon_when_they_begin(client: Engine, starts: Starts) -> None:
+def test_a_new_schedule_starts_the_daemon(client: Engine, starts: Starts) -> None:
     task = client.submit(Draft(command="true", every=timedelta(hours=1)))
     starts.since()
     client.schedules.pause(task.id)
@@ -77,7 +77,7 @@ def test_an_approval_starts_the_daemon_and_a_rejection_does_not(home: Home, star
     engine.close()
 
 
-def test_the_request_to_stop_a_run_starts_the_daemon(client: Engine, starts: Starts) -> None:
+def test_a_request_to_stop_a_run_starts_the_daemon(client: Engine, starts: Starts) -> None:
     task = client.submit(Draft(command="sleep 100"))
     with client.store as store:
         store.claim("shell", limit=1, now=client.clock.now())
@@ -86,7 +86,7 @@ def test_the_request_to_stop_a_run_starts_the_daemon(client: Engine, starts: Sta
     assert starts.since() == 1
 
 
-def test_looking_starts_nothing(client: Engine, starts: Starts) -> None:
+def test_reading_does_not_start_the_daemon(client: Engine, starts: Starts) -> None:
     task = client.submit(Draft(command="true"))
     starts.since()
     client.get(task.id)
@@ -109,7 +109,7 @@ def test_a_task_is_not_created_when_the_daemon_cannot_start(client: Engine) -> N
     assert client.list(Query()) == []
 
 
-def test_what_is_denied_starts_nothing(home: Home, starts: Starts) -> None:
+def test_a_denied_command_does_not_start_the_daemon(home: Home, starts: Starts) -> None:
     engine = open_engine(home, load(overrides={"approval.deny": "rm *"}))
     engine.start_daemon = starts
     with pytest.raises(Denied):
@@ -131,7 +131,7 @@ def test_only_the_engine_of_a_client_starts_a_daemon(home: Home) -> None:
     client.close()
 
 
-def test_a_living_daemon_is_not_started_again(client: Engine, starts: Starts, tmp_path: Path) -> None:
+def test_a_running_daemon_is_not_started_again(client: Engine, starts: Starts, tmp_path: Path) -> None:
     import socket
 
     with socket.socket(socket.AF_UNIX) as daemon:

@@ -1,4 +1,4 @@
-"""Input: none by default, later where the task was started for it."""
+"""Input: none by default, and any time later for a task that was started with it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from errands.testing.engines import TestEngine
 
 @pytest.mark.spec("L24")
 @pytest.mark.trap(25)
-async def test_a_task_reads_nothing_unless_it_was_started_for_it(engine: TestEngine) -> None:
+async def test_a_task_has_empty_input_unless_it_was_started_with_one(engine: TestEngine) -> None:
     task = await engine.finished("wc -c; test -t 0 || echo no terminal")
     assert (await engine.text(task.id)).split("\n")[:2] == ["0", "no terminal"]
 
 
 @pytest.mark.spec("L24")
-async def test_a_task_can_be_sent_input_later_piece_by_piece_until_its_end(engine: TestEngine) -> None:
+async def test_a_task_can_be_sent_input_piece_by_piece_until_its_end(engine: TestEngine) -> None:
     task = await engine.started("echo ready; cat", input="pipe")
     await engine.send(task.id, b"one\n")
     await engine.printed(task.id, "one")
@@ -39,7 +39,7 @@ async def test_a_task_can_have_a_pseudo_terminal(engine: TestEngine) -> None:
 
 
 @pytest.mark.spec("L24")
-async def test_a_task_that_takes_no_input_says_so(engine: TestEngine) -> None:
+async def test_sending_to_a_task_without_input_is_refused(engine: TestEngine) -> None:
     task = await engine.started("echo ready; sleep 1000")
     with pytest.raises(NoInput, match="started without input"):
         await engine.send(task.id, b"x")

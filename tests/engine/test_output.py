@@ -1,4 +1,4 @@
-"""Output: every byte in order, readable while it comes, and what can be known from it."""
+"""Output: every byte in order, readable while it comes, with its numbers and summary."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def test_both_streams_are_captured_together_and_in_order(engine: TestEngin
 
 @pytest.mark.spec("O1")
 @pytest.mark.fault("F34")
-async def test_bytes_that_are_no_text_do_no_harm_and_stay_what_they_are(engine: TestEngine) -> None:
+async def test_bytes_that_are_not_text_are_kept_as_they_are(engine: TestEngine) -> None:
     task = await engine.finished(r"printf '\000\377\376caf\303\251\n\033[31m'")
 
     assert (await engine.output(task.id)).content == b"\x00\xff\xfecaf\xc3\xa9\n\x1b[31m"
@@ -33,7 +33,7 @@ async def test_bytes_that_are_no_text_do_no_harm_and_stay_what_they_are(engine: 
 
 
 @pytest.mark.spec("O2")
-async def test_a_log_begins_with_what_ran_who_approved_it_and_when(
+async def test_a_log_begins_with_the_command_its_approval_and_the_time(
     engine: TestEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("USER", "ada")
@@ -54,7 +54,7 @@ async def test_a_log_begins_with_what_ran_who_approved_it_and_when(
 
 
 @pytest.mark.spec("O12")
-async def test_the_raw_log_is_readable_by_its_owner_alone(engine: TestEngine, home: Home) -> None:
+async def test_the_raw_log_is_readable_only_by_its_owner(engine: TestEngine, home: Home) -> None:
     task = await engine.finished("echo secret", before=["umask 0"])
 
     assert os.stat(task.latest.output_file).st_mode & 0o777 == 0o600
@@ -62,7 +62,7 @@ async def test_the_raw_log_is_readable_by_its_owner_alone(engine: TestEngine, ho
 
 
 @pytest.mark.spec("O12")
-async def test_secrets_of_a_task_s_environment_are_masked_where_output_is_shown(
+async def test_secrets_of_the_environment_are_masked_in_shown_output(
     engine: TestEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LAUNCHER_TOKEN", "correct-horse-battery")
@@ -76,7 +76,7 @@ async def test_secrets_of_a_task_s_environment_are_masked_where_output_is_shown(
 
 
 @pytest.mark.spec("O3")
-async def test_a_running_task_is_read_in_parts_and_a_poll_repeats_nothing(engine: TestEngine) -> None:
+async def test_polling_a_running_task_never_repeats_output(engine: TestEngine) -> None:
     task = await engine.started("echo ready; while read line; do echo got $line; done", input="pipe")
     seen, offset = b"", 0
     for word in ("one", "two", "three"):
@@ -92,7 +92,7 @@ async def test_a_running_task_is_read_in_parts_and_a_poll_repeats_nothing(engine
 
 
 @pytest.mark.spec("O6")
-async def test_output_beyond_the_cap_keeps_its_ends_and_says_how_much_is_missing(engine: TestEngine) -> None:
+async def test_output_beyond_the_cap_keeps_both_ends_and_says_how_much_is_missing(engine: TestEngine) -> None:
     cap = 8192
     task = await engine.finished("seq 100000; exit 3", output=cap)
     whole = "".join(f"{number}\n" for number in range(1, 100001)).encode()
@@ -110,7 +110,7 @@ async def test_output_beyond_the_cap_keeps_its_ends_and_says_how_much_is_missing
 
 
 @pytest.mark.spec("O6")
-async def test_the_cap_of_the_configuration_holds_for_every_task(home: Home) -> None:
+async def test_the_configured_cap_applies_to_every_task(home: Home) -> None:
     async with embedded(home.path, **{"runs.output_cap": "4KiB"}) as engine:
         task = await engine.finished("seq 10000")
         assert task.latest.truncated
@@ -118,7 +118,7 @@ async def test_the_cap_of_the_configuration_holds_for_every_task(home: Home) -> 
 
 
 @pytest.mark.spec("O7")
-async def test_the_last_twenty_lines_are_shown_unless_told_otherwise(home: Home) -> None:
+async def test_the_last_twenty_lines_are_shown_by_default(home: Home) -> None:
     async with embedded(home.path) as engine:
         task = await engine.finished("seq 100")
         assert (await engine.tail(task.id)).content.split() == [b"%d" % n for n in range(81, 101)]
@@ -142,7 +142,7 @@ async def test_a_finished_run_has_its_numbers_and_a_summary_of_its_output(engine
 
 
 @pytest.mark.spec("O9")
-async def test_following_gives_the_output_as_it_comes_and_ends_with_the_run(engine: TestEngine) -> None:
+async def test_following_yields_the_output_as_it_comes_and_ends_with_the_run(engine: TestEngine) -> None:
     task = await engine.submit("echo one; read line; echo two", input="pipe")
     seen = b""
     async for piece in engine.follow(task.id):
@@ -156,7 +156,7 @@ async def test_following_gives_the_output_as_it_comes_and_ends_with_the_run(engi
 
 @pytest.mark.spec("O9")
 @pytest.mark.timeout(30)
-async def test_following_a_flood_leaves_the_loop_to_others(
+async def test_following_a_flood_does_not_starve_the_event_loop(
     engine: TestEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = await engine.started(WAITING, input="pipe")
@@ -171,7 +171,7 @@ async def test_following_a_flood_leaves_the_loop_to_others(
 
 
 @pytest.mark.spec("O9")
-async def test_following_goes_on_beyond_what_was_overwritten_before_it_was_read(
+async def test_following_continues_after_output_that_was_overwritten_before_it_was_read(
     engine: TestEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = await engine.started(WAITING, input="pipe")
@@ -216,7 +216,7 @@ async def test_following_a_task_that_has_not_started_waits_for_it(engine: TestEn
         ("echo 7/10", 70, ""),
     ],
 )
-async def test_progress_that_a_task_reports_is_seen_while_it_runs(
+async def test_reported_progress_is_visible_while_the_task_runs(
     engine: TestEngine, report: str, percent: float, text: str
 ) -> None:
     task = await engine.submit(f"{report}; read line", input="pipe")
@@ -227,7 +227,7 @@ async def test_progress_that_a_task_reports_is_seen_while_it_runs(
 
 
 @pytest.mark.spec("O16")
-async def test_files_that_a_task_leaves_are_listed_and_live_as_long_as_the_task(
+async def test_files_that_a_task_leaves_are_listed_and_kept_as_long_as_the_task(
     engine: TestEngine, home: Home
 ) -> None:
     task = await engine.finished("echo '<b>fine</b>' > $ERRANDS_RUN_DIR/report.html")
@@ -258,7 +258,7 @@ async def test_a_result_is_marked_retrieved_when_it_is_read_for_the_first_time(e
 
 
 @pytest.mark.parametrize("number", ["0", "2", "9" * 30, "x"])
-async def test_a_run_that_never_was_has_no_output(engine: TestEngine, number: str) -> None:
+async def test_a_run_that_does_not_exist_has_no_output(engine: TestEngine, number: str) -> None:
     task = await engine.finished("true")
     with pytest.raises(NotFound):
         await engine.output(f"{task.id}.{number}")

@@ -1,4 +1,4 @@
-"""The file with a run's output: there when a launch returns, with its header, daemon or not."""
+"""The output file of a run: it exists, with its header, when a launch returns, with or without a daemon."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def header(view: View) -> str:
 
 
 @pytest.mark.spec("O2", "O17")
-def test_the_file_of_a_queued_task_is_there_without_a_daemon(home: Home) -> None:
+def test_a_queued_task_has_its_output_file_without_a_daemon(home: Home) -> None:
     client = open_engine(home, consent="yes")
     views = client.submit_all([Draft(command="echo one", cwd="/"), Draft(command="touch two", cwd="/")])
     client.close()
@@ -39,7 +39,7 @@ def test_the_file_of_a_queued_task_is_there_without_a_daemon(home: Home) -> None
 
 
 @pytest.mark.spec("O17")
-def test_no_output_is_seen_before_a_run_starts(home: Home) -> None:
+def test_a_run_has_no_output_before_it_starts(home: Home) -> None:
     client = open_engine(home)
     view = client.submit(Draft(command="echo one", cwd="/"))
     piece, tail = client.output(view.id), client.tail(view.id)
@@ -49,7 +49,7 @@ def test_no_output_is_seen_before_a_run_starts(home: Home) -> None:
 
 
 @pytest.mark.spec("O2", "O17", "A7")
-async def test_the_header_of_a_proposed_task_says_who_approved_it_once_somebody_has(
+async def test_the_header_says_who_approved_a_proposed_task_after_the_approval(
     engine: TestEngine,
 ) -> None:
     task = await engine.submit("echo hello; touch x", propose=True, cwd="/tmp")
@@ -66,7 +66,7 @@ async def test_the_header_of_a_proposed_task_says_who_approved_it_once_somebody_
 
 
 @pytest.mark.spec("O17")
-async def test_the_file_of_a_run_that_waits_is_there_and_stays_when_it_is_cancelled(
+async def test_a_pending_run_has_its_output_file_and_keeps_it_when_cancelled(
     engine: TestEngine,
 ) -> None:
     first = await engine.started(WAITING, input="pipe")
@@ -81,7 +81,7 @@ async def test_the_file_of_a_run_that_waits_is_there_and_stays_when_it_is_cancel
 
 
 @pytest.mark.spec("O17")
-async def test_the_file_of_another_run_is_there_when_the_call_returns(engine: TestEngine) -> None:
+async def test_a_further_run_has_its_output_file_when_the_call_returns(engine: TestEngine) -> None:
     command = await engine.finished("echo hello")
     daily = await engine.submit("echo again", every=timedelta(days=1))
     # Nothing is awaited, so nothing has been started.
@@ -94,7 +94,7 @@ async def test_the_file_of_another_run_is_there_when_the_call_returns(engine: Te
 
 
 @pytest.mark.spec("O17")
-def test_a_launch_that_is_refused_leaves_no_directory(home: Home) -> None:
+def test_a_refused_launch_leaves_no_directory(home: Home) -> None:
     client = open_engine(home)
     with pytest.raises(BadValue):
         client.submit_all([Draft(command="echo one"), Draft(command="echo two", lane="nowhere")])
@@ -105,7 +105,7 @@ def test_a_launch_that_is_refused_leaves_no_directory(home: Home) -> None:
 
 @pytest.mark.spec("O17")
 @pytest.mark.fault("F1")
-async def test_a_run_whose_directory_is_gone_before_it_starts_runs_all_the_same(home: Home) -> None:
+async def test_a_run_whose_directory_is_removed_before_it_starts_still_runs(home: Home) -> None:
     client = open_engine(home)
     view = client.submit(Draft(command="echo hello", cwd="/"))
     client.close()

@@ -1,4 +1,4 @@
-"""Waiting: woken by the end itself, never longer than told, and without touching the task."""
+"""Waiting: woken by the end itself, never longer than the timeout, and without affecting the task."""
 
 from __future__ import annotations
 
@@ -39,9 +39,7 @@ async def test_a_waiter_is_woken_by_the_end_and_not_by_a_poll(engine: TestEngine
 
 @pytest.mark.spec("O4", "L21")
 @pytest.mark.usefixtures("no_polling")
-def test_a_waiter_in_another_process_than_the_loops_is_woken_by_the_end(
-    daemons: Daemons, client: Engine
-) -> None:
+def test_a_waiter_in_another_process_is_woken_by_the_end_too(daemons: Daemons, client: Engine) -> None:
     daemons.start()
     for _ in range(30):
         task = client.submit(Draft(command="exit 4"))
@@ -52,7 +50,7 @@ def test_a_waiter_in_another_process_than_the_loops_is_woken_by_the_end(
 @pytest.mark.spec("O4", "L20")
 @pytest.mark.timeout(60)
 @pytest.mark.usefixtures("no_polling")
-def test_whoever_has_a_daemon_started_hears_from_it_at_once(daemons: Daemons, client: Engine) -> None:
+def test_a_waiter_that_restarts_the_daemon_is_woken_by_it(daemons: Daemons, client: Engine) -> None:
     daemons.start()
     task = client.submit(Draft(command="echo ready; read line; exit 4", input="pipe"))
     eventually(lambda: client.output(task.id).content)
@@ -68,7 +66,7 @@ def test_whoever_has_a_daemon_started_hears_from_it_at_once(daemons: Daemons, cl
 
 
 @pytest.mark.spec("O4")
-async def test_without_the_bell_the_end_is_found_by_looking(
+async def test_without_the_bell_the_end_is_found_by_polling(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(waiting, "LOOK", 0.02)
@@ -88,7 +86,7 @@ async def test_without_the_bell_the_end_is_found_by_looking(
 
 @pytest.mark.spec("O4")
 @pytest.mark.trap(38)
-async def test_a_time_out_gives_the_state_and_the_output_so_far(engine: TestEngine) -> None:
+async def test_a_timeout_returns_the_state_and_the_output_so_far(engine: TestEngine) -> None:
     task = await engine.started(WAITING, input="pipe")
     began = time.monotonic()
     view = await engine.wait(task.id, timeout=0.1)
@@ -99,7 +97,7 @@ async def test_a_time_out_gives_the_state_and_the_output_so_far(engine: TestEngi
 
 
 @pytest.mark.spec("O4")
-async def test_a_time_out_of_nothing_only_looks_and_a_negative_one_is_refused(engine: TestEngine) -> None:
+async def test_a_timeout_of_zero_returns_at_once_and_a_negative_one_is_refused(engine: TestEngine) -> None:
     task = await engine.started(WAITING, input="pipe")
 
     assert (await engine.wait(task.id, timeout=0)).state == "running"
@@ -109,7 +107,7 @@ async def test_a_time_out_of_nothing_only_looks_and_a_negative_one_is_refused(en
 
 @pytest.mark.spec("L22")
 @pytest.mark.trap(27)
-async def test_a_waiter_that_leaves_loses_no_byte_and_restarts_nothing(
+async def test_a_waiter_that_gives_up_loses_no_output_and_restarts_nothing(
     engine: TestEngine, tmp_path: Path
 ) -> None:
     command = f"echo $$ >> {tmp_path}/starts; for i in 1 2 3; do echo line $i; read line; done"
@@ -129,7 +127,7 @@ async def test_a_waiter_that_leaves_loses_no_byte_and_restarts_nothing(
 
 
 @pytest.mark.spec("O4")
-async def test_waiting_for_several_ends_when_the_last_one_has(engine: TestEngine) -> None:
+async def test_waiting_for_several_tasks_ends_with_the_last_one(engine: TestEngine) -> None:
     slow = await engine.started(WAITING, input="pipe")
     quick = await engine.submit("true")
     both = asyncio.create_task(engine.wait_all([quick.id, slow.id]))
@@ -141,7 +139,7 @@ async def test_waiting_for_several_ends_when_the_last_one_has(engine: TestEngine
 
 
 @pytest.mark.spec("O4")
-async def test_waiting_for_what_has_ended_or_never_was_does_not_wait(engine: TestEngine) -> None:
+async def test_waiting_for_an_ended_or_unknown_task_returns_at_once(engine: TestEngine) -> None:
     task = await engine.finished("true")
     assert (await engine.wait(task.id)).state == "completed"
     with pytest.raises(NotFound):
@@ -169,7 +167,7 @@ async def test_a_watcher_sees_every_change_of_a_task(engine: TestEngine) -> None
 
 
 @pytest.mark.parametrize("named", [True, False])
-async def test_a_watcher_misses_no_change_that_came_before_it_listened(
+async def test_a_watcher_misses_no_change_made_before_its_subscription_is_confirmed(
     engine: TestEngine, named: bool
 ) -> None:
     task = await engine.started(WAITING, input="pipe")
@@ -180,7 +178,7 @@ async def test_a_watcher_misses_no_change_that_came_before_it_listened(
         raise AssertionError("a watch never ends by itself")
 
     watcher = asyncio.create_task(first_change())
-    await asyncio.sleep(0)  # it has asked to be told, and has not heard yet that it will be
+    await asyncio.sleep(0)  # it has subscribed, and the subscription is not confirmed yet
     await engine.send(task.id, b"\n")
     await engine.wait(task.id)
 

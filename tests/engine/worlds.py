@@ -1,4 +1,4 @@
-"""A world in which time is turned by hand: a store with one schedule, and holders that look at it."""
+"""A world with a manual clock: a store with one schedule, and the schedulers of one or more daemons."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MINUTE = timedelta(minutes=1)
 
 
 def expanded(schedule: Schedule, first: datetime, last: datetime) -> list[datetime]:
-    """Name every slot that a record is about."""
+    """Return every slot that a record covers."""
     found: list[datetime] = []
     for slot in slots(schedule, after=first - timedelta.resolution):
         if slot > last:
@@ -33,15 +33,15 @@ def expanded(schedule: Schedule, first: datetime, last: datetime) -> list[dateti
 
 
 class World:
-    """A store, its schedules, and holders that look at them; runs are started and ended by hand."""
+    """A store, its schedules, and schedulers that fire them; runs are started and ended by hand."""
 
-    def __init__(self, place: Path, schedule: Schedule, *, holders: int = 1) -> None:
+    def __init__(self, place: Path, schedule: Schedule, *, schedulers: int = 1) -> None:
         self.clock = HandClock()
         self.schedule = schedule
         self.stores = [
-            SqliteStore(Connection(str(place / "home" / "errands.db")), "/runs") for _ in range(holders)
+            SqliteStore(Connection(str(place / "home" / "errands.db")), "/runs") for _ in range(schedulers)
         ]
-        self.holders = [Scheduler(store) for store in self.stores]
+        self.schedulers = [Scheduler(store) for store in self.stores]
         self.store = self.stores[0]
         self.task = sample_task(trigger=schedule)
         self.started: list[datetime] = []
@@ -54,9 +54,9 @@ class World:
         for store in self.stores:
             store.close()
 
-    def look(self, holder: int = 0) -> None:
-        """Do what the loops do at a look, as often as there is something due."""
-        now, store, scheduler = self.clock.now(), self.stores[holder], self.holders[holder]
+    def fire_due_slots(self, number: int = 0) -> None:
+        """Fire what is due, as the loops do, until nothing is."""
+        now, store, scheduler = self.clock.now(), self.stores[number], self.schedulers[number]
         self.latest = max(self.latest, now)
         if scheduler.clock_went_back(now, self.clock.monotonic()):
             with store:
@@ -75,7 +75,7 @@ class World:
                 self.end_run()
 
     def end_run(self) -> None:
-        """Let the queued run begin and end."""
+        """Start and end the queued run."""
         with self.store:
             for task, run in self.store.claim("shell", limit=1, now=self.clock.now()):
                 cursor = self.store.cursor(task.id)
@@ -84,15 +84,15 @@ class World:
                 after_scheduled_run(self.store, task, run, outcome, now=self.clock.now())
 
     def check(self) -> None:
-        """See that every slot so far has exactly one record, and every run a slot of its own."""
-        told = [
+        """Check that every slot so far has exactly one record, and every run its own slot."""
+        recorded = [
             slot
             for record in self.store.slots(self.task.id)
             for slot in expanded(self.schedule, record.slot, record.until)
         ]
-        assert len(told) == len(set(told)), "a slot has two records"
+        assert len(recorded) == len(set(recorded)), "a slot has two records"
         counted = sum(record.count for record in self.store.slots(self.task.id))
-        assert counted == len(told), "a record counts its slots wrong"
+        assert counted == len(recorded), "a record counts its slots wrong"
         cursor = self.store.cursor(self.task.id)
         assert cursor is not None
         now = self.clock.now()
@@ -101,7 +101,7 @@ class World:
             for each in expanded(self.schedule, START, now)
             if each > START and fire_time(self.schedule, self.task.id, each) <= now
         ]
-        assert set(due) - set(told) == set(), "a slot has no record"
+        assert set(due) - set(recorded) == set(), "a slot has no record"
         ran = [each for each in self.store.slots(self.task.id) if each.outcome in ("ran", "late")]
         assert sorted(self.started) == sorted(each.slot for each in ran)
         assert len({each.run for each in ran}) == len(ran) == cursor.runs

@@ -100,16 +100,16 @@ async def test_an_agent_that_waits_for_approval_does_not_poll_the_store(
     await context.take_over()
     running = asyncio.create_task(context.run_command("c1", "touch x"))
     await until(lambda: waiting(engine, task_id) == "approval")
-    looks: list[Query] = []
+    queries: list[Query] = []
     views = asking.store.views
 
     def counted(query: Query) -> list[View]:
-        looks.append(query)
+        queries.append(query)
         return views(query)
 
     monkeypatch.setattr(asking.store, "views", counted)
     await asyncio.sleep(1.3)
-    assert len(looks) <= 2  # when it begins to wait
+    assert len(queries) <= 2  # when it begins to wait
     (child,) = proposed(engine)
     engine.engine.reject(child.id, by="ada", door="cli")
     assert (await asyncio.wait_for(running, WITHIN)).state == "rejected"

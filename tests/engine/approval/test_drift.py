@@ -79,8 +79,8 @@ def test_a_script_edited_between_approval_and_start_needs_approval_again(
     assert [event.name for event in asking.events(view.id)] == [
         "queued", "proposed", "approved", "drifted", "proposed",
     ]  # fmt: skip
-    told = [notice.event for notice in asking.take_notices("user", reader="test")]
-    assert told == ["proposed", f"proposed again {asked.question.id}"]
+    notices = [notice.event for notice in asking.take_notices("user", reader="test")]
+    assert notices == ["proposed", f"proposed again {asked.question.id}"]
 
     asking.approve(view.id, **PERSON)
     assert finished(asking, view.id).state == "completed"
@@ -293,8 +293,8 @@ def test_a_question_survives_a_daemon_crash_and_nothing_starts_meanwhile(
         finished(asking, witness.id)
         assert asking.get(view.id).state == "proposed"
     assert (script.ran, asking.get(view.id).question) == ([], view.question)
-    told = [notice for notice in asking.take_notices("user", reader="test") if notice.event == "proposed"]
-    assert len(told) == 1
+    notices = [notice for notice in asking.take_notices("user", reader="test") if notice.event == "proposed"]
+    assert len(notices) == 1
 
     asking.approve(view.id, **PERSON)
     assert finished(asking, view.id).state == "completed"

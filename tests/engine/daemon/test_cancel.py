@@ -1,4 +1,4 @@
-"""Cancelling: whatever has not ended can be ended, completely, and once."""
+"""Cancelling: anything that has not ended can be ended, completely and exactly once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.engine.daemons import lines
 from tests.samples import moves
 
 ENDLESS = "echo ready; sleep 1000"
-# A child, a grandchild that left the session, and one whose parent is gone; their numbers are printed.
+# A child, a grandchild that left the session, and an orphan; their pids are printed.
 FAMILY = """
 sleep 1000 & echo $!
 setsid sleep 1000 & echo $!
@@ -37,7 +37,7 @@ echo ready; wait
 @pytest.mark.trap(17)
 async def test_a_cancelled_task_leaves_no_process_behind(engine: TestEngine) -> None:
     task = await engine.started(FAMILY)
-    pids = await until(lambda: _numbers(engine, task.id, 4))
+    pids = await until(lambda: _pids(engine, task.id, 4))
     await engine.cancel(task.id)
     ended = await engine.wait(task.id)
 
@@ -46,7 +46,7 @@ async def test_a_cancelled_task_leaves_no_process_behind(engine: TestEngine) -> 
 
 
 @pytest.mark.spec("L9")
-async def test_a_task_that_ignores_the_request_is_killed_after_its_grace(engine: TestEngine) -> None:
+async def test_a_task_that_ignores_sigterm_is_killed_after_its_grace_period(engine: TestEngine) -> None:
     task = await engine.started("trap '' TERM; echo ready; while :; do sleep 1000; done", grace=0.2)
     await engine.cancel(task.id)
     ended = await engine.wait(task.id)
@@ -55,12 +55,12 @@ async def test_a_task_that_ignores_the_request_is_killed_after_its_grace(engine:
 
 
 @pytest.mark.spec("L9")
-async def test_a_grace_of_nothing_is_no_grace(engine: TestEngine) -> None:
+async def test_a_grace_period_of_zero_is_respected(engine: TestEngine) -> None:
     stubborn = "trap '' TERM; echo ready; while :; do sleep 1000; done"
     task = await engine.finished(stubborn, grace=0, timeout=0.3)
 
     assert task.latest.elapsed is not None
-    assert task.latest.elapsed < 4  # the grace of the configuration is 5 s
+    assert task.latest.elapsed < 4  # the configured grace period is 5 s
 
 
 @pytest.mark.spec("L9")
@@ -97,7 +97,7 @@ async def test_a_task_can_be_cancelled_whatever_it_waits_for(home: Home) -> None
 
 
 @pytest.mark.spec("L7", "L9")
-async def test_a_running_task_that_is_asked_to_end_is_cancelling_until_it_has(engine: TestEngine) -> None:
+async def test_a_running_task_is_cancelling_from_the_request_to_its_end(engine: TestEngine) -> None:
     polite = "trap 'echo asked; read line; exit 0' TERM; echo ready; while :; do sleep 0.01; done"
     task = await engine.started(polite, input="pipe", grace=20)
     [asked] = await engine.cancel(task.id)
@@ -112,7 +112,7 @@ async def test_a_running_task_that_is_asked_to_end_is_cancelling_until_it_has(en
 
 @pytest.mark.spec("L9")
 @pytest.mark.fault("F39")
-async def test_a_hundred_cancels_at_once_are_one_cancel(engine: TestEngine, home: Home) -> None:
+async def test_a_hundred_cancels_at_once_count_as_one(engine: TestEngine, home: Home) -> None:
     task = await engine.started(ENDLESS)
 
     def cancel_ten_times(_: int) -> list[str]:
@@ -136,9 +136,9 @@ async def test_a_hundred_cancels_at_once_are_one_cancel(engine: TestEngine, home
 @pytest.mark.spec("L7")
 @pytest.mark.fault("F40")
 @pytest.mark.trap(18)
-async def test_a_cancel_that_races_with_the_end_gives_exactly_one_end(engine: TestEngine) -> None:
+async def test_a_cancel_that_races_with_the_end_leads_to_exactly_one_ending(engine: TestEngine) -> None:
     async def let_go(task_id: str) -> None:
-        with suppress(ErrandsError):  # it takes no input any more once the cancel has won
+        with suppress(ErrandsError):  # it takes no more input once the cancel has won
             await engine.send(task_id, b"\n")
 
     for number in range(30):
@@ -154,7 +154,7 @@ async def test_a_cancel_that_races_with_the_end_gives_exactly_one_end(engine: Te
 
 
 @pytest.mark.fault("F40")
-async def test_cancelling_what_has_ended_says_how_it_ended_and_changes_nothing(engine: TestEngine) -> None:
+async def test_cancelling_an_ended_task_returns_its_ending_and_changes_nothing(engine: TestEngine) -> None:
     task = await engine.get((await engine.finished("exit 3")).id)
     [answer] = await engine.cancel(task.id)
 
@@ -163,7 +163,7 @@ async def test_cancelling_what_has_ended_says_how_it_ended_and_changes_nothing(e
     assert "stop requested" not in moves(await engine.events(task.id))
 
 
-async def test_a_cancelled_run_says_who_asked_for_it(engine: TestEngine) -> None:
+async def test_a_cancelled_run_says_who_cancelled_it(engine: TestEngine) -> None:
     running, waiting = await engine.started(ENDLESS), await engine.submit("true", lane="local", after=[])
     await engine.wait(waiting.id)
     engine.engine.cancel([running.id], by="ada")
@@ -172,7 +172,7 @@ async def test_a_cancelled_run_says_who_asked_for_it(engine: TestEngine) -> None
     assert ended.latest.error == "stopped by ada"
 
 
-async def test_stopping_is_for_what_runs(engine: TestEngine) -> None:
+async def test_only_a_running_task_can_be_stopped(engine: TestEngine) -> None:
     running = await engine.started(ENDLESS)
     waiting = await engine.submit("true", after=[running.id])
     with pytest.raises(IllegalMove, match="is pending; only a running one can be stopped"):
@@ -183,7 +183,7 @@ async def test_stopping_is_for_what_runs(engine: TestEngine) -> None:
 
 
 @pytest.mark.trap(30)
-async def test_a_task_that_kills_its_parent_harms_nobody_else(engine: TestEngine) -> None:
+async def test_a_task_that_kills_its_parent_harms_no_other_task(engine: TestEngine) -> None:
     sibling = await engine.started("echo ready; read line; echo still here", input="pipe")
     task = await engine.finished("kill -9 $PPID; echo done")
 
@@ -193,17 +193,17 @@ async def test_a_task_that_kills_its_parent_harms_nobody_else(engine: TestEngine
     assert (await engine.finished("true")).state == "completed"
 
 
-def test_a_cancel_needs_nobody_who_runs_the_loops(client: Engine, tmp_path: Path) -> None:
+def test_a_cancel_needs_no_daemon(client: Engine, tmp_path: Path) -> None:
     task = client.submit(Draft(command=f"echo started >> {tmp_path}/witness"))
     assert client.cancel([task.id])[0].state == "cancelled"
     assert lines(tmp_path / "witness") == []
 
 
-def _numbers(engine: TestEngine, task_id: str, count: int) -> list[int]:
+def _pids(engine: TestEngine, task_id: str, count: int) -> list[int]:
     words = engine.engine.output(task_id).content.decode().split()
     numbers = [int(word) for word in words if word.isdecimal()]
     return numbers if len(numbers) == count else []
 
 
-def test_this_process_can_be_told_from_those_that_are_gone() -> None:
+def test_this_process_counts_as_alive() -> None:
     assert linux.is_alive(os.getpid())

@@ -1,4 +1,4 @@
-"""The processes beside the daemon: started for work, started again after a failure, ended with the daemon."""
+"""Child services: started for work, restarted after a failure, ended with the daemon."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from errands.testing.engines import until
 
 
 class Starts:
-    """Starts a shell line as a child, and notes when."""
+    """Start a shell line as a child, and record when."""
 
     def __init__(self, line: str) -> None:
         self._line = line
@@ -42,7 +42,7 @@ def is_alive(pid: int) -> bool:
     return True
 
 
-async def test_without_work_no_child_is_started() -> None:
+async def test_no_child_is_started_without_work() -> None:
     start = Starts("read line")
     work: list[float | None] = [None]
     service = ChildService("child", start, lambda: work[0])
@@ -57,7 +57,7 @@ async def test_without_work_no_child_is_started() -> None:
     service.close()
 
 
-async def test_a_living_child_is_rung_and_not_started_twice() -> None:
+async def test_a_running_child_is_notified_instead_of_started_again() -> None:
     start = Starts("read line; exit 0")
     work: list[float | None] = [0.0]
     service = ChildService("child", start, lambda: work[0])
@@ -71,14 +71,14 @@ async def test_a_living_child_is_rung_and_not_started_twice() -> None:
     service.close()
 
 
-async def test_a_child_that_fails_is_started_again_ever_later(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_failing_child_is_restarted_with_growing_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(child_service, "SHORTEST_PAUSE", 0.1)
     start = Starts("exit 3")
     service = ChildService("child", start, lambda: 0.0)
     service.open()
     async with asyncio.timeout(30):
         while len(start.pids) < 4:
-            service.ring()  # which does not shorten the pause
+            service.ring()  # a ring does not shorten the pause
             await asyncio.sleep(0.01)
     service.close()
 
@@ -86,7 +86,7 @@ async def test_a_child_that_fails_is_started_again_ever_later(monkeypatch: pytes
     assert [pause >= least for pause, least in zip(pauses, (0.1, 0.2, 0.4), strict=True)] == [True] * 3
 
 
-async def test_a_child_that_is_to_run_always_is_started_again_whatever_it_ended_with(
+async def test_a_permanent_child_is_restarted_whatever_its_exit_code(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(child_service, "SHORTEST_PAUSE", 0.1)
@@ -99,13 +99,13 @@ async def test_a_child_that_is_to_run_always_is_started_again_whatever_it_ended_
     assert start.times[1] - start.times[0] >= 0.1
 
 
-async def test_failures_are_forgotten_when_a_child_has_lived_long(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_long_lived_child_resets_the_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(child_service, "SHORTEST_PAUSE", 0.1)
     monkeypatch.setattr(child_service, "PROVEN", 0.0)
     start = Starts("exit 3")
     service = ChildService("child", start, lambda: 0.0)
     service.open()
-    await until(lambda: len(start.pids) == 6)  # with pauses that double it would take three seconds
+    await until(lambda: len(start.pids) == 6)  # with doubling pauses it would take three seconds
     service.close()
 
     assert service._failures == 1

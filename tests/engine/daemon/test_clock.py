@@ -1,4 +1,4 @@
-"""Clocks: the one on the wall may jump. What is due starts once, and durations are what they were."""
+"""Clock jumps: due tasks start exactly once, and durations are not affected."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> HandClock:
 @pytest.mark.spec("L18")
 @pytest.mark.fault("F22")
 @pytest.mark.parametrize("jump", [HOUR, DAY])
-async def test_what_is_due_after_a_jump_starts_once_although_nobody_rings(
+async def test_tasks_due_after_a_jump_start_once_even_without_a_ring(
     home: Home, clock: HandClock, tmp_path: Path, jump: timedelta
 ) -> None:
     witness = tmp_path / "witness"
@@ -47,7 +47,7 @@ async def test_what_is_due_after_a_jump_starts_once_although_nobody_rings(
 
 @pytest.mark.spec("L18")
 @pytest.mark.fault("F22")
-async def test_a_clock_that_goes_back_keeps_the_delayed_waiting_and_the_others_running(
+async def test_setting_the_clock_back_delays_only_tasks_with_a_start_time(
     home: Home, clock: HandClock
 ) -> None:
     async with embedded(home.path, **{"daemon.tick": "20ms"}) as engine:
@@ -61,7 +61,7 @@ async def test_a_clock_that_goes_back_keeps_the_delayed_waiting_and_the_others_r
 
 @pytest.mark.fault("F22")
 @pytest.mark.trap(50)
-async def test_a_jump_is_no_part_of_a_duration_and_ends_nothing(home: Home, clock: HandClock) -> None:
+async def test_a_jump_does_not_count_as_duration_and_ends_no_run(home: Home, clock: HandClock) -> None:
     async with embedded(home.path, **{"daemon.tick": "20ms"}) as engine:
         task = await engine.started("echo ready; read line", input="pipe", timeout=600, idle=600)
         clock.turn(DAY)
@@ -75,7 +75,7 @@ async def test_a_jump_is_no_part_of_a_duration_and_ends_nothing(home: Home, cloc
 
 
 @pytest.mark.fault("F22")
-async def test_a_notice_is_told_whatever_the_clock_does(home: Home, clock: HandClock) -> None:
+async def test_notices_are_delivered_whatever_the_clock_does(home: Home, clock: HandClock) -> None:
     async with embedded(home.path) as engine:
         await engine.finished("true")
         clock.turn(-DAY)

@@ -1,4 +1,4 @@
-"""A daemon that was started from inside a run outlives that run, with all its work."""
+"""A daemon started from inside a run outlives that run, along with its tasks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from errands.model.options.draft import Draft
 
 
 @pytest.mark.spec("L20")
-def test_the_end_of_a_run_does_not_end_a_daemon_that_was_started_in_it(tmp_path: Path) -> None:
+def test_the_end_of_a_run_does_not_end_a_daemon_started_in_it(tmp_path: Path) -> None:
     home = bootstrap.open_home(str(tmp_path / "home"))
     bootstrap.start_daemon(home)
     engine = bootstrap.open_engine(home, Config(), consent="yes")

@@ -1,4 +1,4 @@
-"""What is damaged fails alone: a record, a log, the loops themselves."""
+"""Damage stays local: a damaged record, log or question affects no other task."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ from tests.engine.daemons import Daemons, finished
     ],
     ids=["pending", "stopping", "unreadable", "evidence"],
 )
-def test_a_damaged_run_keeps_no_other_from_starting(daemons: Daemons, client: Engine, damage: str) -> None:
+def test_a_damaged_run_does_not_keep_others_from_starting(
+    daemons: Daemons, client: Engine, damage: str
+) -> None:
     _bad, *good = client.submit_all([Draft(command="true", name=f"n{i}") for i in range(8)])
     with client.store as store:
         store.db.write(damage)  # type: ignore[attr-defined]  # the store of tests is SQLite
@@ -57,7 +59,7 @@ def test_a_run_whose_environment_is_damaged_fails_alone(daemons: Daemons, client
 def test_a_run_whose_evidence_is_damaged_fails_alone_after_a_crash(daemons: Daemons, client: Engine) -> None:
     bad, good = client.submit_all([Draft(command="true", name=name) for name in ("bad", "good")])
     with client.store as store:
-        store.claim("shell", limit=1, now=client.clock.now())  # by a holder that died before it started it
+        store.claim("shell", limit=1, now=client.clock.now())  # by a daemon that died before it started it
         store.db.write("UPDATE tasks SET evidence = 'x' WHERE seq = 1")  # type: ignore[attr-defined]
     daemons.start()
 
@@ -66,7 +68,7 @@ def test_a_run_whose_evidence_is_damaged_fails_alone_after_a_crash(daemons: Daem
 
 
 @pytest.mark.fault("F11", "F18")
-def test_a_damaged_question_hides_no_other_and_can_be_answered(client: Engine) -> None:
+def test_a_damaged_question_does_not_hide_others_and_can_be_answered(client: Engine) -> None:
     bad, good = client.submit_all(
         [Draft(command=("rm", "/nowhere/x"), name=name, propose=True) for name in ("bad", "good")]
     )
@@ -78,7 +80,7 @@ def test_a_damaged_question_hides_no_other_and_can_be_answered(client: Engine) -
 
 
 @pytest.mark.fault("F11", "F18")
-async def test_a_damaged_task_does_not_undo_the_end_of_what_it_waits_for(engine: TestEngine) -> None:
+async def test_a_damaged_dependent_does_not_undo_the_end_of_its_dependency(engine: TestEngine) -> None:
     first = await engine.submit("read line; exit 3", input="pipe")
     waiting = await engine.submit("true", after=[first.id])
     with engine.engine.store as store:
@@ -96,21 +98,21 @@ async def test_a_task_that_garbles_its_record_ends_like_any_other(engine: TestEn
     assert (await engine.finished("true")).state == "completed"
 
 
-async def test_whoever_waits_is_told_that_the_loops_have_failed(
+async def test_a_waiter_gets_the_error_that_ended_the_loops(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object, **__: object) -> None:
-        raise RuntimeError("a mistake of ours")
+        raise RuntimeError("a bug")
 
     monkeypatch.setattr(Dispatcher, "claim", broken)
     async with connect(home.path) as engine:
         task = await engine.submit("true")
-        with pytest.raises(RuntimeError, match="a mistake of ours"):
+        with pytest.raises(RuntimeError, match="a bug"):
             await engine.wait(task.id, timeout=5)
         await engine.cancel(task.id)
 
 
-async def test_a_holder_without_descriptors_does_not_spin(
+async def test_a_daemon_out_of_file_descriptors_does_not_spin(
     home: Home, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(bell_server, "CROWDED", 0.05)

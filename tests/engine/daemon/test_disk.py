@@ -1,4 +1,4 @@
-"""The disk may be full, broken, read-only or gone. What was acknowledged stays, what was not is refused."""
+"""Full, broken, read-only and missing disks: acknowledged tasks are kept, all others are refused."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TWO = [Draft(command="true", name="one"), Draft(command="true", name="two")]
 
 @pytest.fixture
 def disk(own_home: Path) -> Iterator[Path]:
-    """Put the home on a disk of its own, of 2 MiB."""
+    """Put the home on a separate disk of 2 MiB."""
     if os.geteuid() != 0:
         pytest.skip("only root can mount a disk")
     own_home.mkdir(mode=0o700)
@@ -48,7 +48,7 @@ def disk(own_home: Path) -> Iterator[Path]:
 
 
 def fill(disk: Path) -> Path:
-    """Leave no room at all."""
+    """Fill the disk completely."""
     with open(disk / "filling", "wb", buffering=0) as file:
         try:
             while True:
@@ -58,7 +58,7 @@ def fill(disk: Path) -> Path:
 
 
 def submit_until_refused(client: Engine) -> tuple[list[str], str]:
-    """Use up what room the store still has; give the tasks that were acknowledged, and the refusal."""
+    """Submit until the store is full; return the acknowledged tasks and the error."""
     ids: list[str] = []
     for _ in range(2000):
         try:
@@ -70,7 +70,7 @@ def submit_until_refused(client: Engine) -> tuple[list[str], str]:
 
 @pytest.mark.fault("F15")
 @pytest.mark.trap(36)
-def test_on_a_full_disk_launches_are_refused_and_tasks_go_on_until_there_is_room_again(
+def test_on_a_full_disk_launches_are_refused_and_running_tasks_continue(
     disk: Path, home: Home, daemons: Daemons, client: Engine
 ) -> None:
     daemons.start()
@@ -95,9 +95,7 @@ def test_on_a_full_disk_launches_are_refused_and_tasks_go_on_until_there_is_room
 
 
 @pytest.mark.fault("F15")
-def test_a_daemon_cannot_be_killed_into_losing_something_on_a_full_disk(
-    disk: Path, daemons: Daemons, client: Engine
-) -> None:
+def test_a_daemon_killed_on_a_full_disk_loses_nothing(disk: Path, daemons: Daemons, client: Engine) -> None:
     daemons.start()
     running = client.submit(Draft(command=WAITING, input="pipe"))
     eventually(lambda: b"ready" in client.output(running.id).content)
@@ -136,7 +134,7 @@ def test_a_read_only_home_is_refused_with_its_path_and_running_tasks_are_left_al
 
 
 def in_a_child(act: Callable[[], str]) -> str:
-    """Do something in a process of its own, and give what it says."""
+    """Call a function in a child process, and return what it returns."""
     ours, theirs = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -153,7 +151,7 @@ def in_a_child(act: Callable[[], str]) -> str:
 
 
 @pytest.mark.fault("F16")
-def test_whichever_write_fails_all_of_a_launch_is_there_or_nothing(home: Home) -> None:
+def test_a_launch_is_stored_completely_or_not_at_all_whichever_write_fails(home: Home) -> None:
     open_engine(home, consent="yes").close()
 
     def launch_with_room_for(size: int) -> str:
@@ -180,12 +178,12 @@ def test_whichever_write_fails_all_of_a_launch_is_there_or_nothing(home: Home) -
     assert sqlite3.connect(home.store).execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
-# The numbers of fsync and fdatasync.
+# The system call numbers of fsync and fdatasync.
 SYNCS = {"x86_64": (74, 75), "aarch64": (82, 83)}
 
 
 def break_syncs() -> None:
-    """Let every fsync of this process fail from now on, as on a broken disk: a seccomp filter answers EIO."""
+    """Make every fsync of this process fail with EIO, as on a broken disk, by a seccomp filter."""
     load, equal, give, allow = 0x20, 0x15, 0x06, 0x7FFF0000
     fail = 0x00050000 | 5
     numbers = SYNCS[platform.machine()]
@@ -205,7 +203,7 @@ def break_syncs() -> None:
 
 @pytest.mark.fault("F17")
 @pytest.mark.skipif(platform.machine() not in SYNCS, reason="the filter knows two kinds of machines")
-def test_no_launch_is_acknowledged_after_a_sync_that_failed(home: Home) -> None:
+def test_no_launch_is_acknowledged_after_a_failed_sync(home: Home) -> None:
     def launch() -> str:
         engine = open_engine(home, config.load(overrides={"store.durability": "full"}), consent="yes")
         first = engine.submit(Draft(command="true"))
@@ -220,7 +218,7 @@ def test_no_launch_is_acknowledged_after_a_sync_that_failed(home: Home) -> None:
     first, _, refusal = said.partition(" ")
     assert f"reading or writing {home.store} failed" in refusal
     engine = open_engine(home, consent="yes")
-    # What was refused may have reached the disk, whole; nobody was told that it had not.
+    # A refused launch may have reached the disk completely: its caller only knows that it failed.
     assert first in [view.id for view in engine.list(Query())]
     engine.close()
 
@@ -247,7 +245,7 @@ def test_a_daemon_whose_home_is_deleted_says_so_and_starts_nothing_more(
 
 
 @pytest.mark.fault("F21", "F37")
-def test_a_daemon_that_leaves_a_deleted_home_leaves_the_bell_of_the_next(
+def test_a_daemon_that_leaves_a_deleted_home_keeps_the_bell_of_its_successor(
     home: Home, daemons: Daemons
 ) -> None:
     first = subprocess.Popen([sys.executable, "-m", "errands", "daemon", "run"], stderr=subprocess.DEVNULL)
@@ -264,7 +262,7 @@ def test_a_daemon_that_leaves_a_deleted_home_leaves_the_bell_of_the_next(
 
 @pytest.mark.fault("F21")
 @pytest.mark.spec("X11")
-async def test_an_embedding_program_is_told_that_its_home_is_gone(home: Home) -> None:
+async def test_an_embedding_program_gets_an_error_when_its_home_is_deleted(home: Home) -> None:
     overrides: dict[str, Any] = {"daemon.tick": "20ms"}
     async with errands.connect(home.path, **overrides) as engine:
         task = await engine.submit("true")
@@ -277,7 +275,7 @@ async def test_an_embedding_program_is_told_that_its_home_is_gone(home: Home) ->
 
 
 @pytest.mark.fault("F21")
-async def test_a_task_that_deletes_its_own_directory_ends_and_harms_nobody(engine: TestEngine) -> None:
+async def test_a_task_that_deletes_its_run_directory_ends_and_harms_no_other(engine: TestEngine) -> None:
     task = await engine.finished('rm -rf "$ERRANDS_RUN_DIR"; echo gone; exit 7')
 
     assert (task.state, task.latest.exit_code) == ("failed", 7)
@@ -285,14 +283,14 @@ async def test_a_task_that_deletes_its_own_directory_ends_and_harms_nobody(engin
 
 
 @pytest.mark.fault("F20")
-def test_a_home_that_cannot_be_made_is_refused_with_its_path(tmp_path: Path) -> None:
+def test_a_home_that_cannot_be_created_is_refused_with_its_path(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     place = Home(path=str(tmp_path / "file" / "home"))
     with pytest.raises(ErrandsError, match=place.path):
         open_engine(place)
 
 
-async def test_a_stopped_writer_is_named_after_a_while_and_delays_the_others_alone(
+async def test_a_stopped_writer_is_reported_after_a_while_and_only_delays_others(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("errands.stores.sqlite.connection.PATIENCE", 0.1)

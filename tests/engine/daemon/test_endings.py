@@ -1,4 +1,4 @@
-"""Endings: how a run ended is known exactly, and said in words."""
+"""Endings: how a run ended is recorded exactly and described in words."""
 
 from __future__ import annotations
 
@@ -29,9 +29,7 @@ async def test_a_run_has_its_times_in_order(engine: TestEngine) -> None:
 
 @pytest.mark.spec("L8")
 @pytest.mark.parametrize("code", [1, 42, 255])
-async def test_an_exit_code_other_than_zero_is_a_failure_with_that_code(
-    engine: TestEngine, code: int
-) -> None:
+async def test_a_nonzero_exit_code_is_a_failure_with_that_code(engine: TestEngine, code: int) -> None:
     task = await engine.finished(f"exit {code}")
 
     assert (task.state, task.task_state) == ("failed", "failed")
@@ -51,7 +49,7 @@ async def test_a_death_by_signal_is_recorded_as_such(engine: TestEngine, signal:
 
 
 @pytest.mark.spec("L10")
-async def test_a_run_past_its_time_is_stopped_and_failed_with_a_time_out(engine: TestEngine) -> None:
+async def test_a_run_past_its_timeout_is_stopped_and_fails_with_a_timeout(engine: TestEngine) -> None:
     task = await engine.finished("sleep 1000", timeout=0.2)
 
     assert (task.state, task.latest.failure) == ("failed", "timeout")
@@ -61,7 +59,7 @@ async def test_a_run_past_its_time_is_stopped_and_failed_with_a_time_out(engine:
 
 
 @pytest.mark.spec("L10")
-async def test_a_time_out_of_the_configuration_holds_unless_the_task_says_otherwise(home: Home) -> None:
+async def test_the_configured_timeout_applies_unless_the_task_sets_its_own(home: Home) -> None:
     async with embedded(home.path, **{"runs.timeout": "200ms"}) as engine:
         bounded = await engine.submit("sleep 1000")
         unbounded = await engine.submit("sleep 0.4", timeout=30)
@@ -84,7 +82,7 @@ async def test_a_time_out_of_the_configuration_holds_unless_the_task_says_otherw
     ],
 )
 @pytest.mark.trap(31)
-async def test_a_run_beyond_a_limit_is_failed_and_names_it(
+async def test_a_run_beyond_a_limit_fails_and_names_it(
     engine: TestEngine, command: str, limit: dict[str, int], words: str
 ) -> None:
     task = await engine.finished(command, **limit)
@@ -95,7 +93,7 @@ async def test_a_run_beyond_a_limit_is_failed_and_names_it(
 
 
 @pytest.mark.spec("L26")
-async def test_a_silent_run_is_stopped_after_its_idle_time(engine: TestEngine) -> None:
+async def test_a_silent_run_is_stopped_after_its_idle_timeout(engine: TestEngine) -> None:
     task = await engine.finished("echo once; sleep 1000", idle=0.2)
 
     assert (task.state, task.latest.failure) == ("failed", "idle")
@@ -103,7 +101,7 @@ async def test_a_silent_run_is_stopped_after_its_idle_time(engine: TestEngine) -
 
 
 @pytest.mark.spec("L26")
-async def test_a_run_that_goes_on_talking_is_not_idle(engine: TestEngine) -> None:
+async def test_a_run_that_keeps_printing_is_not_idle(engine: TestEngine) -> None:
     task = await engine.finished("for i in 1 2 3 4 5 6; do echo $i; sleep 0.1; done", idle=0.4)
     assert task.state == "completed"
 
@@ -115,7 +113,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.spec("L26")
 @pytest.mark.usefixtures("often")
-async def test_silence_is_only_reported_where_that_was_asked_for_and_once(engine: TestEngine) -> None:
+async def test_silence_is_reported_only_on_request_and_only_once(engine: TestEngine) -> None:
     task = await engine.started("echo ready; read line", input="pipe", idle=0.2, on_idle="report")
     await until(lambda: "silent" in names(engine, task.id))
 
@@ -123,13 +121,13 @@ async def test_silence_is_only_reported_where_that_was_asked_for_and_once(engine
     await engine.send(task.id, b"\n")
     assert (await engine.wait(task.id)).state == "completed"
     assert names(engine, task.id).count("silent") == 1
-    told = [notice.event for notice in await engine.take_notices()]
-    assert told == ["silent", "completed"]
+    notified = [notice.event for notice in await engine.take_notices()]
+    assert notified == ["silent", "completed"]
 
 
 @pytest.mark.spec("L26")
 @pytest.mark.usefixtures("often")
-async def test_a_run_that_prints_more_than_is_kept_is_not_silent(engine: TestEngine) -> None:
+async def test_a_run_that_prints_beyond_its_cap_is_not_silent(engine: TestEngine) -> None:
     task = await engine.finished(
         "head -c 9000 /dev/zero; for i in 1 2 3 4 5 6; do echo $i; sleep 0.1; done",
         output=4096, idle=0.4, on_idle="report",
@@ -140,7 +138,7 @@ async def test_a_run_that_prints_more_than_is_kept_is_not_silent(engine: TestEng
 
 @pytest.mark.fault("F22")
 @pytest.mark.trap(50)
-async def test_a_clock_that_was_set_is_not_taken_for_silence(
+async def test_a_clock_change_is_not_mistaken_for_silence(
     engine: TestEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(loops, "SILENCE", 0.02)
@@ -164,7 +162,7 @@ def names(engine: TestEngine, task_id: str) -> list[str]:
 
 
 @pytest.mark.spec("L16")
-async def test_hooks_see_the_facts_of_the_task_and_run_around_it(engine: TestEngine) -> None:
+async def test_hooks_run_around_the_task_and_see_its_facts(engine: TestEngine) -> None:
     task = await engine.finished(
         "echo main; exit 3",
         before=["echo before $ERRANDS_TASK_ID"],
@@ -177,7 +175,7 @@ async def test_hooks_see_the_facts_of_the_task_and_run_around_it(engine: TestEng
 
 
 @pytest.mark.spec("L16")
-async def test_a_failing_hook_is_reported_and_never_loses_the_run(engine: TestEngine) -> None:
+async def test_a_failing_hook_is_reported_and_does_not_change_the_result(engine: TestEngine) -> None:
     task = await engine.finished("echo main", before=["exit 4"], lastly=["kill -9 $$", ["no-such-program"]])
 
     assert (task.state, task.latest.exit_code) == ("completed", 0)
@@ -186,7 +184,7 @@ async def test_a_failing_hook_is_reported_and_never_loses_the_run(engine: TestEn
 
 
 @pytest.mark.spec("L16")
-async def test_a_last_hook_runs_after_a_cancel_too(engine: TestEngine) -> None:
+async def test_a_final_hook_runs_after_a_cancel_too(engine: TestEngine) -> None:
     task = await engine.started("echo ready; sleep 1000", lastly=["echo finally $ERRANDS_OUTCOME"])
     await engine.cancel(task.id)
     await engine.wait(task.id)
@@ -206,7 +204,7 @@ async def test_a_sequence_is_one_task_that_stops_at_its_first_failure(engine: Te
 
 
 @pytest.mark.spec("L19")
-async def test_a_sequence_that_goes_well_is_completed(engine: TestEngine) -> None:
+async def test_a_sequence_that_succeeds_is_completed(engine: TestEngine) -> None:
     task = await engine.finished(["echo", "one"], then=[["echo", "two"], "echo three"])
     said = [line for line in (await engine.text(task.id)).splitlines() if not line.startswith("$ ")]
 
@@ -214,7 +212,7 @@ async def test_a_sequence_that_goes_well_is_completed(engine: TestEngine) -> Non
 
 
 @pytest.mark.trap(35)
-async def test_the_output_is_all_there_the_moment_a_run_is_seen_to_have_ended(engine: TestEngine) -> None:
+async def test_the_output_is_complete_as_soon_as_a_run_has_ended(engine: TestEngine) -> None:
     async def seen_by_a_reader() -> int:
         task = await engine.submit("seq 20000")
         async with asyncio.timeout(20):
@@ -226,7 +224,7 @@ async def test_the_output_is_all_there_the_moment_a_run_is_seen_to_have_ended(en
 
 
 @pytest.mark.trap(26)
-async def test_what_a_command_leaves_running_is_ended_and_counted(engine: TestEngine) -> None:
+async def test_processes_that_a_command_leaves_running_are_ended_and_counted(engine: TestEngine) -> None:
     task = await engine.finished("sleep 1000 & sleep 1000 & exit 0")
     assert (task.state, task.latest.leftovers) == ("completed", 2)
 
@@ -236,6 +234,6 @@ async def test_the_notice_of_a_failure_keeps_its_details(engine: TestEngine) -> 
     task = await engine.finished("exit 9", description="nightly build")
     [notice] = await engine.take_notices()
 
-    told = json.loads(notice.body)
-    assert (told["task"], told["state"], told["exit_code"]) == (task.id, "failed", 9)
-    assert (told["error"], told["description"]) == ("exit code 9", "nightly build")
+    notified = json.loads(notice.body)
+    assert (notified["task"], notified["state"], notified["exit_code"]) == (task.id, "failed", 9)
+    assert (notified["error"], notified["description"]) == ("exit code 9", "nightly build")

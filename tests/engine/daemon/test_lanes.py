@@ -1,4 +1,4 @@
-"""Lanes: as many at a time as the lane is wide, the best priority first, and first come, first served."""
+"""Lanes: as many runs at a time as the lane is wide, by priority, then first come, first served."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def test_a_lane_of_five_with_six_tasks_runs_five_and_starts_the_sixth_when
     tasks = [await engine.submit(WAITING, input="pipe") for _ in range(6)]
     for task in tasks[:5]:
         await engine.printed(task.id, "ready")
-    await engine.finished("true", lane="local")  # the queue was looked at again, and in vain
+    await engine.finished("true", lane="local")  # the queue was checked again, without room
 
     assert [(await engine.get(task.id)).state for task in tasks] == ["running"] * 5 + ["pending"]
     assert engine.engine.store.counts()["running"] == 5
@@ -56,7 +56,7 @@ async def test_a_long_queue_is_served_to_its_end(engine: TestEngine) -> None:
 
 @pytest.mark.spec("L5")
 @pytest.mark.fault("F36")
-async def test_a_queue_is_served_exactly_in_its_order(home: Home, tmp_path: Path) -> None:
+async def test_a_queue_is_served_exactly_in_order(home: Home, tmp_path: Path) -> None:
     order = tmp_path / "order"
     async with embedded(home.path, **{"lanes.shell": "1"}) as engine:
         tasks = await engine.submit_all(
@@ -68,7 +68,7 @@ async def test_a_queue_is_served_exactly_in_its_order(home: Home, tmp_path: Path
 
 
 @pytest.mark.spec("L5")
-async def test_widths_are_configurable_and_lanes_do_not_hinder_each_other(home: Home) -> None:
+async def test_widths_are_configurable_and_lanes_are_independent(home: Home) -> None:
     async with embedded(home.path, **{"lanes.shell": "1", "lanes.gpu": "2"}) as engine:
         shell = [await engine.submit(WAITING, input="pipe") for _ in range(2)]
         gpu = [await engine.submit(WAITING, input="pipe", lane="gpu") for _ in range(3)]
@@ -81,7 +81,7 @@ async def test_widths_are_configurable_and_lanes_do_not_hinder_each_other(home: 
 
 
 @pytest.mark.spec("L5")
-async def test_a_lane_of_width_zero_holds_its_tasks_back(home: Home) -> None:
+async def test_a_lane_of_width_zero_starts_nothing(home: Home) -> None:
     async with embedded(home.path, **{"lanes.later": "0"}) as engine:
         held = await engine.submit("true", lane="later")
         await engine.finished("true")
@@ -89,7 +89,7 @@ async def test_a_lane_of_width_zero_holds_its_tasks_back(home: Home) -> None:
 
 
 @pytest.mark.spec("L6")
-async def test_priority_orders_the_queue_and_age_orders_a_priority(home: Home, tmp_path: Path) -> None:
+async def test_the_queue_is_ordered_by_priority_then_by_age(home: Home, tmp_path: Path) -> None:
     async with embedded(home.path, **{"lanes.shell": "1"}) as engine:
         first = await engine.started(WAITING, input="pipe")
         order = tmp_path / "order"
@@ -106,7 +106,7 @@ async def test_priority_orders_the_queue_and_age_orders_a_priority(home: Home, t
         assert lines(order) == ["high-1", "high-2", "normal-1", "normal-2", "low-1", "low-2"]
 
 
-def test_a_lane_that_does_not_exist_is_refused_with_those_that_do(client: Engine) -> None:
+def test_an_unknown_lane_is_refused_with_a_list_of_lanes(client: Engine) -> None:
     with pytest.raises(
         BadValue, match=r"no lane 'shel' \(did you mean shell\?\).* shell \(5\), agent \(4\), local \(1\)"
     ):
@@ -115,7 +115,7 @@ def test_a_lane_that_does_not_exist_is_refused_with_those_that_do(client: Engine
 
 
 @pytest.mark.spec("L5")
-async def test_a_lane_that_only_the_launcher_knows_is_served_one_at_a_time(
+async def test_a_lane_that_only_the_caller_knows_runs_one_task_at_a_time(
     engine: TestEngine, home: Home
 ) -> None:
     launcher = open_engine(home, load(overrides={"lanes.mine": "3"}), consent="yes")
@@ -130,7 +130,7 @@ async def test_a_lane_that_only_the_launcher_knows_is_served_one_at_a_time(
 
 
 @pytest.mark.spec("L18")
-async def test_a_task_with_a_start_time_waits_for_it_and_holds_no_place_in_its_lane(home: Home) -> None:
+async def test_a_task_waiting_for_its_start_time_takes_no_slot_in_its_lane(home: Home) -> None:
     async with embedded(home.path, **{"lanes.shell": "1"}) as engine:
         at = datetime.now(UTC) + timedelta(milliseconds=400)
         later = await engine.submit("true", at=at)
@@ -150,7 +150,7 @@ async def test_a_start_time_in_the_past_means_now(engine: TestEngine) -> None:
 
 
 @pytest.mark.spec("L5")
-async def test_a_task_that_fails_to_start_gives_its_place_back(home: Home) -> None:
+async def test_a_task_that_fails_to_start_frees_its_slot(home: Home) -> None:
     async with embedded(home.path, **{"lanes.shell": "1"}) as engine:
         await engine.finished(["no-such-program"])
         task = await engine.finished("true")
@@ -158,9 +158,7 @@ async def test_a_task_that_fails_to_start_gives_its_place_back(home: Home) -> No
         await until(lambda: engine.engine.store.counts()["running"] == 0)
 
 
-def test_runs_that_were_claimed_and_never_spawned_give_their_places_back(
-    daemons: Daemons, client: Engine
-) -> None:
+def test_runs_that_were_claimed_and_never_spawned_free_their_slots(daemons: Daemons, client: Engine) -> None:
     tasks = client.submit_all([Draft(command="true", name=f"n{i}") for i in range(5)])
     daemons.start_doomed("errands.engine.daemon.supervisor.Supervisor.start")
     daemons.wait_for_doom()

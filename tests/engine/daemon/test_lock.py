@@ -1,4 +1,4 @@
-"""Holding: one process per home runs the loops. Everybody else is a client, and notices no difference."""
+"""The daemon lock: one process per home runs the loops, and every other process is its client."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.engine.daemons import Daemons, end, eventually, finished, lines
 WAITING = "echo ready; read line; exit 5"
 EXAMPLE = Path(__file__).parents[3] / "examples" / "python_api.py"
 
-# Another program that embeds the engine: it says what it found, and goes on until its input ends.
+# Another program that embeds the engine: it prints its task, and runs until its input ends.
 PROGRAM = """
 import asyncio, sys, errands
 async def main():
@@ -38,7 +38,7 @@ async def main():
         await asyncio.to_thread(sys.stdin.readline)
 asyncio.run(main())
 """
-# Another process that uses the verbs alone.
+# Another process that only uses verbs.
 OTHER = """
 import sys
 from errands.bootstrap import open_engine
@@ -69,7 +69,7 @@ async def test_a_program_that_embeds_the_engine_needs_no_daemon(home: Home) -> N
 
 
 @pytest.mark.spec("X11")
-async def test_the_second_program_of_a_home_is_a_client_of_the_first(home: Home, daemons: Daemons) -> None:
+async def test_a_second_embedding_program_is_a_client_of_the_first(home: Home, daemons: Daemons) -> None:
     async with embedded(home.path) as engine:
         second = await asyncio.create_subprocess_exec(
             sys.executable, "-c", PROGRAM, stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -86,7 +86,7 @@ async def test_the_second_program_of_a_home_is_a_client_of_the_first(home: Home,
 
 
 @pytest.mark.spec("X11")
-async def test_leaving_with_live_work_hands_it_to_the_daemon(
+async def test_a_program_that_exits_hands_its_live_tasks_to_the_daemon(
     home: Home, daemons: Daemons, client: Engine
 ) -> None:
     async with errands.connect(home.path, yes=True) as engine:
@@ -106,7 +106,7 @@ async def test_leaving_with_live_work_hands_it_to_the_daemon(
 
 
 @pytest.mark.spec("X11")
-async def test_leaving_is_quick_and_never_hangs(home: Home) -> None:
+async def test_closing_the_engine_is_quick_and_never_hangs(home: Home) -> None:
     async with asyncio.timeout(30):
         for _ in range(30):
             async with errands.connect(home.path, yes=True) as engine:
@@ -116,9 +116,7 @@ async def test_leaving_is_quick_and_never_hangs(home: Home) -> None:
 
 
 @pytest.mark.spec("X11", "L20")
-async def test_a_client_whose_holder_dies_sees_to_it_that_there_is_another(
-    home: Home, daemons: Daemons
-) -> None:
+async def test_a_client_starts_a_daemon_when_the_embedded_one_dies(home: Home, daemons: Daemons) -> None:
     first = subprocess.Popen([sys.executable, "-c", PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert first.stdout is not None
     first.stdout.readline()
@@ -139,7 +137,7 @@ async def test_a_client_whose_holder_dies_sees_to_it_that_there_is_another(
 
 
 @pytest.mark.spec("X11")
-async def test_without_embedding_the_daemon_is_started(home: Home, daemons: Daemons) -> None:
+async def test_a_program_that_does_not_embed_the_daemon_starts_one(home: Home, daemons: Daemons) -> None:
     async with errands.connect(home.path, embedded=False, yes=True) as engine:
         task = await engine.submit("true")
         assert (await engine.wait(task.id)).state == "completed"
@@ -149,7 +147,7 @@ async def test_without_embedding_the_daemon_is_started(home: Home, daemons: Daem
 
 
 @pytest.mark.spec("X11")
-async def test_a_program_that_cannot_open_the_engine_does_not_go_on_holding_the_home(home: Home) -> None:
+async def test_a_program_that_cannot_open_the_engine_releases_the_lock(home: Home) -> None:
     async with embedded(home.path) as engine:
         await engine.finished("true")
     Path(home.store).write_bytes(b"no database at all" * 100)
@@ -163,12 +161,12 @@ async def test_a_program_that_cannot_open_the_engine_does_not_go_on_holding_the_
 
 @pytest.mark.spec("X11")
 def test_the_documented_example_runs_and_leaves_nothing_behind(home: Home) -> None:
-    told = subprocess.run([sys.executable, str(EXAMPLE)], capture_output=True, text=True, timeout=60)
+    shown = subprocess.run([sys.executable, str(EXAMPLE)], capture_output=True, text=True, timeout=60)
 
-    assert (told.returncode, told.stderr) == (0, "")
-    assert "build  completed" in told.stdout
-    assert "lint   failed     exit code 3" in told.stdout
-    assert told.stdout.count("told ") == 3
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "build  completed" in shown.stdout
+    assert "lint   failed     exit code 3" in shown.stdout
+    assert shown.stdout.count("told ") == 3
 
 
 @pytest.mark.spec("L21")
@@ -187,7 +185,9 @@ def test_a_task_is_listed_cancelled_and_awaited_from_another_process(
 
 @pytest.mark.fault("F37")
 @pytest.mark.trap(32)
-def test_of_many_daemons_started_at_once_one_remains(home: Home, daemons: Daemons, tmp_path: Path) -> None:
+def test_of_several_daemons_started_at_once_exactly_one_remains(
+    home: Home, daemons: Daemons, tmp_path: Path
+) -> None:
     os.makedirs(home.path, mode=0o700)
     for number in range(4):
         winner = race(4)
@@ -202,7 +202,7 @@ def test_of_many_daemons_started_at_once_one_remains(home: Home, daemons: Daemon
 
 
 def race(count: int) -> subprocess.Popen[bytes]:
-    """Start daemons at once, and give the one that is left when the others have gone, content."""
+    """Start daemons at once, and return the one that is left after the others exited with success."""
     command = [sys.executable, "-m", "errands", "daemon", "run"]
     racers = [subprocess.Popen(command, stderr=subprocess.DEVNULL) for _ in range(count)]
     eventually(lambda: sum(racer.poll() is not None for racer in racers) == count - 1)
@@ -212,10 +212,10 @@ def race(count: int) -> subprocess.Popen[bytes]:
 
 @pytest.mark.fault("F37")
 @pytest.mark.trap(32)
-def test_a_lock_is_held_by_one_process_and_free_the_moment_it_dies(home: Home) -> None:
+def test_the_lock_is_held_by_one_process_and_free_as_soon_as_it_dies(home: Home) -> None:
     os.makedirs(home.path, mode=0o700)
     for _ in range(25):
-        children = [holding_child(home) for _ in range(4)]
+        children = [locking_child(home) for _ in range(4)]
         winners = [pid for pid, answer in children if os.read(answer, 1) == b"y"]
         assert len(winners) == 1
         facts = daemon_facts(home)
@@ -227,8 +227,8 @@ def test_a_lock_is_held_by_one_process_and_free_the_moment_it_dies(home: Home) -
         assert not is_daemon_running(home)
 
 
-def holding_child(home: Home) -> tuple[int, int]:
-    """Fork a child that tries to hold a home and stays; it answers through a pipe."""
+def locking_child(home: Home) -> tuple[int, int]:
+    """Fork a child that tries to take the lock and stays; it answers through a pipe."""
     ours, theirs = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -257,7 +257,7 @@ def test_a_second_daemon_leaves_the_first_alone(home: Home, daemons: Daemons) ->
 
 
 @pytest.mark.trap(32)
-def test_what_a_dead_daemon_left_is_taken_over(home: Home, daemons: Daemons, client: Engine) -> None:
+def test_the_home_of_a_dead_daemon_is_taken_over(home: Home, daemons: Daemons, client: Engine) -> None:
     first = daemons.start()
     daemons.kill()
     assert os.path.exists(home.bell)
@@ -271,7 +271,7 @@ def test_what_a_dead_daemon_left_is_taken_over(home: Home, daemons: Daemons, cli
 
 @pytest.mark.fault("F26")
 @pytest.mark.trap(38)
-def test_a_stopped_daemon_hinders_nobody_and_loses_nothing(
+def test_a_suspended_daemon_blocks_no_client_and_loses_nothing(
     home: Home, daemons: Daemons, client: Engine, tmp_path: Path
 ) -> None:
     pid = daemons.start()
@@ -298,7 +298,7 @@ def test_a_stopped_daemon_hinders_nobody_and_loses_nothing(
 
 @pytest.mark.spec("L20")
 @pytest.mark.fault("F38")
-def test_a_daemon_that_is_told_to_stop_leaves_at_once_and_its_tasks_go_on(
+def test_a_daemon_exits_at_once_on_sigterm_and_its_tasks_continue(
     home: Home, daemons: Daemons, client: Engine
 ) -> None:
     pid = daemons.start()

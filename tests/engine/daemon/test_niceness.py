@@ -8,7 +8,7 @@ import sys
 
 from errands.testing.engines import TestEngine
 
-# A process without privileges runs what a shim would.
+# An unprivileged process runs what a shim would.
 REFUSED = """
 import os
 from errands.runners.shim.program import niced
@@ -20,7 +20,7 @@ os.execv(path, words)
 """
 
 
-async def test_the_processes_of_a_run_are_as_nice_as_it_says(engine: TestEngine) -> None:
+async def test_the_processes_of_a_run_have_its_niceness(engine: TestEngine) -> None:
     usual = os.getpriority(os.PRIO_PROCESS, 0)
     shown = "ps -o ni= -p $$; sh -c 'ps -o ni= -p $$; nice'; ps -o ni= -p $PPID"
     done = await engine.finished(shown, nice=7, then=("nice",), lastly=("nice",))
@@ -30,7 +30,7 @@ async def test_the_processes_of_a_run_are_as_nice_as_it_says(engine: TestEngine)
     assert (await engine.get(done.id)).details["limits"]["nice"] == 7  # type: ignore[index]
 
 
-async def test_without_it_nothing_changes(engine: TestEngine) -> None:
+async def test_the_niceness_is_unchanged_by_default(engine: TestEngine) -> None:
     done = await engine.finished("nice")
 
     assert await engine.text(done.id) == f"{os.getpriority(os.PRIO_PROCESS, 0)}\n"
@@ -43,14 +43,14 @@ def test_a_priority_that_needs_privileges_is_noted_and_the_command_runs() -> Non
     assert said.stdout == f"{os.getpriority(os.PRIO_PROCESS, 0)}\n"
 
 
-async def test_a_command_that_cannot_start_says_why_all_the_same(engine: TestEngine) -> None:
+async def test_a_nice_command_that_cannot_start_still_says_why(engine: TestEngine) -> None:
     failed = await engine.finished(("no-such-program", "x"), nice=5)
 
     assert failed.latest.error is not None
     assert "command not found: no-such-program" in failed.latest.error
 
 
-async def test_an_agent_has_it_too(engine: TestEngine) -> None:
+async def test_an_agent_has_the_niceness_too(engine: TestEngine) -> None:
     task = await engine.answered("run `nice`", nice=3)
 
     assert (await engine.get(task.id)).details["limits"]["nice"] == 3  # type: ignore[index]

@@ -1,4 +1,4 @@
-"""Recovery: the daemon may die at any moment. Nothing is lost, and nothing runs twice."""
+"""Recovery: wherever the daemon dies, nothing is lost and nothing runs twice."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STORE = "errands.stores.sqlite"
 MOVES = f"{STORE}.transitions.TransitionRows"
 SUPERVISOR = "errands.engine.daemon.supervisor.Supervisor"
 
-# Where a daemon can die on the way of a run, from the queue to the notice of its end.
+# Where a daemon can die during a run, from the queue to the notice of its end.
 PLACES = [
     pytest.param(f"{MOVES}.claim", "before", id="before-it-is-claimed"),
     pytest.param(f"{MOVES}.claim", "after", id="claimed-and-not-committed"),
@@ -39,14 +39,14 @@ PLACES = [
         "errands.runners.pool.pool.ShimPool.start", "after", id="ordered", marks=pytest.mark.fault("F3")
     ),
     pytest.param(
-        f"{SUPERVISOR}._receive", "before", id="forked-and-not-heard-of", marks=pytest.mark.fault("F3")
+        f"{SUPERVISOR}._receive", "before", id="forked-and-not-reported", marks=pytest.mark.fault("F3")
     ),
     pytest.param(f"{MOVES}.end", "before", id="exited-and-not-recorded", marks=pytest.mark.fault("F5")),
     pytest.param(f"{MOVES}.end", "after", id="recorded-and-not-committed", marks=pytest.mark.fault("F5")),
     pytest.param(
         "errands.engine.daemon.child_service.ChildService.ring",
         "before",
-        id="ended-and-not-told",
+        id="ended-and-not-notified",
         marks=pytest.mark.fault("F6"),
     ),
 ]
@@ -55,7 +55,7 @@ PLACES = [
 @pytest.mark.spec("L20")
 @pytest.mark.trap(1)
 @pytest.mark.parametrize(("place", "when"), PLACES)
-def test_a_run_ends_once_and_is_told_once_wherever_the_daemon_dies(
+def test_a_run_ends_once_and_is_reported_once_wherever_the_daemon_dies(
     daemons: Daemons, client: Engine, tmp_path: Path, place: str, when: str
 ) -> None:
     daemons.start_doomed(place, when)
@@ -69,14 +69,14 @@ def test_a_run_ends_once_and_is_told_once_wherever_the_daemon_dies(
     assert client.output(task.id).content == b"output\n"
     assert ends(client, task.id) == ["failed"]
     eventually(lambda: client.store.undelivered() == [])
-    told = client.take_notices("user", reader="test")
-    assert [notice.run_id for notice in told] == [ended.latest.id]
+    notices = client.take_notices("user", reader="test")
+    assert [notice.run_id for notice in notices] == [ended.latest.id]
     assert client.take_notices("user", reader="test") == []
 
 
 @pytest.mark.spec("L20")
 @pytest.mark.fault("F3")
-def test_a_daemon_that_dies_in_the_middle_of_its_recovery_does_no_harm(
+def test_a_daemon_that_dies_during_its_recovery_does_no_harm(
     daemons: Daemons, client: Engine, tmp_path: Path
 ) -> None:
     daemons.start_doomed(f"{SUPERVISOR}._receive")
@@ -106,7 +106,7 @@ print(open_engine(consent="yes").submit(Draft(command="echo start >> $WITNESS"))
 
 @pytest.mark.fault("F1")
 @pytest.mark.parametrize(("when", "starts"), [("before", []), ("after", ["start"])])
-def test_a_launcher_that_dies_around_its_commit_leaves_a_whole_task_or_none(
+def test_a_caller_that_dies_around_its_commit_leaves_a_complete_task_or_none(
     daemons: Daemons, client: Engine, tmp_path: Path, when: str, starts: list[str]
 ) -> None:
     witness = str(tmp_path / "witness")
@@ -132,7 +132,7 @@ def test_a_launcher_that_dies_around_its_commit_leaves_a_whole_task_or_none(
 @pytest.mark.parametrize(
     ("ending", "code", "number"), [("exit 7", 7, None), ("exit 0", 0, None), ("kill -9 $$", None, 9)]
 )
-def test_a_task_goes_on_without_a_daemon_and_its_end_is_known_afterwards(
+def test_a_task_continues_without_a_daemon_and_its_end_is_known_afterwards(
     daemons: Daemons, client: Engine, tmp_path: Path, ending: str, code: int | None, number: int | None
 ) -> None:
     daemons.start()
@@ -151,7 +151,7 @@ def test_a_task_goes_on_without_a_daemon_and_its_end_is_known_afterwards(
 
 @pytest.mark.spec("L20")
 @pytest.mark.fault("F4")
-def test_a_running_task_is_adopted_and_keeps_its_place_in_its_lane(
+def test_a_running_task_is_adopted_and_keeps_its_slot(
     daemons: Daemons, client: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ERRANDS_LANES_SHELL", "1")
@@ -171,7 +171,7 @@ def test_a_running_task_is_adopted_and_keeps_its_place_in_its_lane(
 
 
 @pytest.mark.spec("L20")
-def test_what_was_queued_delayed_or_waiting_starts_after_the_crash(
+def test_queued_delayed_and_dependent_tasks_start_after_the_crash(
     daemons: Daemons, client: Engine, tmp_path: Path
 ) -> None:
     daemons.start()
@@ -206,9 +206,7 @@ def test_a_cancel_is_finished_by_the_next_daemon(daemons: Daemons, client: Engin
 
 
 @pytest.mark.spec("L9", "L20")
-def test_a_task_that_is_cancelled_while_no_daemon_runs_is_ended_by_the_next(
-    daemons: Daemons, client: Engine
-) -> None:
+def test_a_task_cancelled_while_no_daemon_runs_is_ended_by_the_next(daemons: Daemons, client: Engine) -> None:
     daemons.start()
     task = started(client, "echo ready; sleep 1000")
     daemons.kill()
@@ -219,7 +217,7 @@ def test_a_task_that_is_cancelled_while_no_daemon_runs_is_ended_by_the_next(
 
 
 @pytest.mark.spec("L9", "L20")
-def test_a_cancelled_task_that_was_claimed_and_never_spawned_never_is(
+def test_a_task_that_is_cancelled_between_claim_and_spawn_is_never_spawned(
     daemons: Daemons, client: Engine, tmp_path: Path
 ) -> None:
     daemons.start_doomed(f"{SUPERVISOR}.start")
@@ -233,7 +231,7 @@ def test_a_cancelled_task_that_was_claimed_and_never_spawned_never_is(
 
 
 @pytest.mark.trap(21)
-def test_runs_of_which_nothing_is_left_are_settled_and_never_run_again(
+def test_runs_that_left_nothing_behind_are_settled_and_never_run_again(
     daemons: Daemons, client: Engine, home: Home, tmp_path: Path
 ) -> None:
     daemons.start()
@@ -270,7 +268,7 @@ def test_runs_of_an_earlier_boot_are_interrupted_and_no_process_is_touched(
 
 @pytest.mark.fault("F13")
 @pytest.mark.trap(23)
-def test_a_process_that_got_a_number_of_ours_is_neither_adopted_nor_signalled(
+def test_a_foreign_process_with_a_reused_pid_is_neither_adopted_nor_signalled(
     daemons: Daemons, client: Engine, home: Home
 ) -> None:
     daemons.start()
@@ -331,9 +329,7 @@ def test_the_record_of_a_shim_of_another_version_is_understood(
 
 
 @pytest.mark.fault("F11", "F18")
-def test_one_damaged_record_does_not_keep_the_daemon_from_serving_the_others(
-    daemons: Daemons, client: Engine, home: Home
-) -> None:
+def test_one_damaged_record_does_not_stop_the_daemon(daemons: Daemons, client: Engine, home: Home) -> None:
     daemons.start()
     bad, good = (started(client, "echo ready; read line") for _ in range(2))
     daemons.kill()
@@ -372,7 +368,7 @@ def test_a_daemon_that_cannot_start_says_why_and_touches_nothing(
 
 
 def started(client: Engine, command: str, **options: timedelta) -> View:
-    """Start a task that prints `ready`, and wait until it has, with its process on record."""
+    """Start a task that prints `ready`, and wait until it has and its pid is stored."""
     task = client.submit(Draft(command=command, input="pipe", **options))  # type: ignore[arg-type]
     eventually(lambda: b"ready" in client.output(task.id).content and client.get(task.id).latest.pid)
     return client.get(task.id)

@@ -1,4 +1,4 @@
-"""Retention: what has ended is kept for its time, what lives is never touched, and no half is left."""
+"""Retention: ended tasks are kept for their time, live ones are never touched, and removal is complete."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def test_a_finished_task_is_kept_for_a_week_and_then_removed_with_its_file
 
 
 @pytest.mark.spec("A7", "O13")
-async def test_who_said_yes_is_known_for_a_month_after_the_task_is_gone(
+async def test_approvals_are_kept_for_a_month_after_the_task_is_removed(
     engine: TestEngine, home: Home
 ) -> None:
     task = await engine.finished("touch here", cwd=home.path)
@@ -77,7 +77,7 @@ async def test_running_and_pending_tasks_and_those_of_a_session_are_never_remove
 
 
 @pytest.mark.spec("O13")
-async def test_old_tasks_are_removed_at_start_up(home: Home) -> None:
+async def test_old_tasks_are_removed_at_startup(home: Home) -> None:
     async with embedded(home.path) as engine:
         task = await engine.finished("true")
     async with embedded(home.path, **SOON) as engine:
@@ -103,7 +103,7 @@ async def test_a_sweep_that_fails_is_tried_again(home: Home, monkeypatch: pytest
 
     async def sweep(self: Janitor) -> int:
         sweeps.append(self)
-        raise FileNotFoundError("somebody else removed it")
+        raise FileNotFoundError("another process removed it")
 
     monkeypatch.setattr(Janitor, "sweep_orphans", sweep)
     async with embedded(home.path):
@@ -111,22 +111,22 @@ async def test_a_sweep_that_fails_is_tried_again(home: Home, monkeypatch: pytest
 
 
 @pytest.mark.spec("O13")
-async def test_what_was_told_long_ago_is_forgotten_and_what_was_not_is_kept(engine: TestEngine) -> None:
-    await engine.finished("true", owner="told")
-    await engine.finished("true", owner="untold")
-    assert len(await engine.take_notices("told")) == 1
+async def test_old_delivered_notices_are_removed_and_undelivered_ones_are_kept(engine: TestEngine) -> None:
+    await engine.finished("true", owner="delivered")
+    await engine.finished("true", owner="undelivered")
+    assert len(await engine.take_notices("delivered")) == 1
     clock = HandClock(datetime.now(UTC))
     clock.turn(timedelta(days=8))
     sweeper = janitor(engine.engine, clock)
     while await sweeper.sweep():
         pass
 
-    assert len(await engine.take_notices("untold")) == 1
-    assert await engine.take_notices("told") == []
+    assert len(await engine.take_notices("undelivered")) == 1
+    assert await engine.take_notices("delivered") == []
 
 
 @pytest.mark.fault("F9")
-def test_a_clean_up_that_was_cut_off_leaves_no_task_without_its_files_and_is_finished_later(
+def test_an_interrupted_removal_leaves_no_task_without_its_files_and_is_finished_later(
     daemons: Daemons, client: Engine, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     daemons.start()
@@ -146,12 +146,12 @@ def test_a_clean_up_that_was_cut_off_leaves_no_task_without_its_files_and_is_fin
 
 
 def kept(home: Home) -> list[str]:
-    """Name the directories of runs; a daemon that starts rehearses one in a directory of its own."""
+    """Return the run directories, without the one in which a starting daemon prewarms."""
     return [name for name in os.listdir(home.runs) if not name.startswith(".")]
 
 
 @pytest.mark.fault("F9")
-async def test_a_directory_that_may_be_about_to_get_an_owner_is_left_alone(
+async def test_a_directory_whose_task_may_be_about_to_commit_is_left_alone(
     engine: TestEngine, home: Home
 ) -> None:
     task = await engine.finished("true")
@@ -178,7 +178,7 @@ async def test_clear_removes_a_finished_task_with_all_its_runs(engine: TestEngin
 
 
 @pytest.mark.spec("O14")
-async def test_clear_refuses_what_lives_and_then_removes_nothing(engine: TestEngine) -> None:
+async def test_clear_refuses_live_tasks_and_then_removes_nothing(engine: TestEngine) -> None:
     done = await engine.finished("true")
     running = await engine.started("echo ready; read line", input="pipe")
     pending = await engine.submit("true", after=[running.id])
@@ -203,7 +203,7 @@ async def test_a_session_s_tasks_are_listed_and_cleared_together(engine: TestEng
 
 
 @pytest.mark.spec("O14")
-async def test_files_that_nobody_may_remove_do_not_bring_a_cleared_task_back(
+async def test_files_that_cannot_be_removed_do_not_bring_a_cleared_task_back(
     engine: TestEngine, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = await engine.finished("true")

@@ -1,4 +1,4 @@
-"""Retries of a task that runs once: every try is a run, and only the last one is its end."""
+"""Retries of a one-shot task: every attempt is a run, and only the last one ends the task."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from tests.samples import sample_ending
 
 pytestmark = pytest.mark.spec("L27")
 
-# It counts its runs in a file, and fails until there are as many as it wants.
+# It counts its runs in a file, and fails until there are enough.
 FLAKY = "echo run >> {file}; test $(wc -l < {file}) -ge {good}"
 
 
 @pytest.fixture
 async def quick(home: Home) -> AsyncIterator[TestEngine]:
-    """An engine that retries after a moment."""
+    """An engine that retries almost at once."""
     async with embedded(home.path, **{"schedules.backoff": "20ms"}) as engine:
         yield engine
 
@@ -55,7 +55,7 @@ async def test_a_task_that_fails_is_run_again_until_it_succeeds(quick: TestEngin
     assert lines(tmp_path / "runs") == ["run"] * 3
 
 
-async def test_a_task_that_never_succeeds_ends_with_its_last_try(quick: TestEngine, tmp_path: Path) -> None:
+async def test_a_task_that_never_succeeds_ends_with_its_last_retry(quick: TestEngine, tmp_path: Path) -> None:
     task = await quick.submit(FLAKY.format(file=tmp_path / "runs", good=99), retries=2)
     ended = await quick.wait(task.id)
 
@@ -63,13 +63,13 @@ async def test_a_task_that_never_succeeds_ends_with_its_last_try(quick: TestEngi
     assert lines(tmp_path / "runs") == ["run"] * 3
 
 
-async def test_without_retries_a_failure_is_the_end(quick: TestEngine, tmp_path: Path) -> None:
+async def test_a_failure_without_retries_ends_the_task(quick: TestEngine, tmp_path: Path) -> None:
     ended = await quick.finished(FLAKY.format(file=tmp_path / "runs", good=99))
 
     assert (ended.state, ended.runs) == ("failed", 1)
 
 
-async def test_the_waits_between_the_tries_double(home: Home, tmp_path: Path) -> None:
+async def test_the_delays_between_retries_double(home: Home, tmp_path: Path) -> None:
     async with embedded(home.path, **{"schedules.backoff": "200ms"}) as engine:
         task = await engine.submit("exit 1", retries=2)
         await engine.wait(task.id)
@@ -83,7 +83,7 @@ async def test_the_waits_between_the_tries_double(home: Home, tmp_path: Path) ->
     assert third.started_at - second.completed_at >= timedelta(milliseconds=390)
 
 
-async def test_only_the_last_end_is_reported(quick: TestEngine, tmp_path: Path) -> None:
+async def test_only_the_last_ending_is_reported(quick: TestEngine, tmp_path: Path) -> None:
     task = await quick.submit(FLAKY.format(file=tmp_path / "runs", good=99), retries=2)
     ended = await quick.wait(task.id)
     notices = await quick.take_notices("user", reader="test")
@@ -98,7 +98,7 @@ async def test_a_success_after_failures_is_reported_as_a_success(quick: TestEngi
     assert await quick.take_notices("user", reader="test") == []
 
 
-async def test_dependents_wait_for_the_last_try(quick: TestEngine, tmp_path: Path) -> None:
+async def test_dependents_wait_for_the_last_retry(quick: TestEngine, tmp_path: Path) -> None:
     flaky = await quick.submit(FLAKY.format(file=tmp_path / "runs", good=2), retries=1)
     good = await quick.submit(f"wc -l < {tmp_path / 'runs'}", after=(flaky.id,))
     hopeless = await quick.submit("exit 1", retries=1)
@@ -116,7 +116,7 @@ async def waiting_to_retry(engine: TestEngine, command: str = "exit 1") -> str:
     return task.id
 
 
-async def test_a_task_that_waits_to_be_tried_again_says_so(patient: TestEngine) -> None:
+async def test_a_task_that_waits_for_a_retry_says_so(patient: TestEngine) -> None:
     task_id = await waiting_to_retry(patient)
     view = await patient.get(task_id)
 
@@ -129,7 +129,7 @@ async def test_a_task_that_waits_to_be_tried_again_says_so(patient: TestEngine) 
     assert await patient.take_notices("user", reader="test") == []
 
 
-async def test_cancelling_ends_the_retrying(patient: TestEngine) -> None:
+async def test_cancelling_ends_the_retries(patient: TestEngine) -> None:
     task_id = await waiting_to_retry(patient)
     await patient.cancel(task_id)
     view = await patient.get(task_id)
@@ -141,7 +141,7 @@ async def test_cancelling_ends_the_retrying(patient: TestEngine) -> None:
 
 
 @pytest.mark.parametrize("verb", ["cancel", "stop"])
-async def test_what_a_person_stops_is_not_tried_again(quick: TestEngine, verb: str) -> None:
+async def test_a_run_that_a_person_stopped_is_not_retried(quick: TestEngine, verb: str) -> None:
     task = await quick.submit("trap 'exit 3' TERM; echo ready; while :; do sleep 0.01; done", retries=5)
     await until(lambda: b"ready" in quick.engine.output(task.id).content)
     if verb == "cancel":
@@ -177,7 +177,7 @@ async def test_a_restart_has_all_its_retries_again(quick: TestEngine) -> None:
         ("while :; do :; done", {"cpu": 0.1}, "limit"),
     ],
 )
-async def test_what_would_only_fail_again_is_not_tried_again(
+async def test_a_run_that_would_only_fail_again_is_not_retried(
     quick: TestEngine, command: str, options: dict[str, Any], failure: str
 ) -> None:
     task = await quick.submit(command, retries=3, **options)
@@ -187,7 +187,7 @@ async def test_what_would_only_fail_again_is_not_tried_again(
 
 
 @pytest.mark.parametrize(("command", "options"), [("sleep 100", {"timeout": 0.1}), ("kill -9 $$", {})])
-async def test_time_outs_and_deaths_by_signal_are_tried_again(
+async def test_timeouts_and_deaths_by_signal_are_retried(
     quick: TestEngine, command: str, options: dict[str, Any]
 ) -> None:
     task = await quick.submit(command, retries=1, **options)
@@ -195,7 +195,7 @@ async def test_time_outs_and_deaths_by_signal_are_tried_again(
     assert (await quick.wait(task.id)).runs == 2
 
 
-async def test_a_prompt_is_asked_again_in_a_new_session(quick: TestEngine) -> None:
+async def test_a_prompt_is_retried_in_a_new_session(quick: TestEngine) -> None:
     task = await quick.ask("`sleep 30`", timeout=1, retries=1)
     ended = await quick.wait(task.id, timeout=WITHIN)
 
@@ -204,7 +204,7 @@ async def test_a_prompt_is_asked_again_in_a_new_session(quick: TestEngine) -> No
     assert [(number, exchange.text) for number, exchange in asked] == [(1, "`sleep 30`"), (2, "`sleep 30`")]
 
 
-async def test_a_budget_that_is_used_up_is_not_used_up_again(quick: TestEngine) -> None:
+async def test_a_run_that_used_up_its_budget_is_not_retried(quick: TestEngine) -> None:
     task = await quick.ask("`echo a` `echo b`", budget={"tool_calls": 1}, retries=2)
     ended = await quick.wait(task.id, timeout=WITHIN)
 
@@ -228,7 +228,7 @@ def test_a_recurring_task_has_no_retries_of_its_own(client: Engine) -> None:
         client.submit(Draft(command="true", retries=-1))
 
 
-def test_an_end_that_is_recorded_already_leads_to_no_retry(client: Engine) -> None:
+def test_an_ending_that_is_already_recorded_leads_to_no_retry(client: Engine) -> None:
     task_id = client.submit(Draft(command="false", retries=2)).id
     store, ending = client.store, sample_ending(code=1)
     with store:
@@ -252,7 +252,7 @@ def test_an_end_that_is_recorded_already_leads_to_no_retry(client: Engine) -> No
         ("errands.engine.daemon.supervisor.Supervisor.forget", "before"),  # committed
     ],
 )
-def test_a_daemon_that_dies_between_an_end_and_its_retry_loses_neither(
+def test_a_daemon_that_dies_between_an_ending_and_its_retry_loses_neither(
     daemons: Daemons,
     client: Engine,
     tmp_path: Path,

@@ -1,4 +1,4 @@
-"""A sandbox: what a task may write and see inside of it, tried with real walls."""
+"""The sandbox: what a task can write and see inside it, tested with the real walls."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ walled = pytest.mark.skipif(not _can_enclose(), reason="bubblewrap is missing, o
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A repository with a directory in it, and something outside of it."""
+    """A repository with a subdirectory, and a file outside it."""
     project = tmp_path / "project"
     (project / "src").mkdir(parents=True)
     subprocess.run(["git", "init", "-q", str(project)], check=True)
@@ -38,7 +38,7 @@ def project(tmp_path: Path) -> Path:
 
 
 @walled
-async def test_it_writes_to_its_project_and_its_own_directory_alone(
+async def test_a_sandboxed_task_writes_only_to_its_project_and_its_run_directory(
     engine: TestEngine, project: Path
 ) -> None:
     outside = project.parent / "outside"
@@ -57,10 +57,10 @@ async def test_it_writes_to_its_project_and_its_own_directory_alone(
 
 
 @walled
-async def test_secrets_and_the_store_are_out_of_sight(
+async def test_secrets_and_the_store_are_hidden(
     engine: TestEngine, project: Path, request: pytest.FixtureRequest
 ) -> None:
-    # Not below /tmp, which is empty inside anyway.
+    # Not below /tmp, which is empty inside the sandbox anyway.
     home = Path(tempfile.mkdtemp(dir="/var/tmp"))
     request.addfinalizer(lambda: shutil.rmtree(home))
     (home / ".ssh").mkdir()
@@ -83,7 +83,7 @@ async def test_secrets_and_the_store_are_out_of_sight(
 
 @walled
 @pytest.mark.parametrize(("walls", "reached"), [("files", True), ("network", False)])
-async def test_the_network_is_there_unless_it_is_walled_off(
+async def test_the_network_is_available_unless_it_is_walled_off(
     engine: TestEngine, project: Path, walls: str, reached: bool
 ) -> None:
     import socket
@@ -96,7 +96,9 @@ async def test_the_network_is_there_unless_it_is_walled_off(
 
 
 @walled
-async def test_its_exit_code_is_its_own_and_nobody_is_left_behind(engine: TestEngine, project: Path) -> None:
+async def test_the_exit_code_is_the_tasks_own_and_no_process_is_left_behind(
+    engine: TestEngine, project: Path
+) -> None:
     task = await engine.finished("sleep 987 & exit 7", cwd=str(project), sandbox="files")
 
     assert task.latest.exit_code == 7
@@ -104,7 +106,7 @@ async def test_its_exit_code_is_its_own_and_nobody_is_left_behind(engine: TestEn
 
 
 @walled
-async def test_a_cancelled_task_has_its_grace_inside(engine: TestEngine, project: Path) -> None:
+async def test_a_cancelled_task_has_its_grace_period_inside(engine: TestEngine, project: Path) -> None:
     line = "trap 'echo tidied > tidied; exit 0' TERM; echo ready > ready; while :; do sleep 0.05; done"
     task = await engine.submit(line, cwd=str(project), sandbox="files")
     await until(lambda: (project / "ready").exists())
@@ -116,7 +118,7 @@ async def test_a_cancelled_task_has_its_grace_inside(engine: TestEngine, project
 
 @walled
 @pytest.mark.spec("A10")
-async def test_the_walls_are_part_of_what_is_approved(engine: TestEngine, project: Path) -> None:
+async def test_the_walls_are_part_of_the_approval(engine: TestEngine, project: Path) -> None:
     drafts = [Draft(command=("make",), cwd=str(project), sandbox=walls) for walls in ("files", "network")]
     drafts.append(Draft(command=("make",), cwd=str(project)))
     tasks = [engine.engine.submit(each) for each in drafts]

@@ -1,4 +1,4 @@
-"""Moves of a run in the store: whoever comes first decides, and nothing changes a run that has ended."""
+"""Transitions of a run in the store: the first final state wins, and nothing changes an ended run."""
 
 from __future__ import annotations
 
@@ -55,19 +55,19 @@ def queued(store: SqliteStore) -> str:
 
 
 def move(store: SqliteStore, run_id: str, name: str) -> bool:
-    """Try a move in a transaction of its own, knowing nothing of the others; tell whether it happened."""
+    """Try a transition in its own transaction, and return whether it happened."""
     with store:
         match name:
             case "claim":
                 return bool(store.claim("shell", limit=1, now=START))
             case "withdraw":
-                return store.cancel_pending(run_id, by="somebody", now=START)
+                return store.cancel_pending(run_id, by="ada", now=START)
             case "skip":
                 return store.skip_pending(run_id, reason="dependency", error="x", now=START)
             case "request a stop":
-                return store.request_stop(run_id, by="somebody", now=START)
+                return store.request_stop(run_id, by="ada", now=START)
             case _:
-                # The supervisor remembers the run as it was claimed, whatever became of it meanwhile.
+                # The supervisor remembers the run as it was claimed, whatever happened meanwhile.
                 run, ending = evolve(store.run(run_id), state="running"), ENDINGS[name]
                 outcome = rollup(store.task(run.task_id), run, ending)
                 return store.end(run, outcome, ending, summary=None, now=START)
@@ -104,7 +104,7 @@ def test_the_first_final_state_wins_whatever_comes_after_it(store: SqliteStore, 
         ("skipped", MOVES),
     ],
 )
-def test_a_move_that_does_not_fit_the_state_changes_nothing(
+def test_a_transition_that_does_not_fit_the_state_changes_nothing(
     store: SqliteStore, run_id: str, state: str, refused: tuple[str, ...]
 ) -> None:
     way = {
@@ -123,7 +123,7 @@ def test_a_move_that_does_not_fit_the_state_changes_nothing(
 
 
 @pytest.mark.spec("L7")
-def test_the_file_refuses_a_second_live_run_and_an_unknown_state(store: SqliteStore, run_id: str) -> None:
+def test_the_database_refuses_a_second_live_run_and_an_unknown_state(store: SqliteStore, run_id: str) -> None:
     for wrong in (
         "UPDATE runs SET state = 'sleeping'",
         "UPDATE runs SET state = 'completed'",  # without a time of completion

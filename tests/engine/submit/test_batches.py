@@ -9,7 +9,7 @@ from errands.testing.engines import TestEngine
 
 
 @pytest.mark.spec("L13")
-async def test_a_batch_is_listed_apart_from_everything_else(engine: TestEngine) -> None:
+async def test_a_batch_is_listed_on_its_own(engine: TestEngine) -> None:
     await engine.finished("true")
     mine = [await engine.submit("true", batch="release") for _ in range(3)]
     await engine.submit("true", batch="another")

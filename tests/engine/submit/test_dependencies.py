@@ -1,4 +1,4 @@
-"""Dependencies: after all of them have completed, never after one that has not."""
+"""Dependencies: a task starts after all of them have completed, and never otherwise."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ WAITING = "echo ready; read line"
 
 
 @pytest.mark.spec("L14")
-async def test_a_task_starts_when_all_it_waits_for_have_completed(engine: TestEngine, tmp_path: Path) -> None:
+async def test_a_task_starts_when_all_its_dependencies_have_completed(
+    engine: TestEngine, tmp_path: Path
+) -> None:
     story = tmp_path / "story"
     one = await engine.started(f"{WAITING}; echo one >> {story}", input="pipe")
     two = await engine.started(f"{WAITING}; echo two >> {story}", input="pipe")
@@ -35,7 +37,7 @@ async def test_a_task_starts_when_all_it_waits_for_have_completed(engine: TestEn
 
 @pytest.mark.spec("L14")
 @pytest.mark.parametrize("command", ["exit 1", "kill -9 $$", ["no-such-program"]])
-async def test_a_task_is_skipped_with_the_reason_when_one_it_waits_for_fails(
+async def test_a_task_is_skipped_with_the_reason_when_a_dependency_fails(
     engine: TestEngine, tmp_path: Path, command: str
 ) -> None:
     first = await engine.started(WAITING, input="pipe")
@@ -50,7 +52,7 @@ async def test_a_task_is_skipped_with_the_reason_when_one_it_waits_for_fails(
 
 
 @pytest.mark.spec("L14")
-async def test_a_skip_goes_down_the_whole_line_and_everybody_is_told(engine: TestEngine) -> None:
+async def test_a_skip_propagates_to_all_dependents_and_each_is_reported(engine: TestEngine) -> None:
     first = await engine.started(WAITING, input="pipe")
     chain = [first]
     for _ in range(4):
@@ -67,7 +69,7 @@ async def test_a_skip_goes_down_the_whole_line_and_everybody_is_told(engine: Tes
 
 
 @pytest.mark.spec("L14")
-async def test_cancelling_what_has_not_started_skips_those_behind_it_and_tells_everybody(
+async def test_cancelling_a_pending_task_skips_its_dependents_and_reports_each(
     engine: TestEngine,
 ) -> None:
     running = await engine.started(WAITING, input="pipe")
@@ -76,8 +78,8 @@ async def test_cancelling_what_has_not_started_skips_those_behind_it_and_tells_e
     await engine.cancel(pending.id)
 
     assert [(await engine.get(task.id)).state for task in (pending, behind)] == ["cancelled", "skipped"]
-    told = await engine.take_notices()
-    assert [(notice.run_id, notice.event) for notice in told] == [
+    notices = await engine.take_notices()
+    assert [(notice.run_id, notice.event) for notice in notices] == [
         (pending.latest.id, "cancelled"),
         (behind.latest.id, "skipped"),
     ]
@@ -85,13 +87,13 @@ async def test_cancelling_what_has_not_started_skips_those_behind_it_and_tells_e
 
 
 @pytest.mark.spec("L14")
-async def test_what_has_completed_already_is_not_waited_for(engine: TestEngine) -> None:
+async def test_a_completed_dependency_is_not_waited_for(engine: TestEngine) -> None:
     first = await engine.finished("true")
     assert (await engine.finished("true", after=[first.id])).state == "completed"
 
 
 @pytest.mark.spec("L14")
-async def test_what_has_failed_already_skips_a_new_task_at_once(engine: TestEngine) -> None:
+async def test_a_failed_dependency_skips_a_new_task_at_once(engine: TestEngine) -> None:
     first = await engine.finished("false")
     task = await engine.submit("true", after=[first.id])
 
@@ -99,7 +101,7 @@ async def test_what_has_failed_already_skips_a_new_task_at_once(engine: TestEngi
 
 
 @pytest.mark.spec("L14")
-def test_a_circle_is_refused_at_creation_and_creates_nothing(client: Engine) -> None:
+def test_a_cycle_is_refused_and_creates_nothing(client: Engine) -> None:
     with pytest.raises(Cycle, match="a -> b -> c -> a"):
         client.submit_all(
             [
@@ -114,7 +116,7 @@ def test_a_circle_is_refused_at_creation_and_creates_nothing(client: Engine) -> 
 
 
 @pytest.mark.spec("L14")
-async def test_drafts_of_one_call_may_wait_for_each_other_in_any_order(
+async def test_drafts_of_one_call_may_depend_on_each_other_in_any_order(
     engine: TestEngine, tmp_path: Path
 ) -> None:
     story = tmp_path / "story"
@@ -132,7 +134,7 @@ async def test_drafts_of_one_call_may_wait_for_each_other_in_any_order(
 
 
 @pytest.mark.spec("L12", "L14")
-async def test_a_skipped_task_can_be_restarted_once_what_it_waits_for_went_well(
+async def test_a_skipped_task_can_be_restarted_once_its_dependency_has_completed(
     engine: TestEngine, tmp_path: Path
 ) -> None:
     flag = tmp_path / "flag"
@@ -148,7 +150,7 @@ async def test_a_skipped_task_can_be_restarted_once_what_it_waits_for_went_well(
 
 
 @pytest.mark.spec("L12", "L14")
-async def test_a_restart_does_not_wait_for_a_task_that_was_cleared(engine: TestEngine) -> None:
+async def test_a_restart_does_not_wait_for_a_cleared_task(engine: TestEngine) -> None:
     first = await engine.finished("true")
     task = await engine.finished("true", after=[first.id])
     await engine.clear(first.id)
@@ -158,7 +160,7 @@ async def test_a_restart_does_not_wait_for_a_task_that_was_cleared(engine: TestE
 
 
 @pytest.mark.spec("L14")
-async def test_naming_a_task_twice_is_waiting_for_it_once(engine: TestEngine) -> None:
+async def test_a_dependency_named_twice_counts_once(engine: TestEngine) -> None:
     first = await engine.started(WAITING, input="pipe")
     task = await engine.submit("true", after=[first.id, first.id[:-1], first.id])
     await engine.send(first.id, b"\n")

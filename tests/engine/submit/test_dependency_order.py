@@ -1,4 +1,4 @@
-"""The order of tasks that wait for each other: each after all it waits for, and no circles."""
+"""The order of tasks that depend on each other: dependencies first, and no cycles."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAMES = [f"t{number}" for number in range(12)]
 
 @st.composite
 def acyclic(draw: st.DrawFn) -> dict[str, list[str]]:
-    """Tasks that wait for earlier ones of a secret order only, given in another."""
+    """Generate tasks without cycles, in a random order."""
     secret = draw(st.permutations(NAMES))
     after = {name: draw(st.lists(st.sampled_from(secret[:i]))) if i else [] for i, name in enumerate(secret)}
     return {name: after[name] for name in draw(st.permutations(NAMES))}
@@ -24,7 +24,7 @@ def acyclic(draw: st.DrawFn) -> dict[str, list[str]]:
 
 @pytest.mark.spec("L14")
 @given(acyclic())
-def test_each_task_follows_all_it_waits_for(after: dict[str, list[str]]) -> None:
+def test_each_task_follows_all_its_dependencies(after: dict[str, list[str]]) -> None:
     order = dependency_order(after)
     assert sorted(order) == sorted(after)
     place = {name: number for number, name in enumerate(order)}
@@ -33,7 +33,7 @@ def test_each_task_follows_all_it_waits_for(after: dict[str, list[str]]) -> None
 
 @pytest.mark.spec("L14")
 @given(acyclic(), st.lists(st.sampled_from(NAMES), min_size=1, max_size=6, unique=True))
-def test_a_circle_is_refused_and_shown(after: dict[str, list[str]], circle: list[str]) -> None:
+def test_a_cycle_is_refused_and_shown(after: dict[str, list[str]], circle: list[str]) -> None:
     for name, following in zip(circle, circle[1:] + circle[:1], strict=True):
         after[name] = [*after[name], following]
     with pytest.raises(Cycle) as caught:
@@ -44,14 +44,14 @@ def test_a_circle_is_refused_and_shown(after: dict[str, list[str]], circle: list
     assert all(following in after[name] for name, following in pairwise(shown))
 
 
-def test_names_from_outside_are_no_part_of_the_order() -> None:
+def test_names_of_other_tasks_are_not_part_of_the_order() -> None:
     assert dependency_order({"b": ["outside", "a"], "a": ["outside"]}) == ["a", "b"]
 
 
-def test_tasks_that_wait_for_nothing_keep_their_order() -> None:
+def test_independent_tasks_keep_their_order() -> None:
     assert dependency_order({name: [] for name in NAMES}) == NAMES
 
 
-def test_a_long_chain_is_no_problem() -> None:
+def test_a_long_chain_is_ordered() -> None:
     chain = {f"t{number}": [f"t{number + 1}"] for number in range(3000)}
     assert len(dependency_order(chain)) == 3000

@@ -1,4 +1,4 @@
-"""The zone of whoever starts a task, by its name."""
+"""The time zone of a draft's trigger: the caller's zone, by name."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_zone_is_that_of_the_caller_or_of_the_machine(machine: Path) -> None:
+def test_the_zone_is_the_callers_or_the_machines(machine: Path) -> None:
     assert local_zone({}) == "Europe/Vienna"
     assert local_zone({"TZ": "Asia/Tokyo"}) == "Asia/Tokyo"
     assert local_zone({"TZ": ":Asia/Tokyo"}) == "Asia/Tokyo"
     assert local_zone({"TZ": f":{machine}/localtime"}) == "Europe/Vienna"
 
 
-def test_a_machine_may_have_its_zone_in_a_file_or_none_at_all(machine: Path) -> None:
+def test_a_machine_may_name_its_zone_in_a_file_or_not_at_all(machine: Path) -> None:
     os.unlink(machine / "localtime")
     assert local_zone({}) == "UTC"
     (machine / "timezone").write_text("America/Lima\n")
@@ -42,7 +42,7 @@ def test_a_machine_may_have_its_zone_in_a_file_or_none_at_all(machine: Path) -> 
 
 
 @pytest.mark.spec("T1", "X13")
-def test_a_cron_line_is_read_by_the_clock_of_whoever_starts_it(client: Engine) -> None:
+def test_a_cron_line_uses_the_zone_of_its_caller(client: Engine) -> None:
     environ = {**os.environ, "TZ": "Asia/Tokyo"}
     strange = {**os.environ, "TZ": "EST5EDT,M3.2.0,M11.1.0"}
     task = client.submit(Draft(command="true", cron="0 9 * * *", environ=environ))

@@ -1,4 +1,4 @@
-"""Idempotency keys: a repeated launch is the first launch."""
+"""Idempotency keys: a repeated launch returns the task of the first one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ print(*(engine.submit(Draft(command="true", key=f"key {number}")).id for number 
 
 
 @pytest.mark.spec("L23")
-async def test_a_repeated_launch_returns_the_first_task_whatever_became_of_it(engine: TestEngine) -> None:
+async def test_a_repeated_launch_returns_the_first_task_whatever_its_state(engine: TestEngine) -> None:
     first = await engine.submit("echo once", key="deploy 42")
     second = await engine.submit("echo twice", key="deploy 42")
     await engine.wait(first.id)
@@ -44,7 +44,7 @@ async def test_a_key_is_free_again_when_its_task_is_cleared(engine: TestEngine) 
 
 
 @pytest.mark.spec("L23")
-def test_of_several_processes_that_use_a_key_at_once_one_creates_the_task(home: Home) -> None:
+def test_of_several_processes_that_use_a_key_at_once_exactly_one_creates_the_task(home: Home) -> None:
     open_engine(home).close()
     racers = [
         subprocess.Popen(
@@ -65,7 +65,7 @@ def test_of_several_processes_that_use_a_key_at_once_one_creates_the_task(home: 
 
 
 @pytest.mark.spec("L23")
-async def test_a_key_in_a_call_of_many_gives_the_task_that_is_there(engine: TestEngine) -> None:
+async def test_a_key_in_a_call_with_several_drafts_returns_the_existing_task(engine: TestEngine) -> None:
     first = await engine.submit("true", key="one")
     tasks = await engine.submit_all(
         [Draft(command="true", name="a", key="one"), Draft(command="true", name="b", key="two")]

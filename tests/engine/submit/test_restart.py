@@ -1,4 +1,4 @@
-"""Restarting: the same task again, as a new run, and never two at a time."""
+"""Restarting: the same task as a new run, and never two runs at a time."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def test_each_run_keeps_its_own_output(engine: TestEngine, home: Home) -> 
 
 
 @pytest.mark.spec("L12")
-async def test_what_has_not_ended_cannot_be_restarted(engine: TestEngine) -> None:
+async def test_a_live_task_cannot_be_restarted(engine: TestEngine) -> None:
     running = await engine.started("echo ready; sleep 1000")
     waiting = await engine.submit("true", after=[running.id])
     for task in (running, waiting):
@@ -84,7 +84,7 @@ async def test_of_several_restarts_at_once_exactly_one_wins(engine: TestEngine, 
 
 
 @pytest.mark.trap(14)
-async def test_the_end_of_a_restart_is_told_like_the_first(engine: TestEngine) -> None:
+async def test_the_end_of_a_restart_is_reported_like_the_first(engine: TestEngine) -> None:
     task = await engine.finished("true")
     assert len(await engine.take_notices()) == 1
     await engine.restart(task.id)

@@ -1,4 +1,4 @@
-"""Launching: an id at once, a task that is on disk, and the world of whoever launched it."""
+"""Submission: an id at once, a task on disk, and the caller's environment and directory."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def test_a_task_has_a_command_a_directory_an_environment_and_a_description
 
 
 @pytest.mark.spec("L2")
-async def test_words_are_executed_as_they_are_and_a_line_is_read_by_a_shell(engine: TestEngine) -> None:
+async def test_an_argument_list_is_executed_as_it_is_and_a_line_is_run_by_a_shell(engine: TestEngine) -> None:
     words = await engine.finished(["echo", "$HOME; *", "a  b"])
     line = await engine.finished("echo $((6 * 7))")
 
@@ -93,7 +93,7 @@ def test_ids_stay_unique_when_several_processes_launch_at_once(home: Home) -> No
 
 @pytest.mark.spec("L4")
 @pytest.mark.trap(71)
-def test_an_id_that_is_taken_is_drawn_again(client: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_id_that_is_taken_is_generated_again(client: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     draws = iter([b"the same", b"the same", b"another!"])
     monkeypatch.setattr(os, "urandom", lambda size: next(draws))
 
@@ -103,7 +103,7 @@ def test_an_id_that_is_taken_is_drawn_again(client: Engine, monkeypatch: pytest.
 
 
 @pytest.mark.spec("L4")
-def test_a_unique_beginning_of_an_id_is_enough_wherever_an_id_is(client: Engine) -> None:
+def test_a_unique_prefix_of_an_id_is_enough_everywhere(client: Engine) -> None:
     task = client.submit(Draft(command="true", name="only-one"))
     client.submit(Draft(command="true", name="twin"))
     client.submit(Draft(command="true", name="twin"))
@@ -119,7 +119,7 @@ def test_a_unique_beginning_of_an_id_is_enough_wherever_an_id_is(client: Engine)
 @pytest.mark.parametrize(
     "name", ["../../etc", "%2e%2e", "x\0y", "x" * 4096, "é", "", "-", "a/b", ".", "no-222222"]
 )
-def test_what_is_no_id_is_simply_not_found(client: Engine, name: str) -> None:
+def test_an_invalid_id_is_not_found(client: Engine, name: str) -> None:
     for question in (client.get, client.output, client.tail, client.events, client.restart):
         with pytest.raises(NotFound, match=r"there is no task|is not a run's id"):
             question(name)
@@ -152,7 +152,7 @@ async def test_a_command_that_cannot_start_is_a_failed_run_that_says_why(
 
 @pytest.mark.fault("F43")
 @pytest.mark.trap(29)
-async def test_a_directory_that_goes_away_before_the_start_is_one_clear_failure(
+async def test_a_directory_that_is_removed_before_the_start_is_one_clear_failure(
     engine: TestEngine, tmp_path: Path
 ) -> None:
     place = tmp_path / "place"
@@ -181,7 +181,7 @@ async def test_a_task_may_remove_the_directory_it_runs_in(engine: TestEngine, tm
 @pytest.mark.spec("L25")
 @pytest.mark.fault("F44")
 @pytest.mark.trap(28)
-def test_a_task_sees_the_launcher_s_environment_and_directory_and_not_the_daemon_s(
+def test_a_task_sees_the_callers_environment_and_directory_and_not_the_daemons(
     daemons: Daemons, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ONLY_THE_DAEMON", "has this")
@@ -205,7 +205,7 @@ def test_a_task_sees_the_launcher_s_environment_and_directory_and_not_the_daemon
 
 
 @pytest.mark.spec("L25", "O16")
-async def test_a_task_knows_its_own_names_and_places(engine: TestEngine, home: Home) -> None:
+async def test_a_task_knows_its_own_ids_and_directories(engine: TestEngine, home: Home) -> None:
     task = await engine.finished(
         "echo $ERRANDS_TASK_ID $ERRANDS_RUN_ID $ERRANDS_RUN_DIR $ERRANDS_PROGRESS $ERRANDS_HOME"
     )
@@ -213,13 +213,13 @@ async def test_a_task_knows_its_own_names_and_places(engine: TestEngine, home: H
     assert await engine.text(task.id) == f"{task.id} {task.latest.id} {run} {run}/progress {home.path}\n"
 
 
-async def test_a_task_launched_by_a_task_says_so(engine: TestEngine) -> None:
+async def test_a_task_launched_by_a_task_names_its_parent(engine: TestEngine) -> None:
     task = await engine.submit("true", environ={"ERRANDS_RUN_ID": "make-222222.1"})
     assert task.created_by == "run make-222222.1"
 
 
 @pytest.mark.trap(41)
-async def test_an_unknown_option_is_an_error_and_creates_nothing(engine: TestEngine) -> None:
+async def test_an_unknown_option_is_refused_and_creates_nothing(engine: TestEngine) -> None:
     with pytest.raises(BadValue, match=r"no option 'timeuot' \(did you mean timeout"):
         await engine.submit("true", timeuot=3)  # type: ignore[call-arg]
     with pytest.raises(BadValue, match="after takes a list"):
@@ -229,7 +229,7 @@ async def test_an_unknown_option_is_an_error_and_creates_nothing(engine: TestEng
     assert await engine.list() == []
 
 
-def test_of_several_drafts_all_become_tasks_or_none_does(client: Engine) -> None:
+def test_of_several_drafts_all_or_none_become_tasks(client: Engine) -> None:
     with pytest.raises(NotFound, match="nobody"):
         client.submit_all(
             [Draft(command="true", name="a"), Draft(command="true", name="b", after=("nobody",))]
@@ -240,30 +240,30 @@ def test_of_several_drafts_all_become_tasks_or_none_does(client: Engine) -> None
 
 
 @pytest.mark.trap(7)
-def test_the_reply_to_a_launch_says_how_its_end_will_be_told(client: Engine) -> None:
-    told = client.submit(Draft(command="true", owner="chat-1"))
-    untold = client.submit(Draft(command="true", notify="never"))
+def test_the_reply_to_a_launch_says_how_its_end_will_be_reported(client: Engine) -> None:
+    notified = client.submit(Draft(command="true", owner="chat-1"))
+    silent = client.submit(Draft(command="true", notify="never"))
 
-    assert "inbox of chat-1" in (told.wake or "")
-    assert f"none; ask with `errands wait {untold.id}`" in (untold.wake or "")
+    assert "inbox of chat-1" in (notified.wake or "")
+    assert f"none; ask with `errands wait {silent.id}`" in (silent.wake or "")
 
 
 @pytest.mark.parametrize("nobody", ["", "../x", "-"])
-def test_what_names_no_task_cannot_be_waited_for(client: Engine, nobody: str) -> None:
+def test_a_dependency_that_names_no_task_is_refused(client: Engine, nobody: str) -> None:
     client.submit(Draft(command="true"))
     with pytest.raises(NotFound, match="to wait for"):
         client.submit(Draft(command="true", after=(nobody,)))
 
 
-def test_a_name_that_is_no_text_is_still_somebody(client: Engine) -> None:
+def test_a_user_name_that_is_not_text_still_identifies_the_caller(client: Engine) -> None:
     assert client.submit(Draft(command="true", environ={"USER": "\udcff"})).created_by == "?"
 
 
-def test_whoever_has_no_variables_at_all_has_a_name(client: Engine) -> None:
+def test_a_caller_without_any_variables_has_a_name(client: Engine) -> None:
     assert client.submit(Draft(command="true", environ={})).created_by
 
 
-async def test_what_is_submitted_at_once_is_written_together_and_refused_one_by_one(
+async def test_concurrent_submissions_share_a_transaction_and_are_refused_one_by_one(
     engine: TestEngine,
 ) -> None:
     commits: list[None] = []
@@ -283,10 +283,10 @@ async def test_what_is_submitted_at_once_is_written_together_and_refused_one_by_
             ],
             return_exceptions=True,
         )
-        told = len(commits)
+        shared = len(commits)
 
     assert [i for i, each in enumerate(answers) if isinstance(each, BadValue)] == [7]
     tasks = [each for each in answers if not isinstance(each, BaseException)]
     assert [task.name for task in tasks] == [f"n{i}" for i in range(20) if i != 7]
-    assert told == 1
+    assert shared == 1
     assert {view.state for view in await engine.wait_all([task.id for task in tasks])} == {"completed"}

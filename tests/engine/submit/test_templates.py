@@ -34,7 +34,7 @@ async def test_a_template_is_started_by_its_name_with_its_parameters(engine: Tes
     "value",
     ["'; touch pwned; '", '"; touch pwned; "', "$(touch pwned)", "`touch pwned`", "x\ntouch pwned", "*", ""],
 )
-async def test_a_hostile_value_is_printed_and_never_carried_out(
+async def test_a_hostile_value_is_printed_and_never_executed(
     engine: TestEngine, tmp_path: Path, value: str
 ) -> None:
     command = "printf '%s|' {{x}}; printf '%s|' \"{{x}}\"; printf '%s|' 'a {{x}}'"
@@ -47,7 +47,7 @@ async def test_a_hostile_value_is_printed_and_never_carried_out(
 
 
 @pytest.mark.spec("L15")
-async def test_fields_of_a_template_can_be_changed_for_one_start(engine: TestEngine) -> None:
+async def test_options_of_a_template_can_be_overridden_for_one_start(engine: TestEngine) -> None:
     engine.engine.save_template("greet", GREET)
     task = engine.engine.submit_template("greet", {"who": "ada"}, batch="other", key="once")
     again = engine.engine.submit_template("greet", {"who": "bob"}, key="once")
@@ -71,7 +71,7 @@ def test_templates_are_listed_replaced_and_removed(client: Engine) -> None:
 
 
 @pytest.mark.spec("L15")
-def test_what_cannot_be_started_is_refused_and_creates_nothing(client: Engine) -> None:
+def test_a_template_that_cannot_be_started_is_refused_and_creates_nothing(client: Engine) -> None:
     client.save_template("greet", GREET)
     with pytest.raises(NotFound, match="no template 'greeet'"):
         client.submit_template("greeet", {})
@@ -87,7 +87,7 @@ def test_what_cannot_be_started_is_refused_and_creates_nothing(client: Engine) -
 
 
 @pytest.mark.spec("L15")
-async def test_a_value_that_is_no_command_any_more_is_refused(engine: TestEngine) -> None:
+async def test_a_value_that_makes_the_command_invalid_is_refused(engine: TestEngine) -> None:
     engine.engine.save_template("run", Draft(command=("{{program}}", "x")))
     with pytest.raises(BadValue, match="command is empty"):
         engine.engine.submit_template("run", {"program": " "})

@@ -1,4 +1,4 @@
-"""Schedules: standing tasks run when they are due, and tell what became of every time."""
+"""Schedules: recurring tasks run when they are due, and record what happened to every slot."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> HandClock:
 
 
 async def ran(engine: TestEngine, task_id: str, number: int) -> View:
-    """Wait until a task has ended its run of that number."""
+    """Wait until the run with that number has ended."""
 
     def is_over() -> bool:
         runs = engine.engine.store.history(task_id)
@@ -45,10 +45,10 @@ def outcomes(engine: TestEngine, task_id: str) -> list[tuple[str, int]]:
 
 @pytest.mark.spec("T1", "T2", "T8")
 @pytest.mark.trap(47)
-async def test_an_interval_is_run_at_the_times_of_its_grid_also_by_the_next_engine(
+async def test_an_interval_keeps_its_grid_across_engines(
     home: Home, clock: HandClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bootstrap, "start_daemon", lambda home: None)  # it would go by another clock
+    monkeypatch.setattr(bootstrap, "start_daemon", lambda home: None)  # it would use another clock
     async with bootstrap.connect(home.path, yes=True, **TICK) as connected:
         engine = TestEngine(connected.engine, ensure_daemon=lambda: None)
         task = await engine.submit("true", every=timedelta(hours=6))
@@ -58,7 +58,7 @@ async def test_an_interval_is_run_at_the_times_of_its_grid_also_by_the_next_engi
         assert first.standing is not None
         assert first.standing.next_at == task.created_at + 12 * HOUR
     clock.turn(3 * HOUR)
-    async with embedded(home.path, **TICK) as engine:  # it is up for a few hours a day
+    async with embedded(home.path, **TICK) as engine:  # as if it were up for a few hours a day
         clock.turn(3 * HOUR)
         view = await ran(engine, task.id, 2)
         assert view.standing is not None
@@ -66,7 +66,7 @@ async def test_an_interval_is_run_at_the_times_of_its_grid_also_by_the_next_engi
 
 
 @pytest.mark.spec("T2")
-async def test_the_last_of_its_runs_ends_a_task(home: Home, clock: HandClock) -> None:
+async def test_a_task_is_done_after_its_last_run(home: Home, clock: HandClock) -> None:
     async with embedded(home.path, **TICK) as engine:
         task = await engine.submit("true", every=MINUTE, max_runs=2)
         clock.turn(MINUTE)
@@ -83,7 +83,7 @@ async def test_the_last_of_its_runs_ends_a_task(home: Home, clock: HandClock) ->
 
 
 @pytest.mark.spec("T2")
-async def test_a_paused_task_does_not_run_and_goes_on_from_now(home: Home, clock: HandClock) -> None:
+async def test_an_unpaused_task_continues_from_now_without_catching_up(home: Home, clock: HandClock) -> None:
     async with embedded(home.path, **TICK) as engine:
         task = await engine.submit("true", every=10 * MINUTE)
         paused = await engine.pause(task.id)
@@ -101,7 +101,7 @@ async def test_a_paused_task_does_not_run_and_goes_on_from_now(home: Home, clock
 
 
 @pytest.mark.spec("T4")
-async def test_a_time_that_finds_the_run_before_still_going_is_skipped_with_a_record(
+async def test_a_slot_that_overlaps_the_previous_run_is_skipped_with_a_record(
     home: Home, clock: HandClock
 ) -> None:
     async with embedded(home.path, **TICK) as engine:
@@ -131,7 +131,7 @@ def _sent(engine: TestEngine, task_id: str) -> bool:
 
 
 @pytest.mark.spec("T5")
-async def test_firing_runs_now_and_leaves_the_schedule_as_it_is(home: Home, clock: HandClock) -> None:
+async def test_firing_runs_now_and_leaves_the_schedule_unchanged(home: Home, clock: HandClock) -> None:
     async with embedded(home.path, **TICK) as engine:
         task = await engine.submit("true", every=HOUR)
         await engine.fire(task.id)
@@ -150,7 +150,7 @@ async def test_firing_runs_now_and_leaves_the_schedule_as_it_is(home: Home, cloc
 
 
 @pytest.mark.spec("T5")
-async def test_what_runs_already_cannot_be_fired(home: Home, clock: HandClock) -> None:
+async def test_a_running_task_cannot_be_fired(home: Home, clock: HandClock) -> None:
     async with embedded(home.path, **TICK) as engine:
         task = await engine.submit("read line", every=HOUR, input="pipe")
         await engine.fire(task.id)
@@ -160,7 +160,7 @@ async def test_what_runs_already_cannot_be_fired(home: Home, clock: HandClock) -
 
 @pytest.mark.spec("L11")
 @pytest.mark.trap(51)
-async def test_a_failure_is_retried_once_and_a_second_one_pauses_the_task_and_is_told(
+async def test_a_failure_is_retried_once_and_a_second_one_pauses_the_task_and_is_reported(
     home: Home, clock: HandClock
 ) -> None:
     async with embedded(home.path, **TICK) as engine:
@@ -179,9 +179,7 @@ async def test_a_failure_is_retried_once_and_a_second_one_pauses_the_task_and_is
 
 
 @pytest.mark.spec("L11")
-async def test_a_retry_that_succeeds_forgets_the_failure(
-    home: Home, clock: HandClock, tmp_path: Path
-) -> None:
+async def test_a_successful_retry_resets_the_failures(home: Home, clock: HandClock, tmp_path: Path) -> None:
     async with embedded(home.path, **TICK) as engine:
         flag = tmp_path / "flag"
         task = await engine.submit(f"test -e {flag}", every=HOUR)
@@ -199,40 +197,41 @@ async def test_a_retry_that_succeeds_forgets_the_failure(
 
 
 @pytest.mark.spec("N1")
-async def test_what_is_new_is_told_and_what_is_the_same_is_not(
+async def test_changed_output_is_reported_and_unchanged_output_is_not(
     home: Home, clock: HandClock, tmp_path: Path
 ) -> None:
     said = tmp_path / "said"
     async with embedded(home.path, **TICK) as engine:
         task = await engine.submit(f"cat {said}", every=HOUR)
-        told = []
+        reported = []
         for number, words in enumerate(("red", "red", "green", "", "green"), start=1):
             said.write_text(words)
             clock.turn(HOUR)
             await ran(engine, task.id, number)
-            told.append(len(await engine.take_notices()))
+            reported.append(len(await engine.take_notices()))
 
         assert task.notify == "on_change"
-        assert told == [1, 0, 1, 0, 1]
+        assert reported == [1, 0, 1, 0, 1]
 
 
 @pytest.mark.spec("N1")
 @pytest.mark.parametrize(
-    ("policy", "told"), [("always", [1, 1]), ("on_failure", [0, 1]), ("on_change", [0, 1]), ("never", [0, 0])]
+    ("policy", "reported"),
+    [("always", [1, 1]), ("on_failure", [0, 1]), ("on_change", [0, 1]), ("never", [0, 0])],
 )
-async def test_a_policy_decides_about_silence_and_failure(
-    engine: TestEngine, policy: Any, told: list[int]
+async def test_the_policy_decides_whether_silence_and_failure_are_reported(
+    engine: TestEngine, policy: Any, reported: list[int]
 ) -> None:
     found = []
     for command in ("true", "exit 1"):
         await engine.finished(command, notify=policy)
         found.append(len(await engine.take_notices()))
 
-    assert found == told
+    assert found == reported
 
 
 @pytest.mark.spec("T7")
-async def test_there_is_room_for_so_many_and_the_refusal_says_what_to_do(
+async def test_the_number_of_schedules_is_limited_and_the_error_says_what_to_do(
     home: Home, clock: HandClock
 ) -> None:
     async with embedded(home.path, **{"schedules.most": "2"}) as engine:
@@ -247,7 +246,7 @@ async def test_there_is_room_for_so_many_and_the_refusal_says_what_to_do(
 
 
 @pytest.mark.spec("T7", "T8")
-async def test_cancelling_ends_the_task_and_the_run_that_goes_on(home: Home, clock: HandClock) -> None:
+async def test_cancelling_ends_the_task_and_its_live_run(home: Home, clock: HandClock) -> None:
     async with embedded(home.path, **TICK) as engine:
         task = await engine.submit("sleep 600", every=HOUR)
         clock.turn(HOUR)
@@ -263,7 +262,7 @@ async def test_cancelling_ends_the_task_and_the_run_that_goes_on(home: Home, clo
 
 
 @pytest.mark.spec("T4")
-async def test_stopping_a_run_leaves_the_schedule(home: Home, clock: HandClock) -> None:
+async def test_stopping_a_run_keeps_the_schedule(home: Home, clock: HandClock) -> None:
     async with embedded(home.path, **TICK) as engine:
         task = await engine.submit("sleep 600", every=HOUR)
         clock.turn(HOUR)
@@ -277,7 +276,7 @@ async def test_stopping_a_run_leaves_the_schedule(home: Home, clock: HandClock) 
 
 
 @pytest.mark.spec("T9")
-async def test_an_active_schedule_is_neither_cleared_nor_removed_by_age(home: Home, clock: HandClock) -> None:
+async def test_an_active_schedule_is_neither_cleared_nor_expired(home: Home, clock: HandClock) -> None:
     async with embedded(home.path, **TICK) as engine:
         task = await engine.submit("true", every=HOUR)
         clock.turn(HOUR)
@@ -288,7 +287,7 @@ async def test_an_active_schedule_is_neither_cleared_nor_removed_by_age(home: Ho
 
 
 @pytest.mark.spec("T10")
-async def test_looking_writes_nothing(clock: HandClock, client: Engine) -> None:
+async def test_reading_a_schedule_writes_nothing(clock: HandClock, client: Engine) -> None:
     task = client.submit(Draft(command="true", every=HOUR, hours="0-23", jitter=MINUTE))
     before = _rows(client)
     clock.turn(5 * HOUR)
@@ -318,7 +317,7 @@ def test_the_next_five_times_are_shown_before_anything_starts(clock: HandClock, 
 
 @pytest.mark.spec("A10", "T7")
 @pytest.mark.trap(66, 70)
-async def test_a_schedule_that_is_not_harmless_waits_for_a_yes_and_then_counts_from_it(
+async def test_a_harmful_schedule_waits_for_approval_and_starts_counting_from_it(
     home: Home, clock: HandClock, tmp_path: Path
 ) -> None:
     victim = tmp_path / "victim"
@@ -347,7 +346,7 @@ async def test_a_schedule_that_is_not_harmless_waits_for_a_yes_and_then_counts_f
 @pytest.mark.spec("A10")
 @pytest.mark.fault("F59")
 @pytest.mark.trap(69)
-async def test_what_changed_since_the_yes_is_asked_about_again_and_times_are_skipped_meanwhile(
+async def test_a_script_changed_since_its_approval_needs_a_new_one_and_slots_are_skipped_meanwhile(
     home: Home, clock: HandClock, tmp_path: Path
 ) -> None:
     script = tmp_path / "script.sh"
@@ -381,7 +380,7 @@ def test_a_template_can_have_a_schedule(clock: HandClock, client: Engine) -> Non
 
 
 @pytest.mark.spec("T1")
-async def test_an_agent_is_asked_anew_each_time_in_a_session_of_its_own(home: Home, clock: HandClock) -> None:
+async def test_a_recurring_prompt_has_a_new_session_for_each_run(home: Home, clock: HandClock) -> None:
     async with embedded(home.path, **TICK) as engine:
         task = await engine.ask("run `echo news`", agent="offline", every=HOUR)
         for number in (1, 2):
@@ -392,7 +391,7 @@ async def test_an_agent_is_asked_anew_each_time_in_a_session_of_its_own(home: Ho
         assert len(await engine.take_notices()) == 1
 
 
-def test_nothing_can_wait_for_a_task_that_has_no_end(clock: HandClock, client: Engine) -> None:
+def test_no_task_can_depend_on_a_recurring_task(clock: HandClock, client: Engine) -> None:
     task = client.submit(Draft(command="true", every=HOUR))
     with pytest.raises(BadValue, match="runs again and again"):
         client.submit(Draft(command="true", after=(task.id,)))

@@ -49,10 +49,10 @@ def test_a_daemon_that_dies_at_a_slot_runs_it_once(
 @pytest.mark.spec("T3", "T10")
 @pytest.mark.trap(43)
 @pytest.mark.fault("F37")
-def test_two_daemons_run_a_slot_once_and_soon(daemons: Daemons, client: Engine, tmp_path: Path) -> None:
+def test_two_daemons_run_a_slot_once_and_promptly(daemons: Daemons, client: Engine, tmp_path: Path) -> None:
     witness = tmp_path / "witness"
     first = daemons.start()
-    bootstrap.start_daemon(daemons.home)  # becomes nobody: the first holds the home
+    bootstrap.start_daemon(daemons.home)  # exits at once: the first has the lock
     task = client.submit(Draft(command=f"echo run >> {witness}", every=timedelta(seconds=1), max_runs=2))
     eventually(lambda: len(lines(witness)) == 1)
     os.kill(first, signal.SIGKILL)
@@ -70,7 +70,7 @@ def test_two_daemons_run_a_slot_once_and_soon(daemons: Daemons, client: Engine, 
 
 @pytest.mark.spec("T3")
 @pytest.mark.trap(57)
-def test_a_daemon_with_a_schedule_that_is_far_off_does_nothing(daemons: Daemons, client: Engine) -> None:
+def test_a_daemon_whose_schedules_are_far_off_stays_idle(daemons: Daemons, client: Engine) -> None:
     client.submit(Draft(command="true", every=HOUR))
     client.submit(Draft(command="true", cron="0 0 1 1 *"))
     daemons.start()
@@ -82,7 +82,7 @@ def test_a_daemon_with_a_schedule_that_is_far_off_does_nothing(daemons: Daemons,
 
 
 def _switches(pid: int) -> int:
-    """Tell how often a process has given up the processor by itself, as each time it waits."""
+    """Return how often a process has voluntarily given up the processor, as it does whenever it waits."""
     with open(f"/proc/{pid}/status") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("voluntary_ctxt_switches"))
 

@@ -1,7 +1,7 @@
-"""Schedules in simulated time: every zone and every clock change, jumps, sleep and absence.
+"""Schedules in simulated time: every zone and clock change, jumps, sleep and downtime.
 
-No slot runs twice and none is without a record. What a slot is, is found out here in another way than the
-engine does: by walking through the minutes of a zone and looking at its clock.
+No slot runs twice and every slot has a record. The expected slots are computed differently from the
+engine: by walking through the minutes of a zone and reading its clock.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STEPS = [SECOND, 10 * SECOND, MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY, 3 * DAY,
 
 
 def changes(zone: tzinfo) -> Iterator[tuple[datetime, timedelta, timedelta]]:
-    """Find the clock changes of a zone: when, and how far it is ahead of UTC before and after."""
+    """Yield the clock changes of a zone: when, and its UTC offset before and after."""
     at, before = FIRST, FIRST.astimezone(zone).utcoffset()
     while at < LAST:
         later = at + 5 * DAY
@@ -49,7 +49,7 @@ def changes(zone: tzinfo) -> Iterator[tuple[datetime, timedelta, timedelta]]:
 
 @pytest.fixture(scope="module")
 def changing() -> dict[str, list[tuple[datetime, timedelta, timedelta]]]:
-    """The zones whose clocks are changed; of those that are changed alike, one."""
+    """The zones with clock changes, one for each set of identical changes."""
     found: dict[tuple[tuple[datetime, timedelta, timedelta], ...], str] = {}
     for name in sorted(available_timezones()):
         its = list(changes(ZoneInfo(name)))
@@ -70,7 +70,7 @@ class Wall:
             self.first.setdefault(wall, each)
 
     def of_hours(self, minutes: Sequence[int], hours: Sequence[int]) -> list[datetime]:
-        """When times of day come: the first time they are shown, or right after the gap they fall into."""
+        """Return when times of day occur: when first shown, or right after the gap they fall into."""
         found = set()
         first, last = self.shown[0][1], self.shown[-1][1]
         for days in range((last.date() - first.date()).days + 1):
@@ -81,14 +81,14 @@ class Wall:
         return sorted(each for each in found if each > self.start)
 
     def of_minutes(self, minutes: Sequence[int]) -> list[datetime]:
-        """When the clock shows these minutes of an hour, whatever the hour, as often as it does."""
+        """Return every time the clock shows these minutes of any hour, repeated hours included."""
         return [each for each, wall in self.shown if wall.minute in minutes and each > self.start]
 
 
 def lines_at(
     change: datetime, before: timedelta, after: timedelta
 ) -> Iterator[tuple[str, list[int], list[int]]]:
-    """Cron lines that fall into what a clock change skips or repeats, with their minutes and hours."""
+    """Yield cron lines that fall into what a clock change skips or repeats, with their minutes and hours."""
     middle = (change + (before + after) / 2).replace(tzinfo=None)
     hour, minute = middle.hour, middle.minute
     yield f"{minute} {hour} * * *", [minute], [hour]
@@ -146,16 +146,16 @@ def test_every_slot_around_every_change_has_one_record(
             line, minutes, hours = next(lines_at(change, before, after))
             schedule = Cron(line=line.replace(" * * *", f",{(change.hour + 7) % 24} * * *"), zone=name)
             hours = [*hours, (change.hour + 7) % 24]
-            heard = now = wall.start
-            told: list[datetime] = []
+            processed = now = wall.start
+            recorded: list[datetime] = []
             while now < wall.end:
                 now += rng.choice((7 * MINUTE, 50 * MINUTE, 4 * HOUR))
                 now = min(now, wall.end)
-                listened = advance(schedule, "t", since=heard, now=now, is_busy=rng.random() < 0.3)
-                for record in (*listened.records, *([listened.run] if listened.run else ())):
-                    told += expanded(schedule, record.slot, record.until)
-                heard = listened.until
-            assert sorted(told) == wall.of_hours(minutes, hours), (name, schedule.line, change)
+                advanced = advance(schedule, "t", since=processed, now=now, is_busy=rng.random() < 0.3)
+                for record in (*advanced.records, *([advanced.run] if advanced.run else ())):
+                    recorded += expanded(schedule, record.slot, record.until)
+                processed = advanced.until
+            assert sorted(recorded) == wall.of_hours(minutes, hours), (name, schedule.line, change)
 
 
 SCHEDULES: dict[str, Every | Cron] = {
@@ -180,70 +180,70 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
 @pytest.mark.fault("F22")
 @pytest.mark.parametrize("step", STEPS, ids=str)
 @pytest.mark.parametrize("direction", [1, -1], ids=["on", "back"])
-def test_a_clock_that_jumps_makes_nothing_run_twice_and_forgets_nothing(
+def test_a_clock_jump_makes_no_slot_run_twice_and_loses_none(
     world: World, step: timedelta, direction: int
 ) -> None:
     rng = random.Random(int(step.total_seconds()) * direction)
     for _ in range(40):
         world.clock.turn(rng.choice((SECOND, 30 * SECOND, 5 * MINUTE)))
-        world.look()
+        world.fire_due_slots()
     world.clock.turn(direction * step)
-    world.look()
+    world.fire_due_slots()
     for _ in range(20):
         world.clock.turn(rng.choice((SECOND, 30 * SECOND, 11 * MINUTE)))
-        world.look()
-    if direction < 0:  # and when all that was heard before comes again
+        world.fire_due_slots()
+    if direction < 0:  # and when the slots that fired before come again
         while world.clock.now() < world.latest:
             world.clock.turn(step / 7)
-            world.look()
+            world.fire_due_slots()
     world.clock.turn(DAY)
-    world.look()
+    world.fire_due_slots()
     world.check()
 
 
 @pytest.mark.spec("T3", "T10")
 @pytest.mark.fault("F22")
-def test_a_glitch_of_a_week_and_back_leaves_what_did_not_run_to_run_in_its_time(tmp_path: Path) -> None:
+def test_slots_that_did_not_run_during_a_week_long_clock_glitch_run_in_time(tmp_path: Path) -> None:
     world = World(tmp_path, SCHEDULES["every 10m"])
     world.clock.turn(7 * DAY)
-    world.look()
+    world.fire_due_slots()
     assert len(world.started) == 1
     world.clock.turn(-7 * DAY)
     for _ in range(12):
-        world.look()
+        world.fire_due_slots()
         world.clock.turn(5 * MINUTE)
     assert len(world.started) == 6
     world.clock.turn(7 * DAY)
-    world.look()
+    world.fire_due_slots()
     world.check()
     world.close()
 
 
 @pytest.mark.spec("T3", "T10")
 @pytest.mark.fault("F22")
-def test_a_clock_that_was_wrong_by_more_than_a_week_is_not_believed_afterwards(tmp_path: Path) -> None:
+def test_records_of_a_clock_more_than_a_week_ahead_are_discarded(tmp_path: Path) -> None:
     world = World(tmp_path, SCHEDULES["every 10m"])
     world.clock.turn(100 * DAY)
-    world.look()
+    world.fire_due_slots()
     world.clock.turn(-100 * DAY)
     world.started.clear()
     for _ in range(4):
-        world.look()
+        world.fire_due_slots()
         world.clock.turn(10 * MINUTE)
     assert len(world.started) == 3
-    told = [each.outcome for each in world.store.slots(world.task.id)]
-    assert told == ["ran"] * 3
+    recorded = [each.outcome for each in world.store.slots(world.task.id)]
+    assert recorded == ["ran"] * 3
     world.close()
 
 
 @pytest.mark.spec("T3", "T10")
 @pytest.mark.trap(44)
 @pytest.mark.fault("F24")
-def test_a_sleep_of_eight_hours_runs_once_not_once_per_slot(tmp_path: Path) -> None:
+def test_a_sleep_of_eight_hours_causes_one_run_instead_of_one_per_slot(tmp_path: Path) -> None:
     world = World(tmp_path, SCHEDULES["every 10m"])
     world.clock.turn(8 * HOUR)
-    world.look()
-    world.look()
+    world.fire_due_slots()
+    world.fire_due_slots()
 
     assert len(world.started) == 1
     newest, missed = world.store.slots(world.task.id)
@@ -263,13 +263,13 @@ def test_a_sleep_of_eight_hours_runs_once_not_once_per_slot(tmp_path: Path) -> N
         ("all", [("late", 1)] * 5, 5),
     ],
 )
-def test_five_slots_while_nobody_was_there_end_as_the_policy_says(
+def test_five_slots_during_downtime_are_handled_by_the_misfire_policy(
     tmp_path: Path, misfire: str, outcomes: list[tuple[str, int]], runs: int
 ) -> None:
     world = World(tmp_path, evolve(SCHEDULES["every 10m"], misfire=misfire))
     world.clock.turn(55 * MINUTE)
-    world.holders = [Scheduler(world.store)]  # the next daemon
-    world.look()
+    world.schedulers = [Scheduler(world.store)]  # the next daemon
+    world.fire_due_slots()
 
     assert [(each.outcome, each.count) for each in world.store.slots(world.task.id)] == outcomes
     assert len(world.started) == runs
@@ -280,26 +280,26 @@ def test_five_slots_while_nobody_was_there_end_as_the_policy_says(
 @pytest.mark.spec("T10")
 @pytest.mark.trap(43)
 @pytest.mark.fault("F37")
-def test_two_holders_hear_every_slot_once(tmp_path: Path) -> None:
-    world = World(tmp_path, SCHEDULES["every 10m"], holders=2)
+def test_two_schedulers_fire_every_slot_once(tmp_path: Path) -> None:
+    world = World(tmp_path, SCHEDULES["every 10m"], schedulers=2)
     rng = random.Random(7)
     for _ in range(300):
         world.clock.turn(rng.choice((SECOND, 3 * MINUTE, 25 * MINUTE, -2 * MINUTE)))
-        world.look(rng.randrange(2))
+        world.fire_due_slots(rng.randrange(2))
     world.clock.turn(HOUR)
-    world.look(1)
+    world.fire_due_slots(1)
     world.check()
     world.close()
 
 
 @pytest.mark.spec("T10")
 @pytest.mark.trap(42)
-def test_what_was_heard_meanwhile_by_another_is_not_written_again(tmp_path: Path) -> None:
-    world = World(tmp_path, SCHEDULES["every 10m"], holders=2)
+def test_slots_that_another_scheduler_fired_meanwhile_are_not_recorded_again(tmp_path: Path) -> None:
+    world = World(tmp_path, SCHEDULES["every 10m"], schedulers=2)
     world.clock.turn(10 * MINUTE)
     with world.store:
         stale = world.store.due_schedules(now=world.clock.now(), limit=1)[0][1]
-    world.look(1)
+    world.fire_due_slots(1)
     with world.store:
         until = world.clock.now()
         assert not world.store.advance(world.task.id, since=stale.processed_until, until=until, next_at=None)
@@ -309,10 +309,10 @@ def test_what_was_heard_meanwhile_by_another_is_not_written_again(tmp_path: Path
 
 @pytest.mark.spec("T4", "T10")
 @pytest.mark.trap(44)
-def test_a_second_a_slot_for_a_week_is_caught_up_with_in_bounded_steps(tmp_path: Path) -> None:
+def test_a_week_of_missed_ten_second_slots_is_caught_up_in_bounded_steps(tmp_path: Path) -> None:
     world = World(tmp_path, Every(span=10 * SECOND, anchor=START))
     world.clock.turn(7 * DAY)
-    world.look()
+    world.fire_due_slots()
 
     assert len(world.started) == 1
     assert sum(each.count for each in world.store.slots(world.task.id)) == 7 * DAY // (10 * SECOND)
@@ -320,7 +320,7 @@ def test_a_second_a_slot_for_a_week_is_caught_up_with_in_bounded_steps(tmp_path:
 
 
 @pytest.mark.trap(52, 55)
-def test_a_schedule_whose_zone_is_gone_is_paused_and_told_and_keeps_no_other_back(tmp_path: Path) -> None:
+def test_a_schedule_whose_zone_is_gone_is_paused_and_reported_without_delaying_others(tmp_path: Path) -> None:
     world = World(tmp_path, SCHEDULES["twice a day"])
     other = sample_task("other-222222", trigger=SCHEDULES["every 10m"])
     with world.store:
@@ -330,7 +330,7 @@ def test_a_schedule_whose_zone_is_gone_is_paused_and_told_and_keeps_no_other_bac
             (world.task.id,),
         )
     world.clock.turn(DAY)
-    world.look()
+    world.fire_due_slots()
 
     assert world.store.view(world.task.id).state == "paused"
     assert world.store.view(other.id).latest.number == 1
