@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from errands.config import Config
     from errands.engine.connection import EngineConnection
     from errands.engine.daemon.loops import Loops
-    from errands.frontends.install.installation import Installation
-    from errands.frontends.install.service_install import ServiceInstallation
+    from errands.frontends.install.installation import ClientInstallation, ServiceInstallation
     from errands.model.approval import Consent
     from errands.model.notices.notice import Address
     from errands.ports.output import OutputPort
@@ -315,16 +314,16 @@ def serve_mcp(
 
 def installation(
     client: str, *, environ: Mapping[str, str], project: str | None, dialect: str | None
-) -> Installation:
+) -> ClientInstallation:
     """Return what installs Errands into a client, and removes it again."""
-    from errands.frontends.install.installation import Installation
+    from errands.frontends.install.installation import ClientInstallation
 
-    return Installation(client, environ=environ, project=project, dialect=dialect)
+    return ClientInstallation(client, environ=environ, project=project, dialect=dialect)
 
 
 def service(home: Home, *, environ: Mapping[str, str]) -> ServiceInstallation:
     """Return what installs the daemon of a home as a system service, and removes it again."""
-    from errands.frontends.install.service_install import ServiceInstallation
+    from errands.frontends.install.installation import ServiceInstallation
 
     return ServiceInstallation(home.path, environ=environ)
 

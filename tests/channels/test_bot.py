@@ -209,7 +209,7 @@ async def test_what_is_started_there_reports_there(stage: Stage, discord: FakeDi
 async def test_what_may_do_harm_is_asked_about_there(stage: Stage, discord: FakeDiscord) -> None:
     await stage.does(discord.type, ADA, CHANNEL, "run", command="rm -rf build")
     await until(lambda: discord.replies)
-    assert "waits for a yes" in discord.replies[0]["data"]["content"]
+    assert "is waiting for approval" in discord.replies[0]["data"]["content"]
 
 
 async def test_tasks_are_listed_shown_answered_and_ended_by_command(

@@ -14,7 +14,7 @@ import pytest
 from errands.frontends.cli.verbs.install import CLIENTS
 from errands.frontends.install import jsonc
 from errands.frontends.install.clients import NAMES
-from errands.frontends.install.installation import Installation
+from errands.frontends.install.installation import ClientInstallation
 from errands.model.errors import BadValue, ErrandsError
 
 SERVING = [sys.executable, "-P", "-m", "errands"]
@@ -29,9 +29,11 @@ class House:
         self.project.mkdir()
         self.environ = {"HOME": str(place / "home"), "XDG_CONFIG_HOME": str(place / "home" / ".config")}
 
-    def installation(self, client: str, *, project: bool = False, dialect: str | None = None) -> Installation:
+    def installation(
+        self, client: str, *, project: bool = False, dialect: str | None = None
+    ) -> ClientInstallation:
         where = str(self.project) if project else None
-        return Installation(client, environ=self.environ, project=where, dialect=dialect)
+        return ClientInstallation(client, environ=self.environ, project=where, dialect=dialect)
 
     def install(self, client: str, **options: Any) -> list[str]:
         """Install; give the files that were changed."""
@@ -40,7 +42,7 @@ class House:
     def uninstall(self, client: str, **options: Any) -> list[str]:
         return self._carry_out(self.installation(client, **options), removing=True)
 
-    def _carry_out(self, made: Installation, *, removing: bool) -> list[str]:
+    def _carry_out(self, made: ClientInstallation, *, removing: bool) -> list[str]:
         changes = made.plan(removing=removing)
         made.carry_out()
         return [path for path, _ in changes]
@@ -194,7 +196,7 @@ def test_a_hook_that_somebody_put_beside_ours_is_not_taken_out_with_it(house: Ho
     before = house.content()
 
     for change in (house.install, house.uninstall):
-        with pytest.raises(BadValue, match=r"hooks\.PostToolUse has another hook beside ours"):
+        with pytest.raises(BadValue, match=r"hooks\.PostToolUse has another hook in the same entry as ours"):
             change("claude")
     assert house.content() == before
 
@@ -261,7 +263,7 @@ def test_a_file_that_cannot_be_read_is_left_alone_and_so_is_all_else(
 def test_a_file_that_is_no_text_is_left_alone(house: House) -> None:
     house.file("home/.cursor/mcp.json", "x").write_bytes(b"\xff\xfe{}")
 
-    with pytest.raises(BadValue, match="no text in UTF-8"):
+    with pytest.raises(BadValue, match="is not UTF-8 text"):
         house.install("cursor")
 
 

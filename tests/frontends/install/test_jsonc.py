@@ -138,7 +138,7 @@ def test_what_is_malformed_is_refused_with_its_line(text: str, why: str) -> None
 
 
 def test_an_entry_cannot_be_put_into_what_is_no_object() -> None:
-    with pytest.raises(BadValue, match="mcp is no object there"):
+    with pytest.raises(BadValue, match="mcp is not an object"):
         jsonc.put('{"mcp": "off"}', PATH, OURS)
-    with pytest.raises(BadValue, match="hooks is no array there"):
+    with pytest.raises(BadValue, match="hooks is not an array"):
         jsonc.add('{"hooks": {}}', ("hooks",), 1)

@@ -17,8 +17,8 @@ from errands.frontends.install.service import (
     Service,
     complaints,
     disable,
-    disabled,
     enable,
+    reload,
     service_for,
 )
 from errands.model.errors import BadValue, ErrandsError
@@ -103,14 +103,14 @@ def test_the_system_is_told_to_use_it(systemd: Service, told: Path) -> None:
         f"systemctl --user enable --now {UNIT}",
         "loginctl enable-linger ada",
     ]
-    assert done[-1] == "it also starts with the machine, and stays when you log out"
+    assert done[-1] == "it also starts with the machine, and keeps running when you log out"
 
 
 def test_who_may_not_stay_is_told_to_ask(
     systemd: Service, told: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LINGER", "1")
-    assert "an administrator has to say: loginctl enable-linger ada" in enable(systemd)[-1]
+    assert "an administrator has to run: loginctl enable-linger ada" in enable(systemd)[-1]
     monkeypatch.setenv("ENABLE", "1")
     with pytest.raises(ErrandsError, match="systemctl --user enable"):
         enable(systemd)
@@ -118,7 +118,7 @@ def test_who_may_not_stay_is_told_to_ask(
 
 def test_the_system_is_told_to_forget_it(systemd: Service, told: Path) -> None:
     disable(systemd)
-    disabled(systemd)
+    reload(systemd)
     assert told.read_text().splitlines() == [
         f"systemctl --user disable {UNIT}",
         "systemctl --user daemon-reload",
@@ -129,7 +129,7 @@ def test_launchd_is_told_the_same(environ: dict[str, str], told: Path) -> None:
     service = service_for("/Users/ada/state", environ, python="/usr/bin/python3", platform="darwin")
     enable(service)
     disable(service)
-    disabled(service)
+    reload(service)
     domain = f"gui/{os.getuid()}"
     assert told.read_text().splitlines() == [
         f"launchctl bootout {domain}/{LABEL}",
@@ -147,12 +147,12 @@ def test_every_reason_why_nobody_wakes_the_daemon_is_named(systemd: Service, tmp
 
     assert said() == ["nothing starts the daemon after a reboot"]
     written(systemd)
-    assert said() == [f"{systemd.path} is there, but not enabled"]
+    assert said() == [f"{systemd.path} exists but is not enabled"]
     wants = Path(systemd.path).parent / "default.target.wants"
     wants.mkdir()
     (wants / UNIT).symlink_to(systemd.path)
-    assert said() == ["the daemon ends when ada logs out, and starts with the next login"]
+    assert said() == ["the daemon ends when ada logs out, and starts at the next login"]
     (linger / "ada").touch()
     assert said() == []
     Path(systemd.path).write_text("something else")
-    assert said() == [f"{systemd.path} is not the one that this version would write"]
+    assert said() == [f"{systemd.path} differs from what this version would write"]

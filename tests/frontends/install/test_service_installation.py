@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from errands.frontends.install import service
+from errands.frontends.install.installation import ServiceInstallation
 from errands.frontends.install.service import UNIT
-from errands.frontends.install.service_install import ServiceInstallation
 from errands.model.errors import BadValue, ErrandsError
 
 
@@ -102,7 +102,7 @@ def test_without_a_person_it_needs_yes_and_shows_everything(system: System) -> N
 def test_it_is_written_used_and_taken_back(system: System) -> None:
     done = system.types("install", "service", "--yes")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.endswith("it also starts with the machine, and stays when you log out\n")
+    assert done.stdout.endswith("it also starts with the machine, and keeps running when you log out\n")
     assert f"ERRANDS_HOME={system.home}" in system.unit.read_text()
     assert system.heard() == ENABLING
 
@@ -111,7 +111,7 @@ def test_it_is_written_used_and_taken_back(system: System) -> None:
 
     gone = system.types("uninstall", "service", "--yes")
     assert gone.returncode == 0, gone.stderr
-    assert "nothing starts the daemon after a reboot any more" in gone.stdout
+    assert "the daemon no longer starts after a reboot" in gone.stdout
     assert not system.unit.exists()
     assert system.heard() == [f"systemctl --user disable {UNIT}", "systemctl --user daemon-reload"]
     assert system.types("uninstall", "service", "--yes").stdout == "nothing to do: it is not there\n"

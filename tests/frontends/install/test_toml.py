@@ -45,8 +45,8 @@ def test_what_somebody_wrote_behind_it_stays() -> None:
     ("text", "why"),
     [
         ("a = ", "Invalid value"),
-        ('mcp_servers = { other = { command = "x" } }\n', "not written there as a table of its own"),
-        ('mcp_servers = "none"\n', "not written there as a table of its own"),
+        ('mcp_servers = { other = { command = "x" } }\n', "is not a table of its own in this file"),
+        ('mcp_servers = "none"\n', "is not a table of its own in this file"),
     ],
 )
 def test_what_cannot_be_edited_safely_is_refused(text: str, why: str) -> None:

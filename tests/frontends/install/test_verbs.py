@@ -37,7 +37,7 @@ def test_a_person_sees_the_changes_and_says_yes(person: Person) -> None:
         asked.sendline("y")
         said, code = ended(asked)
         assert (code, config.exists()) == (0, True)
-        assert "Errands is part of Gemini CLI from its next start on" in said
+        assert "Gemini CLI has Errands from its next start" in said
     finally:
         terminal.close()
 
@@ -49,7 +49,7 @@ def test_without_a_person_it_needs_yes(person: Person) -> None:
     assert "+++ " in person.types("install", "cursor", "--yes").out
     assert person.types("install", "cursor", "--yes").out == "nothing to do: it is there already\n"
     assert person.types("uninstall", "cursor", code=2).err.endswith("nothing was written; pass --yes\n")
-    assert "no part of Cursor any more" in person.types("uninstall", "cursor", "--yes").out
+    assert "Errands was removed from Cursor" in person.types("uninstall", "cursor", "--yes").out
     assert person.types("uninstall", "cursor", "--yes").out == "nothing to do: it is not there\n"
 
 

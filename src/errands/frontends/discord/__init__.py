@@ -1,3 +1,1 @@
-"""The bot on Discord: hears who answers a proposal, and takes commands, from allowed users alone."""
-
-from __future__ import annotations
+"""The Discord bot: takes answers to proposals, and commands, from allowed users only."""

@@ -1,7 +1,7 @@
 """The bot: reactions, buttons and commands, each one verb of the engine.
 
-A reaction or a button answers the very question that its message asks, which the message itself tells; only
-messages that we wrote ourselves are believed. Whoever is not on the list of allowed users changes nothing.
+A reaction or a button answers exactly the question in its message, and only messages that we wrote ourselves
+are trusted. Users who are not on the list of allowed users can change nothing.
 """
 
 from __future__ import annotations
@@ -20,19 +20,17 @@ from discord.http import Route
 from yarl import URL
 
 from errands.engine.engine import Engine
-from errands.frontends.discord.commands import add_commands
+from errands.frontends.discord.commands import FRONTEND, NOT_ALLOWED, add_commands, person
 from errands.model.errors import ErrandsError
 from errands.model.notices.delivery import ANSWER_SIGNS, AnswerToken, read_answer_token
 from errands.ports.store import Query
 
-DOOR = "discord"
-RECENT = 50  # messages in which answers are looked for that were given while we were away
-NOT_YOU = "You may not do this: your user id is not in the list `allowed` of this channel."
+MAX_HISTORY = 50  # messages searched for answers given while the bot was not connected
 _LOG = logging.getLogger("errands.discord")
 
 
 class Bot(discord.Client):
-    """`channel` is the name of the channel in the configuration; what is started here reports there."""
+    """`channel` is the channel's name in the configuration; tasks started here report there."""
 
     def __init__(
         self,
@@ -44,7 +42,7 @@ class Bot(discord.Client):
     ) -> None:
         intents = discord.Intents.none()
         intents.guilds = intents.guild_reactions = intents.dm_reactions = True
-        # Nothing here asks who is a member of what, so there is nothing to wait for at the start.
+        # Members are never looked up, so there is no reason to wait for them at the start.
         super().__init__(intents=intents, chunk_guilds_at_startup=False, guild_ready_timeout=0.1)
         self.engine = engine
         self.channel = channel
@@ -55,7 +53,7 @@ class Bot(discord.Client):
 
     async def setup_hook(self) -> None:
         if self._guild is not None:
-            # Commands of one server are there at once; those of all servers take Discord a while.
+            # Commands of one server appear at once; global ones take Discord a while.
             self.tree.copy_global_to(guild=self._guild)
         await self.tree.sync(guild=self._guild)
 
@@ -71,47 +69,47 @@ class Bot(discord.Client):
         if answer is None or self.user is None or payload.user_id == self.user.id:
             return
         message = await self.get_partial_messageable(payload.channel_id).fetch_message(payload.message_id)
-        token = self._ballot(message, answer)
+        token = self._answer_token(message, answer)
         if token is None:
             return
         if not self.is_allowed(payload.user_id):
             _LOG.warning("user %d may not answer about %s", payload.user_id, token.task_id)
             return
         user = payload.member or await self.fetch_user(payload.user_id)
-        await self._note(message, token, self.settle(token, user))
+        await self._close_question(message, self._answer(token, user))
 
     async def on_interaction(self, interaction: discord.Interaction) -> None:
-        """Hear a button; commands go to the tree."""
+        """Handle a button; commands go to the tree."""
         if interaction.type is not discord.InteractionType.component or interaction.message is None:
             return
         pressed: Mapping[str, Any] = dict(interaction.data or {})
         token = read_answer_token(str(pressed.get("custom_id", "")))
-        if token is None or token != self._ballot(interaction.message, token.answer):
+        if token is None or token != self._answer_token(interaction.message, token.answer):
             return
         if not self.is_allowed(interaction.user.id):
-            await interaction.response.send_message(NOT_YOU, ephemeral=True)
+            await interaction.response.send_message(NOT_ALLOWED, ephemeral=True)
             return
-        words = self.settle(token, interaction.user)
-        await interaction.response.edit_message(content=_with(interaction.message, words), view=None)
+        result = self._answer(token, interaction.user)
+        await interaction.response.edit_message(content=_with(interaction.message, result), view=None)
 
-    def settle(self, token: AnswerToken, user: discord.abc.User) -> str:
-        """Carry out an answer; say what came of it."""
+    def _answer(self, token: AnswerToken, user: discord.abc.User) -> str:
+        """Approve or reject; return what to write beneath the question."""
         by = person(user)
         try:
             if token.answer == "approve":
-                self.engine.approve(token.task_id, by=by, door=DOOR, question=token.question)
+                self.engine.approve(token.task_id, by=by, door=FRONTEND, question=token.question)
                 return f"✅ approved by {user.name}"
-            self.engine.reject(token.task_id, by=by, door=DOOR, question=token.question)
+            self.engine.reject(token.task_id, by=by, door=FRONTEND, question=token.question)
             return f"❌ dismissed by {user.name}"
         except ErrandsError as error:
             return f"⚠️ {error}"
 
-    async def _note(self, message: discord.Message, token: AnswerToken, words: str) -> None:
-        """Write beneath a question how it was answered; it cannot be answered again."""
-        await message.edit(content=_with(message, words), view=None)
+    async def _close_question(self, message: discord.Message, result: str) -> None:
+        """Write the result beneath a question and remove its buttons."""
+        await message.edit(content=_with(message, result), view=None)
 
-    def _ballot(self, message: discord.Message, answer: str) -> AnswerToken | None:
-        """Read what a message asks, if we wrote it."""
+    def _answer_token(self, message: discord.Message, answer: str) -> AnswerToken | None:
+        """Return the token of this answer in a message, if we wrote the message."""
         if self.user is None or message.author.id != self.user.id:
             return None
         for row in message.components:
@@ -122,7 +120,7 @@ class Bot(discord.Client):
         return None
 
     async def _catch_up(self) -> None:
-        """Find the reactions that were given while nobody listened."""
+        """Handle the reactions that were given while the bot was not connected."""
         asked = {
             (view.id, view.question.id): address.target
             for view in self.engine.list(Query(states=("proposed",)))
@@ -131,26 +129,26 @@ class Bot(discord.Client):
         }
         for target in dict.fromkeys(asked.values()):
             try:
-                place = await self._place(target)
-                async for message in place.history(limit=RECENT):
-                    await self._answers_at(message, asked)
+                channel = await self._messageable(target)
+                async for message in channel.history(limit=MAX_HISTORY):
+                    await self._handle_reactions(message, asked)
             except discord.HTTPException as error:
-                _LOG.warning("what was answered in %s meanwhile is not known: %s", target, error)
+                _LOG.warning("cannot read the answers given in %s meanwhile: %s", target, error)
 
-    async def _place(self, target: str) -> discord.abc.Messageable:
+    async def _messageable(self, target: str) -> discord.abc.Messageable:
         number = int(target.removeprefix("user/"))
         if target.startswith("user/"):
             return await (await self.fetch_user(number)).create_dm()
         return self.get_partial_messageable(number)
 
-    async def _answers_at(self, message: discord.Message, asked: Iterable[tuple[str, int]]) -> None:
+    async def _handle_reactions(self, message: discord.Message, asked: Iterable[tuple[str, int]]) -> None:
         for reaction in message.reactions:
-            token = self._ballot(message, ANSWER_SIGNS.get(str(reaction.emoji), ""))
+            token = self._answer_token(message, ANSWER_SIGNS.get(str(reaction.emoji), ""))
             if token is None or (token.task_id, token.question) not in asked:
                 continue
             async for user in reaction.users():
                 if self.is_allowed(user.id):
-                    await self._note(message, token, self.settle(token, user))
+                    await self._close_question(message, self._answer(token, user))
                     return
 
 
@@ -190,13 +188,8 @@ def serve(
     return 0
 
 
-def person(user: discord.abc.User) -> str:
-    """Name a person for the record: the name may change, the number does not."""
-    return f"{user.name} (discord {user.id})"
-
-
 def point_at(api: str | None) -> None:
-    """Speak with another server than Discord's own, for instance one for tests."""
+    """Use another server than Discord's own, for instance one for tests."""
     if api:
         Route.BASE = f"{api.rstrip('/')}/api/v10"
         url = URL(api)
@@ -204,6 +197,5 @@ def point_at(api: str | None) -> None:
         DiscordWebSocket.DEFAULT_GATEWAY = url.with_scheme(scheme).with_path("/gateway")
 
 
-def _with(message: discord.Message, words: str) -> str:
-    room = 1990 - len(words)
-    return f"{message.content[:room]}\n{words}"
+def _with(message: discord.Message, result: str) -> str:
+    return f"{message.content[: 1990 - len(result)]}\n{result}"

@@ -1,1 +1,1 @@
-"""Installing: Errands in the files of the programs that agents work in, and out of them again."""
+"""`errands install`: adds Errands to the files of agent programs, and removes it again."""

@@ -1,6 +1,6 @@
 """The clients: which files each of them reads, and what Errands writes there.
 
-The server is started by this very Python, wherever the client itself was started from.
+A client starts the server with the Python that ran the installation, whatever its own environment is.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from errands.frontends.install.plan import Target
 from errands.model.record import record
 
 SERVER = "errands"
-# A waiting hook is ended by the client after so many seconds; what it waited for is told at the next prompt.
-_DAY = 86_400
+# The client ends a waiting hook after this time; later news is reported at the next prompt.
+_DAY = 86_400  # seconds
 
 
 @record
 class Place:
-    """Where to install: for a person (`project` is None) or into a project."""
+    """Where to install: for a person (`project` is None) or in a project."""
 
     environ: Mapping[str, str]
     project: str | None = None
@@ -44,33 +44,33 @@ class Place:
 
 @record
 class Client:
-    """A program that can be given tools; `told` says how it learns of the end of a task."""
+    """A program that can use the tools; `reports` says how it learns of the end of a task."""
 
     name: str
     title: str
     dialect: str
     targets: Callable[[Place], tuple[Target, ...]]
-    told: str = "nothing wakes it: it asks when it wants to know"
+    reports: str = "it is not woken when a task ends, and has to ask"
 
 
 def command(*words: str) -> list[str]:
-    """Give the words that run Errands; `-P`: a project may have files that are called like modules."""
+    """Return a command line of Errands; `-P`, because a project may have files named like modules."""
     return [sys.executable, "-P", "-m", "errands", *words]
 
 
-def _serving(place: Place, default: str, *, client: str = "") -> list[str]:
+def _server_command(place: Place, default: str, *, client: str = "") -> list[str]:
     words = ("client", client, "mcp") if client else ("mcp",)
     return command(*words, "--dialect", place.dialect or default)
 
 
 def _environment(place: Place) -> dict[str, str]:
-    """Programs with windows know nothing of what was set in a shell."""
+    """Return the variables that a program started outside a shell would miss."""
     home = place.environ.get("ERRANDS_HOME")
     return {"ERRANDS_HOME": os.path.abspath(home)} if home else {}
 
 
 def _server(words: list[str], place: Place, **more: Any) -> dict[str, Any]:
-    """Describe the server as most clients want it."""
+    """Describe the server in the form that most clients use."""
     env = _environment(place)
     return {**more, "command": words[0], "args": words[1:], **({"env": env} if env else {})}
 
@@ -79,15 +79,15 @@ def _text(*names: str) -> str:
     return files("errands.frontends.install").joinpath("files", *names).read_text(encoding="utf-8")
 
 
-# Claude Code: the server, two hooks that tell it of ends, two commands and a skill.
+# Claude Code: the server, two hooks that report the ends of tasks, two commands and a skill.
 
 
 def _claude(place: Place) -> tuple[Target, ...]:
-    given = place.environ.get("CLAUDE_CONFIG_DIR")
-    base = given or os.path.join(place.home, ".claude")
+    configured = place.environ.get("CLAUDE_CONFIG_DIR")
+    base = configured or os.path.join(place.home, ".claude")
     folder = place.either(".claude", base)
-    state = os.path.join(given or place.home, ".claude.json")
-    server = _server(_serving(place, "claude", client="claude"), place, type="stdio")
+    state = os.path.join(configured or place.home, ".claude.json")
+    server = _server(_server_command(place, "claude", client="claude"), place, type="stdio")
     return (
         Target(
             path=place.either(".mcp.json", state), pieces=(Entry(path=("mcpServers", SERVER), value=server),)
@@ -105,15 +105,15 @@ def _claude(place: Place) -> tuple[Target, ...]:
 
 
 def _claude_hooks(place: Place) -> list[Piece]:
-    def hook(deed: str, **more: Any) -> dict[str, Any]:
+    def hook(verb: str, **more: Any) -> dict[str, Any]:
         env = [f"{name}={quote(value)}" for name, value in _environment(place).items()]
-        words = [quote(word) for word in command("client", "claude", deed)]
+        words = [quote(word) for word in command("client", "claude", verb)]
         return {"type": "command", "command": " ".join([*env, *words]), **more}
 
-    # What the person and the model see of it; without these it is called the feedback of a hook.
-    said = {"rewakeSummary": "Errands: news of background tasks", "rewakeMessage": "News from Errands:"}
-    waking = hook("wake", asyncRewake=True, timeout=_DAY, **said)
-    wake = {"matcher": f"mcp__{SERVER}__.*", "hooks": [waking]}
+    # What the person and the model see; without these it is labelled as hook feedback.
+    labels = {"rewakeSummary": "Errands: news of background tasks", "rewakeMessage": "News from Errands:"}
+    wake_hook = hook("wake", asyncRewake=True, timeout=_DAY, **labels)
+    wake = {"matcher": f"mcp__{SERVER}__.*", "hooks": [wake_hook]}
     remind = {"hooks": [hook("remind", timeout=10)]}
     return [
         Item(path=("hooks", "PostToolUse"), value=wake, mark="-m errands client claude wake"),
@@ -130,7 +130,7 @@ def _opencode(place: Place) -> tuple[Target, ...]:
     env = _environment(place)
     server = {
         "type": "local",
-        "command": _serving(place, "opencode", client="opencode"),
+        "command": _server_command(place, "opencode", client="opencode"),
         "enabled": True,
         **({"environment": env} if env else {}),
     }
@@ -146,7 +146,7 @@ def _opencode(place: Place) -> tuple[Target, ...]:
 
 
 def _existing(folder: str, *names: str) -> str:
-    """Choose the first file that is there, or else the last one."""
+    """Return the first of these files that exists, or else the last one."""
     paths = [os.path.join(folder, name) for name in names]
     return next((path for path in paths if os.path.exists(path)), paths[-1])
 
@@ -157,7 +157,7 @@ def _existing(folder: str, *names: str) -> str:
 def _codex(place: Place) -> tuple[Target, ...]:
     base = place.environ.get("CODEX_HOME") or os.path.join(place.home, ".codex")
     path = place.either(os.path.join(".codex", "config.toml"), os.path.join(base, "config.toml"))
-    table = Table(path=("mcp_servers", SERVER), value=_server(_serving(place, "native"), place))
+    table = Table(path=("mcp_servers", SERVER), value=_server(_server_command(place, "native"), place))
     return (Target(path=path, pieces=(table,)),)
 
 
@@ -165,7 +165,7 @@ def _plain(
     project: str, user: Callable[[Place], str], *path: str, **more: Any
 ) -> Callable[[Place], tuple[Target, ...]]:
     def targets(place: Place) -> tuple[Target, ...]:
-        entry = Entry(path=(*path, SERVER), value=_server(_serving(place, "native"), place, **more))
+        entry = Entry(path=(*path, SERVER), value=_server(_server_command(place, "native"), place, **more))
         return (Target(path=place.either(project, user(place)), pieces=(entry,)),)
 
     return targets
@@ -177,14 +177,14 @@ CLIENTS = (
         title="Claude Code",
         dialect="claude",
         targets=_claude,
-        told="it is woken when a task ends; claude -p is not, and asks",
+        reports="it is woken when a task ends, except as claude -p, which has to ask",
     ),
     Client(
         name="opencode",
         title="OpenCode",
         dialect="opencode",
         targets=_opencode,
-        told="the plugin reports each end into the session that started the task",
+        reports="the plugin reports each end into the session that started the task",
     ),
     Client(name="codex", title="Codex", dialect="native", targets=_codex),
     Client(

@@ -1,56 +1,104 @@
-"""An installation: one client, one place, what is written there, and how it is undone."""
+"""An installation: Errands in the files of a client, or the daemon as a service, and the way to undo it.
+
+`plan` shows what would change and writes nothing; `carry_out` does what was planned last.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 
-from errands.frontends.install import plan
+from errands.frontends.install import plan, service
 from errands.frontends.install.clients import Place, named
-from errands.frontends.install.plan import Change, Memory
+from errands.frontends.install.pieces import Whole
+from errands.frontends.install.plan import Change, Memory, Target
 
 
 class Installation:
+    missing = ""
+
+    def __init__(self, targets: tuple[Target, ...], place: Place) -> None:
+        self._targets = targets
+        self._memory = Memory(place.config("errands", "installed.json"))
+        self._changes: Sequence[Change] = ()
+        self._removing = False
+
+    def snippets(self) -> list[tuple[str, str]]:
+        """Return what belongs in each file, for a person who edits by hand."""
+        return [(target.path, target.alone().rstrip()) for target in self._targets]
+
+    def plan(self, *, removing: bool) -> list[tuple[str, list[str]]]:
+        """Return what would change, as a diff of each file."""
+        self._removing = removing
+        make = plan.removal if removing else plan.installation
+        self._changes = make(self._targets, self._memory)
+        return [(each.path, each.diff()) for each in self._needed]
+
+    def steps(self) -> list[str]:
+        """Return the commands that have to run besides."""
+        return []
+
+    @property
+    def _needed(self) -> list[Change]:
+        return [each for each in self._changes if each.is_needed]
+
+    def _write(self) -> None:
+        plan.check_rights(self._needed)
+        # Remember how to undo it before doing it.
+        self._memory.keep(self._changes)
+        plan.carry_out(self._needed)
+
+    def _remove(self) -> None:
+        plan.carry_out(self._needed)
+        plan.sweep(self._memory.forget(self._changes))
+
+
+class ClientInstallation(Installation):
     def __init__(
         self, client: str, *, environ: Mapping[str, str], project: str | None, dialect: str | None
     ) -> None:
         self._client = named(client)
         place = Place(environ=environ, project=project, dialect=dialect)
-        self._targets = self._client.targets(place)
-        self._memory = Memory(place.config("errands", "installed.json"))
-        self._changes: Sequence[Change] = ()
-        self._removing = False
-
-    @property
-    def missing(self) -> str:
-        """What has to be installed besides, before the client can start the server."""
-        return "" if find_spec("mcp") else "pip install 'errands[mcp]'"
-
-    def snippets(self) -> list[tuple[str, str]]:
-        """Give what belongs into each file, for whoever puts it there by hand."""
-        return [(target.path, target.alone().rstrip()) for target in self._targets]
-
-    def plan(self, *, removing: bool) -> list[tuple[str, list[str]]]:
-        """Say what would change, as a diff of each file; nothing is written."""
-        self._removing = removing
-        make = plan.removing if removing else plan.installing
-        self._changes = make(self._targets, self._memory)
-        return [(each.path, each.diff()) for each in self._changes if each.is_one]
-
-    def steps(self) -> list[str]:
-        """Name the commands that are run besides: a client reads its files by itself."""
-        return []
+        super().__init__(self._client.targets(place), place)
+        # The command that installs what the client needs to start the server.
+        self.missing = "" if find_spec("mcp") else "pip install 'errands[mcp]'"
 
     def carry_out(self) -> list[str]:
-        """Write what was planned; give what holds from now on."""
-        changes = [each for each in self._changes if each.is_one]
+        """Write what was planned; return what a person should know about it."""
         if self._removing:
-            plan.carry_out(changes)
-            plan.sweep(self._memory.forget(self._changes))
-            return [f"Errands is no part of {self._client.title} any more."]
-        plan.check_rights(changes)
-        # What has to be undone is known before it is done.
-        self._memory.keep(self._changes)
-        plan.carry_out(changes)
-        title, told = self._client.title, self._client.told
-        return [f"Errands is part of {title} from its next start on; {told}."]
+            self._remove()
+            return [f"Errands was removed from {self._client.title}."]
+        self._write()
+        return [f"{self._client.title} has Errands from its next start; {self._client.reports}."]
+
+
+class ServiceInstallation(Installation):
+    def __init__(self, home: str, *, environ: Mapping[str, str]) -> None:
+        self._service = service.service_for(home, environ)
+        target = Target(path=self._service.path, pieces=(Whole(text=self._service.text),))
+        super().__init__((target,), Place(environ=environ))
+
+    def snippets(self) -> list[tuple[str, str]]:
+        commands = "\n".join(map(" ".join, service.enabling(self._service)))
+        return [*super().snippets(), ("then", commands)]
+
+    def steps(self) -> list[str]:
+        if self._removing:
+            commands = service.disabling(self._service) if self._needed else []
+        else:
+            is_needed = self._needed or any(service.complaints(self._service))
+            commands = service.enabling(self._service) if is_needed else []
+        return [" ".join(each) for each in commands]
+
+    def carry_out(self) -> list[str]:
+        """Write what was planned and run the commands; return what a person should know about it."""
+        steps = self.steps()
+        if not self._removing:
+            self._write()
+            return service.enable(self._service) if steps else []
+        if steps:
+            service.disable(self._service)
+        self._remove()
+        if steps:
+            service.reload(self._service)
+        return ["the daemon no longer starts after a reboot; one that is running now continues"]

@@ -1,6 +1,6 @@
-"""JSON with comments, edited as text: what is not ours stays as it was written, to the byte.
+"""JSON with comments, edited as text: everything else stays as it was, to the byte.
 
-A document is read into nodes that know their place in the text; an edit replaces a few characters of it.
+A document is parsed into nodes that know their position; an edit replaces a few characters of the text.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _REMARK = re.compile(r"[ \t]*(//[^\n]*|/\*[^\n]*?\*/[ \t]*(?=\n))")
 
 @record
 class Node:
-    """A value and its place; of an object also its members, of an array its items."""
+    """A value and its position, with the members of an object or the items of an array."""
 
     value: Any
     start: int
@@ -35,11 +35,11 @@ class Member:
 
 
 class Malformed(BadValue):
-    """A text that is no JSON, not even with comments."""
+    """A text that is not JSON, not even with comments."""
 
 
 def read(text: str) -> Node:
-    """Read a whole document; comments and commas before a closing bracket are allowed."""
+    """Parse a document; comments and trailing commas are allowed."""
     reader = _Reader(text)
     node = reader.value(reader.skip(0), 0)
     rest = reader.skip(node.end)
@@ -50,7 +50,7 @@ def read(text: str) -> Node:
 
 def find(node: Node, path: tuple[str, ...]) -> Node | None:
     for name in path:
-        # Of two with one name, the last one counts for whoever reads the file.
+        # Of two members with one name, JSON readers use the last.
         named = [each.node for each in node.members if each.name == name]
         if not named:
             return None
@@ -59,13 +59,13 @@ def find(node: Node, path: tuple[str, ...]) -> Node | None:
 
 
 def put(text: str, path: tuple[str, ...], value: Any) -> str:
-    """Set a member of an object, and make the objects around it that are missing."""
+    """Set a member of an object; missing objects around it are created."""
     root = read(text)
     for depth in range(len(path)):
         holder = find(root, path[:depth])
         assert holder is not None
         if not isinstance(holder.value, dict):
-            raise BadValue(f"{'.'.join(path[:depth]) or 'the document'} is no object there")
+            raise BadValue(f"{'.'.join(path[:depth]) or 'the document'} is not an object")
         if find(holder, path[depth : depth + 1]) is None:
             for name in reversed(path[depth + 1 :]):
                 value = {name: value}
@@ -77,17 +77,17 @@ def put(text: str, path: tuple[str, ...], value: Any) -> str:
 
 
 def add(text: str, path: tuple[str, ...], item: Any) -> str:
-    """Put an item at the end of an array, which is made if it is missing."""
+    """Append an item to an array, which is created if it is missing."""
     holder = find(read(text), path)
     if holder is None:
         return put(text, path, [item])
     if not isinstance(holder.value, list):
-        raise BadValue(f"{'.'.join(path)} is no array there")
+        raise BadValue(f"{'.'.join(path)} is not an array")
     return _inserted(text, holder, [(each.start, each.end) for each in holder.items[-1:]], item)
 
 
 def remove(text: str, path: tuple[str, ...]) -> str:
-    """Take a member out of its object."""
+    """Remove a member from its object."""
     holder = find(read(text), path[:-1])
     assert holder is not None
     place = max(n for n, each in enumerate(holder.members) if each.name == path[-1])
@@ -95,7 +95,7 @@ def remove(text: str, path: tuple[str, ...]) -> str:
 
 
 def take(text: str, path: tuple[str, ...], item: Any) -> str:
-    """Take an item out of an array."""
+    """Remove an item from an array."""
     holder = find(read(text), path)
     assert holder is not None
     place = next(n for n, each in enumerate(holder.items) if each.value == item)
@@ -103,12 +103,12 @@ def take(text: str, path: tuple[str, ...], item: Any) -> str:
 
 
 def _written(text: str, value: Any, margin: str) -> str:
-    """Write a value as the rest of the text is written."""
+    """Return a value as JSON, indented like the rest of the text."""
     return json.dumps(value, indent=_unit(text), ensure_ascii=False).replace("\n", f"\n{margin}")
 
 
 def _unit(text: str) -> str:
-    """Give what a text is indented with: the margin of its first line that has one."""
+    """Return the indentation of a text: the margin of its first indented member."""
     for line in text.splitlines():
         margin = line[: len(line) - len(line.lstrip())]
         if margin and line.strip()[:1] == '"':
@@ -117,7 +117,7 @@ def _unit(text: str) -> str:
 
 
 def _margin(text: str, place: int) -> str:
-    """Give the margin of the line that something stands in."""
+    """Return the margin of the line at a position."""
     line = text[:place].rpartition("\n")[2]
     return line[: len(line) - len(line.lstrip())]
 
@@ -125,7 +125,7 @@ def _margin(text: str, place: int) -> str:
 def _inserted(
     text: str, holder: Node, last: list[tuple[int, int]], value: Any, name: str | None = None
 ) -> str:
-    """Write something behind the last thing of an object or an array."""
+    """Insert a value after the last one of an object or an array."""
     label = "" if name is None else f"{json.dumps(name)}: "
     outer = _margin(text, holder.start)
     if not last:
@@ -140,15 +140,15 @@ def _inserted(
     comma = _Reader(text).comma(end)
     place = end if comma is None else comma + 1
     remark = _REMARK.match(text, place) if is_broken else None
-    behind = place if remark is None else remark.end()  # a remark stays with what it is about
+    behind = place if remark is None else remark.end()  # a comment stays with the value before it
     if comma is None:
         return text[:end] + "," + text[end:behind] + written + text[behind:]
-    # Somebody likes a comma before the closing bracket.
+    # Keep the style with a trailing comma.
     return text[:behind] + written + "," + text[behind:]
 
 
 def _removed(text: str, holder: Node, places: list[tuple[int, int]], place: int) -> str:
-    """Take out a value with a comma and the blanks before it; comments stay, and hide nothing more."""
+    """Remove a value with a comma and the blanks before it; comments stay, and comment out nothing else."""
     start, end = places[place]
     reader = _Reader(text)
     after = reader.comma(end)
@@ -178,7 +178,7 @@ class _Reader:
         return Malformed(f"line {line}: {why}")
 
     def skip(self, place: int) -> int:
-        """Go past blanks and comments."""
+        """Return the position after blanks and comments."""
         text = self._text
         while place < len(text):
             if text[place] in " \t\r\n\ufeff":
@@ -196,7 +196,7 @@ class _Reader:
         return place
 
     def comma(self, place: int) -> int | None:
-        """Find the comma that follows a value."""
+        """Return the position of the comma after a value."""
         place = self.skip(place)
         return place if self._text.startswith(",", place) else None
 
@@ -239,7 +239,7 @@ class _Reader:
         return Node(value=[each.value for each in items], start=start, end=place + 1, items=tuple(items))
 
     def _next(self, place: int, closing: str) -> int:
-        """Go on after a value: to what follows the comma, or to the closing bracket."""
+        """Return the position after the comma that follows a value, or of the closing bracket."""
         place = self.skip(place)
         if self._text.startswith(",", place):
             return self.skip(place + 1)

@@ -1,6 +1,6 @@
-"""Pieces: what is written into the files of a client, each with the way to write it and to take it out again.
+"""Pieces: what is written into the files of a client, and how to write and remove each.
 
-`note` is what has to be remembered to leave a file as it was found; it is empty where the piece is already.
+`note` returns what must be remembered to restore the file; it is empty if the piece is already there.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Note = dict[str, Any]
 
 
 class Piece(Protocol):
-    """`text` is that of the whole file; None: there is no such file."""
+    """`text` is the content of the file, None if it does not exist."""
 
     def note(self, text: str | None) -> Note: ...
     def put(self, text: str | None) -> str: ...
@@ -62,7 +62,7 @@ class Entry:
 
 @record
 class Item:
-    """An item of an array in a JSON file; `mark` is the text by which ours is known."""
+    """An item of an array in a JSON file; ours is the one that contains `mark`."""
 
     path: tuple[str, ...]
     value: Any
@@ -101,8 +101,9 @@ class Item:
         for each in ours:
             hooks = each.get("hooks") if isinstance(each, dict) else None
             if isinstance(hooks, list) and len(hooks) > 1:
-                # What is taken out goes as a whole, and one of them is somebody else's.
-                raise BadValue(f"{'.'.join(self.path)} has another hook beside ours; part them first")
+                # The item is removed as a whole, and the other hook is not ours.
+                where = ".".join(self.path)
+                raise BadValue(f"{where} has another hook in the same entry as ours; separate them first")
         return ours
 
 
@@ -144,19 +145,19 @@ class Table:
 
 @record
 class Whole:
-    """A file that is ours as a whole. One that was changed since is somebody's work and stays."""
+    """A file of our own; one that was edited since is left alone."""
 
     text: str
 
     def note(self, text: str | None) -> Note:
         known = {} if text is None or text == self.text else {"before": text}
-        return {"print": _print(self.text), **known} if text != self.text else {}
+        return {"print": _fingerprint(self.text), **known} if text != self.text else {}
 
     def put(self, text: str | None) -> str:
         return self.text
 
     def undo(self, text: str, note: Note) -> str | None:
-        if text != self.text and _print(text) != note.get("print"):
+        if text != self.text and _fingerprint(text) != note.get("print"):
             return text
         before: str | None = note.get("before")
         return before
@@ -166,12 +167,12 @@ class Whole:
 
 
 def _json(text: str | None) -> str:
-    """An empty file is an object with nothing in it."""
+    """Treat an empty file as an empty object."""
     return text if text is not None and text.strip() else "{}\n"
 
 
 def _swept(text: str, path: tuple[str, ...], note: Note) -> str | None:
-    """Take out what was made around an entry and is empty now; a file that was made for it goes, too."""
+    """Remove the empty objects that were created around an entry, and the file if it was created for it."""
     for depth in sorted(note.get("made", ()), reverse=True):
         found = jsonc.find(jsonc.read(text), path[:depth])
         if found is not None and not found.value:
@@ -179,5 +180,5 @@ def _swept(text: str, path: tuple[str, ...], note: Note) -> str | None:
     return None if note.get("new") and not jsonc.read(text).value else text
 
 
-def _print(text: str) -> str:
+def _fingerprint(text: str) -> str:
     return blake2b(text.encode(), digest_size=16).hexdigest()

@@ -1,6 +1,6 @@
-"""A plan: which files an installation changes, how, and what has to be remembered to undo it.
+"""A plan: which files an installation changes, how, and what must be remembered to undo it.
 
-Everything is read and checked before anything is written; a file is replaced as a whole or not at all.
+Everything is read and checked before anything is written, and a file is replaced in one step.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from errands.model.record import record
 
 @record
 class Target:
-    """A file of a client and what belongs into it."""
+    """A file and what belongs in it."""
 
     path: str
     pieces: tuple[Piece, ...]
 
     def alone(self) -> str:
-        """Give the file as it would be with nothing else in it."""
+        """Return the file as it would be with nothing else in it."""
         text: str | None = None
         for piece in self.pieces:
             text = piece.put(text)
@@ -34,7 +34,7 @@ class Target:
 
 @record
 class Change:
-    """A file as it is and as it shall be; None: there is none. `notes` are those of its pieces, in order."""
+    """A file before and after (None: no file), and the notes of its pieces, in order."""
 
     path: str
     before: str | None
@@ -42,19 +42,19 @@ class Change:
     notes: tuple[Note, ...] = ()
 
     @property
-    def is_one(self) -> bool:
+    def is_needed(self) -> bool:
         return self.before != self.after
 
     def diff(self) -> list[str]:
-        """Show the change as lines that begin with `+`, `-` or a blank."""
+        """Return the change as a unified diff."""
         old, new = ((each or "").splitlines() for each in (self.before, self.after))
-        made = "/dev/null" if self.before is None else self.path
-        left = "/dev/null" if self.after is None else self.path
-        return list(difflib.unified_diff(old, new, made, left, lineterm=""))
+        source = "/dev/null" if self.before is None else self.path
+        target = "/dev/null" if self.after is None else self.path
+        return list(difflib.unified_diff(old, new, source, target, lineterm=""))
 
 
-def installing(targets: Sequence[Target], memory: Memory) -> list[Change]:
-    """Say what has to change so that everything is there."""
+def installation(targets: Sequence[Target], memory: Memory) -> list[Change]:
+    """Return the changes that put everything in place."""
     changes = []
     for target in targets:
         text = before = _read(target.path)
@@ -65,13 +65,13 @@ def installing(targets: Sequence[Target], memory: Memory) -> list[Change]:
                 text = piece.put(text)
             except BadValue as error:
                 raise _refused(target.path, error, piece) from None
-        notes[0] |= _missing(target.path)
+        notes[0] |= _missing_folders(target.path)
         changes.append(Change(path=target.path, before=before, after=text, notes=tuple(notes)))
     return changes
 
 
-def removing(targets: Sequence[Target], memory: Memory) -> list[Change]:
-    """Say what has to change so that nothing of it is left."""
+def removal(targets: Sequence[Target], memory: Memory) -> list[Change]:
+    """Return the changes that remove everything again."""
     changes = []
     for target in targets:
         text = before = _read(target.path)
@@ -88,7 +88,7 @@ def removing(targets: Sequence[Target], memory: Memory) -> list[Change]:
 
 
 def carry_out(changes: Sequence[Change]) -> None:
-    """Write the files, unless one of them is not what it was when the plan was made."""
+    """Write the files, unless one of them has changed since the plan was made."""
     for change in changes:
         if _read(change.path) != change.before:
             raise ErrandsError(f"{change.path} was changed meanwhile, and nothing was written; try again")
@@ -100,14 +100,14 @@ def carry_out(changes: Sequence[Change]) -> None:
 
 
 def check_rights(changes: Sequence[Change]) -> None:
-    """Refuse changes of which one could not be written, before any is."""
+    """Raise an error if one of the files cannot be written, before any is."""
     denied = [each.path for each in changes if not _can_write(each.path)]
     if denied:
-        raise BadValue(f"nothing was written: there is no right to write {', '.join(denied)}")
+        raise BadValue(f"nothing was written: no permission to write {', '.join(denied)}")
 
 
 def sweep(folders: Iterable[str]) -> None:
-    """Remove those folders that have nothing in them."""
+    """Remove those of the folders that are empty."""
     for folder in sorted(folders, key=len, reverse=True):
         try:
             os.rmdir(folder)
@@ -116,7 +116,7 @@ def sweep(folders: Iterable[str]) -> None:
 
 
 class Memory:
-    """What is remembered of installations, in one file of ours."""
+    """The notes of all installations, in one file."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -126,7 +126,7 @@ class Memory:
         except ValueError:
             found = None
         if not isinstance(found, dict):
-            raise BadValue(f"{path} is damaged; delete it, then uninstall leaves some empty objects behind")
+            raise BadValue(f"{path} is damaged; delete it (uninstall then leaves some empty objects behind)")
         self._known: dict[str, list[Note]] = found
 
     def notes(self, target: Target) -> Sequence[Note]:
@@ -135,12 +135,12 @@ class Memory:
 
     def keep(self, changes: Sequence[Change]) -> None:
         known = {**self._known, **{each.path: list(each.notes) for each in changes}}
-        if made := _missing(self._path):
-            known[self._path] = [made]
+        if folders := _missing_folders(self._path):
+            known[self._path] = [folders]
         self._save(known)
 
     def forget(self, changes: Sequence[Change]) -> set[str]:
-        """Give the folders that were made for what is forgotten."""
+        """Forget these changes; return the folders that were created for them."""
         gone = {each.path for each in changes}
         if gone.issuperset(self._known.keys() - {self._path}):
             gone.add(self._path)
@@ -159,7 +159,7 @@ class Memory:
 
 
 def _remembered(found: Note, known: Note) -> Note:
-    """Keep what was noted first: a second installation finds what the first one made."""
+    """Keep the first note: a second installation finds what the first one made."""
     return {**known, "print": found["print"]} if known and "print" in found else known or found
 
 
@@ -170,11 +170,11 @@ def _read(path: str) -> str | None:
     except FileNotFoundError:
         return None
     except UnicodeDecodeError:
-        raise BadValue(f"{path} is no text in UTF-8; nothing was changed") from None
+        raise BadValue(f"{path} is not UTF-8 text; nothing was changed") from None
 
 
 def _write(path: str, text: str) -> None:
-    """Replace a file in one step; a link stays one, and a file keeps its rights."""
+    """Replace a file in one step, keeping a symbolic link and the file mode."""
     place = os.path.realpath(path)
     os.makedirs(os.path.dirname(place), exist_ok=True)
     handle, draft = tempfile.mkstemp(prefix=".errands-", dir=os.path.dirname(place))
@@ -183,7 +183,7 @@ def _write(path: str, text: str) -> None:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(draft, os.stat(place).st_mode & 0o7777 if os.path.exists(place) else _usual_rights())
+        os.chmod(draft, os.stat(place).st_mode & 0o7777 if os.path.exists(place) else _default_mode())
         os.replace(draft, place)
     except BaseException:
         os.unlink(draft)
@@ -197,15 +197,15 @@ def _can_write(path: str) -> bool:
     return os.access(folder, os.W_OK) and (not os.path.exists(path) or os.access(path, os.W_OK))
 
 
-def _usual_rights() -> int:
-    """Give the rights that a new file of this person has; nobody else shares the process that asks."""
+def _default_mode() -> int:
+    """Return the mode of a new file; reading the umask changes it briefly, which is safe in one thread."""
     mask = os.umask(0o077)
     os.umask(mask)
     return 0o666 & ~mask
 
 
-def _missing(path: str) -> Note:
-    """Note the folders that have to be made for a file, if there are any."""
+def _missing_folders(path: str) -> Note:
+    """Return a note of the folders that have to be created for a file."""
     folders = []
     while (path := os.path.dirname(path)) and not os.path.exists(path):
         folders.append(path)

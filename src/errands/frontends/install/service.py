@@ -1,7 +1,6 @@
-"""The service: what starts the daemon after a reboot, and keeps it after a logout.
+"""The service: starts the daemon after a reboot, and keeps it running after a logout.
 
-A systemd user unit or a launchd agent, written for one home. Stopping it ends the daemon alone: what runs
-goes on, as it does whenever a daemon ends.
+A systemd user unit or a launchd agent, for one home. Stopping it ends only the daemon; tasks keep running.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ PLATFORM = sys.platform
 
 @record
 class Service:
-    """A file that has the system start the daemon of a home; `account` is whose."""
+    """The file that makes the system start the daemon of a home, for the user `account`."""
 
     kind: Kind
     path: str
@@ -39,7 +38,7 @@ class Service:
 
     @property
     def is_written(self) -> bool:
-        """Tell whether the file is there, and is this one."""
+        """Whether the file exists with this text."""
         try:
             with open(self.path, encoding="utf-8") as file:
                 return file.read() == self.text
@@ -55,7 +54,7 @@ def service_for(
     platform: str | None = None,
     booted: str | None = None,
 ) -> Service:
-    """Make the service of a home for this system; one that knows neither systemd nor launchd is refused."""
+    """Return the service of a home; raise an error on a system with neither systemd nor launchd."""
     account = environ.get("USER") or environ.get("LOGNAME") or _account()
     person = environ.get("HOME") or os.path.expanduser("~")
     if (platform or PLATFORM) == "darwin":
@@ -63,7 +62,7 @@ def service_for(
         return Service(kind="launchd", path=path, text=_plist(home, python, environ), account=account)
     if not os.path.isdir(booted or BOOTED):
         raise BadValue(
-            "this system runs neither systemd nor launchd; have whatever starts your programs run "
+            "this system runs neither systemd nor launchd; configure its own service manager to run "
             f"`{python} -m errands daemon run` with ERRANDS_HOME={home}"
         )
     configured = environ.get("XDG_CONFIG_HOME", "")
@@ -73,7 +72,7 @@ def service_for(
 
 
 def enabling(service: Service) -> list[tuple[str, ...]]:
-    """Name the commands that have the system use a file that is written."""
+    """Return the commands that enable the service after its file is written."""
     if service.kind == "launchd":
         domain = f"gui/{os.getuid()}"
         return [
@@ -88,56 +87,56 @@ def enabling(service: Service) -> list[tuple[str, ...]]:
 
 
 def disabling(service: Service) -> list[tuple[str, ...]]:
-    """Name the command that has the system use a file no longer, before it is removed."""
+    """Return the commands that disable the service before its file is removed."""
     if service.kind == "launchd":
         return [("launchctl", "bootout", f"gui/{os.getuid()}/{LABEL}")]
     return [("systemctl", "--user", "disable", UNIT)]
 
 
 def enable(service: Service) -> list[str]:
-    """Have the system use the file; give what it does from now on, and what a person still has to do."""
+    """Enable the service; return what it does from now on, and what a person still has to do."""
     first, *rest = enabling(service)
     if service.kind == "launchd":
-        _run(*first, is_vital=False)  # which is there only if it was used before
+        _run(*first, is_vital=False)  # fails unless it was enabled before
         _run(*rest[0])
         return ["launchd starts the daemon whenever you log in"]
-    lingering = rest.pop()
+    linger = rest.pop()
     for words in (first, *rest):
         _run(*words)
     done = ["systemd starts the daemon whenever you log in"]
-    if _run(*lingering, is_vital=False):
-        return [*done, "it also starts with the machine, and stays when you log out"]
-    return [*done, f"for a start with the machine an administrator has to say: {' '.join(lingering)}"]
+    if _run(*linger, is_vital=False):
+        return [*done, "it also starts with the machine, and keeps running when you log out"]
+    return [*done, f"to start it with the machine, an administrator has to run: {' '.join(linger)}"]
 
 
 def disable(service: Service) -> None:
-    """Have the system use the file no longer; the daemon that runs now goes on until it is stopped."""
+    """Disable the service; a running daemon continues until it is stopped."""
     for words in disabling(service):
         _run(*words, is_vital=False)
 
 
-def disabled(service: Service) -> None:
-    """Have the system notice that the file is gone."""
+def reload(service: Service) -> None:
+    """Make the system notice that the file is gone."""
     if service.kind == "systemd":
         _run("systemctl", "--user", "daemon-reload", is_vital=False)
 
 
 def complaints(service: Service, *, linger: str | None = None) -> Iterator[str]:
-    """Say what keeps the daemon from being there after a reboot or a logout."""
+    """Yield what prevents the daemon from running after a reboot or a logout."""
     if not os.path.exists(service.path):
         yield "nothing starts the daemon after a reboot"
     elif not service.is_written:
-        yield f"{service.path} is not the one that this version would write"
+        yield f"{service.path} differs from what this version would write"
     elif service.kind == "systemd":
         wanted = f"{os.path.dirname(service.path)}/default.target.wants/{UNIT}"
         if not os.path.lexists(wanted):
-            yield f"{service.path} is there, but not enabled"
+            yield f"{service.path} exists but is not enabled"
         elif not os.path.exists(f"{linger or LINGER}/{service.account}"):
-            yield f"the daemon ends when {service.account} logs out, and starts with the next login"
+            yield f"the daemon ends when {service.account} logs out, and starts at the next login"
 
 
 def _unit(home: str, python: str, environ: Mapping[str, str]) -> str:
-    """Write the unit. Only the daemon is ended with it: shims and their tasks outlive it."""
+    """Return the systemd unit. Stopping it ends only the daemon: shims and their tasks outlive it."""
     variables = "".join(
         f"Environment={_quoted(f'{name}={value}')}\n" for name, value in _variables(home, environ)
     )
@@ -158,9 +157,9 @@ def _unit(home: str, python: str, environ: Mapping[str, str]) -> str:
 
 
 def _quoted(word: str) -> str:
-    """Write a word for systemd, which has specifiers of its own."""
+    """Quote a word for systemd, which expands % specifiers."""
     if "\n" in word:
-        raise BadValue(f"{word!r} has a line break, which a unit cannot have; move it elsewhere")
+        raise BadValue(f"{word!r} has a line break, which a unit file does not allow; move it elsewhere")
     escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return f'"{escaped}"'
 
@@ -175,7 +174,7 @@ def _plist(home: str, python: str, environ: Mapping[str, str]) -> str:
             "EnvironmentVariables": dict(_variables(home, environ)),
             "RunAtLoad": True,
             "KeepAlive": {"SuccessfulExit": False},
-            # As KillMode=process: what runs is left alone when the daemon ends.
+            # Like KillMode=process: tasks keep running when the daemon ends.
             "AbandonProcessGroup": True,
             "ProcessType": "Background",
         }
@@ -183,7 +182,7 @@ def _plist(home: str, python: str, environ: Mapping[str, str]) -> str:
 
 
 def _variables(home: str, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Give what the daemon has to know: where its home and its configuration are, and the way to programs."""
+    """Yield the variables that the daemon needs: its home, its configuration, and the search path."""
     yield "ERRANDS_HOME", home
     for name in ("XDG_CONFIG_HOME", "PATH"):
         if environ.get(name):
@@ -191,16 +190,16 @@ def _variables(home: str, environ: Mapping[str, str]) -> Iterator[tuple[str, str
 
 
 def _run(*words: str, is_vital: bool = True) -> bool:
-    """Have a program of the system do something; what must work says why it does not."""
-    why = f"there is no {words[0]}"
+    """Run a system command; return whether it worked, or raise an error if it is vital."""
+    why = f"{words[0]} is not installed"
     with suppress(FileNotFoundError):
         tried = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         if not tried.returncode:
             return True
-        why = tried.stderr.strip()[:300] or f"it ended with {tried.returncode}"
+        why = tried.stderr.strip()[:300] or f"exit code {tried.returncode}"
     if is_vital:
         raise ErrandsError(
-            f"`{' '.join(words)}` failed: {why}; the file is written, try the command yourself"
+            f"`{' '.join(words)}` failed: {why}; the file is written, so you can run the command yourself"
         )
     return False
 

@@ -1,4 +1,4 @@
-"""A table of a TOML file, added and taken out as text; everything else stays as it was written."""
+"""TOML edited as text: adds or removes one table; everything else stays as it was."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def read(text: str) -> dict[str, Any]:
 
 
 def put(text: str, path: tuple[str, ...], value: dict[str, Any]) -> str:
-    """Add a table at the end, or write it anew where it stands."""
+    """Replace a table, or add it at the end."""
     wanted = _with(read(text), path, value)
     block = written(path, value)
     lines = text.splitlines(keepends=True)
@@ -33,12 +33,12 @@ def put(text: str, path: tuple[str, ...], value: dict[str, Any]) -> str:
 
 
 def remove(text: str, path: tuple[str, ...]) -> str:
-    """Take a table out, with the blank line that was put before it."""
+    """Remove a table, with the blank line that was added before it."""
     wanted = _with(read(text), path, None)
     lines = text.splitlines(keepends=True)
     place = _place(lines, path)
     if place is None:
-        raise _elsewhere(path)
+        raise _not_a_table(path)
     start, end = place
     if end == len(lines) and start and not lines[start - 1].strip():
         start -= 1
@@ -46,7 +46,7 @@ def remove(text: str, path: tuple[str, ...]) -> str:
 
 
 def written(path: tuple[str, ...], value: dict[str, Any]) -> str:
-    """Write a table; what holds tables is written as tables of its own."""
+    """Return a table as TOML; nested tables get headers of their own."""
     plain = {name: each for name, each in value.items() if not isinstance(each, dict)}
     inner = {name: each for name, each in value.items() if isinstance(each, dict)}
     # Strings and lists of strings are written alike in TOML and JSON.
@@ -57,7 +57,7 @@ def written(path: tuple[str, ...], value: dict[str, Any]) -> str:
 
 
 def _place(lines: list[str], path: tuple[str, ...]) -> tuple[int, int] | None:
-    """Find the lines of a table and of those below it."""
+    """Return the range of lines of a table and its nested tables."""
     name = ".".join(path)
     start = next((n for n, line in enumerate(lines) if _header(line) == name), None)
     if start is None:
@@ -68,7 +68,7 @@ def _place(lines: list[str], path: tuple[str, ...]) -> tuple[int, int] | None:
         if header is not None and header != name and not header.startswith(f"{name}."):
             break
         if lines[number].strip() and not lines[number].lstrip().startswith("#"):
-            end = number + 1  # remarks and blank lines at the end belong to what follows
+            end = number + 1  # comments and blank lines at the end belong to what follows
     if end < len(lines) and not lines[end].strip():
         end += 1
     return start, end
@@ -82,11 +82,11 @@ def _header(line: str) -> str | None:
 
 
 def _with(tree: dict[str, Any], path: tuple[str, ...], value: dict[str, Any] | None) -> dict[str, Any]:
-    """Say what shall be there afterwards; None takes out."""
+    """Return the tree with a table set, or removed if the value is None."""
     name, *rest = path
     inner = tree.get(name, {})
     if not isinstance(inner, dict):
-        raise _elsewhere(path)
+        raise _not_a_table(path)
     if rest:
         value = _with(inner, tuple(rest), value)
     others = {key: each for key, each in tree.items() if key != name}
@@ -94,21 +94,21 @@ def _with(tree: dict[str, Any], path: tuple[str, ...], value: dict[str, Any] | N
 
 
 def _pruned(tree: dict[str, Any]) -> dict[str, Any]:
-    """Leave out tables with nothing in them: whether one is written down makes no difference."""
+    """Return the tree without empty tables, which make no difference."""
     kept = {name: _pruned(each) if isinstance(each, dict) else each for name, each in tree.items()}
     return {name: each for name, each in kept.items() if each != {}}
 
 
 def _checked(after: str, wanted: dict[str, Any], path: tuple[str, ...]) -> str:
-    """Trust no edit of a text that does not read as it should."""
+    """Return the edited text if it parses to what was wanted; refuse it otherwise."""
     try:
         found = read(after)
     except BadValue:
-        raise _elsewhere(path) from None
+        raise _not_a_table(path) from None
     if _pruned(found) != _pruned(wanted):
-        raise _elsewhere(path)
+        raise _not_a_table(path)
     return after
 
 
-def _elsewhere(path: tuple[str, ...]) -> BadValue:
-    return BadValue(f"{'.'.join(path)} is not written there as a table of its own; change it by hand")
+def _not_a_table(path: tuple[str, ...]) -> BadValue:
+    return BadValue(f"{'.'.join(path)} is not a table of its own in this file; change it by hand")
