@@ -9,7 +9,7 @@ __version__ = "0.1.0"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from errands.bootstrap import connect
+    from errands.api import connect, submit
     from errands.engine.async_engine import AsyncEngine
     from errands.frontends.toolset import BackgroundTasks, BackgroundToolset
     from errands.model.errors import (
@@ -53,10 +53,11 @@ __all__ = [
     "View",
     "__version__",
     "connect",
+    "submit",
 ]
 
 _PLACES = {
-    "errands.bootstrap": "connect",
+    "errands.api": "connect submit",
     "errands.engine.async_engine": "AsyncEngine",
     "errands.frontends.toolset": "BackgroundTasks BackgroundToolset",
     "errands.model.errors": "AlreadyActive AlreadyResolved Ambiguous BadValue Denied ErrandsError "

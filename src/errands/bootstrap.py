@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from errands.config import Config
-    from errands.engine.connection import EngineConnection
     from errands.engine.daemon.loops import Loops
     from errands.frontends.install.installation import ClientInstallation, ServiceInstallation
     from errands.model.approval import Consent
@@ -52,7 +51,7 @@ def open_store(home: Home, config: Config) -> SqliteStore:
     return SqliteStore(Connection(home.store, durability=config.store.durability), home.runs)
 
 
-def _boot() -> str:
+def boot_id() -> str:
     from errands.runners.system.system import choose
 
     return choose().boot_id()
@@ -160,7 +159,7 @@ def run_daemon(home: Home | None = None) -> int:
         _arrange_discovery(home, config)
         return make_loops(home, config, is_after_reboot=rebooted, kept=kept)
 
-    return serve(home, config, _boot(), begin)
+    return serve(home, config, boot_id(), begin)
 
 
 def run_agent(run_id: str) -> int:
@@ -326,30 +325,6 @@ def service(home: Home, *, environ: Mapping[str, str]) -> ServiceInstallation:
     from errands.frontends.install.installation import ServiceInstallation
 
     return ServiceInstallation(home.path, environ=environ)
-
-
-def connect(
-    home: str | None = None, *, embedded: bool = True, yes: bool = False, **overrides: Any
-) -> EngineConnection:
-    """Open the engine for an async program: `async with errands.connect() as engine: ...`.
-
-    With `yes` the program consents to all it submits; without it, what is not known to be harmless becomes a
-    proposal that waits for a person.
-
-    If no daemon runs for this home, this process embeds it for as long as it is connected (`embedded`), and
-    hands work that is still live to a daemon then. With `embedded=False` a daemon is started instead.
-    `overrides` are configuration keys such as `{"runs.grace": "2s"}`.
-    """
-    from errands.engine.connection import EngineConnection
-
-    place = open_home(home)
-    config = configuration.load(overrides=overrides)
-    return EngineConnection(
-        engine=lambda: open_engine(place, config, consent="yes" if yes else "none"),
-        loops=(lambda rebooted: make_loops(place, config, is_after_reboot=rebooted)) if embedded else None,
-        boot=_boot(),
-        start_daemon=lambda: start_daemon(place),
-    )
 
 
 def _arrange_discovery(home: Home, config: Config) -> None:

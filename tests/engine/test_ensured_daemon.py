@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import errands
 from errands.bootstrap import open_client, open_engine
 from errands.config import load
 from errands.engine.engine import Engine
@@ -15,6 +16,7 @@ from errands.model.errors import DaemonError, Denied
 from errands.model.options.draft import Draft
 from errands.ports.home import Home
 from errands.ports.store import Query
+from tests.engine.daemons import Daemons, finished
 
 
 class Starts:
@@ -140,3 +142,15 @@ def test_a_running_daemon_is_not_started_again(client: Engine, starts: Starts, t
         client.submit(Draft(command="true"))
 
     assert starts.since() == 0
+
+
+@pytest.mark.spec("X11")
+def test_a_script_starts_a_task_in_one_call_and_the_daemon_runs_it(
+    home: Home, daemons: Daemons, tmp_path: Path
+) -> None:
+    task = errands.submit(f"nice > {tmp_path}/niceness", home=home.path, yes=True, nice=10)
+
+    client = open_client(home)
+    assert finished(client, task.id).state == "completed"
+    client.close()
+    assert int((tmp_path / "niceness").read_text()) >= 10

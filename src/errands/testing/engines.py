@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-from errands.bootstrap import connect
+from errands.api import connect
 from errands.engine.async_engine import AsyncEngine
 from errands.model.options.draft import Draft
 from errands.model.states import OPEN, STANDING

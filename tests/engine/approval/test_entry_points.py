@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from errands.bootstrap import connect, open_engine
+from errands.api import connect
+from errands.bootstrap import open_engine
 from errands.config import load
 from errands.engine.engine import Engine
 from errands.model.errors import Denied, ErrandsError

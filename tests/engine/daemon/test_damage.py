@@ -10,7 +10,7 @@ import socket
 
 import pytest
 
-from errands.bootstrap import connect
+from errands.api import connect
 from errands.engine.daemon import bell_server
 from errands.engine.daemon.dispatcher import Dispatcher
 from errands.engine.engine import Engine

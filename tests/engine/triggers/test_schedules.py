@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import errands
 from errands import bootstrap
 from errands.engine.engine import Engine
 from errands.model.errors import AlreadyActive, BadValue, IllegalMove
@@ -49,7 +50,7 @@ async def test_an_interval_keeps_its_grid_across_engines(
     home: Home, clock: HandClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bootstrap, "start_daemon", lambda home: None)  # it would use another clock
-    async with bootstrap.connect(home.path, yes=True, **TICK) as connected:
+    async with errands.connect(home.path, yes=True, **TICK) as connected:
         engine = TestEngine(connected.engine, ensure_daemon=lambda: None)
         task = await engine.submit("true", every=timedelta(hours=6))
         assert (task.state, task.standing and task.standing.next_at) == ("active", clock.now() + 6 * HOUR)
