@@ -55,7 +55,7 @@ CLIENT_POINTS = {
     "P13 rows removed, files not": Point("errands.engine.engine", "remove_tree", "before"),
 }
 SHIM_POINTS = {
-    "P5 recorded, not spawned": Point(_RUN, "Run._take_steps", "before"),
+    "P5 recorded, not spawned": Point(_RUN, "Run._run_steps", "before"),
     "P5 spawned, pid not recorded": Point(_RUN, "Run._spawn", "after"),
     "P7 in the output": Point("errands.runners.output.capped_log", "Log.write", "after"),
     "P8 exited, not recorded": Point(_RUN_RECORD, "RunRecordWriter.write_exit", "before"),

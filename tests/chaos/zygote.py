@@ -37,14 +37,14 @@ def _arm_shims() -> None:
     from tests.chaos.surgery import exchange
 
     environ: dict[str, str] = {}
-    carry_out = Run.carry_out
+    execute = Run.execute
 
     def noted(run: Run) -> Any:
         environ.clear()
         environ.update(run._env, ERRANDS_RUN_ID=run.id)
-        return carry_out(run)
+        return execute(run)
 
-    exchange(Run, "carry_out", noted)
+    exchange(Run, "execute", noted)
     for name, point in points.SHIM_POINTS.items():
 
         def strike(_: Any, name: str = name) -> None:

@@ -11,11 +11,11 @@ from errands.testing.engines import TestEngine
 # An unprivileged process runs what a shim would.
 REFUSED = """
 import os
-from errands.runners.shim.program import niced
+from errands.runners.shim.program import with_nice
 if not os.getuid():
     os.setgid(65534)
     os.setuid(65534)
-path, words = niced(-5, "/bin/sh", ["sh", "-c", "nice"])
+path, words = with_nice(-5, "/bin/sh", ["sh", "-c", "nice"])
 os.execv(path, words)
 """
 

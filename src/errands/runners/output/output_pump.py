@@ -1,7 +1,7 @@
-"""The output of a run on its way: from the pipes (or terminals) its commands write to, into the log.
+"""The output pump: reads the pipes or terminals of a run's commands and writes them to the log.
 
-A pipe, not the log itself: a task that opens `/dev/stderr` anew would otherwise truncate its log. A line
-`::progress 3/10 text` or `::progress 42% text` is meant for us.
+Commands do not write to the log itself, because a task that reopens `/dev/stderr` would truncate it. A line
+`::progress 3/10 text` or `::progress 42% text` reports progress.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 _SMALL, _LARGE = 1 << 16, 1 << 20
 _SUSTAINED = 8
-_AT_ONCE = 16
-_TO_THE_LAST = 64
+_READS_PER_TURN = 16
+_READS_PER_DRAIN = 64
 _WINDOW = b"\x18\0\x50\0\0\0\0\0"  # 24 lines of 80 columns, as struct winsize
 
 MARKER = b"::progress "
@@ -30,12 +30,12 @@ PAUSE = 0.2
 _LONGEST = 400
 _TOO_LONG = b"-"
 
-# Made before the forks, so that all shims share the pages until they read something.
+# Allocated before any fork, so that all shims share the pages until they read something.
 _buffer = bytearray(_SMALL)
 
 
 class OutputPump:
-    """Read whatever the run's commands print, never waiting for any of them."""
+    """Read what the commands of a run print, without blocking."""
 
     def __init__(self, system: System, poll: select.poll, log: Log, progress: Progress) -> None:
         self.files: set[int] = set()
@@ -48,29 +48,29 @@ class OutputPump:
         self._full = 0
 
     def open_pipe(self) -> int:
-        """Make a pipe and give the end to write to."""
+        """Create a pipe and return the end to write to."""
         reading, writing = os.pipe()
         self._add(reading)
         return writing
 
     def open_terminal(self) -> tuple[int, int]:
-        """Make a pseudo-terminal; give its side for the commands and another hand on our side, for input."""
+        """Create a pseudo-terminal; return the commands' side and a copy of our side, for input."""
         ours, theirs = os.openpty()
         fcntl.ioctl(theirs, TIOCSWINSZ, _WINDOW)
         self._add(ours)
         return theirs, os.dup(ours)
 
     def read(self, file: int) -> bool:
-        """Take what is there, but not for ever: others want to be heard. Tell if there may be more."""
+        """Read what is there, up to a limit, so that other events get a turn; return if there may be more."""
         buffer = self._buffer
         may_be_more = True
-        for _ in range(_AT_ONCE):
+        for _ in range(_READS_PER_TURN):
             try:
                 size = os.readv(file, (buffer,))
             except BlockingIOError:
                 may_be_more = False
                 break
-            except OSError:  # a terminal says so when its last user is gone
+            except OSError:  # how a terminal reports that its last user is gone
                 size = 0
             if not size:
                 may_be_more = False
@@ -78,7 +78,7 @@ class OutputPump:
                 break
             self._log.write(memoryview(buffer)[:size], lines=buffer.count(b"\n", 0, size))
             self.last = time.monotonic()
-            self._progress.see(buffer, size, self.last)
+            self._progress.scan(buffer, size, self.last)
             if size < len(buffer):
                 break
             self._full += 1
@@ -87,9 +87,9 @@ class OutputPump:
         return may_be_more
 
     def drain(self) -> None:
-        """Take all that was written before now, and no more: somebody may go on writing for ever."""
+        """Read what was written before now, and no more: a process may keep writing for ever."""
         for file in tuple(self.files):
-            for _ in range(_TO_THE_LAST):
+            for _ in range(_READS_PER_DRAIN):
                 if not self.read(file):
                     break
 
@@ -109,47 +109,46 @@ class OutputPump:
 
 
 class Progress:
-    """Watch output go by and keep the last progress that it reports on disk, a few times a second at most.
+    """Find progress reports in the output and write the latest to disk, at most once per PAUSE.
 
-    `due` is when `tell` wants to be called, for something that was seen too soon after the last.
+    `due` is when `flush` must be called, for a report that came too soon after the previous one.
     """
 
     def __init__(self, directory: str) -> None:
         self.due = float("inf")
         self._directory = directory
-        self._begun = b""
-        self._news = b""
+        self._partial = b""
+        self._latest = b""
         self._next = 0.0
 
-    def see(self, buffer: bytearray, size: int, now: float) -> None:
-        """Look at one piece of output. Must stay cheap: every byte of every run goes by here."""
+    def scan(self, buffer: bytearray, size: int, now: float) -> None:
+        """Scan one piece of output; must stay cheap, because every byte of every run passes here."""
         last = buffer.rfind(b"\n", 0, size)
         if last >= 0:
-            if self._begun:
-                self._take(self._begun + buffer[: min(buffer.find(b"\n"), _LONGEST)])
+            if self._partial:
+                self._parse(self._partial + buffer[: min(buffer.find(b"\n"), _LONGEST)])
             if buffer.find(MARKER, 0, last) >= 0:
                 start = buffer.rfind(b"\n" + MARKER, 0, last) + 1
-                if start or not self._begun:
-                    self._take(bytes(buffer[start : buffer.find(b"\n", start)]))
-            self._begun = b""
-        # The next piece may end the line that this one began.
-        fits = len(self._begun) + size - last <= _LONGEST
-        self._begun = self._begun + buffer[last + 1 : size] if fits else _TOO_LONG
-        if self._news:
+                if start or not self._partial:
+                    self._parse(bytes(buffer[start : buffer.find(b"\n", start)]))
+            self._partial = b""
+        # The next piece may complete the last line of this one.
+        fits = len(self._partial) + size - last <= _LONGEST
+        self._partial = self._partial + buffer[last + 1 : size] if fits else _TOO_LONG
+        if self._latest:
             if now >= self._next:
-                self.tell(now)
+                self.flush(now)
             else:
                 self.due = self._next
 
-    def tell(self, now: float) -> None:
-        """Write down what was seen last, if it is news."""
+    def flush(self, now: float) -> None:
+        """Write the latest progress report, if there is a new one."""
         self.due = float("inf")
         self._next = now + PAUSE
-        if not self._news:
-            return
-        write_progress(self._directory, self._news)
-        self._news = b""
+        if self._latest:
+            write_progress(self._directory, self._latest)
+            self._latest = b""
 
-    def _take(self, line: bytes) -> None:
+    def _parse(self, line: bytes) -> None:
         if line.startswith(MARKER):
-            self._news = line[len(MARKER) :].strip()[:_LONGEST]
+            self._latest = line[len(MARKER) :].strip()[:_LONGEST]

@@ -1,7 +1,7 @@
-"""Limits of a run over its whole tree, as a table: how each is measured, and what is said of it.
+"""Limits of a run over its whole process tree, as a table: how each is measured and reported.
 
-They are watched, not handed to the kernel: rlimits count per process or per user, break programs that
-only reserve memory, and do not say which of them was exceeded.
+The shim watches them instead of setting rlimits, which count per process or per user, break programs that
+only reserve memory, and do not say which one was exceeded.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
     from errands.runners.system.system import System
 
-PERIOD = 0.02  # seconds between two looks
+PERIOD = 0.02  # seconds between two measurements
 
 
-class Look:
-    """One look at the tree of a run; what several limits need is read once."""
+class Measurement:
+    """One measurement of the tree of a run; values that several limits need are read once."""
 
     def __init__(self, system: System, living: Callable[..., list[int]], *, cpu_before: float) -> None:
         self.system = system
@@ -38,23 +38,23 @@ class Look:
         return self._usage
 
 
-def _processes(look: Look, limit: float) -> float:
+def _processes(measured: Measurement, limit: float) -> float:
     # A fork bomb grows faster than it can be counted, so the count stops well beyond the limit.
-    return len(look.living(most=int(limit) * 2 + 50))
+    return len(measured.living(most=int(limit) * 2 + 50))
 
 
-def _cpu(look: Look, limit: float) -> float:
-    return look.usage()[1] + look.cpu_before
+def _cpu(measured: Measurement, limit: float) -> float:
+    return measured.usage()[1] + measured.cpu_before
 
 
-def _memory(look: Look, limit: float) -> float:
-    seen = look.usage()[0]
-    # Memory that processes share was counted for each of them; only now is it worth counting well.
-    return look.system.memory(look.pids) or seen if seen > limit else seen
+def _memory(measured: Measurement, limit: float) -> float:
+    value = measured.usage()[0]
+    # Shared memory was counted for each process; an exact count is slow, so it waits until now.
+    return measured.system.memory(measured.pids) or value if value > limit else value
 
 
-# By name: how it is measured, its unit, and what is said of a run that exceeds it; in the order of looking.
-LIMITS: dict[str, tuple[Callable[[Look, float], float], float, str]] = {
+# By name, in the order of checking: how it is measured, its unit, and the message when it is exceeded.
+LIMITS: dict[str, tuple[Callable[[Measurement, float], float], float, str]] = {
     "processes": (_processes, 1, "at least {:.0f} processes, limit {:.0f}"),
     "cpu": (_cpu, 1, "{:.2f} s of CPU time, limit {:g} s"),
     "memory": (_memory, 2**20, "{:,.0f} MiB, limit {:,.0f} MiB"),
@@ -62,7 +62,7 @@ LIMITS: dict[str, tuple[Callable[[Look, float], float], float, str]] = {
 
 
 class Limits:
-    """Look at a tree now and then; say which limit it exceeds, and by what."""
+    """Measure a tree every PERIOD and return the limit that it exceeds."""
 
     def __init__(self, system: System, limits: Mapping[str, float]) -> None:
         self.due = 0.0 if limits else float("inf")
@@ -72,11 +72,11 @@ class Limits:
     def exceeded(
         self, living: Callable[..., list[int]], *, cpu_before: float, now: float
     ) -> tuple[str, str] | None:
-        """Return the name of the limit that the living processes exceed, and what was seen of it."""
+        """Return the name of the limit that the living processes exceed, and a message with the value."""
         self.due = now + PERIOD
-        look = Look(self._system, living, cpu_before=cpu_before)
+        measured = Measurement(self._system, living, cpu_before=cpu_before)
         for name, (measure, unit, text) in LIMITS.items():
             limit = self._limits.get(name)
-            if limit is not None and (seen := measure(look, limit)) > limit:
-                return name, text.format(seen / unit, limit / unit)
+            if limit is not None and (value := measure(measured, limit)) > limit:
+                return name, text.format(value / unit, limit / unit)
         return None

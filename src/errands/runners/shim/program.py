@@ -1,7 +1,7 @@
 """The program of a command: where it is, and why it could not be started.
 
-It is looked up with the PATH of whoever launched the task, and the message names the exact thing that
-is wrong: the kernel's one "No such file" means a missing program, directory or interpreter.
+It is looked up in the PATH of the task, and messages say exactly what is wrong: the kernel's "No such file"
+can mean a missing program, directory or interpreter.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _split: tuple[str, list[str]] = ("", ["./"])
 
 
 def resolve(name: str, env: Mapping[str, str]) -> str:
-    """Find a program as a shell would; a name that is found nowhere is given back as it is."""
+    """Return the path of a program, found as a shell would; return the name itself if it is not found."""
     if "/" in name:
         return name
     folders = _folders(env.get("PATH", _DEFAULT_PATH))
@@ -27,20 +27,20 @@ def resolve(name: str, env: Mapping[str, str]) -> str:
         path = folder + name
         if os.access(path, os.X_OK) and stat.S_ISREG(os.stat(path).st_mode):
             return path
-    # What is there and cannot be started is worth a better message than "not found".
+    # A file that is not executable deserves a better message than "not found".
     return next((path for folder in reversed(folders) if os.path.isfile(path := folder + name)), name)
 
 
 def _folders(path: str) -> list[str]:
-    """Split a PATH, each folder once; most runs have that of the one before."""
+    """Split a PATH, without duplicates; cache it, because most runs have the same one."""
     global _split
     if path != _split[0]:
         _split = path, list(dict.fromkeys([f"{folder or '.'}/" for folder in path.split(":")]))
     return _split[1]
 
 
-def niced(nice: int, path: str, argv: list[str]) -> tuple[str, list[str]]:
-    """Wrap a command in `nice`, so that it has its niceness from its first moment.
+def with_nice(nice: int, path: str, argv: list[str]) -> tuple[str, list[str]]:
+    """Wrap a command in `nice`, so that it has its niceness from the start.
 
     Where the system refuses a higher priority, `nice` says so in the output and runs the command anyway.
     """
@@ -49,19 +49,19 @@ def niced(nice: int, path: str, argv: list[str]) -> tuple[str, list[str]]:
 
 
 def explain_directory(cwd: str, error: OSError) -> str:
-    """Say why a command cannot run in its directory."""
+    """Return why a command cannot run in its directory."""
     match error.errno:
         case errno.ENOENT:
             return f"the working directory does not exist: {cwd}"
         case errno.ENOTDIR:
             return f"the working directory is not a directory: {cwd}"
         case errno.EACCES:
-            return f"the working directory may not be entered: {cwd}"
+            return f"no permission to enter the working directory: {cwd}"
     return f"the working directory cannot be used: {cwd}: {error.strerror}"
 
 
 def explain_start(name: str, path: str, error: OSError) -> str:
-    """Say why a program did not start."""
+    """Return why a program did not start."""
     match error.errno:
         case errno.ENOENT if "/" not in path:
             return f"command not found: {name}"
@@ -70,13 +70,13 @@ def explain_start(name: str, path: str, error: OSError) -> str:
         case errno.ENOENT:
             return f"the interpreter that {path} names in its first line does not exist"
         case errno.EACCES if os.path.isdir(path):
-            return f"not a program but a directory: {path}"
+            return f"a directory, not a program: {path}"
         case errno.EACCES | errno.EPERM:
             return f"not executable: {path}"
         case errno.ENOTDIR:
-            return f"no such program: {path} (a part of it is not a directory)"
+            return f"no such program: {path} (part of the path is not a directory)"
         case errno.ENOEXEC:
-            return f"not a program this system can run (is a #! line missing?): {path}"
+            return f"not a program that this system can run (is a #! line missing?): {path}"
         case errno.E2BIG:
             return f"arguments and environment are too large for the system: {path}"
         case errno.EAGAIN | errno.ENOMEM:

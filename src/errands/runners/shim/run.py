@@ -1,6 +1,6 @@
-"""A run under its shim: its steps, and the end of the whole tree.
+"""A run under its shim: its steps, and the end of its whole process tree.
 
-The end of a command is its exit, never the end of a pipe that somebody else may hold open.
+A command is over when its process exits, never when its pipe ends: other processes may keep that open.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from errands.ports import rundir
 from errands.runners.output.capped_log import Log
 from errands.runners.output.output_pump import OutputPump, Progress
 from errands.runners.shim.limits import Limits
-from errands.runners.shim.program import explain_directory, explain_start, niced, resolve
+from errands.runners.shim.program import explain_directory, explain_start, resolve, with_nice
 from errands.runners.shim.run_record_writer import RunRecordWriter
 from errands.runners.shim.stdin_socket import StdinSocket
 from errands.runners.shim.sweep import MARK
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from errands.ports.rundir import Word
     from errands.runners.system.system import System
 
-    # What becomes of the descriptors of a new process, as `os.posix_spawn` has it.
+    # The file actions of `os.posix_spawn`.
     FileActions = list[tuple[int, int, int] | tuple[int, int, str, int, int]]
 
     class Parent(Protocol):
-        """What a run needs of the shim that is the parent of its processes."""
+        """What a run needs from its shim, the parent of its processes."""
 
         system: System
         boot: str
@@ -49,27 +49,27 @@ if TYPE_CHECKING:
 
 
 LEFTOVER_GRACE = 0.2
-LOOK_FOR_ORPHANS = 0.1
+ORPHAN_POLL = 0.1
 FINALLY_TIME = 60.0
-LOOK_AT_WAITING = 0.5  # seconds between two looks at a run that waits for others
-WORTH_TELLING = 0.02  # a run that is over by then tells its start together with its end
+WAIT_POLL = 0.5  # seconds between checks whether a run still waits for others
+REPORT_DELAY = 0.02  # seconds; a shorter run reports its start together with its end
 _NEVER = float("inf")
 
 
 class Run:
-    """Carry out one order of the pool, from the record's first line to its last."""
+    """Execute one launch, from the first line of the run record to the last."""
 
     _record: RunRecordWriter
 
-    def __init__(self, shim: Parent, order: dict[str, Any]) -> None:
-        self.id: str = order["run"]
+    def __init__(self, shim: Parent, launch: dict[str, Any]) -> None:
+        self.id: str = launch["run"]
         self.survivors: tuple[int, ...] = ()
         self._shim = shim
         self._system = shim.system
-        self._order = order
-        self.directory: str = order["dir"]
-        self._env: dict[str, str] = {**shim.base, **order["env"]}
-        self._grace: float = order["grace"]
+        self._launch = launch
+        self.directory: str = launch["dir"]
+        self._env: dict[str, str] = {**shim.base, **launch["env"]}
+        self._grace: float = launch["grace"]
         self._ends_at = _NEVER
         self._waited = 0.0
         self._quiet_since = 0.0
@@ -80,67 +80,70 @@ class Run:
         self._leader = 0
         self._status = 0
         self.was_started = False
-        self._tell_at = _NEVER
-        self._look_again = 0.0
+        self._report_at = _NEVER
+        self._check_wait_at = 0.0
         self._facts: dict[str, Word] = {}
         self._hooks: list[str] = []
         self._cpu = 0.0
         self._rss = 0
-        self._feed: StdinSocket | None = None
+        self._input: StdinSocket | None = None
         self._stdin = -1
-        self._end = -1
+        self._output_end = -1
 
     def cancel(self, grace: float | None) -> None:
-        """Ask for the end of the run; asking again can only make it faster."""
+        """Stop the run; a second request can only shorten the grace."""
         self._is_cancelled = True
         if grace is not None:
             self._grace = grace
             self._kill_at = min(self._kill_at, time.monotonic() + grace)
 
     def ready(self, file: int, event: int) -> None:
-        """Go on with a file that can be read or written now."""
-        if file in self._outlet.files:
-            self._outlet.read(file)
-        elif self._feed is not None:
-            self._feed.ready(file, event)
+        """Handle a file that can be read or written now."""
+        if file in self._pump.files:
+            self._pump.read(file)
+        elif self._input is not None:
+            self._input.ready(file, event)
 
     def reaped(self, pid: int, status: int, usage: Any) -> None:
-        """Note the death of a process of the tree."""
+        """Add up the usage of a process that exited, and note whether it was the current command."""
         self._cpu += usage.ru_utime + usage.ru_stime
         if usage.ru_maxrss > self._rss:
             self._rss = usage.ru_maxrss
         if pid == self._leader:
             self._leader, self._status = 0, status
 
-    def carry_out(self) -> dict[str, Word]:
-        """Do it all and give the facts of the exit line, which is in the record by then."""
-        self._record = RunRecordWriter(self._order, shim=self._shim.pid, boot=self._shim.boot)
+    def execute(self) -> dict[str, Word]:
+        """Run all steps and return the facts of the exit line, which is in the run record by then."""
+        self._record = RunRecordWriter(self._launch, shim=self._shim.pid, boot=self._shim.boot)
         try:
-            if self._order["may_wait"]:  # an agent, which may be started again when it dies
+            if self._launch["may_wait"]:  # an agent, which is started again if it dies
                 rundir.forget_wait(self.directory)
-                rundir.keep_log(self.directory, attempt=self._order["attempt"])
-            self._log = Log(self.directory, header=self._order["header"], cap=self._order["cap"])
+                rundir.keep_log(self.directory, attempt=self._launch["attempt"])
+            self._log = Log(self.directory, header=self._launch["header"], cap=self._launch["cap"])
             self._progress = Progress(self.directory)
-            self._outlet = OutputPump(self._system, self._shim.poll, self._log, self._progress)
-            self._limits = Limits(self._system, self._order["limits"])
-            self._take_steps()
+            self._pump = OutputPump(self._system, self._shim.poll, self._log, self._progress)
+            self._limits = Limits(self._system, self._launch["limits"])
+            self._run_steps()
             return self._finish()
         finally:
             self._record.close()
 
-    def _take_steps(self) -> None:
-        order = self._order
+    def _run_steps(self) -> None:
+        launch = self._launch
         began = time.monotonic()
         self._facts["started"] = f"{time.time():.6f}"
-        if order["timeout"] is not None:
-            self._ends_at = began + order["timeout"]
-        if order["idle"] is not None:
-            self._idle_for = order["idle"]
+        if launch["timeout"] is not None:
+            self._ends_at = began + launch["timeout"]
+        if launch["idle"] is not None:
+            self._idle_for = launch["idle"]
         self._env[MARK] = self.directory
-        if order["input"] != "none":
-            self._open_feed(order["input"])
+        if launch["input"] != "none":
+            self._input = StdinSocket(self.directory, self._shim.poll, is_terminal=launch["input"] == "pty")
+        if self._input is not None and launch["input"] == "pipe":
+            self._stdin, into = os.pipe()
+            self._input.connect(into)
         outcome: dict[str, Word] = {}
-        for index, (role, argv, label) in enumerate(order["steps"]):
+        for index, (role, argv, label) in enumerate(launch["steps"]):
             if role == "main":
                 if not outcome or outcome.get("code") == 0:
                     outcome = self._step(index, argv, label)
@@ -148,13 +151,13 @@ class Run:
                 continue
             if role == "finally":
                 self._begin_finally(outcome)
-            self._hooks.append(f"{role}:{_said(self._step(index, argv, label))}")
+            self._hooks.append(f"{role}:{_hook_result(self._step(index, argv, label))}")
         self._facts |= outcome
         self._facts["ended"] = f"{time.time():.6f}"
         self._facts["elapsed"] = f"{time.monotonic() - began:.6f}"
 
     def _begin_finally(self, outcome: dict[str, Word]) -> None:
-        """Let a last hook know how it went; from here on nothing changes the run's own outcome."""
+        """Put the outcome into the environment of the last hook; from here on it cannot change."""
         self._in_finally = True
         self._is_cancelled = False
         self._kill_at = self._idle_for = _NEVER
@@ -168,61 +171,60 @@ class Run:
         self._env["ERRANDS_OUTCOME"] = "completed" if completed else "cancelled" if cancelled else "failed"
 
     def _step(self, index: int, argv: list[str], label: str) -> dict[str, Word]:
-        """Run one command to its end."""
         if self._is_cancelled or ("stop" in self._facts and not self._in_finally):
             self._facts.setdefault("stop", "cancel")
             return {"signal": int(signal.SIGTERM)}
-        is_one_of_many = len(self._order["steps"]) > 1
+        is_one_of_many = len(self._launch["steps"]) > 1
         if is_one_of_many:
-            self._say(f"$ {label}\n")
+            self._log_line(f"$ {label}\n")
         since = self._system.clock()
         try:
             self._spawn(argv)
         except OSError as error:
             if is_one_of_many:
-                self._say(f"{error.strerror}\n")
+                self._log_line(f"{error.strerror}\n")
             return {"error": error.strerror or str(error), "errno": error.errno or 0}
         pid = self._leader
         self._record.write_start(pid, step=index, since=since, until=self._system.clock())
         if not self.was_started:
             self.was_started = True
-            self._tell_at = time.monotonic() + WORTH_TELLING
+            self._report_at = time.monotonic() + REPORT_DELAY
         self._wait()
-        self._let_go()
-        if self._outlet.files:
-            self._outlet.drain()
+        self._close_output_end()
+        if self._pump.files:
+            self._pump.drain()
         if os.WIFSIGNALED(self._status):
             return {"signal": os.WTERMSIG(self._status), "pid": pid}
         return {"code": os.WEXITSTATUS(self._status), "pid": pid}
 
-    def _say(self, text: str) -> None:
+    def _log_line(self, text: str) -> None:
         piece = text.encode("utf-8", "surrogateescape")
         self._log.write(piece, lines=piece.count(b"\n"))
 
     def _spawn(self, argv: list[str]) -> None:
-        """Start a command as the leader of its own session; every failure says what is wrong."""
-        order = self._order
+        """Start a command as the leader of its own session; raise OSError with an explanation."""
+        launch = self._launch
         name = argv[0]
         try:
-            os.chdir(order["cwd"])
+            os.chdir(launch["cwd"])
         except OSError as error:
-            raise OSError(error.errno, explain_directory(order["cwd"], error)) from None
+            raise OSError(error.errno, explain_directory(launch["cwd"], error)) from None
         path = resolve(name, self._env)
-        if order["nice"] is not None and os.path.isfile(path) and os.access(path, os.X_OK):
-            path, argv = niced(order["nice"], path, argv)
-        if order["input"] == "pty":
-            theirs, into = self._outlet.open_terminal()
-            assert self._feed is not None
-            self._feed.connect(into)
-            self._end = theirs
+        if launch["nice"] is not None and os.path.isfile(path) and os.access(path, os.X_OK):
+            path, argv = with_nice(launch["nice"], path, argv)
+        if launch["input"] == "pty":
+            theirs, into = self._pump.open_terminal()
+            assert self._input is not None
+            self._input.connect(into)
+            self._output_end = theirs
             actions: FileActions = [
-                # Opened by name, so that it becomes the terminal of the new session.
+                # Opening it by name makes it the controlling terminal of the new session.
                 (os.POSIX_SPAWN_OPEN, 0, os.ttyname(theirs), os.O_RDWR, 0),
                 (os.POSIX_SPAWN_DUP2, 0, 1),
                 (os.POSIX_SPAWN_DUP2, 0, 2),
             ]
         else:
-            self._end = out = self._outlet.open_pipe()
+            self._output_end = out = self._pump.open_pipe()
             actions = [
                 (os.POSIX_SPAWN_DUP2, self._stdin, 0)
                 if self._stdin >= 0
@@ -235,126 +237,116 @@ class Run:
             self._shim.is_alone = False
             self._shim.groups.append(self._leader)
         except OSError as error:
-            self._let_go()
+            self._close_output_end()
             raise OSError(error.errno, explain_start(name, path, error)) from None
         except ValueError as error:
-            self._let_go()
+            self._close_output_end()
             raise OSError(0, f"cannot start {name!r}: {error}") from None
         finally:
             os.chdir("/")
-        if order["input"] == "pty":
-            self._let_go()  # only when nobody has it any more does a terminal say that it is over
+        if launch["input"] == "pty":
+            self._close_output_end()  # a terminal ends only when all of its users have closed it
 
-    def _let_go(self) -> None:
-        """Close our hand on the commands' end of the pipe.
+    def _close_output_end(self) -> None:
+        """Close our copy of the commands' end of the pipe.
 
-        While it is held, the pipe does not end, so the shim is woken once when a command exits, not twice.
+        It keeps the pipe from ending with its command, which would wake up the shim twice instead of once.
         """
-        if self._end >= 0:
-            os.close(self._end)
-            self._end = -1
-
-    def _open_feed(self, kind: str) -> None:
-        self._feed = StdinSocket(self.directory, self._shim.poll, is_terminal=kind == "pty")
-        if kind == "pipe":
-            self._stdin, into = os.pipe()
-            self._feed.connect(into)
+        if self._output_end >= 0:
+            os.close(self._output_end)
+            self._output_end = -1
 
     def _wait(self) -> None:
-        """Wait for the command to exit; end it when it is cancelled or goes beyond what it may."""
+        """Wait for the command to exit; stop it when it is cancelled or exceeds a time-out or limit."""
         while self._leader:
             now = time.monotonic()
             if reason := self._reason_to_stop(now):
                 self._stop(reason)
                 return
-            if now >= self._tell_at:
-                self._tell_at = _NEVER
+            if now >= self._report_at:
+                self._report_at = _NEVER
                 self._shim.report(("started", self.id, self._leader, self._facts["started"]))
             progress = self._progress
             if now >= progress.due:
-                progress.tell(now)
+                progress.flush(now)
             nearest = min(
-                max(self._ends_at + self._waited, self._look_again),
-                max(max(self._outlet.last, self._quiet_since) + self._idle_for, self._look_again),
+                max(self._ends_at + self._waited, self._check_wait_at),
+                max(max(self._pump.last, self._quiet_since) + self._idle_for, self._check_wait_at),
                 progress.due,
                 self._limits.due,
-                self._tell_at,
+                self._report_at,
             )
             self._shim.turn(None if nearest == _NEVER else nearest - now)
 
     def _reason_to_stop(self, now: float) -> str:
         if self._is_cancelled:
             return "cancel"
-        if now >= min(self._ends_at + self._waited, self._outlet.last + self._idle_for) and (
-            reason := self._reason_of_time(now)
+        if now >= min(self._ends_at + self._waited, self._pump.last + self._idle_for) and (
+            reason := self._passed_timeout(now)
         ):
             return reason
         if now >= self._limits.due:
-            found = self._limits.exceeded(self._tree, cpu_before=self._cpu, now=now)
+            found = self._limits.exceeded(self._shim.living, cpu_before=self._cpu, now=now)
             if found:
                 self._facts["peak"] = found[1]
                 return found[0]
         return ""
 
-    def _reason_of_time(self, now: float) -> str:
-        """Say which time-out has passed, if the time the run waited for others is left out."""
-        if self._order["may_wait"]:
+    def _passed_timeout(self, now: float) -> str:
+        """Return which time-out has passed, not counting the time that the run waited for others."""
+        if self._launch["may_wait"]:
             self._waited, self._quiet_since = rundir.waited(self.directory, now=now)
             if self._quiet_since == now:
-                self._look_again = now + LOOK_AT_WAITING
+                self._check_wait_at = now + WAIT_POLL
                 return ""
         if now >= self._ends_at + self._waited:
             return "timeout"
-        if now >= max(self._outlet.last, self._quiet_since) + self._idle_for:
+        if now >= max(self._pump.last, self._quiet_since) + self._idle_for:
             return "idle"
         return ""
 
     def _stop(self, reason: str) -> None:
-        """End the whole tree: ask, wait for the grace, kill, verify. Whoever broke a limit is not asked."""
+        """End the whole tree: terminate, wait for the grace, kill, verify; for a limit, kill at once."""
         self._shim.reap()
         if not self._leader:
-            return  # it ended by itself meanwhile, and that counts
+            return  # it exited by itself in the meantime, and that counts
         if not self._in_finally:
             self._facts["stop"] = reason
         if reason in ("cancel", "timeout", "idle"):
-            self._ask_and_wait(self._grace)
+            self._terminate(self._grace)
         self._kill()
 
-    def _ask_and_wait(self, grace: float) -> None:
-        tree.send(self._tree(), signal.SIGTERM, signal.SIGCONT)
+    def _terminate(self, grace: float) -> None:
+        tree.send(self._shim.living(), signal.SIGTERM, signal.SIGCONT)
         self._kill_at = min(self._kill_at, time.monotonic() + grace)
-        while not self._is_gone() and (left := self._kill_at - time.monotonic()) > 0:
-            self._shim.turn(left if self._system.INHERITS_ORPHANS else min(left, LOOK_FOR_ORPHANS))
+        while not self._is_over() and (left := self._kill_at - time.monotonic()) > 0:
+            self._shim.turn(left if self._system.INHERITS_ORPHANS else min(left, ORPHAN_POLL))
         self._kill_at = _NEVER
 
-    def _is_gone(self) -> bool:
-        """Tell whether nobody of the run is left; where orphans do not come to us they must be looked for."""
-        return self._shim.is_alone and (self._system.INHERITS_ORPHANS or not self._tree())
+    def _is_over(self) -> bool:
+        """Return whether no process of the run is left; search where the shim does not inherit orphans."""
+        return self._shim.is_alone and (self._system.INHERITS_ORPHANS or not self._shim.living())
 
     def _kill(self) -> None:
-        if not self._is_gone():
-            self.survivors = tree.kill(self._tree, by_group=True, leader=self._leader)
+        if not self._is_over():
+            self.survivors = tree.kill(self._shim.living, by_group=True, leader=self._leader)
         if self._leader:
             self._leader, self._status = 0, int(signal.SIGKILL)
 
-    def _tree(self, *, most: int = 1 << 22) -> list[int]:
-        """List the living processes of the run."""
-        return self._shim.living(most=most)
-
     def _finish(self) -> dict[str, Word]:
-        """Leave nothing behind but the log and the record; give the facts of the exit line."""
+        """End the rest of the tree, complete log and run record, and return the facts of the exit line."""
         facts = self._facts
-        if not self._is_gone() and (leftovers := self._tree()):
+        if not self._is_over() and (leftovers := self._shim.living()):
             facts["leftovers"] = len(leftovers)
-            self._ask_and_wait(LEFTOVER_GRACE)
+            self._terminate(LEFTOVER_GRACE)
             self._kill()
-        self._outlet.drain()
-        self._outlet.close()
-        if self._feed is not None:
-            self._feed.close()
+        self._pump.drain()
+        self._pump.close()
+        if self._input is not None:
+            self._input.close()
         if self._stdin >= 0:
             os.close(self._stdin)
-        self._progress.tell(time.monotonic())
+        self._progress.flush(time.monotonic())
         facts |= self._log.finish()
         facts["cpu"] = f"{self._cpu:.6f}"
         facts["rss"] = self._rss
@@ -365,10 +357,10 @@ class Run:
         try:
             self._record.write_exit(rundir.record_line("exit", facts))
         except OSError:
-            pass  # a full disk; whoever listens hears it all the same
+            pass  # the disk is full; the pool still gets the facts
         return facts
 
 
-def _said(outcome: dict[str, Word]) -> str:
-    """Say in a word how a hook went: its exit code, minus the signal that ended it, or `error`."""
+def _hook_result(outcome: dict[str, Word]) -> str:
+    """Return the result of a hook as one word: its exit code, minus its signal, or `error`."""
     return f"-{outcome['signal']}" if "signal" in outcome else str(outcome.get("code", "error"))

@@ -1,8 +1,8 @@
-"""The input of a run: whoever may enter its directory can write to its standard input, daemon or not.
+"""The input of a run: a socket in its directory that passes bytes to its standard input, without a daemon.
 
-The shim listens on `control` in the run directory. A connection is one letter and then the bytes:
-`d` gives input, `e` gives input and ends it. It is answered with `k` once the task's pipe has taken it
-all, or with `x` and the reason. One connection is served at a time, so inputs are never mixed.
+The shim listens on `control`. A client sends one letter and then the bytes: `d` for input, `e` for input that
+ends there. The answer is `k` once the task's pipe has accepted everything, or `x` and the reason. Connections
+are served one at a time, so inputs never mix.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from errands.ports.home import reach_socket
 from errands.ports.rundir import CONTROL
 
 _PIECE = 65536
-_LAST_WORD = 0.2  # seconds
+_LAST_WAIT = 0.2  # seconds
 _END_OF_INPUT = b"\x04"
 
 
 class StdinSocket:
-    """Pass input on to the task as fast as the task takes it."""
+    """Pass input on to the task as fast as the task reads it."""
 
     def __init__(self, directory: str, poll: select.poll, *, is_terminal: bool) -> None:
         self._path = f"{directory}/{CONTROL}"
         self._poll = poll
         self._is_terminal = is_terminal
-        self._into = -1
+        self._target = -1
         self._watched = -1
         self._peer: _socket.socket | None = None
-        self._delivery = b""
-        self._waiting = b""
+        self._kind = b""
+        self._pending = b""
         self._last = b"\n"
         self._ended = False
         self._listener = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
@@ -43,41 +43,41 @@ class StdinSocket:
         self._listener.listen(16)
         self._watch(self._listener.fileno(), select.POLLIN)
 
-    def connect(self, into: int) -> None:
-        """Feed this file from now on: the pipe or the terminal of the step that runs."""
-        if self._into >= 0:
-            if self._watched == self._into:
-                self._watch(into, select.POLLOUT)
-            os.close(self._into)
-        self._into = into
-        os.set_blocking(into, False)
+    def connect(self, target: int) -> None:
+        """Write to this file from now on: the pipe or the terminal of the current step."""
+        if self._target >= 0:
+            if self._watched == self._target:
+                self._watch(target, select.POLLOUT)
+            os.close(self._target)
+        self._target = target
+        os.set_blocking(target, False)
 
     def ready(self, fd: int, event: int) -> None:
-        """Go on with what became possible: a sender, a piece of input, or room in the pipe."""
+        """Handle an event: a new sender, more input, or room in the pipe."""
         if fd != self._watched:
             return
         if self._peer is None:
             self._accept()
-        elif fd == self._into and event & select.POLLHUP:
-            # Nobody has the terminal open. It stays as full as it is, and would be called ready for ever.
+        elif fd == self._target and event & select.POLLHUP:
+            # No process has the terminal open, so it will never drain, and poll would report it for ever.
             self._answer(b"xthe task has closed its input")
-        elif fd == self._into:
-            self._pass_on()
+        elif fd == self._target:
+            self._forward()
         else:
             self._receive(self._peer)
 
     def close(self) -> None:
-        """Take no more input; a sender that waits is told so."""
-        if self._peer is not None and self._delivery and not self._waiting:
-            # What was sent may have ended the task before the sender could say that this was all.
-            self._peer.settimeout(_LAST_WORD)
+        """Accept no more input, and answer a sender that is waiting."""
+        if self._peer is not None and self._kind and not self._pending:
+            # The input may have ended the task before the sender could finish its message.
+            self._peer.settimeout(_LAST_WAIT)
             self._receive(self._peer)
         if self._peer is not None:
             self._answer(b"xthe run is over")
         self._poll.unregister(self._watched)
         self._listener.close()
-        if self._into >= 0:
-            os.close(self._into)
+        if self._target >= 0:
+            os.close(self._target)
         try:
             os.unlink(self._path)
         except OSError:
@@ -90,7 +90,7 @@ class StdinSocket:
             return
         self._peer = _socket.socket(fileno=number)
         self._peer.setblocking(False)
-        self._delivery = b""
+        self._kind = b""
         self._watch(number, select.POLLIN)
 
     def _receive(self, peer: _socket.socket) -> None:
@@ -100,48 +100,48 @@ class StdinSocket:
             return
         except OSError:
             return self._answer(b"")
-        if not self._delivery:
-            self._delivery, piece = piece[:1], piece[1:]
-            if self._delivery not in (b"d", b"e"):
+        if not self._kind:
+            self._kind, piece = piece[:1], piece[1:]
+            if self._kind not in (b"d", b"e"):
                 self._answer(b"xnot understood")
             elif self._ended:
                 self._answer(b"xthe run's input was ended")
             elif piece:
-                self._take(piece)
+                self._accept_input(piece)
         elif piece:
-            self._take(piece)
+            self._accept_input(piece)
         else:
-            if self._delivery == b"e":
+            if self._kind == b"e":
                 self._end()
             self._answer(b"k")
 
-    def _take(self, piece: bytes) -> None:
-        self._waiting, self._last = piece, piece[-1:]
-        self._watch(self._into, select.POLLOUT)
-        self._pass_on()
+    def _accept_input(self, piece: bytes) -> None:
+        self._pending, self._last = piece, piece[-1:]
+        self._watch(self._target, select.POLLOUT)
+        self._forward()
 
-    def _pass_on(self) -> None:
+    def _forward(self) -> None:
         try:
-            self._waiting = self._waiting[os.write(self._into, self._waiting) :]
+            self._pending = self._pending[os.write(self._target, self._pending) :]
         except BlockingIOError:
             return
         except OSError:
             self._ended = True
             return self._answer(b"xthe task has closed its input")
-        if not self._waiting and self._peer is not None:
+        if not self._pending and self._peer is not None:
             self._watch(self._peer.fileno(), select.POLLIN)
 
     def _end(self) -> None:
         self._ended = True
         if not self._is_terminal:
-            os.close(self._into)
-            self._into = -1
+            os.close(self._target)
+            self._target = -1
             return
         try:
-            # To a terminal the first one only ends the line that was begun.
-            os.write(self._into, _END_OF_INPUT if self._last == b"\n" else _END_OF_INPUT * 2)
+            # In a terminal the first one only ends the current line.
+            os.write(self._target, _END_OF_INPUT if self._last == b"\n" else _END_OF_INPUT * 2)
         except OSError:
-            pass  # the terminal is gone and so is its input
+            pass  # the terminal is gone
 
     def _answer(self, text: bytes) -> None:
         assert self._peer is not None
@@ -152,7 +152,7 @@ class StdinSocket:
         self._watch(self._listener.fileno(), select.POLLIN)
         self._peer.close()
         self._peer = None
-        self._waiting = b""
+        self._pending = b""
 
     def _watch(self, fd: int, event: int) -> None:
         if self._watched >= 0:

@@ -1,8 +1,8 @@
-"""The sweep: find and end what a killed shim left behind, and say so in the run's record.
+"""The sweep: find and end the processes that a killed shim left behind, and write that into the run record.
 
-Nobody is trusted by number alone. A process belongs to the run when it carries the run's directory
-in its environment, when it is in the session of a command whose start time still fits the record, when it
-came to the zygote as an orphan, or when it descends from one of these.
+A pid alone is never trusted. A process belongs to the run if it has the run directory in its environment, if
+it is in the session of a command whose start time matches the run record, if the zygote inherited it as an
+orphan, or if it descends from one of these.
 """
 
 from __future__ import annotations
@@ -21,22 +21,16 @@ if TYPE_CHECKING:
     from errands.ports.rundir import Word
     from errands.runners.system.system import System
 
-# Stands in the environment of all processes of a run; its value is the run directory.
+# The variable that all processes of a run have; its value is the run directory.
 MARK = "ERRANDS_RUN_DIR"
 _DYING = 1.0
 REASON = "its supervisor (shim) was killed"
 
 
-def sweep(
-    system: System,
-    path: str,
-    *,
-    orphans: Callable[[], list[int]],
-    spared: Set[int],
-) -> None:
-    """End the processes of a run whose shim is gone; write into its record how that went.
+def sweep(system: System, path: str, *, orphans: Callable[[], list[int]], spared: Set[int]) -> None:
+    """End the processes of a run whose shim is gone, and write an exit line into its run record.
 
-    A run whose record is locked has a living shim, and one with an exit line is over: both are left alone.
+    Do nothing if the run record is locked (the shim is alive) or has an exit line (the run is over).
     """
     try:
         record = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -71,7 +65,7 @@ def sweep(
 
 
 def _lock(record: int) -> bool:
-    """Lock a record; a shim that is dying may hold it for a moment after its channel is gone."""
+    """Lock a run record; a dying shim may keep it locked for a moment after its channel is closed."""
     give_up = time.monotonic() + _DYING
     while True:
         try:
@@ -85,6 +79,6 @@ def _lock(record: int) -> bool:
 
 
 def _fits(system: System, pid: int, *, since: float, until: float) -> bool:
-    """Tell whether a process was started when the record says: then it is no other of that number."""
+    """Return whether a process started when the run record says; if not, its pid was reused."""
     started = system.start_time(pid)
     return started is not None and since - system.CLOCK_STEP <= started <= until + system.CLOCK_STEP

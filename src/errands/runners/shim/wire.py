@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import marshal
 
-_PLAIN = 2  # the last version of the format that does not look for repetitions: messages have none
+_PLAIN = 2  # the last marshal version that does not search for repeated objects, which messages lack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,18 +17,18 @@ def frame(message: Any) -> bytes:
     return len(body).to_bytes(4, "big") + body
 
 
-# Asks the zygote for a shim; the channel of the new shim comes with it.
+# Asks the zygote for a shim; sent together with the channel of the new shim.
 FORK = frame(("fork",))
 
 
 class Frames:
-    """Cut a stream of bytes back into messages."""
+    """Split a stream of bytes into messages."""
 
     def __init__(self) -> None:
         self._rest = b""
 
     def feed(self, received: bytes) -> list[Any]:
-        """Take what arrived and return the messages that are complete now."""
+        """Add received bytes and return the messages that are complete now."""
         rest = self._rest + received if self._rest else received
         messages = []
         start = 0

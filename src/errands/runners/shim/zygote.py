@@ -1,8 +1,7 @@
 """The zygote: a tiny process that forks shims, run as `python -I -S zygote.py`.
 
-It imports next to nothing, so that a fork costs little and a shim is small. It belongs to one pool:
-when that is gone it leaves, and its shims finish their runs. The orphans of a shim that was killed
-come to it, and it ends them.
+It imports next to nothing, so that forks are cheap and shims are small. It belongs to one pool: when that is
+gone it exits, and its shims finish their runs. It inherits the orphans of a killed shim and ends them.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ import select
 import sys
 
 if __name__ == "__main__":
-    # Our siblings are loaded from beside this file under their real names, without running the
-    # package's own start-up and without putting this folder where it could shadow the standard library.
+    # Load our siblings from beside this file under their real names, without importing the package itself
+    # and without a folder on the path that could shadow the standard library.
     _SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     for _name, _path in ("errands", _SOURCE), ("errands.runners", f"{_SOURCE}/runners"):
         sys.modules[_name] = type(sys)(_name)
@@ -25,7 +24,7 @@ from errands.runners.shim.shim import Shim
 from errands.runners.shim.sweep import sweep
 from errands.runners.shim.wire import FORK, Frames, frame
 from errands.runners.system import system, tree
-from errands.runners.system.signals import signal
+from errands.runners.system.signals import signal, wakeup_pipe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,11 +33,11 @@ if TYPE_CHECKING:
     from errands.runners.system.system import System
 
 MOST_FILES = 1 << 20
-_REHEARSALS = 10  # the interpreter specialises code that ran eight times
+_PREWARM_RUNS = 10  # the interpreter specialises code that ran eight times
 
 
 class Zygote:
-    """Fork a shim for every channel that the pool sends, and clean up behind those that were killed."""
+    """Fork a shim for every channel that the pool sends, and clean up after shims that were killed."""
 
     def __init__(
         self,
@@ -48,7 +47,7 @@ class Zygote:
         shim: Callable[..., Shim] = Shim,
         facts: tuple[object, ...] = (),
     ) -> None:
-        """`shim` is what a fork becomes, `facts` is what the pool is told when all is ready."""
+        """`shim` is what a fork becomes; `facts` are sent to the pool with `ready`."""
         self._pool = pool
         self._shim = shim
         self._facts = facts
@@ -59,14 +58,10 @@ class Zygote:
         _prewarm(self._system, f"{runs}/.rehearsal-{os.getpid()}", boot=self._boot)
         self._shims: set[int] = set()
         self._frames = Frames()
-        self._wake, self._wakes = os.pipe()
-        os.set_blocking(self._wake, False)
-        os.set_blocking(self._wakes, False)
-        signal.set_wakeup_fd(self._wakes, warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, _hear)
+        self._wake, self._wakes = wakeup_pipe(signal.SIGCHLD)
 
     def serve(self) -> None:
-        """Serve the pool until it is gone; a fork of this process serves it as a shim instead."""
+        """Serve the pool until it is gone; a fork returns from here when its work as a shim is done."""
         poll = select.poll()
         poll.register(self._pool.fileno(), select.POLLIN)
         poll.register(self._wake, select.POLLIN)
@@ -83,11 +78,11 @@ class Zygote:
                     return
                 if channel >= 0 and self._is_forked(channel):
                     return self._shim(self._system, channel, boot=self._boot).serve()
-                # What comes with a channel is known; a look inside would cost every shim its pages.
+                # A fork request needs no parsing, which would cost every shim some memory pages.
                 if received != FORK:
-                    self._obey(self._frames.feed(received))
+                    self._handle(self._frames.feed(received))
 
-    def _obey(self, requests: list[tuple[str, ...]]) -> None:
+    def _handle(self, requests: list[tuple[str, ...]]) -> None:
         for request, *words in requests:
             if request == "sweep":
                 run, path = words
@@ -107,13 +102,13 @@ class Zygote:
         try:
             self._pool.send(frame(message))
         except OSError:
-            pass  # the pool is gone; the next look at the socket says so
+            pass  # the pool is gone, which the next read will show
 
     def _is_forked(self, channel: int) -> bool:
-        """Fork; tell whether this is the new shim."""
+        """Fork; return whether this process is the new shim."""
         try:
             pid = os.fork()
-        except OSError:  # no room for another process; the pool sees its channel close and tries again
+        except OSError:  # no room for another process; the pool sees the channel close and tries again
             os.close(channel)
             return False
         if pid:
@@ -127,7 +122,7 @@ class Zygote:
         return True
 
     def _reap(self) -> None:
-        one_was_killed = False
+        was_killed = False
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -137,26 +132,26 @@ class Zygote:
                 break
             if pid in self._shims:
                 self._shims.discard(pid)
-                one_was_killed = one_was_killed or status != 0
-        if one_was_killed:
+                was_killed = was_killed or status != 0
+        if was_killed:
             tree.kill(self._orphans, by_group=True)
 
     def _orphans(self) -> list[int]:
-        """List the living processes that came to us from shims that are no more."""
+        """List the living processes that we inherited from dead shims."""
         inherited = [pid for pid in self._system.children(os.getpid()) if pid not in self._shims]
         found = inherited + [pid for child in inherited for pid in self._system.descendants(child)]
         return [pid for pid in found if self._system.is_alive(pid)]
 
 
 def _prewarm(system: System, directory: str, *, boot: str) -> None:
-    """Carry out a few runs of a command that cannot start, in directories of their own, before any fork.
+    """Execute a few runs of a command that cannot start, before any fork.
 
-    Python fills caches and specialises code as it runs. Whatever the zygote warmed up lies in pages that all
-    shims share; otherwise each would do it again, and take a fifth more memory of its own.
+    Python fills caches and specialises code as it runs. What the zygote has warmed up lies in pages that all
+    shims share; otherwise each shim would do it again, and need a fifth more memory of its own.
     """
     ours, theirs = _socket.socketpair()
     shim = Shim(system, theirs.detach(), boot=boot)
-    order = {
+    message = {
         "op": "start",
         "run": "rehearsal",
         "attempt": 1,
@@ -173,33 +168,29 @@ def _prewarm(system: System, directory: str, *, boot: str) -> None:
         "input": "none",
         "may_wait": False,
     }
-    for time in range(_REHEARSALS):
-        ours.send(frame(order | {"dir": f"{directory}.{time}"}))
+    for time in range(_PREWARM_RUNS):
+        ours.send(frame(message | {"dir": f"{directory}.{time}"}))
         shim.take_turn()
         shim.take_turn()
         ours.recv(65536)
     shim.close()
     ours.close()
-    for time in range(_REHEARSALS):
+    for time in range(_PREWARM_RUNS):
         try:
             for name in os.listdir(f"{directory}.{time}"):
                 os.unlink(f"{directory}.{time}/{name}")
             os.rmdir(f"{directory}.{time}")
         except OSError:
-            pass  # the disk cannot be used: the first real run will tell
+            pass  # the disk is unusable, which the first real run will report
 
 
-def _hear(number: int, frame: object) -> None:
-    """Do nothing: the wake-up pipe is what ends the wait."""
-
-
-def settle() -> _socket.socket:
-    """Become a process that belongs to nothing but the pool at the other end of standard input; give that."""
+def detach() -> _socket.socket:
+    """Detach from everything but the pool at the other end of standard input; return that socket."""
     try:
         os.setsid()
     except OSError:
-        pass  # whoever started us made us a leader already
-    os.closerange(3, MOST_FILES)  # whatever leaked into the pool's process, no task shall have it
+        pass  # we lead a session already
+    os.closerange(3, MOST_FILES)  # files that leaked into the pool's process must not reach tasks
     pool = _socket.socket(fileno=os.dup(0))
     nothing = os.open("/dev/null", os.O_RDWR)
     os.dup2(nothing, 0)
@@ -213,8 +204,7 @@ def settle() -> _socket.socket:
 
 
 def main() -> None:
-    """Serve the pool."""
-    Zygote(settle(), sys.argv[1]).serve()
+    Zygote(detach(), sys.argv[1]).serve()
 
 
 if __name__ == "__main__":

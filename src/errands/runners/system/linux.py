@@ -1,7 +1,7 @@
-"""Linux: everything about processes that only Linux has.
+"""Linux: supervision with subreapers, `/proc` and pidfds.
 
-A subreaper inherits the orphans of its descendants, so that a tree cannot be left by a double fork;
-`/proc` tells who belongs to it; a pidfd names a process for good, whatever becomes of its number.
+A subreaper inherits the orphans of its descendants, so a double fork does not leave the tree; `/proc` lists
+its members; a pidfd keeps naming the same process even if its pid is reused.
 """
 
 from __future__ import annotations
@@ -30,39 +30,39 @@ _SET_PIPE_SIZE = 1031
 
 
 def prepare_subreaper() -> None:
-    """Load what `become_subreaper` needs, once, before the forks."""
+    """Load what `become_subreaper` needs, once, before any fork."""
     global _prctl
-    import _ctypes  # the package around it would make every shim larger
+    import _ctypes  # `ctypes` itself would make every shim larger
 
-    _prctl = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")  # type: ignore[arg-type]  # None: what is loaded
+    _prctl = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")  # type: ignore[arg-type]  # None: this process
 
 
 def become_subreaper() -> None:
-    """Inherit the orphans of all descendants of this process from now on."""
+    """Let this process inherit the orphans of all its descendants."""
     import _ctypes
 
     _ctypes.call_function(_prctl, (_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 
 
 def boot_id() -> str:
-    """Name this boot of the machine; processes of another one are gone."""
+    """Return the id of this boot of the machine; processes of an earlier boot are gone."""
     path = os.environ.get("ERRANDS_BOOT_ID_FILE", "/proc/sys/kernel/random/boot_id")
     return _read(path).decode().strip()
 
 
 def clock() -> float:
-    """Tell the time by the clock that `start_time` goes by."""
+    """Return the time of the clock that `start_time` uses."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def start_time(pid: int) -> float | None:
-    """Tell when a process was started, to a hundredth of a second. None: there is no such process."""
+    """Return when a process started, to a hundredth of a second; None if it does not exist."""
     stat = _stat(pid)
     return int(stat[19]) / TICKS if stat else None
 
 
 def is_alive(pid: int) -> bool:
-    """Tell whether a process still does something; a zombie does not."""
+    """Return whether a process exists and is not a zombie."""
     stat = _stat(pid)
     return bool(stat) and stat[0] not in b"ZX"
 
@@ -78,9 +78,9 @@ def children(pid: int) -> list[int]:
 
 
 def descendants(root: int, *, groups: Iterable[int] = (), most: int = 1 << 22) -> list[int]:
-    """List the processes below one, parents first, zombies included; the search ends when it has `most`.
+    """List the descendants of a process, parents first, zombies included; stop searching at `most`.
 
-    Who leaves the tree comes back to its subreaper, so the groups it was in add nobody.
+    `groups` adds nothing here: a process that leaves the tree is inherited by the subreaper.
     """
     found: dict[int, None] = {}
     level = [root]
@@ -103,7 +103,7 @@ def session(leader: int) -> list[int]:
 
 
 def ancestors(pid: int) -> list[int]:
-    """List the parent of a process, its parent, and so on."""
+    """List the parent of a process, the grandparent, and so on."""
     found: list[int] = []
     while (stat := _stat(pid)) and (pid := int(stat[1])) > 1:
         found.append(pid)
@@ -111,7 +111,7 @@ def ancestors(pid: int) -> list[int]:
 
 
 def usage(pids: Iterable[int]) -> tuple[int, float]:
-    """Sum resident memory (bytes) and CPU time (seconds, children they waited for included)."""
+    """Sum resident memory (bytes) and CPU time (seconds, including reaped children)."""
     pages = ticks = 0
     for pid in pids:
         if stat := _stat(pid):
@@ -121,7 +121,7 @@ def usage(pids: Iterable[int]) -> tuple[int, float]:
 
 
 def memory(pids: Iterable[int]) -> int:
-    """Sum the memory of processes in bytes, counting what they share once. Dear: reads every mapping."""
+    """Sum the memory of processes in bytes, counting shared memory once; slow, reads every mapping."""
     total = 0
     for pid in pids:
         for entry in _read(f"/proc/{pid}/smaps_rollup").split(b"\n"):
@@ -131,7 +131,7 @@ def memory(pids: Iterable[int]) -> int:
 
 
 def widen(pipe: int, size: int) -> bool:
-    """Give a pipe a larger buffer, if the system grants it."""
+    """Enlarge the buffer of a pipe; return whether the system allowed it."""
     try:
         fcntl.fcntl(pipe, _SET_PIPE_SIZE, size)
     except OSError:
@@ -140,7 +140,7 @@ def widen(pipe: int, size: int) -> bool:
 
 
 def watch(pid: int) -> int | None:
-    """Open a pidfd: readable once the process is gone. None: there is no such process."""
+    """Return a pidfd, readable once the process is gone; None if there is no such process."""
     try:
         return os.pidfd_open(pid)
     except OSError:
@@ -148,13 +148,13 @@ def watch(pid: int) -> int | None:
 
 
 def signal_shim(watched: int | None, pid: int, number: int) -> None:
-    """Send a signal to exactly the process that `watch` opened; a number alone is not trusted."""
+    """Send a signal to exactly the process that `watch` opened; a pid alone is not trusted."""
     if watched is None:
         return
     try:
         signal.pidfd_send_signal(watched, number)
     except OSError:
-        pass  # it ended by itself, which is what the signal was for
+        pass  # it has exited, which is what the signal was for
 
 
 def _processes() -> list[int]:
@@ -162,7 +162,7 @@ def _processes() -> list[int]:
 
 
 def _stat(pid: int) -> list[bytes]:
-    # The name in brackets may hold anything, blanks and brackets too; the fields follow the last one.
+    # The name in brackets may contain blanks and brackets; the fields follow the last bracket.
     return _read(f"/proc/{pid}/stat").rpartition(b") ")[2].split()
 
 

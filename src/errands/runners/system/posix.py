@@ -1,7 +1,7 @@
 """Plain POSIX: supervision by process groups and `ps`, for systems without subreapers and `/proc`.
 
-Orphans are inherited by the system's first process here, so whoever leaves both its parent and its process
-group is not found any more. Everything else holds: records, capture, time-outs, the end of the group.
+Here init inherits orphans, so a process that leaves both its parent and its process group is not found again.
+Everything else works: run records, capture, time-outs, ending the group.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 NAME = "process groups and ps"
 WEAKNESSES: tuple[str, ...] = (
-    "a process that detaches itself (setsid) outlives the cancel and the end of its task",
-    "memory that processes share counts for each of them",
+    "a process that detaches itself (setsid) outlives its task, also when that is cancelled",
+    "shared memory counts once per process",
     "CPU limits are exact to a second",
 )
 CLOCK_STEP = 1.5
@@ -27,16 +27,14 @@ _FIELDS = ("pid", "ppid", "pgid", "stat", "rss", "time")
 _processes: dict[int, tuple[int, int, str, int, float]] = {}
 
 
-def prepare_subreaper() -> None:
-    """Do nothing: there are none here."""
+def prepare_subreaper() -> None: ...
 
 
-def become_subreaper() -> None:
-    """Do nothing: there are none here."""
+def become_subreaper() -> None: ...
 
 
 def boot_id() -> str:
-    """Name this boot of the machine by the start of its first process."""
+    """Return the start time of init as the id of this boot."""
     if path := os.environ.get("ERRANDS_BOOT_ID_FILE"):
         with open(path) as file:
             return file.read().strip()
@@ -44,30 +42,30 @@ def boot_id() -> str:
 
 
 def clock() -> float:
-    """Tell the time by the clock that `start_time` goes by."""
+    """Return the time of the clock that `start_time` uses."""
     return time.time()
 
 
 def start_time(pid: int) -> float | None:
-    """Tell when a process was started, to about a second. None: there is no such process."""
+    """Return when a process started, to about a second; None if it does not exist."""
     elapsed = _ps("-p", str(pid), "-o", "etime=").strip()
     return time.time() - _seconds(elapsed) if elapsed else None
 
 
 def is_alive(pid: int) -> bool:
-    """Tell whether a process still does something, as of the last look at all of them."""
+    """Return whether a process existed and was not a zombie when `ps` last ran."""
     return pid in _processes and not _processes[pid][2].startswith("Z")
 
 
 def children(pid: int) -> list[int]:
     """List the children of a process, zombies included."""
-    _look()
+    _list_processes()
     return [child for child, facts in _processes.items() if facts[0] == pid]
 
 
 def descendants(root: int, *, groups: Iterable[int] = (), most: int = 1 << 22) -> list[int]:
-    """List the processes below one and those in the groups that were started from it, parents first."""
-    _look()
+    """List the descendants of a process and of the members of these groups, parents first."""
+    _list_processes()
     wanted = set(groups)
     found = dict.fromkeys(pid for pid, facts in _processes.items() if facts[1] in wanted)
     level = [root, *found]
@@ -87,14 +85,14 @@ def marked(variable: str, value: str) -> list[int]:
 
 
 def session(leader: int) -> list[int]:
-    """List the processes of the group that a command was started in."""
-    _look()
+    """List the process group that a command was started in, which stands in for its session."""
+    _list_processes()
     return [pid for pid, facts in _processes.items() if facts[1] == leader]
 
 
 def ancestors(pid: int) -> list[int]:
-    """List the parent of a process, its parent, and so on."""
-    _look()
+    """List the parent of a process, the grandparent, and so on."""
+    _list_processes()
     found: list[int] = []
     while pid in _processes and (pid := _processes[pid][0]) > 1:
         found.append(pid)
@@ -102,36 +100,34 @@ def ancestors(pid: int) -> list[int]:
 
 
 def usage(pids: Iterable[int]) -> tuple[int, float]:
-    """Sum resident memory (bytes) and CPU time (seconds), as of the last look."""
+    """Sum resident memory (bytes) and CPU time (seconds) as of when `ps` last ran."""
     facts = [_processes[pid] for pid in pids if pid in _processes]
     return sum(fact[3] for fact in facts) * 1024, sum(fact[4] for fact in facts)
 
 
 def memory(pids: Iterable[int]) -> int:
-    """Give nothing: what processes share cannot be told here."""
+    """Return 0: shared memory cannot be measured here."""
     return 0
 
 
 def widen(pipe: int, size: int) -> bool:
-    """Leave a pipe as it is."""
     return False
 
 
 def watch(pid: int) -> int | None:
-    """Give nothing: a process cannot be watched here, only its lock can."""
+    """Return None: a process cannot be watched here, but its lock can be polled."""
     return None
 
 
 def signal_shim(watched: int | None, pid: int, number: int) -> None:
-    """Send a signal to a shim whose lock was just seen to be held."""
+    """Send a signal to a shim; the caller has just seen that it has its lock."""
     try:
         os.kill(pid, number)
     except OSError:
-        pass  # it ended by itself, which is what the signal was for
+        pass  # it has exited, which is what the signal was for
 
 
-def _look() -> None:
-    """Look at all processes."""
+def _list_processes() -> None:
     _processes.clear()
     columns = [word for field in _FIELDS for word in ("-o", f"{field}=")]
     for line in _ps("-ax" if sys.platform == "darwin" else "-e", *columns).split("\n"):
@@ -142,7 +138,7 @@ def _look() -> None:
 
 
 def _seconds(text: str) -> float:
-    """Read `[days-][hours:]minutes:seconds`."""
+    """Parse `[days-][hours:]minutes:seconds`."""
     days, _, rest = text.rpartition("-")
     total = 0.0
     for part in rest.split(":"):
@@ -151,7 +147,7 @@ def _seconds(text: str) -> float:
 
 
 def _ps(*words: str) -> str:
-    """Run `ps` and read what it says; it leaves itself out."""
+    """Run `ps` and return its output, without the line about itself."""
     reading, writing = os.pipe()
     program = "/bin/ps" if os.path.exists("/bin/ps") else "/usr/bin/ps"
     try:
@@ -166,15 +162,15 @@ def _ps(*words: str) -> str:
         return ""
     finally:
         os.close(writing)
-    said = piece = os.read(reading, 65536)
+    output = piece = os.read(reading, 65536)
     while piece:
         piece = os.read(reading, 65536)
-        said += piece
+        output += piece
     os.close(reading)
     try:
         os.waitpid(pid, 0)
     except ChildProcessError:
-        pass  # somebody in this process waits for all children
+        pass  # other code in this process waits for all children
     own = str(pid)
-    lines = said.decode("utf-8", "replace").split("\n")
+    lines = output.decode("utf-8", "replace").split("\n")
     return "\n".join(line for line in lines if line.split(None, 1)[:1] != [own])

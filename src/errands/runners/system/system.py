@@ -1,4 +1,4 @@
-"""The system: what supervision asks of the operating system, and who answers it here."""
+"""The system: what supervision needs from the operating system, and the choice of the implementation."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def choose() -> System:
-    """Choose Linux's own ways where they are; `ERRANDS_PLATFORM=posix` forces the plain ones."""
+    """Return the Linux implementation on Linux, unless `ERRANDS_PLATFORM=posix` forces the plain one."""
     if sys.platform == "linux" and os.environ.get("ERRANDS_PLATFORM") != "posix":
         from errands.runners.system import linux
 

@@ -1,8 +1,8 @@
-"""A process tree, and how to end it for certain.
+"""Ending a process tree for certain.
 
-One look and one signal prove nothing: whoever forks meanwhile escapes. So the tree is looked for and
-killed again until nobody is left. Signals go to whole process groups first: the kernel delivers those to
-all members at one blow, while a fork bomb outruns any list of processes.
+Listing and killing once is not enough: a process that forks in between escapes. So the tree is listed and
+killed again until no process is left. Signals go to whole process groups first: the kernel delivers those to
+all members at once, while a fork bomb outruns any list of processes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FIRST = -20
 
 
 def send(pids: Iterable[int], *signals: int) -> None:
-    """Send signals to processes; those that are gone or are not ours are passed over."""
+    """Send signals to processes; skip those that are gone or not ours."""
     for pid in pids:
         for number in signals:
             try:
@@ -31,12 +31,12 @@ def send(pids: Iterable[int], *signals: int) -> None:
 
 
 def kill(find: Callable[[], list[int]], *, by_group: bool, leader: int = 0) -> tuple[int, ...]:
-    """Kill all that `find` finds alive, and give those that outlive it (not ours, or stuck in the kernel).
+    """Kill everything that `find` lists; return the survivors (not ours, or stuck in the kernel).
 
-    `by_group` is for trees with sessions of their own: no group of theirs has strangers in it. `leader` leads
-    such a group and has not been waited for yet, so its group can be killed before anybody is looked for.
+    `by_group` is for trees with sessions of their own, whose groups have no foreign members. `leader` leads
+    such a group and has not been reaped yet, so its group can be killed before the first search.
     """
-    usual = _hurry()
+    previous = _raise_priority()
     give_up = time.monotonic() + PATIENCE
     pause = 0.0002
     try:
@@ -52,7 +52,7 @@ def kill(find: Callable[[], list[int]], *, by_group: bool, leader: int = 0) -> t
             pause = min(pause * 2, 0.02)
         return ()
     finally:
-        os.setpriority(os.PRIO_PROCESS, 0, usual)
+        os.setpriority(os.PRIO_PROCESS, 0, previous)
 
 
 def _kill_groups(pids: list[int]) -> None:
@@ -67,11 +67,11 @@ def _kill_groups(pids: list[int]) -> None:
             continue
 
 
-def _hurry() -> int:
-    """Come before a crowd of processes, where that is allowed; give the priority to go back to."""
-    usual = os.getpriority(os.PRIO_PROCESS, 0)
+def _raise_priority() -> int:
+    """Raise our priority above a crowd of processes, if permitted; return the previous one."""
+    previous = os.getpriority(os.PRIO_PROCESS, 0)
     try:
         os.setpriority(os.PRIO_PROCESS, 0, _FIRST)
     except PermissionError:
-        pass  # only root may
-    return usual
+        pass  # only root can
+    return previous

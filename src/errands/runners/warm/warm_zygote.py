@@ -13,7 +13,7 @@ import os
 import sys
 
 from errands.runners.shim.wire import frame
-from errands.runners.shim.zygote import Zygote, settle
+from errands.runners.shim.zygote import Zygote, detach
 from errands.runners.warm.warm_shim import WarmShim
 
 _OPEN_FILES = "/proc/self/fd"
@@ -67,7 +67,7 @@ def _sources() -> list[str]:
 
 def main() -> None:
     """Load what the words say and serve the pool, or tell it why that cannot be done."""
-    pool = settle()
+    pool = detach()
     runs, *modules = sys.argv[1:]
     try:
         facts = load(modules)
