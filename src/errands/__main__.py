@@ -1,6 +1,6 @@
-"""The command `errands`: find the verb, run it, and turn what goes wrong into a sentence and an exit code.
+"""The command `errands`: find the verb, run it, and turn errors into a message and an exit code.
 
-Only what the verb at hand needs is imported, because people wait for every command.
+Only what the verb needs is imported, because people wait for every command.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 
 def main() -> NoReturn:
-    """Be the command: run what was typed, and leave with its exit code."""
+    """Run the command line of this process, and exit with its exit code."""
     leave(run(sys.argv[1:]))
 
 
 def run(words: list[str]) -> int:
-    """Run one command line; give its exit code."""
+    """Run one command line; return its exit code."""
     import gc
 
     from errands.model.errors import ErrandsError
 
-    # A command is over before it has made any garbage worth looking for; those that stay enable it again.
+    # Most commands end before there is garbage worth collecting; long ones enable it again.
     gc.disable()
     try:
         code = _answer(words)
@@ -36,15 +36,15 @@ def run(words: list[str]) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        return _silenced()
+        return _silence_output()
     except OSError as error:
-        return _complain(f"cannot go on: {error}", 1)
+        return _complain(f"cannot continue: {error}", 1)
 
 
 def leave(code: int) -> NoReturn:
-    """End the process at once: taking the interpreter apart takes longer than most commands.
+    """Exit at once: shutting the interpreter down takes longer than most commands.
 
-    Whatever runs loops or threads has earned a proper end.
+    A process with an event loop or threads shuts down properly.
     """
     if "asyncio" in sys.modules or "threading" in sys.modules:
         sys.exit(code)
@@ -68,8 +68,8 @@ def _answer(words: list[str]) -> int:
     _prepare_streams()
     context = Context(_bootstrap, os.environ)
     if not words or {"-h", "--help", "help"} & set(words):
-        # Whoever asks for help gets it, also with a wrong configuration.
-        context.in_spite_of_problems()
+        # Help works with a wrong configuration, too.
+        context.ignore_problems()
     match words:
         case []:
             from errands.frontends.cli.help import overview
@@ -105,22 +105,22 @@ def _answer(words: list[str]) -> int:
         context.say(verb_help(verb, context.look))
         return 0
     if verb.starts:
-        context.insist()
+        context.require_valid_config()
     try:
         return verb.run(context, arguments)
     except Ambiguous as error:
-        from errands.frontends.cli.targets import told_apart
+        from errands.frontends.cli.targets import describe_matches
 
-        raise told_apart(context, error) from None
+        raise describe_matches(context, error) from None
 
 
 def _prepare_streams() -> None:
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
-            # Whoever closed it (`>&-`) wants to hear nothing.
+            # It was closed (`>&-`).
             setattr(sys, name, open("/dev/null", "r+", encoding="utf-8"))  # noqa: SIM115  # open to the end
     for stream in (sys.stdout, sys.stderr):
-        # A name in another encoding is shown with replacement characters; it is no reason to stop.
+        # A name in another encoding is shown with replacement characters.
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]
 
 
@@ -134,18 +134,18 @@ def _complain(message: str, code: int) -> int:
     try:
         sys.stdout.flush()
     except OSError:
-        _silenced()
+        _silence_output()
     if not message.isprintable():
         from errands.model.text.sanitise import line
 
-        # It may repeat a path or a command, which must not drive the terminal.
+        # It may repeat a path or a command, which must not control the terminal.
         message = "\n".join(map(line, message.split("\n")))
     sys.stderr.write(f"errands: {message}\n")
     return code
 
 
-def _silenced() -> int:
-    """Whoever read our output has gone, which is no error of theirs or ours."""
+def _silence_output() -> int:
+    """Stop writing to standard output, whose reader has gone; that is not an error."""
     import os
 
     # The interpreter flushes once more at its end, and would complain then.

@@ -167,7 +167,7 @@ def test_a_task_reports_to_the_terminal_it_was_started_from(
 def test_the_command_that_tests_the_terminal_is_not_in_the_way(home: Home, shell: Shell) -> None:
     said = shell.types(f"{ERRANDS} channel test terminal")
     assert "background: errands" in said
-    assert "has taken a message" in said
+    assert "sent a message to " in said
 
 
 def test_without_a_terminal_there_is_none_to_report_to(home: Home, tmp_path: Path) -> None:

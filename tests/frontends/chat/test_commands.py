@@ -232,7 +232,7 @@ def test_leaving_says_what_goes_on_and_how_to_come_back(
     assert said.rstrip().endswith(f"come back: errands chat --continue, or errands chat {name}")
     assert person.sees(task)["parent"] == name
     person.types("cancel", task)
-    person.waits_until_told(task, owner=name)
+    person.waits_until_reported(task, owner=name)
     again = says(person, "and now?", chat=(name,))
     assert f"background: {task} ─" in again
     assert "- remember the milk" in again

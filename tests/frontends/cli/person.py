@@ -60,7 +60,7 @@ class Person:
     ) -> Answer:
         """Type a command and read its answer; a code that was not expected fails the test.
 
-        Nobody here has a terminal, so whatever starts something passes `--yes`, unless told otherwise.
+        There is no terminal here, so verbs that start something pass `--yes`, unless `yes` is false.
         """
         if yes and words[:1] in STARTS:
             words = (words[0], "--yes", *words[1:])
@@ -84,11 +84,11 @@ class Person:
         return answer
 
     def starts(self, *words: str) -> str:
-        """Start a task; give its id."""
+        """Start a task; return its id."""
         return self.types("run", "-q", *words).out.strip()
 
     def finishes(self, *words: str) -> str:
-        """Start a task and wait until it has ended, however; give its id."""
+        """Start a task and wait until it has ended; return its id."""
         task_id = self.starts(*words)
         self.types("wait", "-q", task_id, code=None)
         return task_id
@@ -109,13 +109,13 @@ class Person:
                 return
         raise AssertionError(f"{task_id} never printed {text!r}")
 
-    def waits_until_told(self, task_id: str, *, owner: str = "user") -> None:
+    def waits_until_reported(self, task_id: str, *, owner: str = "user") -> None:
         """Wait until a notice about a task lies in its owner's inbox; looking does not take it out."""
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
             if task_id in self.types("notices", "--peek", "--json", "--owner", owner).out:
                 return
-        raise AssertionError(f"nobody was told about {task_id}")
+        raise AssertionError(f"there was no notice about {task_id}")
 
     def leaves(self) -> None:
         """Clean up: no task and no daemon outlives the test."""

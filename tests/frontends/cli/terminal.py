@@ -49,7 +49,7 @@ class Terminal:
 
 
 def ended(child: pexpect.spawn[str]) -> tuple[str, int]:
-    """Read until the command ends; give what it printed and its exit code."""
+    """Read until the command ends; return what it printed and its exit code."""
     child.expect(pexpect.EOF)
     said = child.before or ""
     child.close()

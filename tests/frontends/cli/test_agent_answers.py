@@ -1,4 +1,4 @@
-"""An agent that waits for a yes: found by its own id, told to whoever waits, and on record."""
+"""An agent that waits for approval: found by its own id, reported to those who wait for it, on record."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.frontends.cli.person import Person
 
 
 def held(person: Person, *prompt: str) -> tuple[str, str]:
-    """Ask an agent for something that needs a yes; give its id and that of the command it waits for."""
+    """Ask an agent for something that needs approval; return its id and that of the command it waits for."""
     agent = person.types("ask", "-q", *prompt).out.strip()
     person.waits_until(agent, "waiting", "approval")
     (child,) = [each["id"] for each in proposed(person) if each["parent"] == f"task:{agent}"]
@@ -30,11 +30,11 @@ def proposed(person: Person) -> list[dict[str, str]]:
 
 
 @pytest.mark.spec("A8", "A11")
-def test_a_yes_to_an_agent_is_one_to_the_command_it_waits_for(person: Person, precious: Path) -> None:
+def test_approving_an_agent_approves_the_command_it_waits_for(person: Person, precious: Path) -> None:
     agent, child = held(person, f"`rm -rf {precious}`")
 
     shown = person.types("show", agent).out
-    assert f"a yes to {child}: rm -rf {precious}" in shown
+    assert f"approval of {child}: rm -rf {precious}" in shown
     assert f"errands approve {child}" in shown
     assert child in person.types("approve", agent).out
 
@@ -44,7 +44,7 @@ def test_a_yes_to_an_agent_is_one_to_the_command_it_waits_for(person: Person, pr
 
 
 @pytest.mark.spec("A8", "A11")
-def test_a_no_to_an_agent_is_one_to_the_command_it_waits_for(person: Person, precious: Path) -> None:
+def test_rejecting_an_agent_rejects_the_command_it_waits_for(person: Person, precious: Path) -> None:
     agent, child = held(person, f"`rm -rf {precious}`")
 
     assert f"rejected {child}" in person.types("reject", agent, "--note", "not on a Friday").out
@@ -55,7 +55,7 @@ def test_a_no_to_an_agent_is_one_to_the_command_it_waits_for(person: Person, pre
 
 
 @pytest.mark.spec("A8")
-def test_of_several_that_an_agent_waits_for_none_is_guessed(person: Person, precious: Path) -> None:
+def test_with_several_waiting_calls_none_is_guessed(person: Person, precious: Path) -> None:
     agent, child = held(person, f"`rm -rf {precious}`")
     run = person.sees(agent)["run_id"]
     other = person.types(
@@ -71,14 +71,14 @@ def test_of_several_that_an_agent_waits_for_none_is_guessed(person: Person, prec
 
 
 @pytest.mark.spec("A8")
-def test_an_agent_that_needs_no_yes_is_given_none(person: Person) -> None:
+def test_an_agent_that_needs_no_approval_cannot_be_approved(person: Person) -> None:
     agent = person.types("ask", "--wait", "--json", "`echo on`").object["id"]
 
     assert "nothing is asked about it" in person.types("approve", agent, code=1).err
 
 
 @pytest.mark.spec("A8", "A11")
-def test_an_agent_that_holds_a_call_is_one_of_those_that_wait_for_a_yes(newcomer: Person) -> None:
+def test_an_agent_with_a_waiting_call_is_listed_as_waiting_for_approval(newcomer: Person) -> None:
     agent = newcomer.types("ask", "-q", "--name", "scribe", "`sleep 60`").out.strip()
     run = newcomer.waits_until(agent, "waiting", "task")["run_id"]
     engine = bootstrap.open_engine(bootstrap.open_home(str(newcomer.home)))
@@ -91,7 +91,7 @@ def test_an_agent_that_holds_a_call_is_one_of_those_that_wait_for_a_yes(newcomer
         engine.close()
     command = newcomer.types("run", "-q", "touch x", yes=False, code=4).out.strip()
 
-    counted = "2 tasks wait for a yes: errands show ID, then errands approve ID or errands reject ID"
+    counted = "2 tasks are waiting for approval: errands show ID, then errands approve or reject ID"
     assert [each["id"] for each in proposed(newcomer)] == [command, agent]
     for words in (["ls"], ["ls", "--state", "proposed"], ["notices"]):
         *rows, last = newcomer.types(*words).out.splitlines()
@@ -103,7 +103,7 @@ def test_an_agent_that_holds_a_call_is_one_of_those_that_wait_for_a_yes(newcomer
 
 
 @pytest.mark.spec("A8", "A11", "O4")
-def test_whoever_waits_for_an_agent_is_told_by_the_bell_what_to_type(
+def test_waiting_for_an_agent_is_woken_by_the_bell_to_say_what_to_type(
     person: Person, precious: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(follow, "LOOK", 60.0)
@@ -122,7 +122,7 @@ def test_whoever_waits_for_an_agent_is_told_by_the_bell_what_to_type(
 
 
 @pytest.mark.spec("A8")
-def test_whoever_cancels_agents_is_not_asked_to_approve_them(person: Person, precious: Path) -> None:
+def test_cancelling_agents_does_not_ask_to_approve_them(person: Person, precious: Path) -> None:
     agents = [held(person, f"`rm -rf {precious}/{name}`")[0] for name in "ab"]
 
     gone = person.types("cancel", *agents)
@@ -153,11 +153,9 @@ def test_the_record_of_a_call_names_the_call_and_not_the_prompt(person: Person, 
 
 
 @pytest.mark.spec("A8", "A11")
-def test_whoever_waits_for_an_agent_is_told_what_to_type_and_can_give_up(
-    person: Person, precious: Path
-) -> None:
+def test_waiting_for_an_agent_says_what_to_type_and_can_time_out(person: Person, precious: Path) -> None:
     agent, child = held(person, f"`rm -rf {precious}`")
-    told = f"{child} waits for a yes: errands approve {child}, or errands reject {child}"
+    told = f"{child} is waiting for approval: errands approve {child}, or errands reject {child}"
 
     for more in ((), ("--quiet",), ("--json",)):
         gone = person.types("wait", agent, "--timeout", "200ms", *more, code=124)
@@ -180,9 +178,7 @@ def test_whoever_waits_for_an_agent_is_told_what_to_type_and_can_give_up(
 
 
 @pytest.mark.spec("A8")
-def test_whoever_waits_for_an_agent_gets_its_end_when_somebody_else_answers(
-    person: Person, precious: Path
-) -> None:
+def test_waiting_for_an_agent_ends_when_it_is_answered_elsewhere(person: Person, precious: Path) -> None:
     agent, child = held(person, f"`rm -rf {precious}`")
     waiting = subprocess.Popen(
         [sys.executable, "-m", "errands", "wait", agent],

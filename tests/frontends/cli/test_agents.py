@@ -1,4 +1,4 @@
-"""Agents at the command line: asked, resumed, forked, listed, and answered when they need a yes."""
+"""Agents at the command line: asked, resumed, forked, listed, and approved."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.frontends.cli.person import Person
 
 
 @pytest.mark.spec("R5", "S2", "S3")
-def test_a_prompt_is_answered_and_the_conversation_goes_on(newcomer: Person) -> None:
+def test_a_prompt_is_answered_and_the_conversation_continues(newcomer: Person) -> None:
     first = newcomer.types("ask", "--wait", "--name", "talk", "please `echo marmalade`")
     second = newcomer.types("resume", "--wait", "-q", "talk", "and `echo jam`")
     seen = newcomer.types("show", "talk", "--json").object
@@ -39,7 +39,7 @@ def test_a_fork_is_a_task_of_its_own(newcomer: Person) -> None:
 
 
 @pytest.mark.spec("S5", "S8")
-def test_what_cannot_be_is_said_and_nothing_is_made(newcomer: Person) -> None:
+def test_impossible_options_are_refused_and_nothing_is_created(newcomer: Person) -> None:
     assert "there is no task 'nope'" in newcomer.types("resume", "nope", "x", code=3).err
     assert "there is no conversation 'nope'" in newcomer.types("ask", "--fork", "nope", "x", code=3).err
     unknown = newcomer.types("ask", "--agent", "nobody", "x", code=None).err
@@ -57,7 +57,7 @@ def test_an_agent_that_has_no_model_takes_none(newcomer: Person) -> None:
     assert newcomer.types("ls", "--json", "--all").out == ""
 
 
-def test_each_agent_there_is_is_named_once(newcomer: Person) -> None:
+def test_each_agent_is_named_once(newcomer: Person) -> None:
     file = Path(newcomer.environ["XDG_CONFIG_HOME"], "errands", "config.toml")
     file.parent.mkdir(parents=True)
     file.write_text('[agents.builtin]\nmodel = "m"\n[agents.mine]\nbackend = "offline"\n')
@@ -77,7 +77,7 @@ def test_a_budget_ends_a_run_and_what_was_said_is_kept(newcomer: Person) -> None
 
 
 @pytest.mark.spec("A8", "A11")
-def test_whoever_waits_for_an_agent_is_told_what_needs_a_yes(newcomer: Person, precious: Path) -> None:
+def test_waiting_for_an_agent_says_what_needs_approval(newcomer: Person, precious: Path) -> None:
     waiting = subprocess.Popen(
         [sys.executable, "-m", "errands", "ask", "--wait", f"`rm -rf {precious}`"],
         cwd=newcomer.cwd,
@@ -90,7 +90,7 @@ def test_whoever_waits_for_an_agent_is_told_what_needs_a_yes(newcomer: Person, p
     proposed = _proposal(newcomer)
     assert waiting.stderr is not None
     said = waiting.stderr.readline() + waiting.stderr.readline()
-    assert f"{proposed} waits for a yes: errands approve {proposed}" in said
+    assert f"{proposed} is waiting for approval: errands approve {proposed}" in said
     assert precious.exists()
 
     newcomer.types("approve", proposed)
@@ -136,7 +136,7 @@ def test_a_prompt_can_come_from_standard_input(person: Person) -> None:
     assert "\njam\n" in more
 
 
-def test_whoever_forgets_the_prompt_is_told_how_to_pass_it(person: Person) -> None:
+def test_a_missing_prompt_says_how_to_pass_it(person: Person) -> None:
     assert "or - to read it from standard input" in person.types("ask", given="`echo jam`", code=2).err
     assert "there is no prompt on standard input" in person.types("ask", "-", code=2).err
     assert "not text in UTF-8" in person.types("ask", "-", given=b"\xff", code=2).err

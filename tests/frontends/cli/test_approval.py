@@ -1,4 +1,4 @@
-"""Approval at the command line: only what is harmless starts without a yes, whatever the entrance."""
+"""Approval at the command line: only harmless commands start without approval, by any verb."""
 
 from __future__ import annotations
 
@@ -51,22 +51,22 @@ def test_a_proposal_waits_visibly(newcomer: Person, precious: Path) -> None:
     for number in range(21):
         newcomer.types("run", "-q", "--at", "+1h", "--name", f"later-{number}", "true")
 
-    assert f"{task_id} waits for a yes: errands approve {task_id}" in newcomer.types("ls").out
-    assert "needs a yes: deletes" in newcomer.types("ls", "--state", "proposed").out
+    assert f"{task_id} is waiting for approval: errands approve {task_id}" in newcomer.types("ls").out
+    assert "waiting for approval: deletes" in newcomer.types("ls", "--state", "proposed").out
     shown = newcomer.types("show", task_id).out
     assert "? proposed" in shown
     assert f"because     deletes {precious}" in shown
     assert f"errands approve {task_id}" in shown
-    newcomer.waits_until_told(task_id)
+    newcomer.waits_until_reported(task_id)
     told = newcomer.types("notices").out
     assert f"{task_id}  ? proposed" in told
     assert "deletes" in told
-    assert f"{task_id} waits for a yes: errands approve {task_id}" in told
+    assert f"{task_id} is waiting for approval: errands approve {task_id}" in told
     assert precious.exists()
 
 
 @pytest.mark.spec("A11", "O4")
-def test_nobody_waits_for_a_person(person: Person, precious: Path) -> None:
+def test_no_verb_waits_for_a_person(person: Person, precious: Path) -> None:
     attended = person.types("run", "--wait", f"rm -rf {precious}", yes=False, code=4)
     task_id = attended.proposal
     waited = person.types("wait", task_id, code=4)
@@ -81,7 +81,7 @@ def test_nobody_waits_for_a_person(person: Person, precious: Path) -> None:
 
 
 @pytest.mark.spec("A5", "A7", "D2", "O2")
-def test_a_yes_starts_it_and_is_on_record(person: Person, precious: Path) -> None:
+def test_an_approval_starts_it_and_is_on_record(person: Person, precious: Path) -> None:
     task_id = person.types("run", "-q", f"rm -rf {precious}", yes=False, code=4).out.strip()
     answer = person.types("approve", task_id)
     person.types("wait", task_id)
@@ -108,7 +108,7 @@ def test_a_no_means_no_task(person: Person, precious: Path) -> None:
     assert task_id not in person.types("ls", "--all").out
     assert task_id in person.types("ls", "--state", "rejected").out
     assert person.sees(task_id)["state"] == "rejected"
-    person.waits_until_told(task_id)
+    person.waits_until_reported(task_id)
     assert person.types("wait", task_id, code=4).code == 4
     assert "not on a Friday" in person.types("audit", task_id).out
     assert "rejected already by ada" in person.types("approve", task_id, code=4).err
@@ -122,7 +122,7 @@ def test_yes_is_recorded_as_such_and_can_be_switched_off(newcomer: Person, preci
     waiting = refused.proposal
 
     assert newcomer.sees(task_id)["approved_by"] == "ada (--yes)"
-    assert "--yes counts for nothing here: approval.yes is false" in refused.err
+    assert "--yes has no effect here: approval.yes is false" in refused.err
     assert (
         "approval.yes is false"
         in newcomer.types("approve", waiting, code=2, ERRANDS_APPROVAL_YES="false").err
@@ -133,7 +133,7 @@ def test_yes_is_recorded_as_such_and_can_be_switched_off(newcomer: Person, preci
 
 @pytest.mark.spec("A12", "A5")
 @pytest.mark.trap(66)
-def test_words_on_a_pipe_are_no_yes(person: Person, precious: Path) -> None:
+def test_words_on_a_pipe_do_not_count_as_a_yes(person: Person, precious: Path) -> None:
     answer = person.types("run", f"rm -rf {precious}", yes=False, given="y\nyes\n", code=4)
 
     assert precious.exists()
@@ -189,13 +189,13 @@ def test_no_entrance_leads_past_the_judge(newcomer: Person, precious: Path, word
 
 
 @pytest.mark.spec("D1")
-def test_what_is_proposed_on_purpose_waits_even_if_it_is_harmless(person: Person) -> None:
+def test_propose_waits_even_if_the_command_is_harmless(person: Person) -> None:
     view = person.types("propose", "--json", "--description", "have a look", "--", "true").object
     answer = person.types("approve", "--wait", "-q", view["id"])
 
     assert view["state"] == "proposed"
     assert (answer.out, person.sees(view["id"])["state"]) == ("", "completed")
-    assert "exclude each other" in person.types("propose", "-q", "--json", "true", code=2).err
+    assert "give either --json or --quiet" in person.types("propose", "-q", "--json", "true", code=2).err
 
 
 @pytest.mark.spec("A8", "A12")
@@ -221,7 +221,7 @@ def test_nothing_inside_a_run_can_consent(person: Person, precious: Path, disgui
 
 @pytest.mark.spec("A8", "A12")
 @pytest.mark.trap(8)
-def test_a_terminal_that_a_run_was_given_is_no_person(person: Person, precious: Path) -> None:
+def test_the_terminal_of_a_run_does_not_count_as_a_person(person: Person, precious: Path) -> None:
     said = person.types("run", "--wait", "-q", "--pty", f"{ERRANDS} run 'touch {precious}/x'; echo $?").out
 
     assert "proposed touch-" in said
@@ -247,7 +247,7 @@ def test_of_many_answers_at_once_exactly_one_counts(person: Person, precious: Pa
 @pytest.mark.spec("A10")
 @pytest.mark.trap(69)
 @pytest.mark.fault("F59")
-def test_a_script_that_changed_since_the_question_is_asked_about_anew(person: Person, precious: Path) -> None:
+def test_a_script_that_changed_since_then_needs_approval_again(person: Person, precious: Path) -> None:
     script = precious.parent / "deploy.sh"
     script.write_text("echo fine\n")
     waiting = person.types("run", "-q", "--", "sh", str(script), yes=False, code=4).out.strip()
@@ -271,7 +271,7 @@ def test_a_script_that_changed_since_the_question_is_asked_about_anew(person: Pe
 @pytest.mark.trap(69)
 @pytest.mark.fault("F59")
 @pytest.mark.parametrize("verb", ["run --wait", "wait"])
-def test_whoever_waits_for_a_task_whose_script_changed_before_its_start_hears_so(
+def test_waiting_reports_a_script_that_changed_before_the_start(
     person: Person, precious: Path, verb: str
 ) -> None:
     script = precious.parent / "deploy.sh"
@@ -309,8 +309,8 @@ def test_always_means_exactly_this_and_never_a_script(person: Person, tmp_path: 
 
 
 @pytest.mark.spec("A9")
-def test_a_yes_for_all_times_is_listed_and_taken_back(newcomer: Person, precious: Path) -> None:
-    assert "nothing is approved for all times" in newcomer.types("audit", "--always").out
+def test_an_approval_with_always_is_listed_and_withdrawn(newcomer: Person, precious: Path) -> None:
+    assert "nothing is approved with --always" in newcomer.types("audit", "--always").out
     first = newcomer.types("run", "-q", f"rm -rf {precious}/x", yes=False, code=4).out.strip()
     newcomer.types("approve", "--always", "--wait", first)
     newcomer.types("run", "-q", "--wait", f"rm -rf {precious}/x", yes=False)
@@ -327,7 +327,7 @@ def test_a_yes_for_all_times_is_listed_and_taken_back(newcomer: Person, precious
 
 @pytest.mark.spec("A12")
 @pytest.mark.parametrize("missing", ["stdin", "stderr"])
-def test_half_a_terminal_is_no_person(person: Person, precious: Path, missing: str) -> None:
+def test_half_a_terminal_does_not_count_as_a_person(person: Person, precious: Path, missing: str) -> None:
     keyboard, terminal = os.openpty()
     done = subprocess.run(
         [*COMMAND, "run", "-q", f"touch {precious}/x"],

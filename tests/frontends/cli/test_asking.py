@@ -14,22 +14,22 @@ from tests.frontends.cli.person import Person
 
 
 @pytest.mark.spec("S7", "X7")
-def test_whoever_waits_gets_the_answer_and_is_not_told_again(person: Person) -> None:
+def test_an_answer_that_is_waited_for_is_not_a_notice(person: Person) -> None:
     answer = person.types("ask", "--wait", "-q", "please `echo marmalade`")
     assert answer.out.startswith("$ echo marmalade\nmarmalade\n")
     assert "not a language model" in answer.out
-    assert "nothing has happened" in person.types("notices").out
+    assert "nothing new" in person.types("notices").out
 
 
 @pytest.mark.spec("S7", "N6")
-def test_whoever_does_not_wait_is_told(person: Person) -> None:
+def test_an_answer_that_is_not_waited_for_is_a_notice(person: Person) -> None:
     task_id = person.types("ask", "-q", "please `echo marmalade`").out.strip()
     person.types("wait", "-q", task_id)
     assert task_id in person.types("notices").out
 
 
 @pytest.mark.spec("S2", "S4")
-def test_a_conversation_goes_on(person: Person) -> None:
+def test_a_conversation_continues(person: Person) -> None:
     task_id = person.types("ask", "-q", "--name", "talk", "`echo one`").out.strip()
     person.types("wait", task_id)
     assert "two" in person.types("resume", "--wait", "-q", "talk", "`echo two`").out
@@ -67,7 +67,7 @@ def test_fork_and_resume_exclude_each_other(person: Person) -> None:
 
 
 @pytest.mark.spec("S5")
-def test_what_cannot_be_resumed_is_said_in_known_words(person: Person) -> None:
+def test_what_cannot_be_resumed_says_why(person: Person) -> None:
     for words in (["resume", "nobody-222222", "go on"], ["ask", "--resume", "nobody-222222", "go on"]):
         assert "there is no task 'nobody-222222'; `errands ls`" in person.types(*words, code=3).err
     person.types("run", "--wait", "--name", "shell", "true")
@@ -75,7 +75,7 @@ def test_what_cannot_be_resumed_is_said_in_known_words(person: Person) -> None:
 
 
 @pytest.mark.spec("A8", "A11")
-def test_a_command_that_needs_a_person_waits_and_goes_on_after_the_yes(person: Person) -> None:
+def test_a_command_that_needs_approval_waits_and_continues_after_it(person: Person) -> None:
     task_id = person.types("ask", "-q", "--name", "held", "`touch x`").out.strip()
     person.waits_until(task_id, "waiting", "approval")
     assert "waiting for approval" in person.types("show", task_id).out
@@ -94,7 +94,7 @@ def test_show_says_what_an_agent_did(person: Person) -> None:
     assert person.types("show", "tools", "--json").object["recent_tools"] == ["command", "command"]
 
 
-def test_one_of_something_is_told_as_one(person: Person) -> None:
+def test_one_of_something_is_in_the_singular(person: Person) -> None:
     task_id = person.types("ask", "--wait", "--json", "hello").object["id"]
     engine = bootstrap.open_engine(bootstrap.open_home(str(person.home)))
     try:

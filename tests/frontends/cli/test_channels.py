@@ -1,4 +1,4 @@
-"""Channels at the command line: chosen, inferred, looked at, tried; and what they did not take."""
+"""Channels at the command line: chosen, inferred, listed, tested; and undelivered notices."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def receiver(server: Receiver) -> Iterator[Receiver]:
 
 @pytest.fixture(scope="module")
 def hooked(server: Receiver, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
-    """Somebody who has a webhook, and a Discord that is away."""
+    """A person with a webhook, and a Discord that cannot be reached."""
     place = tmp_path_factory.mktemp("hooked")
     person = Person(place / "home", place)
     secret = Path(f"{person.home}-secret")
@@ -51,7 +51,7 @@ def hooked(server: Receiver, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 
 def deliveries(receiver: Receiver, task_id: str) -> list[Any]:
-    """Wait for what the receiver is told about a task."""
+    """Wait for what the receiver gets about a task."""
     deadline = time.monotonic() + 20
     while not (found := [p.value for p in receiver.posted if p.value["notices"][0]["task"] == task_id]):
         assert time.monotonic() < deadline, f"nothing was told about {task_id}"
@@ -67,7 +67,7 @@ def configure(person: Person, text: str) -> Path:
 
 
 @pytest.mark.spec("N2", "N8")
-def test_a_task_reports_where_it_was_told_to(hooked: Person, receiver: Receiver) -> None:
+def test_a_task_reports_to_its_channels(hooked: Person, receiver: Receiver) -> None:
     answer = hooked.types("run", "--channel", "hook", "--", "sleep", "0.3")
     assert "hook and errands notices report when it ends" in answer.out
     task_id = answer.out.split()[1]
@@ -80,7 +80,7 @@ def test_a_task_reports_where_it_was_told_to(hooked: Person, receiver: Receiver)
 
 
 @pytest.mark.spec("N8")
-def test_what_is_told_only_sometimes_says_so(hooked: Person) -> None:
+def test_what_is_reported_only_sometimes_says_so(hooked: Person) -> None:
     view = hooked.types("run", "--json", "--channel", "hook", "--notify", "on_failure", "--", "true").object
     assert view["wake"].startswith("if it fails: channel hook;")
 
@@ -106,7 +106,7 @@ def test_a_session_is_its_inbox_or_a_conversation_on_a_server(hooked: Person) ->
     assert native["channels"] == ["inbox:chat-7"]
     served = hooked.types("run", "--json", "--channel", "session:ses_abc", "--notify", "never", "--", "true")
     assert served.object["channels"] == ["session:ses_abc"]
-    hooked.waits_until_told(native["id"], owner="chat-7")
+    hooked.waits_until_reported(native["id"], owner="chat-7")
     assert len(hooked.types("notices", "--json", "--owner", "chat-7").objects) == 1
 
 
@@ -153,7 +153,10 @@ def test_what_was_given_up_is_listed_and_sent_again(hooked: Person, receiver: Re
     receiver.mood = ""
     assert "say which to send again" in hooked.types("notices", "retry", code=2).err
     assert "nothing of it is to be sent" in hooked.types("notices", "retry", "999999", code=3).err
-    assert "'no-such' is no task, and no number" in hooked.types("notices", "retry", "no-such", code=2).err
+    assert (
+        "'no-such' is neither a task nor the number of a notice"
+        in hooked.types("notices", "retry", "no-such", code=2).err
+    )
     assert hooked.types("notices", "retry", str(notice["id"])).out == "1 notice will be sent again\n"
     assert deliveries(receiver, task["id"])
     deadline = time.monotonic() + 20
@@ -178,19 +181,19 @@ def waiting(hooked: Person, receiver: Receiver) -> str:
 
 
 @pytest.mark.spec("N5")
-def test_what_waits_for_its_next_try_is_sent_when_asked(
+def test_what_waits_for_its_next_attempt_is_sent_on_request(
     hooked: Person, receiver: Receiver, waiting: str
 ) -> None:
     behind = hooked.starts("--channel", "hook", "--", "true")
-    hooked.waits_until_told(behind)
-    assert "it waits behind another one" in hooked.types("notices", "--undelivered").out
+    hooked.waits_until_reported(behind)
+    assert "queued behind another one" in hooked.types("notices", "--undelivered").out
     assert hooked.types("notices", "retry", behind).out == "1 notice will be sent again\n"
     assert deliveries(receiver, waiting)
     assert deliveries(receiver, behind)
 
 
 @pytest.mark.spec("N5")
-def test_all_that_waits_for_its_next_try_is_sent_when_asked(
+def test_everything_that_waits_for_its_next_attempt_is_sent_on_request(
     hooked: Person, receiver: Receiver, waiting: str
 ) -> None:
     assert "will be sent again" in hooked.types("notices", "retry", "--all").out
@@ -214,14 +217,12 @@ def test_channels_are_listed_and_tried(hooked: Person, receiver: Receiver) -> No
     assert "neither notify-send nor osascript" in desktop["trouble"]
     assert "hook" in hooked.types("channel", "ls").out
 
-    assert hooked.types("channel", "test", "hook").out == "hook has taken a message\n"
+    assert hooked.types("channel", "test", "hook").out == "sent a message to hook\n"
     assert receiver.posted[-1].value["title"] == "errands says hello"
     receiver.mood = 500
     assert "the answer is 500" in hooked.types("channel", "test", "hook", code=1).err
     assert "is an inbox" in hooked.types("channel", "test", "inbox", code=2).err
-    assert (
-        "there is no channel 'hook' of kind discord" in hooked.types("channel", "discord", "hook", code=2).err
-    )
+    assert "there is no Discord channel 'hook'" in hooked.types("channel", "discord", "hook", code=2).err
 
 
 @pytest.mark.spec("X13")

@@ -1,4 +1,4 @@
-"""A task that prints faster than anybody reads: whoever looks at it gets an answer all the same."""
+"""A task that prints faster than it can be read can still be inspected."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.frontends.cli.person import Person
 
 @pytest.mark.spec("O6", "O7", "O9")
 @pytest.mark.timeout(60)
-def test_whoever_looks_at_a_task_that_floods_gets_an_answer(person: Person) -> None:
+def test_a_task_that_floods_can_be_inspected(person: Person) -> None:
     task_id = person.starts("--output-cap", "100k", "yes on and on")
     person.waits_for_output(task_id, "on and on")
     for _ in range(10):

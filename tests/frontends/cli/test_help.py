@@ -98,12 +98,12 @@ def test_help_has_colours_where_they_are_wanted(person: Person) -> None:
     assert "\x1b[" not in person.types("--help", CLICOLOR_FORCE="1", NO_COLOR="1").out
 
 
-def test_help_comes_in_spite_of_a_wrong_configuration(person: Person) -> None:
+def test_help_works_with_a_wrong_configuration(person: Person) -> None:
     assert person.types("--help", ERRANDS_RUNS_GRACE="x").out.startswith("Errands runs")
     assert person.types("run", "--help", ERRANDS_RUNS_GRACE="x").out.startswith("Usage: errands run")
 
 
-def test_closed_streams_do_no_harm(person: Person) -> None:
+def test_closed_streams_are_harmless(person: Person) -> None:
     task_id = person.finishes("printf hello")
     errands = f"'{COMMAND[0]}' -m errands"
     shell = f"{errands} logs {task_id} >&- 2>&- <&-; echo $?; {errands} ls 2>&- | wc -l"

@@ -20,7 +20,7 @@ def daemon_pid(person: Person) -> int:
 
 
 @pytest.mark.spec("L20")
-def test_the_daemon_starts_by_itself_and_can_be_asked_about(newcomer: Person) -> None:
+def test_the_daemon_starts_by_itself_and_has_a_status(newcomer: Person) -> None:
     before = newcomer.types("daemon", "status", "--json", code=1).object
     newcomer.finishes("true")
     after = newcomer.types("daemon", "status", "--json").object
@@ -33,12 +33,12 @@ def test_the_daemon_starts_by_itself_and_can_be_asked_about(newcomer: Person) ->
 
 
 def test_starting_and_stopping_the_daemon_twice_is_harmless(newcomer: Person) -> None:
-    assert newcomer.types("daemon", "stop").out == "no daemon runs\n"
+    assert newcomer.types("daemon", "stop").out == "no daemon is running\n"
     assert newcomer.types("daemon", "start").out.startswith("the daemon runs (process ")
     pid = daemon_pid(newcomer)
-    assert newcomer.types("daemon", "start").out == f"the daemon runs already (process {pid})\n"
-    assert "running tasks go on" in newcomer.types("daemon", "stop").out
-    assert newcomer.types("daemon", "status", code=1).out.startswith("no daemon runs for ")
+    assert newcomer.types("daemon", "start").out == f"the daemon is already running (process {pid})\n"
+    assert "running tasks continue" in newcomer.types("daemon", "stop").out
+    assert newcomer.types("daemon", "status", code=1).out.startswith("no daemon is running for ")
 
 
 @pytest.mark.spec("L20")
@@ -54,7 +54,7 @@ def test_stopping_the_daemon_stops_no_task(newcomer: Person) -> None:
 
 @pytest.mark.fault("F4")
 @pytest.mark.spec("L20")
-def test_whoever_waits_while_the_daemon_is_killed_gets_the_exit_code_all_the_same(newcomer: Person) -> None:
+def test_wait_returns_the_exit_code_although_the_daemon_is_killed(newcomer: Person) -> None:
     task_id = newcomer.starts("sleep 0.5; exit 9")
     newcomer.waits_until(task_id, "state", "running")
     os.kill(daemon_pid(newcomer), signal.SIGKILL)
@@ -63,7 +63,7 @@ def test_whoever_waits_while_the_daemon_is_killed_gets_the_exit_code_all_the_sam
 
 
 @pytest.mark.spec("X13")
-def test_config_show_tells_each_value_and_where_it_came_from(newcomer: Person) -> None:
+def test_config_show_prints_each_value_and_where_it_came_from(newcomer: Person) -> None:
     own = Path(newcomer.environ["XDG_CONFIG_HOME"]) / "errands" / "config.toml"
     own.parent.mkdir(parents=True)
     own.write_text("[lanes]\nshell = 2\n")
@@ -80,7 +80,7 @@ def test_config_show_tells_each_value_and_where_it_came_from(newcomer: Person) -
 
 
 @pytest.mark.spec("X13")
-def test_config_check_names_every_wrong_key_and_its_exit_code_tells(newcomer: Person) -> None:
+def test_config_check_names_every_wrong_key_and_exits_with_1(newcomer: Person) -> None:
     good = newcomer.types("config", "check")
     wrong = newcomer.cwd / "errands.toml"
     wrong.write_text('[runs]\ngrase = "9s"\ntimeout = 5\n')
@@ -88,7 +88,7 @@ def test_config_check_names_every_wrong_key_and_its_exit_code_tells(newcomer: Pe
     objects = newcomer.types("config", "check", "--json", code=1).objects
     elsewhere = newcomer.types("config", "check", str(wrong), code=1, cwd=newcomer.cwd.parent)
 
-    assert good.out == "✓ environment: nothing is wrong\n"
+    assert good.out == "✓ environment: no problems\n"
     assert f"✗ {wrong}: runs.grase: no such key (did you mean grace?)\n" in bad.out
     assert f"✗ {wrong}: runs.timeout: " in bad.out
     assert [problem["key"] for problem in objects] == ["runs.grase", "runs.timeout"]
@@ -106,14 +106,14 @@ def test_a_wrong_configuration_stops_a_start_with_the_reason(newcomer: Person) -
 
 
 @pytest.mark.spec("X13")
-def test_a_wrong_configuration_does_not_keep_anyone_from_looking_or_ending(newcomer: Person) -> None:
+def test_a_wrong_configuration_does_not_stop_commands_that_read_or_cancel(newcomer: Person) -> None:
     task_id = newcomer.starts("sleep 60")
     (newcomer.cwd / "errands.toml").write_text('[runs]\nx = 1\ntimeout = "9m"\n')
     for words in (["ls"], ["show", task_id], ["logs", task_id], ["notices"], ["cancel", task_id]):
         assert "runs.x: no such key" in newcomer.types(*words).err
     shown = newcomer.types("config", "show", "--json")
 
-    assert newcomer.types("wait", task_id, code=143).err.startswith("errands: going on without")
+    assert newcomer.types("wait", task_id, code=143).err.startswith("errands: ignoring wrong settings: ")
     assert shown.object["keys"]["runs.timeout"]["value"] == "9m"
     assert newcomer.types("restart", task_id, code=2).out == ""
 
@@ -128,7 +128,7 @@ def test_the_configuration_is_what_a_task_is_started_with(newcomer: Person) -> N
     assert newcomer.types("run", "-w", "--timeout", "none", "sleep 0.4").code == 0
 
 
-def test_a_template_can_take_a_limit_back(newcomer: Person) -> None:
+def test_a_template_can_remove_a_limit(newcomer: Person) -> None:
     (newcomer.cwd / "errands.toml").write_text('[runs]\ntimeout = "0.1s"\n')
     newcomer.types("template", "save", "patient", "--timeout", "none", "sleep 0.3")
 
@@ -141,7 +141,7 @@ def test_doctor_finds_nothing_wrong_with_a_healthy_home(newcomer: Person) -> Non
     newcomer.finishes("true")
     findings = newcomer.types("doctor", "--json").objects
 
-    assert untouched.out.endswith("\nall is well\n")
+    assert untouched.out.endswith("\nno problems found\n")
     assert {finding["level"] for finding in findings} == {"ok"}
     assert {finding["section"] for finding in findings} == {
         *("configuration", "permissions", "disk", "store", "daemon", "platform", "runs", "approvals"),
@@ -150,7 +150,7 @@ def test_doctor_finds_nothing_wrong_with_a_healthy_home(newcomer: Person) -> Non
 
 
 @pytest.mark.spec("X15")
-def test_doctor_tells_of_each_agent_whether_it_can_start(newcomer: Person) -> None:
+def test_doctor_says_of_each_agent_whether_it_can_start(newcomer: Person) -> None:
     file = Path(newcomer.environ["XDG_CONFIG_HOME"], "errands", "config.toml")
     file.parent.mkdir(parents=True)
     with socket.socket() as listening, socket.socket() as closed:
@@ -189,7 +189,7 @@ def test_doctor_tells_of_each_agent_whether_it_can_start(newcomer: Person) -> No
 
 
 @pytest.mark.spec("X13")
-def test_config_show_tells_the_settings_of_agents_but_no_secrets(newcomer: Person) -> None:
+def test_config_show_prints_the_settings_of_agents_but_no_secrets(newcomer: Person) -> None:
     file = Path(newcomer.environ["XDG_CONFIG_HOME"], "errands", "config.toml")
     file.parent.mkdir(parents=True)
     file.write_text(
@@ -214,7 +214,7 @@ def test_config_show_tells_the_settings_of_agents_but_no_secrets(newcomer: Perso
 
 @pytest.mark.spec("X15")
 @pytest.mark.parametrize("below", ["", "/home"])
-def test_doctor_finds_a_home_that_can_never_be_one(newcomer: Person, below: str) -> None:
+def test_doctor_finds_a_home_that_cannot_be_created(newcomer: Person, below: str) -> None:
     taken = newcomer.cwd / "taken"
     taken.write_text("")
     answer = newcomer.types("doctor", code=1, ERRANDS_HOME=f"{taken}{below}")
@@ -223,7 +223,9 @@ def test_doctor_finds_a_home_that_can_never_be_one(newcomer: Person, below: str)
     assert "set ERRANDS_HOME to a directory of yours" in answer.out
 
 
-def test_a_home_that_is_no_directory_and_a_store_of_another_version_say_what_to_do(newcomer: Person) -> None:
+def test_a_home_that_is_a_file_and_a_store_of_another_version_say_what_to_do(
+    newcomer: Person,
+) -> None:
     refused = newcomer.types("run", "true", code=1, ERRANDS_HOME="/dev/null").err
     assert "cannot use /dev/null for the store: it, or a part of its path, is not a directory" in refused
 
@@ -237,7 +239,7 @@ def test_a_home_that_is_no_directory_and_a_store_of_another_version_say_what_to_
     assert "point ERRANDS_HOME elsewhere" in refused
 
 
-def test_a_variable_that_means_nothing_is_a_warning_and_like_no_other(newcomer: Person) -> None:
+def test_an_unknown_variable_is_a_warning_with_a_suggestion(newcomer: Person) -> None:
     said = newcomer.types("config", "check", ERRANDS_FOO_BAR="1").out.splitlines()
 
     assert said[0] == "! environment: ERRANDS_FOO_BAR: means nothing"
@@ -275,7 +277,7 @@ def test_doctor_warns_of_a_daemon_that_was_started_with_other_lanes(newcomer: Pe
 
 @pytest.mark.spec("X15")
 @pytest.mark.fault("F18")
-def test_a_damaged_store_is_told_and_repaired_only_when_asked(newcomer: Person) -> None:
+def test_a_damaged_store_is_reported_and_repaired_only_on_request(newcomer: Person) -> None:
     newcomer.finishes("true")
     newcomer.types("daemon", "stop")
     store = newcomer.home / "errands.db"
@@ -309,20 +311,21 @@ def test_doctor_warns_of_a_run_whose_supervisor_is_gone(newcomer: Person) -> Non
     answer = newcomer.types("doctor")
 
     assert f"! {task_id} started " in answer.out
-    assert "no daemon runs; live or queued: 1 run" in answer.out
-    assert "so what has ended is not known yet: errands daemon start" in newcomer.types("ls").out
-    assert "so what has ended is not known yet: errands daemon start" in newcomer.types("show", task_id).out
+    assert "no daemon is running; live or queued: 1 run" in answer.out
+    unknown = "so it is not known yet which tasks have ended: errands daemon start"
+    assert unknown in newcomer.types("ls").out
+    assert unknown in newcomer.types("show", task_id).out
     newcomer.types("daemon", "start")
     newcomer.types("wait", task_id, code=125)
 
 
 @pytest.mark.spec("X15")
-def test_doctor_says_when_nothing_will_wake_the_daemon(newcomer: Person) -> None:
+def test_doctor_says_when_nothing_will_start_the_daemon(newcomer: Person) -> None:
     task_id = newcomer.types("run", "-q", "--every", "1h", "true").out.strip()
     findings = [each for each in newcomer.types("doctor", "--json").objects if each["section"] == "schedules"]
 
     assert [each["level"] for each in findings] == ["warn"]
-    assert findings[0]["text"].startswith("1 standing task: ")
+    assert findings[0]["text"].startswith("1 recurring task: ")
     assert "errands install service" in findings[0]["advice"]
     newcomer.types("cancel", task_id)
     findings = [each for each in newcomer.types("doctor", "--json").objects if each["section"] == "schedules"]

@@ -49,7 +49,7 @@ def test_the_verdict_has_reasons_and_an_exit_code(
     assert not newcomer.home.exists()
 
 
-def test_json_tells_the_same_as_an_object(newcomer: Person, project: Path) -> None:
+def test_json_prints_the_same_as_an_object(newcomer: Person, project: Path) -> None:
     verdict = newcomer.types("judge", "--json", "./deploy.sh && rm x", code=4, cwd=project).object
 
     assert verdict["verdict"] == "ask"
@@ -61,7 +61,7 @@ def test_json_tells_the_same_as_an_object(newcomer: Person, project: Path) -> No
 
 @pytest.mark.spec("A2")
 @pytest.mark.parametrize("corpus", [CORPUS, UNSEEN], ids=lambda place: str(place.stem))
-def test_the_corpus_is_judged_as_it_deserves(newcomer: Person, project: Path, corpus: Path) -> None:
+def test_the_corpus_is_judged_as_expected(newcomer: Person, project: Path, corpus: Path) -> None:
     lines = read(corpus)
     found = answers(newcomer, *({"command": line.command} for line in lines), cwd=project)
 
@@ -72,7 +72,7 @@ def test_the_corpus_is_judged_as_it_deserves(newcomer: Person, project: Path, co
     assert all(answer["reasons"] or answer["verdict"] == "auto" for answer in found)
 
 
-def test_a_bad_line_is_answered_with_an_error_and_the_others_go_on(newcomer: Person) -> None:
+def test_a_bad_line_gets_an_error_and_the_others_are_still_answered(newcomer: Person) -> None:
     found = answers(
         newcomer,
         "",
@@ -126,7 +126,7 @@ def test_each_line_is_answered_at_once(newcomer: Person) -> None:
 
 
 @pytest.mark.fault("F35")
-def test_a_reason_cannot_drive_the_terminal(newcomer: Person) -> None:
+def test_a_reason_cannot_control_the_terminal(newcomer: Person) -> None:
     said = newcomer.types("judge", "rm $'\\x1b' '\x1b]0;owned\x07\u202e\u200b'", code=4).out
 
     assert said.replace("\n", "").isprintable()
@@ -136,10 +136,10 @@ def test_a_reason_cannot_drive_the_terminal(newcomer: Person) -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        ([], "which command shall I judge?"),
-        (["--jsonl", "ls"], "--jsonl reads commands from standard input; give it alone"),
-        (["--jsonl", "--json"], "give it alone"),
-        (["--jsonl", "--cwd", "/"], "give it alone"),
+        ([], "there is no command to judge; give"),
+        (["--jsonl", "ls"], "--jsonl reads commands from standard input; leave out the command"),
+        (["--jsonl", "--json"], "leave out the command and other options"),
+        (["--jsonl", "--cwd", "/"], "leave out the command and other options"),
         (["ls", "-l"], "judge has no option -l"),
     ],
 )

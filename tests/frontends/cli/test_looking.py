@@ -11,7 +11,7 @@ from tests.frontends.cli.person import Person
 
 
 @pytest.mark.spec("X7")
-def test_somebody_who_has_no_tasks_is_told_how_to_start_one(newcomer: Person) -> None:
+def test_an_empty_list_says_how_to_start_a_task(newcomer: Person) -> None:
     assert newcomer.types("ls").out == "no tasks yet; start one: errands run 'make test'\n"
     assert newcomer.types("ls", "--json").out == ""
 
@@ -43,7 +43,10 @@ def test_the_list_can_be_narrowed_by_state_and_batch(newcomer: Person) -> None:
     assert ids("--state", "completed") == [good]
     assert len(ids("--state", "failed", "--state", "completed")) == 3
     assert len(ids("-n", "2")) == 2
-    assert newcomer.types("ls", "--batch", "none").out == "no task fits; errands ls --all shows every one\n"
+    assert (
+        newcomer.types("ls", "--batch", "none").out
+        == "no matching tasks; errands ls --all lists every task\n"
+    )
 
 
 def test_a_long_list_is_cut_but_never_hides_a_live_task(newcomer: Person) -> None:
@@ -103,7 +106,7 @@ def test_show_tells_everything_about_a_task(person: Person, tmp_path: Path) -> N
     assert "\n28\n" not in person.types("show", "--lines", "2", task_id).out
 
 
-def test_a_task_that_printed_nothing_is_shown_without_a_way_to_its_output(person: Person) -> None:
+def test_a_task_that_printed_nothing_is_shown_without_a_hint_to_its_output(person: Person) -> None:
     shown = person.types("show", person.finishes("true")).out
 
     assert "no output" in shown
@@ -121,7 +124,7 @@ def test_a_credential_in_a_command_is_not_shown(person: Person) -> None:
         assert shape not in told.partition("directory")[0]
 
 
-def test_a_task_with_a_name_alone_is_listed_with_its_command(person: Person) -> None:
+def test_a_task_with_only_a_name_is_listed_with_its_command(person: Person) -> None:
     task_id = person.finishes("--name", "greeting", "echo hello")
     (line,) = [line for line in person.types("ls").out.splitlines() if line.startswith(task_id)]
 
@@ -177,7 +180,7 @@ def test_secrets_are_masked_wherever_output_is_shown(person: Person) -> None:
 
 @pytest.mark.spec("O15")
 @pytest.mark.trap(9)
-def test_output_cannot_drive_the_terminal(person: Person) -> None:
+def test_output_cannot_control_the_terminal(person: Person) -> None:
     evil = r"printf '\033]0;owned\007\033[2J\033[31mred\033[0m\033[10A\302\233;x\n'"
     task_id = person.finishes("--description", "de\x1b[2Jscription", evil)
 
@@ -252,7 +255,7 @@ def test_a_capped_log_shows_how_much_is_missing(person: Person) -> None:
 
 
 @pytest.mark.spec("O4", "X7")
-def test_waiting_is_limited_only_when_told_and_shows_what_there_is(person: Person) -> None:
+def test_waiting_has_no_limit_by_default_and_shows_output_so_far(person: Person) -> None:
     task_id = person.starts("--stdin", "echo so far; read line; exit 5")
     person.waits_for_output(task_id, "so far")
     answer = person.types("wait", "--timeout", "0.1s", task_id, code=124)
@@ -266,7 +269,7 @@ def test_waiting_is_limited_only_when_told_and_shows_what_there_is(person: Perso
 
 
 @pytest.mark.spec("L13", "X7")
-def test_waiting_for_several_tells_of_each_and_gives_the_first_failure(person: Person) -> None:
+def test_waiting_for_several_reports_each_and_exits_with_the_first_failure(person: Person) -> None:
     ids = [person.starts("--batch", "several", command) for command in ("exit 0", "exit 4", "exit 9")]
     answer = person.types("wait", *ids, code=4)
     batch = person.types("wait", "--batch", "several", "--json", code=4)
@@ -277,7 +280,7 @@ def test_waiting_for_several_tells_of_each_and_gives_the_first_failure(person: P
 
 
 @pytest.mark.spec("L4", "X7")
-def test_a_unique_beginning_of_an_id_is_enough(person: Person) -> None:
+def test_a_unique_prefix_of_an_id_is_enough(person: Person) -> None:
     one = person.finishes("--name", "alphabet", "true")
     two = person.finishes("--name", "alphorn", "true")
 
@@ -316,13 +319,13 @@ def test_an_unknown_id_is_not_found_whatever_the_verb(person: Person, verb: str)
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["wait"], "which task shall I wait for?"),
-        (["cancel"], "which task shall I cancel?"),
-        (["clear"], "which task shall I clear?"),
-        (["ls", "--all", "-n", "3"], "--all and --number exclude each other"),
-        (["ls", "--watch", "--json"], "give one of them"),
+        (["wait"], "there is no task to wait for; give its id or --batch"),
+        (["cancel"], "there is no task to cancel; give its id"),
+        (["clear"], "there is no task to clear; give its id"),
+        (["ls", "--all", "-n", "3"], "give either --all or --number, not both"),
+        (["ls", "--watch", "--json"], "give either --watch or --json, not both"),
         (["ls", "--watch"], "--watch needs a terminal"),
-        (["logs", "--tail", "3", "--offset", "3", "x"], "--tail and --offset exclude each other"),
+        (["logs", "--tail", "3", "--offset", "3", "x"], "give either --tail or --offset, not both"),
         (["logs", "--json", "-f", "x"], "leave out --follow"),
         (["show"], "show needs ID"),
         (["show", "a", "b"], "show does not take 'b'"),
@@ -334,7 +337,7 @@ def test_what_makes_no_sense_is_refused(person: Person, words: list[str], compla
 
 
 @pytest.mark.spec("X7")
-def test_a_reader_that_goes_away_is_no_error(person: Person) -> None:
+def test_a_reader_that_goes_away_is_not_an_error(person: Person) -> None:
     import subprocess
 
     from tests.frontends.cli.person import COMMAND
@@ -348,7 +351,7 @@ def test_a_reader_that_goes_away_is_no_error(person: Person) -> None:
     assert done.returncode == 141
 
 
-def test_a_full_disk_behind_the_output_is_told(person: Person) -> None:
+def test_a_full_disk_behind_the_output_is_reported(person: Person) -> None:
     import subprocess
 
     from tests.frontends.cli.person import COMMAND
@@ -360,4 +363,4 @@ def test_a_full_disk_behind_the_output_is_told(person: Person) -> None:
         )
 
     assert done.returncode == 1
-    assert done.stderr.startswith(b"errands: cannot go on: ")
+    assert done.stderr.startswith(b"errands: cannot continue: ")

@@ -23,7 +23,7 @@ LOGS = Verb(
     summary="print the output of a task",
     run=nothing,
     options=(
-        Option(flags=("-f", "--follow"), help="go on until the end"),
+        Option(flags=("-f", "--follow"), help="keep printing until the end"),
         Option(flags=("-q", "--quiet"), help="say less"),
         Option(flags=("-n", "--tail"), metavar="N", help="only the last lines", convert=whole),
         Option(flags=("--env",), metavar="K=V", help="add a variable", repeat=True),
@@ -81,7 +81,7 @@ def test_after_two_dashes_everything_is_an_operand() -> None:
     assert arguments.dashed == 0
 
 
-def test_options_after_an_operand_are_named_so_that_a_verb_can_doubt_them() -> None:
+def test_options_after_an_operand_are_listed_so_that_a_verb_can_reject_them() -> None:
     assert parse(RUN, ["make", "--wait"]).trailing == (("--wait", 1),)
     assert parse(RUN, ["--wait", "make"]).trailing == ()
 

@@ -11,7 +11,7 @@ from tests.frontends.cli.person import Person
 
 
 @pytest.mark.spec("A7")
-def test_the_audit_tells_of_every_answer_newest_first(newcomer: Person, precious: Path) -> None:
+def test_the_audit_lists_every_answer_newest_first(newcomer: Person, precious: Path) -> None:
     assert "nothing was asked about yet" in newcomer.types("audit").out
     yes = newcomer.finishes(f"touch {precious}/x")
     no = newcomer.types("run", "-q", f"rm -rf {precious}", yes=False, code=4).out.strip()
@@ -51,7 +51,7 @@ def test_the_audit_remembers_what_was_cleared_and_what_an_agent_started(
 
 
 @pytest.mark.spec("X15")
-def test_doctor_warns_of_a_question_that_nobody_answers(newcomer: Person, precious: Path) -> None:
+def test_doctor_warns_of_an_unanswered_question(newcomer: Person, precious: Path) -> None:
     waiting = newcomer.types("run", "-q", f"rm -rf {precious}", yes=False, code=4).out.strip()
     young = newcomer.types("doctor").out
     newcomer.types("daemon", "stop")
@@ -60,8 +60,8 @@ def test_doctor_warns_of_a_question_that_nobody_answers(newcomer: Person, precio
     store.close()
     old = newcomer.types("doctor").out
 
-    assert "no question has waited for long" in young
-    assert f"{waiting} was asked about 2d ago, and nobody has answered; it expires in 6d 23h" in old
+    assert "nothing has been waiting for approval for long" in young
+    assert f"{waiting} has been waiting for approval for 2d; it expires in 6d 23h" in old
     assert f"errands show {waiting}, then errands approve or errands reject" in old
 
 
@@ -77,7 +77,7 @@ def test_proposals_are_completed_where_they_are_answered(person: Person, preciou
     assert person.sees(waiting)["state"] == "cancelled"
 
 
-def test_a_beginning_that_fits_one_proposal_is_enough_to_answer_it(person: Person, precious: Path) -> None:
+def test_a_prefix_that_matches_one_proposal_is_enough_to_answer_it(person: Person, precious: Path) -> None:
     words = ("run", "-q", "--name", "sweep", f"rm -rf {precious}")
     first = person.types(*words, yes=False, code=4).out.strip()
     person.types("reject", "sweep")
@@ -88,7 +88,7 @@ def test_a_beginning_that_fits_one_proposal_is_enough_to_answer_it(person: Perso
     assert "sweep" in person.types("approve", "sweep", code=3).err
 
 
-def test_a_second_start_with_the_key_of_a_proposal_gives_that_proposal(
+def test_a_second_start_with_the_key_of_a_proposal_returns_that_proposal(
     person: Person, precious: Path
 ) -> None:
     words = ["run", "--key", "the-only", f"rm -rf {precious}"]
@@ -111,7 +111,7 @@ def test_a_proposal_outlives_the_daemon(newcomer: Person, precious: Path) -> Non
 
 @pytest.mark.spec("O12", "A4")
 @pytest.mark.fault("F35")
-def test_what_is_told_of_a_proposal_cannot_drive_the_terminal_and_keeps_secrets(person: Person) -> None:
+def test_the_text_of_a_proposal_cannot_control_the_terminal_and_keeps_secrets(person: Person) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6" * 3
     answer = person.types("run", "--", "rm", f"x\x1b]0;owned\x07\u202e{secret}", yes=False, code=4)
     waiting = answer.proposal
@@ -124,7 +124,7 @@ def test_what_is_told_of_a_proposal_cannot_drive_the_terminal_and_keeps_secrets(
 
 
 @pytest.mark.fault("F35")
-def test_a_complaint_about_a_script_cannot_drive_the_terminal(person: Person, tmp_path: Path) -> None:
+def test_an_error_about_a_script_cannot_control_the_terminal(person: Person, tmp_path: Path) -> None:
     script = tmp_path / "x\x1b]0;owned\x07\u202e.sh"
     script.write_text("true\n")
     waiting = person.types("run", "-q", "--", "sh", str(script), yes=False, code=4).out.strip()

@@ -1,4 +1,4 @@
-"""The question at a real terminal: what it shows, which keys are a yes, and what becomes of the task."""
+"""The question at a real terminal: what it shows, which keys mean yes, and what happens to the task."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def latest(person: Person, state: str) -> str:
 
 
 @pytest.mark.spec("A12")
-def test_whoever_types_something_has_approved_it(person: Person, terminal: Terminal, precious: Path) -> None:
+def test_typing_a_command_approves_it(person: Person, terminal: Terminal, precious: Path) -> None:
     said, code = ended(terminal.types("run", "--wait", f"touch {precious}/x"))
     view = person.types("ls", "-n", "1", "--json").object
 
@@ -86,7 +86,7 @@ def test_a_question_that_is_interrupted_means_no_task(
 
 
 @pytest.mark.spec("A5", "A11")
-def test_a_question_whose_program_was_killed_goes_on_waiting(
+def test_a_question_whose_program_was_killed_keeps_waiting(
     person: Person, terminal: Terminal, precious: Path
 ) -> None:
     child = terminal.types("run", f"rm -rf {precious}")
@@ -100,7 +100,7 @@ def test_a_question_whose_program_was_killed_goes_on_waiting(
 
 
 @pytest.mark.spec("A5")
-def test_what_was_typed_ahead_is_no_answer(person: Person, terminal: Terminal, precious: Path) -> None:
+def test_what_was_typed_ahead_is_not_an_answer(person: Person, terminal: Terminal, precious: Path) -> None:
     hurried = f"sleep 0.3; exec {' '.join(COMMAND)} run 'rm -rf {precious}'"
     child = terminal.starts(["sh", "-c", hurried])
     child.sendline("y")
@@ -113,9 +113,7 @@ def test_what_was_typed_ahead_is_no_answer(person: Person, terminal: Terminal, p
 
 @pytest.mark.spec("A10")
 @pytest.mark.trap(67)
-def test_two_questions_at_once_do_not_get_in_each_other_s_way(
-    person: Person, terminal: Terminal, tmp_path: Path
-) -> None:
+def test_two_questions_at_once_do_not_interfere(person: Person, terminal: Terminal, tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
     first = terminal.types("run", "--wait", f"rm -rf {tmp_path}/one")
@@ -196,8 +194,8 @@ def test_the_question_shows_every_step_hook_variable_and_directory(
     ("content", "seen"),
     [
         (b"echo one\nprintf '\x1b[2J'\n", "│ echo one\r\n{}│ printf '<U+001B>[2J'\r\n"),
-        (b"true\n" * 500, "│ (too long to be shown here)\r\n"),
-        (b"\xff\xfe\n", "│ (not a text)\r\n"),
+        (b"true\n" * 500, "│ (too long to show here)\r\n"),
+        (b"\xff\xfe\n", "│ (not text)\r\n"),
     ],
 )
 def test_the_question_shows_the_script_that_counts(
@@ -226,7 +224,7 @@ def test_a_question_longer_than_the_screen_says_so(terminal: Terminal, precious:
 @pytest.mark.spec("A4")
 @pytest.mark.fault("F35")
 @pytest.mark.parametrize("colour", ["1", ""])
-def test_nothing_of_a_command_reaches_the_terminal_as_a_command_to_it(
+def test_no_part_of_a_command_can_control_the_terminal(
     terminal: Terminal, precious: Path, colour: str
 ) -> None:
     nasty = "\x1b[2J\x1b]52;c;YQ==\x07\x9b31m\u202e\u2066\u200b\ufeff\x08\r\x0b\u05d0\u0301\U000e0041"
@@ -285,7 +283,7 @@ def test_templates_and_restarts_ask_the_same_question(
 
 
 @pytest.mark.spec("A4", "D2")
-def test_whoever_answers_a_proposal_at_a_terminal_sees_what_would_run(
+def test_answering_a_proposal_at_a_terminal_shows_what_would_run(
     person: Person, terminal: Terminal, precious: Path
 ) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6" * 3
@@ -304,7 +302,7 @@ def test_whoever_answers_a_proposal_at_a_terminal_sees_what_would_run(
 
 
 @pytest.mark.spec("A4")
-def test_the_question_shows_what_was_inherited_that_whoever_is_asked_does_not_have(
+def test_the_question_shows_inherited_variables_that_the_person_does_not_have(
     person: Person, terminal: Terminal, precious: Path
 ) -> None:
     waiting = person.types(
@@ -324,7 +322,7 @@ def test_the_question_shows_what_was_inherited_that_whoever_is_asked_does_not_ha
     assert "COLOUR" not in said
 
 
-def test_the_object_of_a_refused_start_tells_that_it_was_rejected(terminal: Terminal, precious: Path) -> None:
+def test_the_object_of_a_refused_start_says_that_it_was_rejected(terminal: Terminal, precious: Path) -> None:
     child = terminal.types("run", "--json", f"rm -rf {precious}")
     child.expect_exact(QUESTION)
     child.sendline("n")

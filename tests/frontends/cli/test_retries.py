@@ -55,7 +55,7 @@ def test_a_task_that_waits_for_its_retry_says_so(patient: Person) -> None:
     assert patient.sees(task_id)["state"] == "cancelled"
 
 
-def test_wait_leaves_with_the_code_of_the_last_try(quick: Person, tmp_path: Path) -> None:
+def test_wait_exits_with_the_code_of_the_last_attempt(quick: Person, tmp_path: Path) -> None:
     bad = quick.starts("--retries", "1", "exit 7")
     good = quick.starts("--retries", "3", FLAKY.format(file=tmp_path / "tries", good=2))
 
@@ -64,7 +64,7 @@ def test_wait_leaves_with_the_code_of_the_last_try(quick: Person, tmp_path: Path
     assert quick.sees(good)["runs"] == 2
 
 
-def test_a_task_in_the_foreground_shows_every_try(quick: Person, tmp_path: Path) -> None:
+def test_an_attached_task_shows_every_attempt(quick: Person, tmp_path: Path) -> None:
     command = FLAKY.format(file=tmp_path / "tries", good=3)
     answer = quick.types("run", "--wait", "--retries", "5", command)
 

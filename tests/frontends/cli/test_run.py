@@ -30,7 +30,7 @@ KEYS = {
 
 
 @pytest.mark.spec("L1", "L4", "N8")
-def test_the_reply_names_the_task_and_says_how_its_end_will_be_told(person: Person) -> None:
+def test_the_reply_names_the_task_and_says_how_its_end_is_reported(person: Person) -> None:
     answer = person.types("run", "--name", "Full Tests", "--stdin", "read line")
     task_id = answer.out.split()[1]
 
@@ -41,7 +41,7 @@ def test_the_reply_names_the_task_and_says_how_its_end_will_be_told(person: Pers
 
 
 @pytest.mark.spec("N8")
-def test_nobody_is_promised_a_notice_that_will_not_come(person: Person) -> None:
+def test_the_reply_promises_no_notice_that_will_not_come(person: Person) -> None:
     queued = person.types("run", "--notify", "never", "--at", "+1h", "true")
     on_failure = person.types("run", "--notify", "on_failure", "--at", "+1h", "true")
     task_id = queued.out.split()[1].rstrip(":")
@@ -90,9 +90,7 @@ def test_one_word_is_a_line_for_a_shell_and_several_are_words(person: Person) ->
 
 
 @pytest.mark.spec("L2", "L25")
-def test_a_task_has_the_environment_and_the_directory_of_whoever_starts_it(
-    person: Person, tmp_path: Path
-) -> None:
+def test_a_task_has_the_environment_and_the_directory_of_its_caller(person: Person, tmp_path: Path) -> None:
     show = "pwd; echo $MINE-$ADDED"
     here = person.types("run", "-w", "-q", "--env", "ADDED=2", show, cwd=tmp_path, MINE="1")
     there = person.types("run", "-w", "-q", "--cwd", str(tmp_path), show, MINE="3")
@@ -106,7 +104,7 @@ def test_a_task_has_the_environment_and_the_directory_of_whoever_starts_it(
     ("command", "code"),
     [("exit 0", 0), ("exit 3", 3), ("exit 255", 255), ("kill -9 $$", 137), ("kill $$", 143)],
 )
-def test_waiting_gives_the_exit_code_of_the_command(person: Person, command: str, code: int) -> None:
+def test_waiting_exits_with_the_code_of_the_command(person: Person, command: str, code: int) -> None:
     assert person.types("run", "--wait", command, code=code).code == code
     assert person.types("wait", person.finishes(command), code=code).code == code
 
@@ -169,7 +167,7 @@ def test_raw_bytes_come_through_as_they_are(person: Person) -> None:
         ),
         (["--stdin", "--pty", "cat"], "--pty includes --stdin"),
         (["--raw", "true"], "give it with --wait"),
-        (["--json", "-q", "true"], "--json and --quiet exclude each other"),
+        (["--json", "-q", "true"], "give either --json or --quiet, not both"),
         (["--timeout", "soon", "true"], "--timeout: 'soon' is not a duration"),
         (["--timeout", "0s", "true"], "--timeout must be at least 1ms (got 0s)"),
         (["--memory", "lots", "true"], "--memory: 'lots' is not a size"),
@@ -196,11 +194,11 @@ def test_what_cannot_be_done_is_refused_and_nothing_starts(
 
 
 @pytest.mark.spec("L23")
-def test_a_second_start_with_the_same_key_gives_the_first_task(person: Person) -> None:
+def test_a_second_start_with_the_same_key_returns_the_first_task(person: Person) -> None:
     first = person.finishes("--key", "nightly-15", "echo one")
     answer = person.types("run", "--key", "nightly-15", "echo two")
 
-    assert answer.out == f"{first} is there already, completed  (errands show {first})\n"
+    assert answer.out == f"{first} already exists, completed  (errands show {first})\n"
     assert person.starts("--key", "nightly-15", "echo three") == first
     assert person.sees(first)["runs"] == 1
 
@@ -211,15 +209,15 @@ def test_a_task_can_wait_for_another_and_says_so(person: Person) -> None:
     answer = person.types("run", "--after", first, "echo second")
     second = answer.out.split()[1].rstrip(":")
 
-    assert f"waits for {first}  (" in answer.out
-    assert f"waits for {first}\n" in person.types("show", second).out
+    assert f"waiting for {first}  (" in answer.out
+    assert f"waiting for {first}\n" in person.types("show", second).out
     assert person.sees(second)["state"] == "pending"
     person.types("send", first, "go")
     assert person.types("wait", second).code == 0
 
 
 @pytest.mark.spec("L14")
-def test_a_task_whose_forerunner_failed_is_skipped_with_the_reason(person: Person) -> None:
+def test_a_task_whose_dependency_failed_is_skipped_with_the_reason(person: Person) -> None:
     bad = person.finishes("exit 1")
     answer = person.types("run", "--after", bad, "echo never")
     task_id = answer.out.split()[1].rstrip(":")
@@ -240,7 +238,7 @@ def test_a_delayed_task_says_when_it_starts(person: Person) -> None:
     person.types("cancel", task_id)
 
 
-def test_a_time_that_is_near_or_has_passed_is_told_as_such(person: Person) -> None:
+def test_a_time_that_is_near_or_has_passed_is_described_as_such(person: Person) -> None:
     assert re.search(r"starts in \d+ms", person.types("run", "--at", "+1s", "true").out)
     late = person.types("run", "--at", "2020-01-01", "true")
     assert late.err == "--at 2020-01-01: that time has passed; it starts now\n"
@@ -261,7 +259,7 @@ def test_a_task_that_finds_its_lane_full_is_queued_and_says_so(person: Person) -
     person.waits_until(first, "state", "running")
     answer = person.types("run", "--lane", "local", "--priority", "high", "true")
 
-    assert "waits for room in lane local" in answer.out
+    assert "waiting for room in lane local" in answer.out
     person.types("send", first, "go")
     assert person.types("wait", answer.out.split()[1].rstrip(":")).code == 0
 
@@ -303,7 +301,7 @@ def test_a_limit_that_is_passed_is_named(person: Person, options: list[str], rea
     assert reason in answer.err
 
 
-def test_a_name_in_another_encoding_does_no_harm(person: Person) -> None:
+def test_a_name_in_another_encoding_is_harmless(person: Person) -> None:
     words = [os.fsdecode(b"echo caf\xe9")]
     task_id = person.finishes(*words)
 

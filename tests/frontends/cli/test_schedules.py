@@ -42,7 +42,7 @@ def test_a_preview_shows_five_times_and_starts_nothing(person: Person) -> None:
 
 
 @pytest.mark.spec("T2", "T5", "X7")
-def test_a_schedule_is_shown_fired_paused_and_goes_on(person: Person) -> None:
+def test_a_schedule_is_shown_fired_paused_and_resumed(person: Person) -> None:
     task_id = person.types("run", "-q", "--every", "1h", "--max-runs", "9", "echo hello").out.strip()
     assert person.types("fire", task_id, "--wait").out == "hello\n"
     view = person.sees(task_id)
@@ -70,7 +70,7 @@ def test_a_schedule_is_shown_fired_paused_and_goes_on(person: Person) -> None:
 
 
 @pytest.mark.spec("T10")
-def test_what_became_of_every_time_is_shown(person: Person) -> None:
+def test_what_happened_at_every_time_is_shown(person: Person) -> None:
     task_id = person.types("run", "-q", "--every", "1s", "--max-runs", "1", "true").out.strip()
     assert person.types("wait", task_id).code == 0
     shown = person.types("schedule", task_id)
@@ -111,7 +111,7 @@ def test_a_task_that_runs_once_has_no_schedule(person: Person, words: list[str],
     assert complaint in answer.err
 
 
-def test_logs_of_what_has_not_run_say_when_it_will(person: Person) -> None:
+def test_logs_of_a_task_that_has_not_run_say_when_it_will(person: Person) -> None:
     hourly = person.types("run", "-q", "--every", "1h", "true").out.strip()
     watching = person.types("run", "-q", "--on", "file:*.none", "true").out.strip()
     proposed = person.types("propose", "touch made").proposal
@@ -120,9 +120,9 @@ def test_logs_of_what_has_not_run_say_when_it_will(person: Person) -> None:
     for words in ((), ("--json",), ("--follow",), ("--tail", "3")):
         said = person.types("logs", *words, hourly, code=3).err
         assert re.search(rf"{hourly} has not run yet: starts in 59m \d+s  \(errands show {hourly}\)", said)
-    assert f"{watching} has not run yet: waits for an event" in person.types("logs", watching, code=3).err
-    assert f"{standing} has not run yet: needs a yes" in person.types("logs", standing, code=3).err
-    assert f"{proposed} has not started: needs a yes" in person.types("logs", proposed).err
+    assert f"{watching} has not run yet: waiting for an event" in person.types("logs", watching, code=3).err
+    assert f"{standing} has not run yet: waiting for approval" in person.types("logs", standing, code=3).err
+    assert f"{proposed} has not started: waiting for approval" in person.types("logs", proposed).err
     person.types("pause", hourly)
     assert f"{hourly} has not run yet: it is paused" in person.types("logs", hourly, code=3).err
     person.types("cancel", hourly, watching)
@@ -168,9 +168,9 @@ def test_ids_of_schedules_are_completed(person: Person) -> None:
 
 
 @pytest.mark.spec("X15")
-def test_a_schedule_that_nobody_will_hear_is_pointed_out(newcomer: Person) -> None:
+def test_a_schedule_without_a_daemon_is_pointed_out(newcomer: Person) -> None:
     newcomer.types("run", "-q", "--every", "1h", "true")
-    assert "nobody starts what waits" not in newcomer.types("ls").out
+    assert "waiting tasks do not start" not in newcomer.types("ls").out
     newcomer.types("daemon", "stop")
 
-    assert "nobody starts what waits: errands daemon start" in newcomer.types("ls").out
+    assert "waiting tasks do not start: errands daemon start" in newcomer.types("ls").out

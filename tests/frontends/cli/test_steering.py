@@ -27,7 +27,7 @@ def test_cancel_returns_when_the_task_is_gone_and_says_so(person: Person, tmp_pa
 
 
 @pytest.mark.spec("L9")
-def test_cancelling_twice_does_no_harm(person: Person) -> None:
+def test_cancelling_twice_is_harmless(person: Person) -> None:
     task_id = person.starts("--stdin", "read line")
     person.types("cancel", task_id)
 
@@ -77,7 +77,7 @@ def test_cancel_can_leave_without_waiting(person: Person) -> None:
 
 
 @pytest.mark.spec("L9")
-def test_stop_ends_the_run_that_is_going_on(person: Person) -> None:
+def test_stop_ends_the_current_run(person: Person) -> None:
     task_id = person.starts("--stdin", "read line")
     person.waits_until(task_id, "state", "running")
 
@@ -151,7 +151,7 @@ def test_clearing_by_state_age_and_owner_leaves_the_rest(newcomer: Person) -> No
 
     assert newcomer.types("clear", "--all", "--older", "1h").out == "cleared 0 tasks\n"
     refused = newcomer.types("clear", "--older", "1", code=2)
-    assert refused.err == "errands: --older: 1 of what? Write its unit, such as 1s, 1h or 7d\n"
+    assert refused.err == "errands: --older: 1 has no unit; write 1s, 1h or 1d\n"
     assert newcomer.types("clear", "--state", "failed", "--json").object == {"id": bad, "cleared": True}
     assert newcomer.types("clear", "--owner", "chat-1", "--json").object["id"] == theirs
     assert newcomer.types("clear", "--all", "--json").object["id"] == good
@@ -202,11 +202,11 @@ def test_a_template_that_cannot_be_used_says_why(person: Person, words: list[str
 
 @pytest.mark.spec("N5")
 @pytest.mark.trap(3, 4)
-def test_an_ending_is_told_once_and_looking_at_a_task_tells_nothing(newcomer: Person) -> None:
+def test_an_end_is_reported_once_and_show_does_not_count(newcomer: Person) -> None:
     task_id = newcomer.finishes("--description", "the nightly build", "exit 2")
     newcomer.types("logs", task_id)
     newcomer.sees(task_id)
-    newcomer.waits_until_told(task_id)
+    newcomer.waits_until_reported(task_id)
     peeked = newcomer.types("notices", "--peek", "--json").object
     told = newcomer.types("notices").out
     again = newcomer.types("notices").out
@@ -214,12 +214,12 @@ def test_an_ending_is_told_once_and_looking_at_a_task_tells_nothing(newcomer: Pe
     assert peeked["run_id"] == f"{task_id}.1"
     assert peeked["state"] == "unread"
     assert told.startswith(f"{task_id}  ✗ failed  in ")
-    assert again == "nothing has happened since you last asked\n"
+    assert again == "nothing new since you last looked\n"
     assert newcomer.types("notices", "--undelivered").out == "every notice was delivered\n"
 
 
 @pytest.mark.spec("N5", "S7")
-def test_whoever_waits_for_their_own_task_and_is_shown_its_end_was_told(newcomer: Person) -> None:
+def test_an_end_that_wait_has_shown_is_not_a_notice(newcomer: Person) -> None:
     newcomer.types("run", "--wait", "echo a")
     newcomer.types("run", "--wait", "--json", "exit 3", code=3)
     newcomer.types("wait", newcomer.starts("true"))
@@ -235,12 +235,12 @@ def test_whoever_waits_for_their_own_task_and_is_shown_its_end_was_told(newcomer
 
 @pytest.mark.spec("N7")
 @pytest.mark.trap(5)
-def test_everybody_is_told_of_their_own_tasks_alone(newcomer: Person) -> None:
+def test_each_session_gets_only_its_own_notices(newcomer: Person) -> None:
     mine = newcomer.finishes("true")
     theirs = newcomer.types("run", "-q", "true", ERRANDS_SESSION="chat-2").out.strip()
     newcomer.types("wait", theirs)
-    newcomer.waits_until_told(mine)
-    newcomer.waits_until_told(theirs, owner="chat-2")
+    newcomer.waits_until_reported(mine)
+    newcomer.waits_until_reported(theirs, owner="chat-2")
 
     assert [notice["body"]["task"] for notice in newcomer.types("notices", "--json").objects] == [mine]
     other = newcomer.types("notices", "--json", ERRANDS_SESSION="chat-2")
@@ -266,7 +266,7 @@ def test_many_people_can_work_at_once(person: Person) -> None:
 
 
 @pytest.mark.spec("L24")
-def test_whoever_stays_with_a_task_passes_standard_input_on_to_it(person: Person) -> None:
+def test_an_attached_task_gets_standard_input(person: Person) -> None:
     rows = "".join(f"{number}\n" for number in range(50_000))
 
     assert person.types("run", "-w", "--stdin", "cat", given=rows).out == rows
@@ -274,6 +274,6 @@ def test_whoever_stays_with_a_task_passes_standard_input_on_to_it(person: Person
     assert person.types("run", "-w", "--pty", "cat", given="a\n").out.splitlines()[-1] == "a"
 
 
-def test_standard_input_that_is_not_passed_on_is_not_dropped_without_a_word(person: Person) -> None:
+def test_standard_input_that_is_not_passed_on_is_reported(person: Person) -> None:
     assert "with --stdin" in person.types("run", "-w", "wc -l", given="a\n").err
     assert "--stdin" not in person.types("run", "-w", "wc -l").err

@@ -33,7 +33,7 @@ def test_ctrl_z_leaves_the_task_to_the_background_and_loses_no_byte(
     child.send(SUSPEND)
     said, code = ended(child)
 
-    assert f"{task_id} goes on in the background: errands logs -f {task_id}" in said
+    assert f"{task_id} continues in the background: errands logs -f {task_id}" in said
     assert code == 124
     assert person.types("wait", task_id, code=7).code == 7
     assert person.types("logs", task_id).out == "".join(f"line {i}\n" for i in range(1, 7))
@@ -49,7 +49,7 @@ def test_one_ctrl_c_leaves_the_task_running(person: Person, terminal: Terminal) 
     child.expect(f"leaving {task_id} running; Ctrl-C again cancels it")
     said, code = ended(child)
 
-    assert f"{task_id} goes on in the background" in said
+    assert f"{task_id} continues in the background" in said
     assert code == 130
     assert person.sees(task_id)["state"] == "running"
     person.types("send", task_id, "go")
@@ -89,7 +89,7 @@ def test_a_waiting_command_that_is_killed_leaves_the_task_running(person: Person
     assert person.types("wait", task_id, code=3).code == 3
 
 
-def test_the_end_of_an_attended_task_is_told(terminal: Terminal) -> None:
+def test_the_end_of_an_attached_task_is_shown(terminal: Terminal) -> None:
     said, code = ended(terminal.types("run", "--wait", "echo hello; exit 2"))
 
     assert re.search(r"hello\r\n.*✗ failed.* in \S+ · exit 2\r\n$", plain(said))
@@ -97,9 +97,7 @@ def test_the_end_of_an_attended_task_is_told(terminal: Terminal) -> None:
 
 
 @pytest.mark.spec("O4")
-def test_waiting_shows_a_line_that_moves_and_ctrl_c_stops_the_waiting_alone(
-    person: Person, terminal: Terminal
-) -> None:
+def test_waiting_shows_a_live_line_and_ctrl_c_only_stops_waiting(person: Person, terminal: Terminal) -> None:
     task_id = person.starts("--stdin", "echo '::progress 1/2 half way'; read line")
     person.waits_for_output(task_id, "half way")
     child = terminal.types("wait", task_id)
@@ -107,7 +105,7 @@ def test_waiting_shows_a_line_that_moves_and_ctrl_c_stops_the_waiting_alone(
     child.send(INTERRUPT)
     said, code = ended(child)
 
-    assert "stopped waiting; it goes on in the background" in said
+    assert "stopped waiting; it continues in the background" in said
     assert code == 130
     assert person.sees(task_id)["state"] == "running"
     child = terminal.types("wait", task_id)
@@ -119,7 +117,7 @@ def test_waiting_shows_a_line_that_moves_and_ctrl_c_stops_the_waiting_alone(
 
 
 @pytest.mark.spec("O9")
-def test_ctrl_c_ends_following_and_the_task_does_not_notice(person: Person, terminal: Terminal) -> None:
+def test_ctrl_c_ends_following_without_affecting_the_task(person: Person, terminal: Terminal) -> None:
     task_id = person.starts("--stdin", "echo up; read line")
     child = terminal.types("logs", "-f", task_id)
     child.expect("up")
@@ -176,7 +174,7 @@ def test_a_watched_list_shows_changes_as_they_happen(person: Person, terminal: T
 
 @pytest.mark.spec("O15")
 @pytest.mark.trap(9)
-def test_a_live_task_cannot_drive_the_terminal(terminal: Terminal) -> None:
+def test_a_live_task_cannot_control_the_terminal(terminal: Terminal) -> None:
     said, _ = ended(
         terminal.types("run", "--wait", r"printf '\033]0;owned\007\033[2J\033[32mgreen\033[0m\n'")
     )
@@ -188,7 +186,7 @@ def test_a_live_task_cannot_drive_the_terminal(terminal: Terminal) -> None:
 
 
 @pytest.mark.spec("L24")
-def test_what_is_typed_goes_to_the_task_one_stays_with(terminal: Terminal) -> None:
+def test_what_is_typed_goes_to_the_attached_task(terminal: Terminal) -> None:
     child = terminal.types("run", "--wait", "--stdin", "while read line; do echo got $line; done; echo over")
     started(child)
     child.sendline("one")

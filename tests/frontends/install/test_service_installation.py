@@ -92,7 +92,7 @@ ENABLING = [
 def test_without_a_person_it_needs_yes_and_shows_everything(system: System) -> None:
     refused = system.types("install", "service")
     assert refused.returncode == 2
-    assert "nobody is there to be asked, and nothing was written; pass --yes" in refused.stderr
+    assert "cannot ask without a terminal, so nothing was written; pass --yes" in refused.stderr
     assert f"+++ {system.unit}" in refused.stdout
     assert [line[2:] for line in refused.stdout.splitlines() if line.startswith("$ ")] == ENABLING
     assert not system.unit.exists()
@@ -106,7 +106,7 @@ def test_it_is_written_used_and_taken_back(system: System) -> None:
     assert f"ERRANDS_HOME={system.home}" in system.unit.read_text()
     assert system.heard() == ENABLING
 
-    assert system.types("install", "service", "--yes").stdout == "nothing to do: it is there already\n"
+    assert system.types("install", "service", "--yes").stdout == "nothing to do: already installed\n"
     assert system.heard() == []
 
     gone = system.types("uninstall", "service", "--yes")

@@ -44,10 +44,10 @@ def test_a_person_sees_the_changes_and_says_yes(person: Person) -> None:
 
 def test_without_a_person_it_needs_yes(person: Person) -> None:
     refused = person.types("install", "cursor", code=2)
-    assert "nobody is there to be asked, and nothing was written; pass --yes, or see --print" in refused.err
+    assert "cannot ask without a terminal, so nothing was written; pass --yes, or see --print" in refused.err
 
     assert "+++ " in person.types("install", "cursor", "--yes").out
-    assert person.types("install", "cursor", "--yes").out == "nothing to do: it is there already\n"
+    assert person.types("install", "cursor", "--yes").out == "nothing to do: already installed\n"
     assert person.types("uninstall", "cursor", code=2).err.endswith("nothing was written; pass --yes\n")
     assert "Errands was removed from Cursor" in person.types("uninstall", "cursor", "--yes").out
     assert person.types("uninstall", "cursor", "--yes").out == "nothing to do: it is not there\n"

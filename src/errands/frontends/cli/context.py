@@ -1,6 +1,6 @@
-"""The context of a command: where it was typed, what the terminal can show, and the engine behind it.
+"""The context of a command: its directory, environment, terminal, configuration and engine.
 
-Everything that costs time is made when it is first asked for.
+Everything that costs time is made when it is first needed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from errands.ports.home import Home
 
     class Bootstrap(Protocol):
-        """What puts the parts together; it stands above the command line, so it is handed in."""
+        """`errands.bootstrap`, which wires the parts; it is above the command line, so it is passed in."""
 
         def open_home(self, path: str | None = None) -> Home: ...
         def open_client(self, home: Home | None = None, config: Config | None = None) -> Engine: ...
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
         def service(self, home: Home, *, environ: Mapping[str, str]) -> Installation: ...
 
     class Installation(Protocol):
-        """What is written into files, as lines of a diff; `steps` are the commands that are run besides."""
+        """Changes to files, as lines of a diff; `steps` are the commands that are run as well."""
 
         @property
         def missing(self) -> str: ...
@@ -79,7 +79,7 @@ if TYPE_CHECKING:
         def lost(self) -> dict[str, int]: ...
 
 
-# A pipe has no right edge: whoever reads it gets whole lines.
+# A pipe has no right edge: its reader gets whole lines.
 ENDLESS = 100_000
 
 
@@ -109,7 +109,7 @@ class Context:
 
     @property
     def session(self) -> str:
-        """Whose tasks and notices are meant, unless somebody says otherwise."""
+        """The owner of tasks and notices, unless another is given."""
         return self.environ.get("ERRANDS_SESSION") or "user"
 
     @property
@@ -120,13 +120,13 @@ class Context:
                 wrong = config.BadConfig(problems)
                 if self._strict:
                     raise wrong
-                self.note(f"errands: going on without what is not understood: {wrong}")
+                self.note(f"errands: ignoring wrong settings: {wrong}")
         return self._config
 
-    def insist(self) -> None:
-        """Refuse a wrong configuration from here on; for those who start what it decides about.
+    def require_valid_config(self) -> None:
+        """Refuse a wrong configuration from now on, because the command starts tasks that depend on it.
 
-        Whoever looks or ends something goes on with what is understood, and a warning.
+        Other commands print a warning and use the settings that are valid.
         """
         self._strict = True
 
@@ -142,8 +142,8 @@ class Context:
             self._look = look_of(sys.stdout, self.config.ui.colour, self.environ)
         return self._look
 
-    def seen_as(self, look: Look) -> Context:
-        """Give this context for another page, on which things look so."""
+    def with_look(self, look: Look) -> Context:
+        """Return this context for output with another look."""
         other = Context(self._load_bootstrap, self.environ)
         other._config, other._engine, other._look = self.config, self.engine, look
         return other
@@ -152,8 +152,8 @@ class Context:
     def error_look(self) -> Look:
         return look_of(sys.stderr, self.config.ui.colour, self.environ)
 
-    def in_spite_of_problems(self) -> None:
-        """Go on with what can be read of the configuration; for those who look for what is wrong."""
+    def ignore_problems(self) -> None:
+        """Use the valid part of the configuration without a warning."""
         self._config, _ = config.inspect(self.cwd, self.environ)
 
     def say(self, *lines: str) -> None:
@@ -161,33 +161,33 @@ class Context:
         sys.stdout.write("".join(f"{line}\n" for line in lines))
 
     def note(self, *lines: str) -> None:
-        """Print lines on standard error: what is about the command and no part of its answer."""
+        """Print lines on standard error: remarks that are not part of the result."""
         sys.stdout.flush()
         sys.stderr.write("".join(f"{line}\n" for line in lines))
         sys.stderr.flush()
 
-    def tell_view(self, view: View, **more: Any) -> None:
-        """Print a task as an object; of secrets among its variables only the names are told."""
+    def print_view(self, view: View, **more: Any) -> None:
+        """Print a task as JSON; secrets among its variables are masked."""
         from errands.model.view import as_json
 
         flat = as_json(view)
         if flat.get("env"):
             flat["env"] = masked_variables(flat["env"])
-        self.tell_json({**flat, **more})
+        self.print_json({**flat, **more})
 
-    def tell_json(self, thing: Mapping[str, Any]) -> None:
-        """Print an object on one line of standard output."""
+    def print_json(self, thing: Mapping[str, Any]) -> None:
+        """Print an object as one line of JSON."""
         import json
 
         sys.stdout.write(json.dumps(thing, ensure_ascii=False) + "\n")
 
-    def told(self, view: View) -> None:
-        """Note that whoever waited was shown the end of a task; its owner, if that is us, was told so."""
+    def mark_shown(self, view: View) -> None:
+        """Record that the end of a task was shown, so that it is not reported to us again."""
         self.engine.mark_shown(view, to=self.session, reader="cli")
 
 
 def look_of(stream: Any, setting: str, environ: Mapping[str, str]) -> Look:
-    """Find out what can be shown on a stream."""
+    """Return what can be shown on a stream."""
     columns = ENDLESS
     if stream.isatty():
         given = environ.get("COLUMNS", "")
@@ -206,7 +206,7 @@ def look_of(stream: Any, setting: str, environ: Mapping[str, str]) -> Look:
 
 
 def masked_variables(variables: Mapping[str, str]) -> dict[str, str]:
-    """Put a mark in place of each variable that holds a secret."""
+    """Replace the values of variables that hold a secret."""
     from errands.model.text.secrets import is_credential
 
     return {

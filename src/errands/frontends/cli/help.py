@@ -30,7 +30,7 @@ def overview(look: Look) -> str:
         "",
         "errands VERB --help explains a verb; errands --version prints the version.",
         "Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 not approved, 124 wait timed out,",
-        "125 lost or skipped, 128+n died by signal n; wait and run --wait give the task's own code.",
+        "125 lost or skipped, 128+n died by signal n; wait and run --wait exit with the task's own code.",
     ]
     return "\n".join(lines)
 
@@ -76,7 +76,7 @@ def spelled(option: Option) -> str:
 
 
 def explained(option: Option) -> str:
-    """What an option does, its default, and whether it can be repeated."""
+    """Return what an option does, its default, and whether it can be repeated."""
     notes = []
     if option.default is not None or option.default_text:
         notes.append(f"default {option.default_text or option.default}")

@@ -1,4 +1,4 @@
-"""Absence: a word of warning where there is work and no daemon to see to it."""
+"""A warning where there is work and no daemon runs."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 
 def no_daemon_note(context: Context, views: Sequence[View]) -> str | None:
-    """Say what nobody sees to as long as no daemon runs, if anything."""
+    """Return a warning if one of the tasks needs a daemon and none runs."""
     runs = any(view.latest.state == "running" for view in views)
     if not (runs or any(_is_stuck(view) for view in views)) or context.engine.bell.is_answered():
         return None
-    what = "no daemon runs, so what has ended is not known yet" if runs else "nobody starts what waits"
-    return f"{what}: errands daemon start"
+    what = "it is not known yet which tasks have ended" if runs else "waiting tasks do not start"
+    return f"no daemon is running, so {what}: errands daemon start"
 
 
 def _is_stuck(view: View) -> bool:
-    """Tell whether nothing but room in its lane, or its next time, keeps a task from starting."""
+    """Return whether a task could start, or waits for its next time."""
     if view.standing is not None:
         return view.state == "active"
     waits = view.waits or (view.due_at is not None and view.due_at > now())

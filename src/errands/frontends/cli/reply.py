@@ -26,13 +26,13 @@ REPLY = (
 def check_reply(arguments: Arguments) -> None:
     """Refuse options that exclude each other, before anything has started."""
     if getattr(arguments, "raw", False) and (arguments.json or not arguments.wait):
-        raise Usage("--raw is about the output that --wait shows; give it with --wait, without --json")
+        raise Usage("--raw applies to the output of --wait; give it with --wait and without --json")
     if arguments.wait and any(getattr(arguments, each, None) for each in ("every", "cron", "on")):
         raise Usage(
             "a recurring task has no end to wait for; leave out --wait, or run it now: errands fire ID --wait"
         )
     if arguments.json and arguments.quiet:
-        raise Usage("--json and --quiet exclude each other; give one of them")
+        raise Usage("give either --json or --quiet, not both")
 
 
 def reply(context: Context, arguments: Arguments, view: View, *, is_new: bool = True) -> int:
@@ -49,11 +49,11 @@ def reply(context: Context, arguments: Arguments, view: View, *, is_new: bool = 
 
         return attend(context, arguments, view, is_new=is_new)
     if arguments.json:
-        context.tell_view(view)
+        context.print_view(view)
     elif arguments.quiet:
         context.say(view.id)
     elif not is_new:
-        context.say(f"{view.id} is there already, {view.state}  (errands show {view.id})")
+        context.say(f"{view.id} already exists, {view.state}  (errands show {view.id})")
     elif view.standing is not None:
         say_recurring(context, view)
     else:
@@ -76,7 +76,7 @@ def _say_started(context: Context, view: View) -> None:
         case "skipped":
             said = f"skipped {name}: {view.latest.error}  (errands show {view.id})"
         case state:
-            said = f"started {name}  ({state} already; errands show {view.id})"
+            said = f"started {name}  (already {state}; errands show {view.id})"
     context.say(said)
 
 

@@ -1,8 +1,8 @@
-"""Targets: the tasks a verb is about, given one by one or as a batch."""
+"""The tasks that a verb acts on: by id, by batch, or all that wait for approval."""
 
 from __future__ import annotations
 
-from errands.frontends.cli.display.format import ago, needs_yes, now, state_word
+from errands.frontends.cli.display.format import ago, needs_approval, now, state_word
 from errands.frontends.cli.parser import Option, Usage
 from errands.model.errors import Ambiguous, NotFound
 from errands.ports.store import Query
@@ -19,17 +19,17 @@ BATCH = Option(flags=("--batch",), metavar="NAME", help="all tasks of this batch
 
 
 def chosen(context: Context, arguments: Arguments, purpose: str) -> list[str]:
-    """The full ids of the tasks that were asked for, each once."""
+    """Return the full ids of the given tasks, each once."""
     if not arguments.id and arguments.batch is None:
-        raise Usage(f"which task shall I {purpose}? Give its id or --batch; errands ls shows them")
+        raise Usage(f"there is no task to {purpose}; give its id or --batch (errands ls lists them)")
     ids = [context.engine.resolve(each) for each in arguments.id]
     if arguments.batch is not None:
         ids += batch(context, arguments.batch)
     return list(dict.fromkeys(ids))
 
 
-def told_apart(context: Context, error: Ambiguous) -> Ambiguous:
-    """Say of each task that the beginning of an id fits how old it is and what became of it."""
+def describe_matches(context: Context, error: Ambiguous) -> Ambiguous:
+    """Return the error with the state and age of each task that the prefix matches."""
     if not error.ids:
         return error
     at, shown = now(), context.engine.summaries(error.ids[:MOST_NAMED])
@@ -38,18 +38,18 @@ def told_apart(context: Context, error: Ambiguous) -> Ambiguous:
         lines.append("  ... (errands ls --all)")
     return Ambiguous(
         "\n".join([f"{error.prefix!r} matches several tasks, newest first:", *lines])
-        + f"\nGive more letters; the newest is meant by its whole id: {shown[0].id}"
+        + f"\nType more of the id; the whole id of the newest is {shown[0].id}"
     )
 
 
 def answerable(engine: Engine, *, batch: str | None = None) -> list[View]:
-    """List what waits for a yes, newest first: proposed tasks, and agents that hold a call of theirs."""
+    """List what waits for approval, newest first: proposed tasks, and agents with a waiting call."""
     views = engine.list(Query(states=("proposed", "running"), batch=batch))
-    return [view for view in views if needs_yes(view)]
+    return [view for view in views if needs_approval(view)]
 
 
 def batch(context: Context, name: str) -> list[str]:
-    """The ids of a batch, oldest first."""
+    """Return the ids of a batch, oldest first."""
     ids = [view.id for view in context.engine.list(Query(batch=name))]
     if not ids:
         raise NotFound(f"there is no task in batch {name!r}; errands ls --all shows tasks and their batches")

@@ -1,7 +1,7 @@
-"""The door: who is at the command line, and what their command counts for.
+"""The caller: a person or a program, and what they consent to by typing a command.
 
-A terminal to ask on and to be answered from is a person, who has approved what they typed. Anything else is a
-program: it gets a proposal, unless it passes `--yes`. A run is never a person, whatever terminal it has.
+A caller with a terminal for input and errors is a person, who has approved what they typed. Any other is a
+program and gets a proposal, unless it passes `--yes`. A run is never a person, even with a terminal.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from errands.model.approval import Consent
 
     class Wish(TypedDict):
-        """The fields of a draft that say who asks, and what they have agreed to by asking."""
+        """The fields of a draft that say who the caller is, and what they consent to."""
 
         consent: Consent
         door: str
 
 
-YES = Option(flags=("-y", "--yes"), help="start it without a question, on record as such")
+YES = Option(flags=("-y", "--yes"), help="approve it without being asked; the audit log says so")
 
 
 def is_person() -> bool:
-    """Tell whether somebody is there who can be asked."""
+    """Return whether the caller is a person, who can be asked."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     from errands.engine.actor import enclosing_run
@@ -41,7 +41,7 @@ def door_of(*, person: bool) -> str:
 
 
 def consent_of(arguments: Arguments) -> Wish:
-    """Say who asks, and what they have agreed to by asking."""
+    """Return the fields of a draft that say who the caller is, and what they consent to."""
     person = is_person()
     return {
         "consent": "yes" if arguments.yes else "typed" if person else "none",

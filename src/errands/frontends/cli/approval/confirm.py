@@ -1,7 +1,7 @@
-"""Asking: the question to a person whether a command may start, and their answer.
+"""The question on a terminal whether a command may start, and its answer.
 
-What is shown is exactly what would run: nothing of it can drive the terminal, hide, reorder itself or forge a
-line of the question. Only a typed yes is a yes; everything else, silence included, is a no.
+It shows exactly what would run: no part of it can control the terminal, hide, reorder itself or forge a line
+of the question. Only a typed yes is a yes; anything else, including silence, is a no.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 ANSWER_WITHIN = 600.0  # seconds
 LONGEST_ANSWER = 1024
 
-# Letters without a shape: they take room or none, and show nothing.
+# Letters that show nothing, with or without width.
 _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-# Whatever else is written from right to left moves its neighbours about on some terminals.
+# Characters of any other direction move their neighbours on some terminals.
 _LEFT_TO_RIGHT = frozenset(("L", "EN", "ES", "ET", "CS", "ON", "WS"))
 
 
 def visible(text: str) -> str:
-    """Spell out every character that a terminal would obey, hide, move or lay over another."""
+    """Escape every character that a terminal would interpret, hide, move or overlay."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(character if _is_plain(character) else spelt(character) for character in text)
+    return "".join(character if _is_plain(character) else escaped(character) for character in text)
 
 
-def spelt(character: str) -> str:
-    """Write a character as its number; a byte that was no text as that byte."""
+def escaped(character: str) -> str:
+    """Return a character as its number; a byte that is not text as that byte."""
     number = ord(character)
     return f"<0x{number - 0xDC00:02X}>" if 0xDC80 <= number <= 0xDCFF else f"<U+{number:04X}>"
 
@@ -52,9 +52,9 @@ def _is_plain(character: str) -> bool:
 
 
 def framed(text: str, look: Look, *, room: int) -> list[str]:
-    """Show a text behind a bar, whole: a line of its own looks different from one that was too long.
+    """Return a whole text behind a bar; a wrapped line looks different from a new one.
 
-    So a newline in a command can neither end the frame nor pass for a long line.
+    So a newline in a command can neither end the frame nor pass for a wrapped line.
     """
     bar, more = look.sign("│ ", "| "), look.sign("┆ ", ": ")
     lines = []
@@ -66,7 +66,7 @@ def framed(text: str, look: Look, *, room: int) -> list[str]:
 
 
 def _cut(text: str, room: int) -> list[str]:
-    """Cut a text into pieces of at most so many columns; not a character is left out."""
+    """Cut a text into pieces of at most `room` columns, without losing a character."""
     pieces, piece, used = [], "", 0
     for character in text:
         wide = 1 if character.isascii() else width(character)
@@ -79,11 +79,11 @@ def _cut(text: str, room: int) -> list[str]:
 
 
 def _encodable(text: str, look: Look) -> str:
-    return text if look.unicode else "".join(c if c.isascii() else spelt(c) for c in text)
+    return text if look.unicode else "".join(c if c.isascii() else escaped(c) for c in text)
 
 
 def question(facts: Iterable[tuple[str, str]], look: Look) -> list[str]:
-    """Lay out what would run, each fact in a frame of its own; none is shortened."""
+    """Lay out what would run, each fact in its own frame, unshortened."""
     kept = [(name, value) for name, value in facts if value]
     left = max((width(name) for name, _ in kept), default=0)
     room = max(min(look.columns, 110) - left - 4, 12)
@@ -96,9 +96,9 @@ def _fact(name: str, value: str, look: Look, *, left: int, room: int) -> Iterato
 
 
 def answered(prompt: str, *, timeout: float = ANSWER_WITHIN) -> bool:
-    """Ask on the terminal; yes is `y` or `yes`, and nothing else is: no key, no time, no end of input.
+    """Ask on the terminal; only `y` or `yes` is a yes, not a timeout or the end of input.
 
-    What was typed before the question was there is no answer to it, so it is thrown away.
+    Input typed before the question appeared is discarded.
     """
     import termios
 
@@ -114,20 +114,20 @@ def answered(prompt: str, *, timeout: float = ANSWER_WITHIN) -> bool:
             sys.stderr.write("\n")
             sys.stderr.flush()
     except (KeyboardInterrupt, OSError, termios.error):
-        # Also when the terminal is gone, and nothing can be said on it.
+        # The terminal may be gone as well.
         line = b""
     return line.strip().lower() in (b"y", b"yes")
 
 
 def _line(source: int, timeout: float) -> bytes:
-    """Read up to the end of a line; nothing at the end of input or of the time."""
+    """Read a line; empty at the end of input or after the timeout."""
     deadline = time.monotonic() + timeout
     said = b""
     while not said.endswith(b"\n"):
         left = deadline - time.monotonic()
         if left <= 0 or not select.select([source], [], [], left)[0]:
             return b""
-        # A terminal hands over whole lines, and what follows may be meant for the task.
+        # One byte at a time: what follows the line may be meant for the task.
         piece = os.read(source, 1)
         if not piece or len(said) > LONGEST_ANSWER:
             return b""
@@ -136,7 +136,7 @@ def _line(source: int, timeout: float) -> bytes:
 
 
 class _NoOnSignals:
-    """Turns the signals that end a program into a no: the question is over when its terminal is."""
+    """Turns the signals that end a program into a no."""
 
     def __enter__(self) -> None:
         import signal

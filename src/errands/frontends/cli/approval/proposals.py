@@ -1,4 +1,4 @@
-"""Proposing: a task that waits for the yes of a person, as it is told, asked about and answered."""
+"""Proposals: show a task that waits for approval, ask about it, and record the answer."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from errands.frontends.cli.parser import Arguments
     from errands.model.view import View
 
-# A script of up to so many bytes and lines is shown in the question.
+# The question shows scripts of up to this many bytes and lines.
 LONGEST, MOST_LINES = 2000, 30
 
 
 def settled(context: Context, arguments: Arguments, view: View, *, is_new: bool) -> View | None:
-    """See to a task that needs a yes: ask the person who has just made it, or say that it waits.
+    """Ask the person who has just submitted a task that needs approval, or report that it waits.
 
-    Gives the task if it starts, and None if it does not.
+    Return the task if it starts, and None if it does not.
     """
     if view.state == "proposed" and is_new and is_person():
         started = ask(context, view)
@@ -34,9 +34,9 @@ def settled(context: Context, arguments: Arguments, view: View, *, is_new: bool)
             return started
         view = context.engine.summaries([view.id])[0]
     if view.state == "proposed" and getattr(arguments, "yes", False):
-        context.note("--yes counts for nothing here: approval.yes is false")
+        context.note("--yes has no effect here: approval.yes is false")
     if arguments.json:
-        context.tell_view(view)
+        context.print_view(view)
     elif view.state == "rejected":
         context.note(f"not started: {view.id} is rejected")
     elif arguments.quiet:
@@ -47,23 +47,23 @@ def settled(context: Context, arguments: Arguments, view: View, *, is_new: bool)
 
 
 def tell(context: Context, view: View) -> None:
-    """Say that a task waits for a person, why, and how to answer."""
+    """Print that a task waits for approval, why, and how to answer."""
     look = context.look
-    context.say(f"proposed {look.paint(view.id, 'bold')}: a person must say yes first")
+    context.say(f"proposed {look.paint(view.id, 'bold')}: waiting for approval")
     asked = view.question
-    pairs = [("because", told(reason.text)) for reason in asked.reasons] if asked else []
-    pairs.append(("yes", f"errands approve {view.id}"))
-    pairs.append(("no", f"errands reject {view.id}"))
-    pairs.append(("told", view.wake))
+    pairs = [("because", masked(reason.text)) for reason in asked.reasons] if asked else []
+    pairs.append(("approve", f"errands approve {view.id}"))
+    pairs.append(("reject", f"errands reject {view.id}"))
+    pairs.append(("result", view.wake))
     if asked:
         pairs.append(("expires", ago(asked.expires_at, at=now())))
     context.say(*facts(pairs, look))
 
 
 def ask(context: Context, view: View) -> View | None:
-    """Ask the person at the terminal about a task that was just made; give it if it starts, None if not.
+    """Ask the person at the terminal about a new task; return it if it starts, otherwise None.
 
-    The task was stored before, so what they see is what would run.
+    The task is already stored, so what they see is what would run.
     """
     from errands.engine.actor import actor
 
@@ -91,11 +91,11 @@ def _prompt(context: Context, view: View) -> str:
 
 def _headline(view: View) -> str:
     lasting = view.question and any(reason.undo == "no" for reason in view.question.reasons)
-    return "This cannot be undone. It needs your yes:" if lasting else "This needs your yes:"
+    return "This cannot be undone. It needs your approval:" if lasting else "This needs your approval:"
 
 
 def facts_of(context: Context, view: View) -> Iterator[tuple[str, str]]:
-    """All that would run, where and why it is asked about; whoever says yes must see it, secrets included.
+    """Yield everything that would run, where, and why it needs approval; secrets are not masked.
 
     Each command and variable is a fact of its own, so that none of them can pass for two.
     """
@@ -110,7 +110,7 @@ def facts_of(context: Context, view: View) -> Iterator[tuple[str, str]]:
     for command in details.get("finally", ()):
         yield "finally", _written(command)
     if details.get("watched"):
-        yield "now and then", visible(details["watched"])
+        yield "checked by", visible(details["watched"])
     yield "directory", visible(view.cwd)
     if details.get("sandbox"):
         yield "sandbox", visible(walls(details["sandbox"]))
@@ -127,7 +127,7 @@ def facts_of(context: Context, view: View) -> Iterator[tuple[str, str]]:
 
 
 def _inherited(context: Context, view: View) -> Iterator[tuple[str, str]]:
-    """What would have its programs load or start something else, unless whoever is asked has it as well."""
+    """Yield variables that change what programs load or start, unless the person's own are the same."""
     from errands.judge.shell.variables import removed
 
     variables = context.engine.environment(view.id)
@@ -137,34 +137,34 @@ def _inherited(context: Context, view: View) -> Iterator[tuple[str, str]]:
 
 
 def walls(sandbox: dict[str, Any]) -> str:
-    """Say what a sandbox lets through."""
+    """Return what a sandbox allows."""
     network = "with" if sandbox["network"] else "no"
     return f"writes to {', '.join(sandbox['writable'])} only; {network} network"
 
 
 def _content(path: str, mark: str) -> str:
-    """Give a short script as it was when it was asked about; a longer one is only counted."""
+    """Return a short script as it was when the question was asked."""
     from errands.judge.evidence.evidence import fingerprint
 
     try:
-        # Nobody waits for a pipe that was put in its place.
+        # Do not block on a pipe that was put in its place.
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
             content = file.read(LONGEST + 1) or b""
         if fingerprint(path) != mark:
             return "(it is being changed)"
         if len(content) > LONGEST or content.count(b"\n") > MOST_LINES:
-            return "(too long to be shown here)"
+            return "(too long to show here)"
         return content.decode().rstrip("\n")
     except (OSError, UnicodeError):
-        return "(not a text)"
+        return "(not text)"
 
 
 def _written(command: Any) -> str:
     return written(command if isinstance(command, str) else tuple(command))
 
 
-def told(text: str) -> str:
-    """Fit a reason into a line that may be kept: it repeats words of the command, so secrets are masked."""
+def masked(text: str) -> str:
+    """Return a text that repeats words of a command, with secrets masked and nothing for the terminal."""
     from errands.model.text.mask import Mask
 
     return visible(Mask({}).text(text))

@@ -1,4 +1,4 @@
-"""Conversing: what is said when an agent was asked, and its answer when it is waited for."""
+"""The reply to a prompt: that it was sent, or with `--wait` the answer."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
 
 
 def converse(context: Context, arguments: Arguments, view: View, *, is_new: bool) -> int:
-    """Say that an agent was asked; with --wait stay until it has answered, and print that."""
+    """Report that an agent was asked; with --wait, wait for its answer and print it."""
     if not arguments.wait:
         return reply(context, arguments, view, is_new=is_new)
     from errands.frontends.cli.live.follow import wait_for
 
     run_id = view.latest.id
     if not arguments.quiet and not arguments.json:
-        context.note(f"asked {view.id}  (Ctrl-C leaves it to the background)")
+        context.note(f"asked {view.id}  (Ctrl-C leaves it running)")
     try:
         wait_for(context, [view.id])
     except KeyboardInterrupt:
-        # Nobody waits any more, so the answer has to be told.
+        # The caller no longer waits, so the answer becomes a notice.
         context.engine.sessions.give_up_waiting(run_id)
-        context.note(f"{view.id} goes on in the background: errands show {view.id}")
+        context.note(f"{view.id} continues in the background: errands show {view.id}")
         return 130
     view = context.engine.get(view.id)
-    context.told(view)
+    context.mark_shown(view)
     _print(context, arguments, view)
     return exit_code(view)
 
@@ -39,7 +39,7 @@ def _print(context: Context, arguments: Arguments, view: View) -> None:
     from errands.frontends.cli.live.output_filter import clean
 
     if arguments.json:
-        context.tell_view(view)
+        context.print_view(view)
         return
     answer = view.agent.answer if view.agent else None
     if answer:

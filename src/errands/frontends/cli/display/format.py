@@ -1,4 +1,4 @@
-"""Showing: a task in the words of a person."""
+"""How the terminal describes a task: its state, result, progress and what it waits for."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def now() -> datetime:
 
 
 def ago(moment: datetime, *, at: datetime) -> str:
-    """How long ago, or how long until."""
+    """Return how long ago a moment was, or how long until it comes."""
     gap = at - moment
     if gap.total_seconds() < -1:
         return f"in {spoken(-gap)}"
@@ -28,12 +28,12 @@ def ago(moment: datetime, *, at: datetime) -> str:
 
 
 def local(moment: datetime) -> str:
-    """A time on the clock of whoever reads it."""
+    """Return a time in the local time zone."""
     return moment.astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
 def took(run: RunView, *, at: datetime) -> timedelta | None:
-    """How long a run took, or takes so far."""
+    """Return how long a run took, or has taken so far."""
     if run.started_at is None:
         return None
     return (run.completed_at or at) - run.started_at
@@ -51,7 +51,7 @@ def state_word(view: View) -> str:
 
 
 def ending_line(view: View, look: Look, *, at: datetime) -> str:
-    """A task and what became of it, on one line."""
+    """Return a task and its outcome on one line."""
     state = state_cell(state_word(view), look)
     length = took_text(view.latest, at=at)
     words = [f"{look.paint(view.id, 'bold')}  {look.paint(state.text, state.colour)}"]
@@ -62,7 +62,7 @@ def ending_line(view: View, look: Look, *, at: datetime) -> str:
 
 
 def outcome(view: View, look: Look, *, at: datetime) -> str:
-    """What there is to say about a task beside its state: progress, result, reason, or what it waits for."""
+    """Return what to say about a task besides its state: progress, result, reason, or what it waits for."""
     run = view.latest
     if view.standing is not None:
         return repetition(view, at=at)
@@ -76,7 +76,7 @@ def outcome(view: View, look: Look, *, at: datetime) -> str:
 
 
 def repetition(view: View, *, at: datetime) -> str:
-    """When a standing task runs, what it does now, and how its last run went."""
+    """Return when a recurring task runs, what it does now, and how its last run ended."""
     standing, run = view.standing, view.latest
     assert standing is not None
     words = [line(standing.rule)]
@@ -87,11 +87,11 @@ def repetition(view: View, *, at: datetime) -> str:
     if standing.next_at is not None:
         words.append(f"next {ago(standing.next_at, at=at)}")
     elif standing.checked_at is not None and standing.signal_at is None:
-        words.append(f"looked {ago(standing.checked_at, at=at)}")
+        words.append(f"checked {ago(standing.checked_at, at=at)}")
     if standing.signal_at is not None:
         words.append(f"event {ago(standing.signal_at, at=at)}")
     if view.is_live:
-        words.append("runs now" if run.state == "running" else f"run {run.number} waits")
+        words.append("running now" if run.state == "running" else f"run {run.number} is waiting")
     elif run.number and run.completed_at is not None:
         words.append(
             f"last {' '.join(filter(None, [run.state, result(run)]))} {ago(run.completed_at, at=at)}"
@@ -101,14 +101,14 @@ def repetition(view: View, *, at: datetime) -> str:
 
 WAITING = {
     "approval": "waiting for approval",
-    "task": "waits for a task of its own",
-    "turn": "waits for its turn on the model",
-    "slot": "waits for room in its lane",
+    "task": "waiting for a task it started",
+    "turn": "waiting for its turn on the model",
+    "slot": "waiting for room in its lane",
 }
 
 
 def activity(view: View) -> str:
-    """What a running agent does: what it waits for, and how often it used which tools."""
+    """Return what a running agent does: what it waits for, and which tools it used how often."""
     agent = view.agent
     if agent is None:
         return ""
@@ -119,7 +119,7 @@ def activity(view: View) -> str:
 
 
 def tokens_text(view: View) -> str:
-    """What an agent has used, in a few words."""
+    """Return what an agent has used: tokens, requests and cost."""
     usage = {} if view.agent is None else view.agent.usage
     words = [
         f"{plural(usage[name], noun)}{way}"
@@ -136,7 +136,7 @@ def tokens_text(view: View) -> str:
 
 
 def result(run: RunView) -> str:
-    """How a run ended, in a few words."""
+    """Return how a run ended, in a few words."""
     words = []
     if run.state == "failed" and run.failure == "exit":
         words.append(f"exit {run.exit_code}")
@@ -150,7 +150,7 @@ def result(run: RunView) -> str:
 
 
 def purpose(view: View) -> str:
-    """What a task is for: its description, or its command where it was only given a name."""
+    """Return what a task is for: its description, or its command if it only has a name."""
     return view.command if view.description == view.name else view.description
 
 
@@ -164,44 +164,44 @@ def signal_name(number: int | None) -> str:
 
 
 def waits_for(view: View, *, at: datetime) -> str:
-    """Why a pending run has not started."""
+    """Return why a pending run has not started."""
     if view.state == "proposed":
         reasons = view.question.reasons if view.question else ()
-        return "needs a yes" + "".join(f": {line(reason.text)}" for reason in reasons[:1])
+        return "waiting for approval" + "".join(f": {line(reason.text)}" for reason in reasons[:1])
     if view.retry is not None:
         which = f"({view.retry.number} of {view.retry.of})"
         if view.retry.at is not None and view.retry.at > at:
             return f"failed, trying again in {spoken(view.retry.at - at)} {which}"
-        return f"failed, waits for room in lane {view.lane} to try again {which}"
+        return f"failed, waiting for room in lane {view.lane} to try again {which}"
     if view.standing is not None:
         next_at = view.standing.next_at
         if view.standing.health is not None and next_at is None:
-            return "waits for an event"
-        return "waits for no time" if next_at is None else f"starts {ago(next_at, at=at)}"
+            return "waiting for an event"
+        return "no next run" if next_at is None else f"starts {ago(next_at, at=at)}"
     if view.due_at is not None and view.due_at > at:
         return f"starts in {spoken(view.due_at - at)}"
     others = (view.details or {}).get("waiting_for")
     if others:
-        return f"waits for {', '.join(others)}"
+        return f"waiting for {', '.join(others)}"
     if view.waits:
-        return f"waits for {plural(view.waits, 'task')}"
-    return f"waits for room in lane {view.lane}"
+        return f"waiting for {plural(view.waits, 'task')}"
+    return f"waiting for room in lane {view.lane}"
 
 
-def needs_yes(view: View) -> bool:
-    """Tell whether a person has to answer about a task: before it starts, or before its agent goes on."""
+def needs_approval(view: View) -> bool:
+    """Return whether a task waits for approval: before it starts, or before its agent continues."""
     return view.state == "proposed" or view.question is not None
 
 
 def how_to_answer(ids: list[str]) -> str:
-    """What a person can do about tasks that wait for a yes."""
+    """Return how to answer tasks that wait for approval."""
     if len(ids) == 1:
-        return f"{ids[0]} waits for a yes: errands approve {ids[0]}, or errands reject {ids[0]}"
-    return f"{len(ids)} tasks wait for a yes: errands show ID, then errands approve ID or errands reject ID"
+        return f"{ids[0]} is waiting for approval: errands approve {ids[0]}, or errands reject {ids[0]}"
+    return f"{len(ids)} tasks are waiting for approval: errands show ID, then errands approve or reject ID"
 
 
 def progress_text(view: View, look: Look, *, at: datetime, columns: int = 10) -> str:
-    """The percentage, the time left and a bar, as far as the task tells; what matters most comes first."""
+    """Return the percentage, the time left and a bar, as far as the task reports them."""
     progress = view.progress
     if progress is None:
         return ""

@@ -97,7 +97,7 @@ ALONE = {
     "input": _ONE_OF["input"],
     "sandbox": "its sandbox: an object with `writable` and `network`, or null",
     "env": "the variables added to its environment, secrets masked",
-    "after": "the tasks it was to wait for",
+    "after": "the tasks it waits for",
     "waiting_for": "those of them that have not ended",
     "message": _OR_NULL["message"],
     "limits": "its limits, its retries and its niceness; times in seconds, sizes in bytes",

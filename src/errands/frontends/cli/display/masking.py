@@ -1,4 +1,4 @@
-"""Covering: secrets in the words of tasks, masked in lists as in output; only where one may be this costs."""
+"""Mask secrets in the texts of tasks; the engine is only asked where there may be one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class TextMask:
-    """Masks what is shown of many tasks; a shell has often put the value of a variable into a command."""
+    """Masks the texts of many tasks; a command often contains the value of a variable."""
 
     def __init__(self, context: Context) -> None:
         self._engine = context.engine

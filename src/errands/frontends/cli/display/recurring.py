@@ -26,7 +26,7 @@ def show_preview(context: Context, arguments: Arguments, draft: Draft) -> int:
     if draft.at is not None:
         times = [draft.at]
     if arguments.json:
-        context.tell_json(
+        context.print_json(
             {"schedule": described(trigger), "next_runs": [plain_value(each) for each in times]}
         )
         return 0
@@ -56,10 +56,10 @@ def watch_facts(view: View, at: datetime) -> Iterator[tuple[str, str]]:
         return
     health = watch["health"]
     if watch["failures"]:
-        health += f", {plural(watch['failures'], 'look')} in a row failed"
+        health += f", {plural(watch['failures'], 'check')} in a row failed"
     yield "watch", f"{health}: {line(watch['error'])}" if watch["error"] else health
     if view.standing.checked_at is not None:
-        yield "last look", f"{local(view.standing.checked_at)} ({ago(view.standing.checked_at, at=at)})"
+        yield "last check", f"{local(view.standing.checked_at)} ({ago(view.standing.checked_at, at=at)})"
     last = watch["last_event"]
     if last is not None and view.standing.signal_at is not None:
         yield "last event", f"{line(last.get('text', ''))} ({ago(view.standing.signal_at, at=at)})"

@@ -1,4 +1,4 @@
-"""Drawing a trace: the tree of its spans, each with a bar where it stands in time."""
+"""Draw a trace: the tree of its spans, each with a bar on the time axis."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEAST = timedelta(milliseconds=1)
 
 
 def drawn(spans: Sequence[Span], look: Look, *, at: datetime, marked: str = "") -> Iterator[str]:
-    """Draw spans as a tree; those whose parents are elsewhere are its roots, in the order they came."""
+    """Draw spans as a tree; those without a parent among them are its roots."""
     if not spans:
         return
     begin = min(each.started_at for each in spans)

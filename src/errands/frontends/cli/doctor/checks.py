@@ -1,6 +1,6 @@
-"""Examining: everything an engine stands on, looked at piece by piece, without changing anything.
+"""The checks of the doctor, by section.
 
-What cannot be looked at is a finding too, never the end of the examination.
+A check that fails with an error is a finding too; the others still run.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from errands import __version__, config
 from errands.engine.bell_client import BellClient
 from errands.engine.daemon.lock import daemon_facts
 from errands.frontends.cli.display.format import ago, now
+from errands.frontends.cli.doctor import fail, ok, warn
 from errands.model.errors import ErrandsError
-from errands.model.record import record
+from errands.model.text.duration import spoken
 from errands.ports.home import is_locked
 from errands.ports.rundir import record_path
 from errands.ports.store import Query
@@ -24,11 +25,10 @@ from errands.text import plural, size
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from typing import Any, Literal
+    from typing import Any
 
     from errands.frontends.cli.context import Context
-
-    Level = Literal["ok", "warn", "fail"]
+    from errands.frontends.cli.doctor import Finding
 
 LITTLE_SPACE = 200 << 20
 NO_SPACE = 20 << 20
@@ -36,35 +36,27 @@ FEW_FILES = 1000
 ANSWERS_WITHIN = 2.0
 LATE = timedelta(minutes=1)
 UNANSWERED = timedelta(days=1)
-
-
-@record
-class Finding:
-    """One thing that was looked at; `advice` says what to do when it is not well."""
-
-    level: Level
-    text: str
-    advice: str = ""
+OWN_HOME = "set ERRANDS_HOME to a directory of yours"
 
 
 def examine(context: Context) -> Iterator[tuple[str, Finding]]:
-    """Look at everything; give the findings with their sections."""
-    for section, look in SECTIONS:
+    """Run every check; yield the findings with their sections."""
+    for section, check in SECTIONS:
         try:
-            for finding in look(context):
+            for finding in check(context):
                 yield section, finding
         except (ErrandsError, OSError) as error:
-            yield section, Finding(level="fail", text=str(error))
+            yield section, fail(str(error))
 
 
 def _configuration(context: Context) -> Iterator[Finding]:
     _, problems = config.inspect(context.cwd, context.environ, thorough=True)
     for problem in problems:
-        yield Finding(level="fail", text=str(problem), advice="correct it, then: errands config check")
+        yield fail(str(problem), "fix it, then: errands config check")
     for problem in config.strangers(context.environ):
-        yield Finding(level="warn", text=str(problem))
+        yield warn(str(problem))
     if not problems:
-        yield Finding(level="ok", text="every key and value is understood")
+        yield ok("every setting is valid")
 
 
 def _permissions(context: Context) -> Iterator[Finding]:
@@ -77,27 +69,20 @@ def _permissions(context: Context) -> Iterator[Finding]:
         for path, most in ((home.path, 0o700), (home.runs, 0o700), (home.store, 0o600), (home.log, 0o600))
         for finding in _permission(path, most)
     ]
-    yield from found or [Finding(level="ok", text=f"{home.path} is yours alone")]
+    yield from found or [ok(f"only you can read {home.path}")]
 
 
 def _future_home(path: str) -> Finding:
-    """Tell whether the first task could make the home."""
-    place = _standing(path)
+    """Return whether the first task could create the home."""
+    place = path
+    while not os.path.lexists(place):
+        place = os.path.dirname(place)
     if not os.path.isdir(place):
-        text = f"cannot use {path} for the store: {place} is not a directory"
-        return Finding(level="fail", text=text, advice="set ERRANDS_HOME to a directory of yours")
+        return fail(f"cannot use {path} for the store: {place} is not a directory", OWN_HOME)
     if not os.access(place, os.W_OK | os.X_OK):
-        text = f"cannot use {path} for the store: {place} cannot be written"
         advice = "make it writable, or set ERRANDS_HOME to a directory that is"
-        return Finding(level="fail", text=text, advice=advice)
-    return Finding(level="ok", text=f"{path} does not exist yet; the first task makes it")
-
-
-def _standing(path: str) -> str:
-    """Give a path, or of the directories above it the nearest that exists."""
-    while not os.path.lexists(path):
-        path = os.path.dirname(path)
-    return path
+        return fail(f"cannot use {path} for the store: {place} is not writable", advice)
+    return ok(f"{path} does not exist yet; the first task creates it")
 
 
 def _permission(path: str, most: int) -> Iterator[Finding]:
@@ -107,14 +92,11 @@ def _permission(path: str, most: int) -> Iterator[Finding]:
         return
     mode = facts.st_mode & 0o777
     if facts.st_uid != os.geteuid():
-        advice = "set ERRANDS_HOME to a directory of yours"
-        text = f"{path} belongs to another user (uid {facts.st_uid})"
-        yield Finding(level="fail", text=text, advice=advice)
+        yield fail(f"{path} belongs to another user (uid {facts.st_uid})", OWN_HOME)
     elif mode & ~most:
-        text = f"{path} has mode {mode:o}: others can see what tasks print"
-        yield Finding(level="fail", text=text, advice=f"chmod {most:o} {path}")
+        yield fail(f"{path} has mode {mode:o}: others can read the output of tasks", f"chmod {most:o} {path}")
     elif not os.access(path, os.W_OK):
-        yield Finding(level="fail", text=f"{path} cannot be written", advice=f"chmod u+w {path}")
+        yield fail(f"{path} is not writable", f"chmod u+w {path}")
 
 
 def _disk(context: Context) -> Iterator[Finding]:
@@ -123,38 +105,33 @@ def _disk(context: Context) -> Iterator[Finding]:
         place = os.path.dirname(place)
     facts = os.statvfs(place)
     free = facts.f_bavail * facts.f_frsize
-    advice = "free some space: running tasks go on, but new ones and their output need room"
+    advice = "free some space: running tasks continue, but new ones and their output need room"
     if free < NO_SPACE:
-        yield Finding(level="fail", text=f"only {size(free)} free at {place}", advice=advice)
+        yield fail(f"only {size(free)} free at {place}", advice)
     elif free < LITTLE_SPACE:
-        yield Finding(level="warn", text=f"only {size(free)} free at {place}", advice=advice)
+        yield warn(f"only {size(free)} free at {place}", advice)
     else:
-        yield Finding(level="ok", text=f"{size(free)} free at {place}")
+        yield ok(f"{size(free)} free at {place}")
     if facts.f_files and facts.f_favail < FEW_FILES:
-        yield Finding(
-            level="warn", text=f"only {facts.f_favail} more files fit at {place}", advice="remove some"
-        )
+        yield warn(f"only {facts.f_favail} more files fit at {place}", "remove some")
 
 
 def _store(context: Context) -> Iterator[Finding]:
     home = context.home
     if not os.path.exists(home.store):
-        yield Finding(level="ok", text="no task was ever started here")
+        yield ok("no task has been started here yet")
         return
-    wrong = context.bootstrap.store_damage(home)
-    for each in wrong:
-        advice = (
-            "errands daemon stop, then errands doctor --repair: what can be read is kept, nothing is deleted"
-        )
-        yield Finding(level="fail", text=f"{home.store}: {each}", advice=advice)
-    if not wrong:
+    damage = context.bootstrap.store_damage(home)
+    for each in damage:
+        advice = "errands daemon stop, then errands doctor --repair: keeps what can be read, deletes nothing"
+        yield fail(f"{home.store}: {each}", advice)
+    if not damage:
         counts = context.engine.counts()
-        told = ", ".join(f"{count:,} {state}" for state, count in counts.items() if count) or "no runs"
-        yield Finding(level="ok", text=f"{home.store} is sound ({size(os.path.getsize(home.store))}): {told}")
+        runs = ", ".join(f"{count:,} {state}" for state, count in counts.items() if count) or "no runs"
+        yield ok(f"{home.store} is not damaged ({size(os.path.getsize(home.store))}): {runs}")
     for name in sorted(os.listdir(home.path)):
         if ".damaged-" in name and not name.endswith(("-wal", "-shm")):
-            text = f"{home.path}/{name} was set aside by a repair"
-            yield Finding(level="warn", text=text, advice="look at it, then remove it")
+            yield warn(f"{home.path}/{name} was set aside by a repair", "look at it, then remove it")
 
 
 def _daemon(context: Context) -> Iterator[Finding]:
@@ -162,35 +139,33 @@ def _daemon(context: Context) -> Iterator[Finding]:
     if facts is None:
         live = _live(context)
         if live:
-            text = f"no daemon runs; live or queued: {plural(live, 'run')}"
-            yield Finding(level="warn", text=text, advice="errands daemon start; nothing is lost meanwhile")
+            text = f"no daemon is running; live or queued: {plural(live, 'run')}"
+            yield warn(text, "errands daemon start; nothing is lost meanwhile")
         else:
-            yield Finding(level="ok", text="no daemon runs; it starts with the next task")
+            yield ok("no daemon is running; it starts with the next task")
         return
     what = "daemon" if facts.get("role") == "daemon" else "program that embeds Errands, process"
     if not _answers(context):
-        yield Finding(
-            level="fail",
-            text=f"the {what} {facts.get('pid')} does not answer; it may be stopped (SIGSTOP) or stuck",
-            advice=f"kill -CONT {facts.get('pid')}, or kill -9 it: what runs goes on and is found again",
+        yield fail(
+            f"the {what} {facts.get('pid')} does not answer; it may be stopped (SIGSTOP) or stuck",
+            f"kill -CONT {facts.get('pid')}, or kill -9 it: running tasks continue",
         )
         return
-    yield Finding(level="ok", text=f"the {what} {facts.get('pid')} answers")
+    yield ok(f"the {what} {facts.get('pid')} answers")
     yield from _differences(context, facts)
 
 
 def _differences(context: Context, facts: Mapping[str, Any]) -> Iterator[Finding]:
-    """What the daemon would do otherwise, were it started now."""
-    advice = "errands daemon stop; the next command starts a new one, and what runs goes on"
+    """Yield where the running daemon differs from one started now."""
+    advice = "errands daemon stop; the next command starts a new one, and running tasks continue"
     if facts.get("version") != __version__:
-        text = f"it is version {facts.get('version')}, this command is {__version__}"
-        yield Finding(level="warn", text=text, advice=advice)
+        yield warn(f"it is version {facts.get('version')}, this command is {__version__}", advice)
     lanes = facts.get("lanes", {})
     for name in sorted({*lanes, *context.config.lanes}):
         there, here = lanes.get(name), context.config.lanes.get(name)
         if there != here:
             text = f"its lane {name} has width {there or 'none'}, your configuration says {here or 'none'}"
-            yield Finding(level="warn", text=text, advice=advice)
+            yield warn(text, advice)
 
 
 def _live(context: Context) -> int:
@@ -201,7 +176,7 @@ def _live(context: Context) -> int:
 
 
 def _answers(context: Context) -> bool:
-    """Ask the holder for a sign of life."""
+    """Return whether the daemon answers a ping."""
     bell = BellClient(context.home.bell)
     try:
         if not bell.ping():
@@ -218,14 +193,14 @@ def _answers(context: Context) -> bool:
 def _platform(context: Context) -> Iterator[Finding]:
     name, weaknesses = context.bootstrap.platform()
     for each in weaknesses:
-        yield Finding(level="warn", text=f"supervision by {name}: {each}")
+        yield warn(f"supervision by {name}: {each}")
     if not weaknesses:
-        yield Finding(level="ok", text=f"supervision by {name}: every guarantee holds")
+        yield ok(f"supervision by {name}: every guarantee holds")
     yield _sandbox()
 
 
 def _sandbox() -> Finding:
-    """See whether --sandbox would work; many containers do not let anybody build walls."""
+    """Try --sandbox; many containers do not allow it."""
     import subprocess
 
     from errands.engine.daemon.sandbox import bubblewrap
@@ -233,44 +208,42 @@ def _sandbox() -> Finding:
     try:
         words = (bubblewrap(), "--ro-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "/bin/true")
     except ErrandsError:
-        return Finding(level="ok", text="no bubblewrap: everything works but --sandbox")
+        return ok("no bubblewrap: everything works except --sandbox")
     tried = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if tried.returncode:
-        return Finding(
-            level="warn",
-            text=f"--sandbox does not work here: {tried.stderr.strip()[:200]}",
-            advice="allow user namespaces, or leave --sandbox out and isolate tasks in another way",
+        return warn(
+            f"--sandbox does not work here: {tried.stderr.strip()[:200]}",
+            "allow user namespaces, or leave --sandbox out and isolate tasks in another way",
         )
-    return Finding(level="ok", text="--sandbox works (bubblewrap)")
+    return ok("--sandbox works (bubblewrap)")
 
 
 def _agents(context: Context) -> Iterator[Finding]:
-    """See whether each agent that is configured could start; nobody is asked anything."""
+    """Check whether each configured agent could start, without asking it anything."""
     for name in dict.fromkeys((context.config.agents.default, *context.config.backends)):
         try:
             why = context.bootstrap.agent_readiness(name, context.config)
-            yield Finding(level="ok", text=f"{name} can start: {why}")
+            yield ok(f"{name} can start: {why}")
         except (ErrandsError, ImportError, ValueError) as error:
-            yield Finding(level="warn", text=f"{name} cannot start: {error}")
+            yield warn(f"{name} cannot start: {error}")
 
 
 def _runs(context: Context) -> Iterator[Finding]:
     if not os.path.exists(context.home.store):
         return
     stale = [
-        Finding(
-            level="warn",
-            text=f"{task.id} started {ago(run.started_at, at=now()) if run.started_at else 'once'}, "
-            "and whoever supervised it is gone",
-            advice="the daemon settles it; if none runs: errands daemon start",
+        warn(
+            f"{task.id} started {ago(run.started_at, at=now()) if run.started_at else 'once'}, "
+            "and its supervisor is gone",
+            "the daemon cleans it up; if none is running: errands daemon start",
         )
         for task, run in context.engine.running()
-        if _is_forsaken(record_path(context.home.run(run.id), run.attempt))
+        if _is_abandoned(record_path(context.home.run(run.id), run.attempt))
     ]
-    yield from stale or [Finding(level="ok", text="every running task is supervised")]
+    yield from stale or [ok("every running task is supervised")]
 
 
-def _is_forsaken(path: str) -> bool:
+def _is_abandoned(path: str) -> bool:
     """Return whether the shim of a run's record is gone; a run without a record is about to start."""
     return os.path.exists(path) and not is_locked(path)
 
@@ -280,16 +253,15 @@ def _proposals(context: Context) -> Iterator[Finding]:
         return
     at = now()
     found = [
-        Finding(
-            level="warn",
-            text=f"{view.id} was asked about {ago(view.question.asked_at, at=at)}, and nobody has answered; "
+        warn(
+            f"{view.id} has been waiting for approval for {spoken(at - view.question.asked_at)}; "
             f"it expires {ago(view.question.expires_at, at=at)}",
-            advice=f"errands show {view.id}, then errands approve or errands reject",
+            f"errands show {view.id}, then errands approve or errands reject",
         )
         for view in context.engine.list(Query(states=("proposed",)))
         if view.question is not None and at - view.question.asked_at > UNANSWERED
     ]
-    yield from found or [Finding(level="ok", text="no question has waited for long")]
+    yield from found or [ok("nothing has been waiting for approval for long")]
 
 
 def _schedules(context: Context) -> Iterator[Finding]:
@@ -297,20 +269,18 @@ def _schedules(context: Context) -> Iterator[Finding]:
         return
     active = context.engine.schedules.count_active()
     if not active:
-        yield Finding(level="ok", text="nothing is scheduled")
+        yield ok("nothing is scheduled")
     else:
         wrong = context.bootstrap.unattended(context.home)
-        advice = "errands install service has the system start it; until then the next task does"
-        tasks = plural(active, "standing task")
-        yield from (Finding(level="warn", text=f"{tasks}: {each}", advice=advice) for each in wrong)
+        advice = "errands install service makes the system start it; until then the next task does"
+        tasks = plural(active, "recurring task")
+        yield from (warn(f"{tasks}: {each}", advice) for each in wrong)
         if not wrong:
-            yield Finding(level="ok", text=f"{tasks}; the system starts the daemon after a reboot")
+            yield ok(f"{tasks}; the system starts the daemon after a reboot")
     for view in context.engine.list(Query(states=("paused",))):
         if view.standing is not None and view.standing.failures:
             text = f"{view.id} is paused because it failed {view.standing.failures} times in a row"
-            yield Finding(
-                level="warn", text=text, advice=f"errands show {view.id}, then errands unpause {view.id}"
-            )
+            yield warn(text, f"errands show {view.id}, then errands unpause {view.id}")
 
 
 def _notices(context: Context) -> Iterator[Finding]:
@@ -319,16 +289,13 @@ def _notices(context: Context) -> Iterator[Finding]:
     found = context.engine.notices.undelivered()
     dead = [notice for notice in found if notice.state != "waiting"]
     late = [notice for notice in found if notice.state == "waiting" and now() - notice.created_at > LATE]
-    advice = "errands notices --undelivered tells which and why; errands notices retry --all sends them"
+    advice = "errands notices --undelivered shows why; errands notices retry --all sends them again"
     if dead:
-        yield Finding(
-            level="fail", text=f"{plural(len(dead), 'notice')} could not be delivered", advice=advice
-        )
+        yield fail(f"{plural(len(dead), 'notice')} could not be delivered", advice)
     if late:
-        text = f"{plural(len(late), 'notice')} not delivered for more than a minute"
-        yield Finding(level="warn", text=text, advice=advice)
+        yield warn(f"{plural(len(late), 'notice')} not delivered for more than a minute", advice)
     if not dead and not late:
-        yield Finding(level="ok", text="every notice was delivered")
+        yield ok("every notice was delivered")
 
 
 def _channels(context: Context) -> Iterator[Finding]:
@@ -339,34 +306,47 @@ def _channels(context: Context) -> Iterator[Finding]:
         trouble = context.bootstrap.channel_trouble(name, context.config)
         if trouble:
             advice = f"correct [channels.{name}], then: errands channel test {name}"
-            yield Finding(level="fail", text=f"channel {name}: {trouble}", advice=advice)
+            yield fail(f"channel {name}: {trouble}", advice)
             continue
         for path in secrets_of(settings):
             if os.stat(path).st_mode & 0o077:
-                text = f"channel {name}: others can read its secret {path}"
-                yield Finding(level="fail", text=text, advice=f"chmod 600 {path}")
+                yield fail(f"channel {name}: others can read its secret {path}", f"chmod 600 {path}")
         if settings.get("listen") and not settings.get("allowed"):
             advice = f"allowed = [YOUR USER ID] in [channels.{name}]"
-            yield Finding(level="warn", text=f"channel {name}: nobody may answer there", advice=advice)
-        yield Finding(level="ok", text=f"channel {name} is ready ({kind_of(name, channels)})")
+            yield warn(f"channel {name}: no user is allowed to answer there", advice)
+        yield ok(f"channel {name} is ready ({kind_of(name, channels)})")
     for each in context.config.notices.channels:
         if each.partition(":")[0] not in (*channels, *READY):
-            yield Finding(level="fail", text=f"notices.channels names {each}, which is not configured")
+            yield fail(f"notices.channels names {each}, which is not configured")
 
 
 def _discovery(context: Context) -> Iterator[Finding]:
-    if context.config.discovery.enabled:
-        from errands.frontends.cli.doctor.discovery import health
+    if not context.config.discovery.enabled:
+        return
+    from errands.engine.agents.discovery import KEY, agent_of
+    from errands.frontends.cli.display.format import repetition
 
-        text, advice = health(context)
-        yield Finding(level="warn" if advice else "ok", text=text, advice=advice)
+    if agent_of(context.config) is None:
+        advice = 'set discovery.agent, or lane = "local" for the agent that uses the local model'
+        yield warn("discovery is enabled, but no agent is configured for it", advice)
+        return
+    known = context.engine.id_by_key(KEY)
+    state = None if known is None else context.engine.task(known).state
+    if known is None or state not in ("active", "paused"):
+        advice = "errands daemon stop, then errands daemon start"
+        yield warn("discovery is enabled, but its task is not running", advice)
+    elif state == "paused":
+        advice = f"errands show {known}; errands unpause {known}"
+        yield warn(f"{known} is paused, so no new work is proposed", advice)
+    else:
+        view = context.engine.get(known)
+        yield ok(f"{known} looks for work: {repetition(view, at=context.engine.clock.now())}")
 
 
 def _events(context: Context) -> Iterator[Finding]:
-    from errands.frontends.cli.doctor.watches import health
+    from errands.frontends.cli.doctor.watches import event_findings
 
-    for level, text, advice in health(context):
-        yield Finding(level=level, text=text, advice=advice)
+    yield from event_findings(context)
 
 
 SECTIONS: tuple[tuple[str, Callable[[Context], Iterator[Finding]]], ...] = (

@@ -1,7 +1,7 @@
-"""Attending: staying with a task as if it ran in the foreground, and leaving it at any time.
+"""Attach to a task as if it ran in the foreground, and detach at any time.
 
-Ctrl-Z leaves it to the background, where it has been all along: nothing is restarted, no byte is lost. So
-does one Ctrl-C; a second one soon after it cancels the task.
+Ctrl-Z and a single Ctrl-C detach: the task has been in the background all along, so nothing is restarted or
+lost. A second Ctrl-C soon after the first one cancels the task.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from errands.frontends.cli.parser import Arguments
     from errands.model.view import View
 
-# How long the second Ctrl-C may take.
+# How long after the first one a second Ctrl-C counts.
 SECOND_THOUGHTS = 2.0
 STILL_LIVE = 124
 INTERRUPTED = 130
 
 
 def attend(context: Context, arguments: Arguments, view: View, *, is_new: bool) -> int:
-    """Show a task's output until it ends; give its exit code.
+    """Show a task's output until it ends; return its exit code.
 
-    Only a task that is new gets our standard input: one found by its key got that of whoever started it.
+    Only a new task gets our standard input: one found by its key got that of the command that started it.
     """
     run_id = view.latest.id
     view = context.engine.get(view.id)
@@ -65,19 +65,19 @@ def attend(context: Context, arguments: Arguments, view: View, *, is_new: bool) 
 
 
 def _feed(context: Context, arguments: Arguments, view: View) -> None:
-    """Pass standard input on to a task that takes input; never drop it without a word."""
+    """Pass standard input on to a task that takes input; say so if it is not passed on."""
     from errands.frontends.cli.live.stdin import feed, has_input
 
     if (view.details or {}).get("input", "none") != "none":
         feed(context, view.id)
     elif not arguments.quiet and has_input():
-        context.note("standard input is not passed on to the task; with --stdin it would be")
+        context.note("standard input is not passed on to the task; give --stdin for that")
 
 
 def _stay(
     context: Context, view: View, run_id: str, lens: OutputFilter, presses: KeyPresses, *, is_quiet: bool
 ) -> int:
-    """Follow a task, obeying the keys; give the exit code for leaving early, or 0 at its end."""
+    """Follow a task and obey the keys; return the exit code for detaching, or 0 at its end."""
     offset, cancelling = 0, False
     while True:
         offset = follow(context, run_id, lens, offset=offset, presses=presses)
@@ -102,7 +102,7 @@ def _stay(
 
 
 def _next_try(context: Context, run_id: str, *, is_quiet: bool) -> str | None:
-    """Return the run that retries one which has ended, and say so; None if there is none."""
+    """Return the retry of a run that has ended, and say so; None if there is none."""
     task_id, number = task_of(run_id)
     view = context.engine.summaries([task_id])[0]
     if view.latest.number == number:
@@ -117,16 +117,16 @@ def _next_try(context: Context, run_id: str, *, is_quiet: bool) -> str | None:
 
 
 def _goes_on(view: View) -> str:
-    return f"{view.id} goes on in the background: errands logs -f {view.id}, errands cancel {view.id}"
+    return f"{view.id} continues in the background: errands logs -f {view.id}, errands cancel {view.id}"
 
 
 def _ended(context: Context, task_id: str, *, is_told: bool, person: bool) -> int:
     view = context.engine.get(task_id)
-    context.told(view)
+    context.mark_shown(view)
     if view.state == "proposed":
         from errands.frontends.cli.approval.proposals import tell
 
-        # What it was approved for has changed before it could start.
+        # What was approved has changed before the task could start.
         tell(context, view)
     elif is_told and (person or view.state != "completed"):
         context.note(ending_line(view, context.error_look, at=now()))

@@ -1,6 +1,6 @@
-"""Following: live output and live waiting, until the end, a time-out or a key.
+"""Follow a task: its output, or its end, until it ends, a timeout or a key.
 
-Whoever follows only reads. Leaving, by a key, a signal or a time-out, leaves the task as it is.
+Following only reads; to stop following does not affect the task.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
     from errands.frontends.cli.live.output_filter import OutputFilter
     from errands.model.view import RunView, View
 
-# Output rings no bell, so a log is looked at again after at least and at most so long.
+# Output does not ring the bell, so a log is polled at an interval between these.
 SOONEST, LATEST = 0.01, 0.2
 CHUNK = 1 << 20
 
 
 class Watch:
-    """A wait for news of some tasks, woken by the doorbell."""
+    """Waits for changes of some tasks, woken by the bell."""
 
     def __init__(self, context: Context, task_ids: Sequence[str]) -> None:
-        gc.enable()  # whoever waits is no short command
+        gc.enable()  # a wait may be long
         self._context = context
         self._ids = task_ids
         self._line = BellClient(context.engine.home.bell)
         self._watching = self._line.watch(task_ids)
 
     def news(self, timeout: float, presses: KeyPresses | None = None) -> None:
-        """Wait for a change, a key or for the time to pass."""
+        """Wait for a change, a key or the timeout."""
         if not self._watching:
-            # Nobody runs the loops, and whoever waits wants the task to end.
+            # No daemon runs, and without one the task would not end.
             self._context.engine.ensure_daemon()
             self._watching = self._line.watch(self._ids)
             timeout = min(timeout, SOONEST)
@@ -65,19 +65,19 @@ def wait_for(
     every: float = 0.5,
     tell: Callable[[str], None] | None = None,
 ) -> list[View]:
-    """Wait until all tasks have ended or the time has passed; `glance` sees them now and then.
+    """Wait until all tasks have ended or the timeout; `glance` sees them every now and then.
 
-    A task that needs the answer of a person counts as if it had ended. An agent that needs one goes on
-    afterwards, so it is waited for, and `tell` gets what to type, once for each question.
+    A task that waits for approval counts as ended. An agent that waits for approval continues afterwards, so
+    it is waited for, and `tell` gets the command to answer with, once for each question.
     """
-    gc.enable()  # whoever waits is no short command
+    gc.enable()  # a wait may be long
     engine = context.engine
     deadline = None if timeout is None else time.monotonic() + timeout
     told: set[int] = set()
     watch: Watch | None = None
     try:
         while True:
-            # A script that changes before the start sends a task back to a person, and no bell tells of that.
+            # A script that changes before the start sends its task back to approval without ringing the bell.
             left = LOOK if deadline is None else max(0.0, min(LOOK, deadline - time.monotonic()))
             if glance is not None:
                 glance(engine.summaries(task_ids))
@@ -90,7 +90,7 @@ def wait_for(
                     told.add(each.question.id)
                     (tell or context.note)(how_to_answer([each.id]))
             if any(view.agent is not None and view.is_live for view in views):
-                # What an agent needs a yes for is no end, so every change of it is worth a look.
+                # An agent that needs approval has not ended, so look at it after every change.
                 watch = watch or Watch(context, waited)
                 watch.news(left)
                 live = [each for each in waited if not engine.has_ended(each)]
@@ -104,15 +104,15 @@ def wait_for(
 
 
 def _awaited(engine: Engine, waited: Sequence[View]) -> Iterator[View]:
-    """Give the tasks that a person must answer before agents can go on."""
+    """Yield the tasks that need approval before agents can continue."""
     for view in waited:
         if view.agent is not None and view.agent.waiting == "approval":
-            # A command that it wants to run is a task of its own; other calls are asked about with the agent.
+            # A command is a task of its own; the question about any other call belongs to the agent.
             yield from [view] if view.question is not None else engine.proposals_of(view)
 
 
 def wait_for_run(context: Context, view: View) -> RunView:
-    """Wait for the end of the latest run of a task that outlives its runs."""
+    """Wait for the end of the latest run of a recurring task."""
     watch = Watch(context, [view.id])
     try:
         while True:
@@ -128,13 +128,13 @@ def wait_for_run(context: Context, view: View) -> RunView:
 def follow(
     context: Context, run_id: str, lens: OutputFilter, *, offset: int = 0, presses: KeyPresses | None = None
 ) -> int:
-    """Show a run's output as it comes, up to its end or to a key; give the offset after what was shown."""
+    """Show a run's output as it comes, until its end or a key; return the offset after it."""
     task_id, number = task_of(run_id)
     watch = Watch(context, [task_id])
     pause = SOONEST
     try:
         while True:
-            # The state is read before the output: what a run wrote before its end is then never missed.
+            # Read the state before the output, so that nothing written before the end is missed.
             view = context.engine.view(task_id)
             latest = view.latest
             is_live = latest.number == number and view.is_live and view.state != "proposed"
@@ -153,9 +153,9 @@ def follow(
 
 
 def show_from(context: Context, run_id: str, lens: OutputFilter, offset: int) -> int:
-    """Show what there is by now of a run's output from an offset; return the offset after it.
+    """Show a run's output so far from an offset; return the offset after it.
 
-    What is printed meanwhile is not waited for: a task that prints fast would never let this end.
+    Output printed meanwhile is left out: a task that prints fast would never let this end.
     """
     end = context.engine.tail(run_id, 0).next_offset
     while offset < end:
@@ -170,7 +170,7 @@ def show_from(context: Context, run_id: str, lens: OutputFilter, offset: int) ->
 
 
 def wait_for_start(context: Context, view: View, timeout: float) -> View:
-    """Look for a moment whether a task starts at once."""
+    """Wait a moment for a task to start."""
     deadline = time.monotonic() + timeout
     watch = Watch(context, [view.id])
     try:

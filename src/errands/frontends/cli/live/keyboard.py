@@ -1,4 +1,4 @@
-"""Presses: Ctrl-C and Ctrl-Z as events instead of exceptions, so that they cut no piece of output in two."""
+"""Ctrl-C and Ctrl-Z as events instead of exceptions, so that they do not cut output in two."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 INTERRUPT, SUSPEND = signal.SIGINT, signal.SIGTSTP
-# When nobody takes the presses, because the terminal hangs, this many Ctrl-C end the program after all.
+# If the presses are not taken, because the terminal hangs, this many Ctrl-C end the program.
 ENOUGH = 3
 
 
@@ -39,7 +39,7 @@ class KeyPresses:
         return bool(self._waiting)
 
     def next(self, timeout: float = 0.0) -> int | None:
-        """Take the oldest press, waiting for one if told to."""
+        """Take the oldest press, waiting for one up to `timeout`."""
         if not self._waiting and timeout:
             select.select([self._reader], [], [], timeout)
         if not self._waiting:

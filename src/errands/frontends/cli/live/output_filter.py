@@ -1,7 +1,4 @@
-"""The lens through which a task's output is looked at: secrets masked, control sequences neutralised.
-
-`--raw` takes the lens away and gives the owner the very bytes.
-"""
+"""Print a task's output: secrets masked, control sequences removed; with `--raw` the exact bytes."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class OutputFilter:
-    """Shows output on standard output, piece by piece."""
+    """Prints output to standard output, piece by piece."""
 
     def __init__(self, context: Context, view: View) -> None:
         # On a terminal a carriage return may redraw its own line, which is how progress bars look right.
@@ -28,17 +25,17 @@ class OutputFilter:
         self._write(self._mask.feed(self._clean.feed(content)))
 
     def pause(self) -> None:
-        """Show a prompt whose last word was held back: nothing follows for a while."""
+        """Print what was held back: nothing follows for a while, as after a prompt."""
         self._write(self._mask.pause())
 
     def gap(self, missing: int) -> None:
-        """Say that bytes were dropped under the cap."""
+        """Print how many bytes the output cap dropped."""
         self._write(self._mask.close())
         start = "\n" if self._open_line else ""
         self._write(f"{start}[... {missing:,} bytes not kept ...]\n")
 
     def close(self) -> None:
-        """Show what was held back, and end a line that the task left open on a terminal."""
+        """Print what was held back, and end an open line on a terminal."""
         self._write(self._mask.feed(self._clean.close()) + self._mask.close())
         if self._open_line and sys.stdout.isatty():
             self._write("\n")
@@ -50,7 +47,7 @@ class OutputFilter:
 
 
 class Bare(OutputFilter):
-    """No lens: the bytes as they are."""
+    """Prints the bytes as they are."""
 
     def __init__(self) -> None:
         pass
@@ -69,7 +66,7 @@ class Bare(OutputFilter):
 
 
 def put(content: bytes) -> None:
-    """Write all of it to standard output, which may take only a part at a time (PYTHONUNBUFFERED)."""
+    """Write everything to standard output, which may accept only a part at a time (PYTHONUNBUFFERED)."""
     sys.stdout.flush()
     rest = memoryview(content)
     while rest:
@@ -78,5 +75,5 @@ def put(content: bytes) -> None:
 
 
 def clean(context: Context, view: View, content: bytes, *, colour: bool) -> str:
-    """Look at a whole piece of output at once."""
+    """Return a whole piece of output, masked and cleaned."""
     return context.engine.mask(view.id).text(visible(content, colour=colour))

@@ -1,7 +1,4 @@
-"""Feeding: standard input passed on to a task, while somebody else looks at its output.
-
-It goes on beside everything else until the input or the task ends; leaving the task closes nothing.
-"""
+"""Pass standard input on to a task, in a thread, until the input or the task ends."""
 
 from __future__ import annotations
 
@@ -14,12 +11,12 @@ if TYPE_CHECKING:
     from errands.frontends.cli.context import Context
 
 PIECE = 1 << 16
-# How often to look whether the task has started to take input.
+# How often to check whether the task takes input yet.
 LOOK = 0.02
 
 
 def feed(context: Context, task_id: str) -> None:
-    """Begin to pass standard input on to a task; returns at once."""
+    """Start passing standard input on to a task; return at once."""
     import threading
 
     home, settings = context.home, context.config
@@ -32,11 +29,11 @@ def feed(context: Context, task_id: str) -> None:
         finally:
             engine.close()
 
-    threading.Thread(target=pass_on, daemon=True, name="feeding").start()
+    threading.Thread(target=pass_on, daemon=True, name="stdin").start()
 
 
 def has_input() -> bool:
-    """Tell whether a file or something from a pipe lies ready; an empty pipe is often only inherited."""
+    """Return whether there is input to read; an empty pipe is often only inherited."""
     import fcntl
     import termios
 
@@ -60,7 +57,7 @@ def _pass_on(engine: Engine, task_id: str, source: int) -> None:
             piece = os.read(source, PIECE)
             engine.send(task_id, piece, eof=not piece)
         except (ErrandsError, OSError):
-            return  # it has ended or wants no more, as its output tells; or the terminal is gone
+            return  # the task has ended or closed its input, or the terminal is gone
 
 
 def _wait_until_it_runs(engine: Engine, task_id: str) -> None:

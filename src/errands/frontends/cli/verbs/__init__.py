@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
-        "Start work",
+        "Start",
         (
             "run",
             "ask",
@@ -29,12 +29,12 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "template rm",
         ),
     ),
-    ("Look at it", ("ls", "show", "schedule", "logs", "wait", "notices", "sessions", "trace")),
-    ("Decide", ("approve", "reject", "judge", "audit")),
-    ("Steer it", ("fire", "pause", "unpause", "cancel", "stop", "send", "clear")),
-    ("Let agents in", ("mcp", "install", "uninstall")),
+    ("Inspect", ("ls", "show", "schedule", "logs", "wait", "notices", "sessions", "trace")),
+    ("Approve", ("approve", "reject", "judge", "audit")),
+    ("Control", ("fire", "pause", "unpause", "cancel", "stop", "send", "clear")),
+    ("Connect agents", ("mcp", "install", "uninstall")),
     (
-        "Keep house",
+        "Maintain",
         (
             "daemon start",
             "daemon stop",

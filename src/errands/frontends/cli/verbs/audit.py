@@ -1,8 +1,8 @@
-"""audit: every question that was asked about a command, and who answered it, when and from where."""
+"""audit: every approval question, and who answered it, when and from where."""
 
 from __future__ import annotations
 
-from errands.frontends.cli.approval.proposals import told
+from errands.frontends.cli.approval.proposals import masked
 from errands.frontends.cli.display.format import local
 from errands.frontends.cli.parser import JSON, Operand, Option, Verb, whole_from_one
 from errands.model.approval import call_of
@@ -47,7 +47,7 @@ def audit(context: Context, arguments: Arguments) -> int:
     found = engine.audit(arguments.id, limit=arguments.number or usual)
     if arguments.json:
         for each in found:
-            context.tell_json(
+            context.print_json(
                 {
                     **approval_json(each.approval),
                     "name": each.name,
@@ -60,7 +60,7 @@ def audit(context: Context, arguments: Arguments) -> int:
                 }
             )
     elif not found:
-        context.say("nothing was asked about yet; what the judge finds harmless starts without a question")
+        context.say("no questions yet; harmless commands start without one")
     elif arguments.id is None:
         context.say(*table(COLUMNS, _rows(found), context.look))
     else:
@@ -70,11 +70,11 @@ def audit(context: Context, arguments: Arguments) -> int:
 
 
 def _standing(context: Context, *, as_objects: bool) -> int:
-    """List what was approved for all times."""
+    """List what was approved with --always."""
     found = context.engine.standing_approvals()
     if as_objects:
         for each in found:
-            context.tell_json(
+            context.print_json(
                 {
                     "digest": each.digest,
                     "command": each.command,
@@ -84,20 +84,20 @@ def _standing(context: Context, *, as_objects: bool) -> int:
                 }
             )
     elif not found:
-        context.say("nothing is approved for all times")
+        context.say("nothing is approved with --always")
     else:
         rows = [
             (
                 Cell(text=each.digest[:12], colour="bold"),
                 local(each.at),
                 line(each.by),
-                told(each.cwd),
-                told(each.command),
+                masked(each.cwd),
+                masked(each.command),
             )
             for each in found
         ]
         context.say(*table(STANDING, rows, context.look))
-        context.say(context.look.paint("to be asked again: errands reject --always NAME", "dim"))
+        context.say(context.look.paint("withdraw one: errands reject --always NAME", "dim"))
     return 0
 
 
@@ -111,17 +111,17 @@ def _rows(found: list[AuditEntry]) -> Iterator[tuple[str | Cell, ...]]:
             line(asked.by or ""),
             line(asked.door or ""),
             _then(each),
-            told(_command(each)),
+            masked(_command(each)),
         )
 
 
 def _command(each: AuditEntry) -> str:
-    """Give what was asked about: a command, or the call that an agent wanted to make."""
+    """Return what the question is about: a command, or the call of an agent."""
     return call_of(each.approval) or each.command
 
 
 def _then(each: AuditEntry) -> str:
-    """Say what became of the run that was asked about."""
+    """Return how the approved run ended."""
     if each.approval.state != "granted":
         return ""
     if each.outcome is None:
@@ -132,15 +132,15 @@ def _then(each: AuditEntry) -> str:
 
 def _facts(each: AuditEntry) -> Iterator[tuple[str, str]]:
     asked = each.approval
-    gone = ", which is cleared" if each.is_gone else ""
+    gone = " (cleared)" if each.is_gone else ""
     yield "asked", f"{local(asked.asked_at)} about run {asked.run} of {asked.task_id}{gone}"
-    yield "command" if call_of(asked) is None else "call", told(_command(each))
-    yield "directory", told(each.cwd)
-    yield "because", "\n".join(told(reason.text) for reason in asked.reasons)
+    yield "command" if call_of(asked) is None else "call", masked(_command(each))
+    yield "directory", masked(each.cwd)
+    yield "because", "\n".join(masked(reason.text) for reason in asked.reasons)
     yield "answer", asked.state + (f" at {local(asked.at)}" if asked.at else "")
     yield "by", line(asked.by or "") + (f" ({line(asked.door)})" if asked.door else "")
     yield "then", _then(each)
-    yield "note", told(asked.note)
+    yield "note", masked(asked.note)
     yield "expires", local(asked.expires_at) if asked.state == "waiting" else ""
     yield "digest", asked.digest
 
@@ -148,25 +148,24 @@ def _facts(each: AuditEntry) -> Iterator[tuple[str, str]]:
 VERBS = (
     Verb(
         name="audit",
-        summary="tell every question about a command, and who answered it, when and from where",
+        summary="show every approval question, and who answered it, when and from where",
         run=audit,
-        details="Newest first. What the judge finds harmless starts without a question, so it is not here; "
-        "errands show tells it. The answers about a task that was cleared stay here for as long as "
-        "`retention.history` says.",
+        details="Newest first. Harmless commands start without a question, so they are not listed here. "
+        "The answers about a cleared task are kept for as long as `retention.history` says.",
         options=(
             Option(
                 flags=("-n", "--number"),
                 metavar="N",
                 convert=whole_from_one,
-                help=f"at most so many (default {USUAL}; for one task all)",
+                help=f"show at most N (default {USUAL}; all for one task)",
             ),
-            Option(flags=("--always",), help="instead, what was approved for all times"),
+            Option(flags=("--always",), help="show what was approved with --always instead"),
             JSON,
         ),
         operands=(
             Operand(
                 metavar="ID",
-                help="only this task and what it started, in full",
+                help="show only this task and what it started, in full",
                 optional=True,
                 completes="tasks",
             ),

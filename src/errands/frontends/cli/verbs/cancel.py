@@ -1,4 +1,4 @@
-"""cancel and stop: end tasks, or only the run that is going on."""
+"""cancel and stop: end tasks, or only their current run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def cancel(context: Context, arguments: Arguments) -> int:
     ids = chosen(context, arguments, "cancel")
     before = {each: not context.engine.has_ended(each) for each in ids}
     if arguments.batch is not None:
-        # Of a batch only what is still live is meant.
+        # In a batch, only live tasks are cancelled.
         ids = [each for each in ids if before[each]] or ids
     views = context.engine.cancel(ids)
     return _told(context, arguments, views, before)
@@ -32,7 +32,7 @@ def stop(context: Context, arguments: Arguments) -> int:
     views = [context.engine.stop(each) for each in ids]
     if not arguments.no_wait:
         for view in views:
-            if view.standing is not None:  # it goes on without this run
+            if view.standing is not None:  # it outlives this run
                 wait_for_run(context, view)
         lasting = [view.id for view in views if view.standing is not None]
         views = [context.engine.get(view.id) if view.id in lasting else view for view in views]
@@ -40,51 +40,51 @@ def stop(context: Context, arguments: Arguments) -> int:
 
 
 def _told(context: Context, arguments: Arguments, views: Sequence[View], before: dict[str, bool]) -> int:
-    """Wait until nothing of the tasks is left, unless told otherwise, and say so."""
+    """Wait until no process of the tasks is left, unless --no-wait is given, and print how they ended."""
     if any(_is_going(view) for view in views) and not arguments.no_wait:
-        # Whoever ends an agent has no use for what it needed a yes for.
+        # An agent that is being ended needs no approval any more.
         views = wait_for(context, [view.id for view in views], tell=lambda _: None)
     code = 0
     for view in views:
         if arguments.json:
-            context.tell_view(view)
+            context.print_view(view)
         elif before[view.id]:
             context.say(ending_line(view, context.look, at=now()))
         elif view.state == "cancelled":
-            context.say(f"{view.id} is cancelled already")
+            context.say(f"{view.id} is already cancelled")
         else:
-            context.note(f"errands: {view.id} is {view.state}; there is nothing to end")
+            context.note(f"errands: {view.id} is {view.state}; there is nothing to stop")
         if not before[view.id] and view.state != "cancelled":
             code = 1
     return code
 
 
 def _is_going(view: View) -> bool:
-    """Tell whether the end of a task is still to come; a standing task that was only stopped has none."""
+    """Return whether a task is about to end; a recurring task that was only stopped is not."""
     return view.is_live and (view.standing is None or view.state == "cancelled")
 
 
-NO_WAIT = Option(flags=("--no-wait",), help="do not wait until its processes have ended")
+NO_WAIT = Option(flags=("--no-wait",), help="return without waiting for the processes to end")
 IDS = Operand(metavar="ID", help="the tasks", repeat=True, optional=True, completes="live")
 
 VERBS = (
     Verb(
         name="cancel",
-        summary="end tasks: SIGTERM to all their processes, SIGKILL after a grace period",
+        summary="cancel tasks: SIGTERM to all their processes, SIGKILL after a grace period",
         run=cancel,
         details="A task that has not started never will. Returns when no process of the task is left.",
         options=(BATCH, NO_WAIT, JSON),
         operands=(IDS,),
         examples=(
             ("errands cancel pytest-7k", ""),
-            ("errands cancel --batch nightly", "all that is left of a batch"),
+            ("errands cancel --batch nightly", "the rest of a batch"),
         ),
     ),
     Verb(
         name="stop",
-        summary="end the run that is going on, and leave the task as it is",
+        summary="stop the current run of a task, but keep the task",
         run=stop,
-        details="For a task that runs once this is the same as cancel; one with a schedule runs again at its "
+        details="For a one-shot task this is the same as cancel; a recurring task runs again at its "
         "next time.",
         options=(NO_WAIT, JSON),
         operands=(Operand(metavar="ID", help="the tasks", repeat=True, completes="live"),),

@@ -1,4 +1,4 @@
-"""channel: the ways in which notices leave; look at them, try one, or be the bot on Discord."""
+"""channel: list the channels that carry notices, test one, or run the Discord bot."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def ls(context: Context, arguments: Arguments) -> int:
         trouble = context.bootstrap.channel_trouble(name, context.config)
         kind = kind_of(name, channels)
         if arguments.json:
-            context.tell_json(
+            context.print_json(
                 {"name": name, "kind": kind, "target": target or None, "trouble": trouble or None}
             )
         rows.append((Cell(text=name, colour="bold"), kind, target, Cell(text=trouble or "ready")))
@@ -42,9 +42,9 @@ def trial(context: Context, arguments: Arguments) -> int:
     found = addresses(draft, context.environ, context.config, owner)
     address = next((each for each in found if each.channel != "inbox"), None)
     if address is None:
-        raise Usage(f"{arguments.address} is an inbox, which its owner empties: errands notices")
+        raise Usage(f"{arguments.address} is an inbox; read it with errands notices")
     context.bootstrap.send_trial(address, context.config)
-    context.say(f"{address} has taken a message")
+    context.say(f"sent a message to {address}")
     return 0
 
 
@@ -56,10 +56,10 @@ def discord(context: Context, arguments: Arguments) -> int:
     name = arguments.name or (bots[0] if len(bots) == 1 else "discord")
     if name not in bots:
         raise Usage(
-            f"there is no channel {name!r} of kind discord{did_you_mean(name, bots)}; "
-            f"write [channels.{name}] into your configuration"
+            f"there is no Discord channel {name!r}{did_you_mean(name, bots)}; "
+            f"add [channels.{name}] to your configuration"
         )
-    gc.enable()  # a bot is no short command
+    gc.enable()  # a bot runs for long
     return context.bootstrap.run_discord(context.home, context.config, name)
 
 
@@ -72,18 +72,21 @@ VERBS = (
     ),
     Verb(
         name="channel test",
-        summary="send a message to a channel now, and say what comes of it",
+        summary="send a test message to a channel",
         run=trial,
         operands=(Operand(metavar="ADDRESS", help="NAME or NAME:TARGET", completes="channels"),),
         examples=(("errands channel test terminal", "a frame in this terminal"),),
     ),
     Verb(
         name="channel discord",
-        summary="be the bot on Discord: hear reactions, buttons and commands until it is stopped",
+        summary="run the Discord bot in the foreground",
         run=discord,
         operands=(
             Operand(
-                metavar="NAME", help="the channel, if there are several", optional=True, completes="channels"
+                metavar="NAME",
+                help="the channel, if there are several",
+                optional=True,
+                completes="channels",
             ),
         ),
     ),

@@ -1,4 +1,4 @@
-"""chat: talk with an agent, while tasks run in the background and speak up."""
+"""chat: talk to an agent while tasks run in the background."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def chat(context: Context, arguments: Arguments) -> int:
     import gc
 
     if arguments.chat and getattr(arguments, "continue"):
-        raise Usage("--continue is for the latest chat; leave it out, or the name")
-    gc.enable()  # whoever talks is no short command
+        raise Usage("--continue means the latest chat; give either it or a chat, not both")
+    gc.enable()  # a chat runs for long
     return context.bootstrap.run_chat(
         context.engine,
         perform=_performing(context),
@@ -32,7 +32,7 @@ def chat(context: Context, arguments: Arguments) -> int:
 
 
 def _performing(context: Context) -> Callable[[Sequence[str], Look], str]:
-    """Give what carries out a verb for a chat; all it prints is what the chat says."""
+    """Return a function that runs a verb for the chat and returns what it prints."""
 
     def perform(words: Sequence[str], look: Look) -> str:
         import io
@@ -45,7 +45,7 @@ def _performing(context: Context) -> Callable[[Sequence[str], Look], str]:
         verb = load(name)
         page = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="replace", write_through=True)
         with redirect_stdout(page), redirect_stderr(page):
-            verb.run(context.seen_as(look), parse(verb, rest))
+            verb.run(context.with_look(look), parse(verb, rest))
         page.seek(0)
         return page.read()
 
@@ -53,7 +53,7 @@ def _performing(context: Context) -> Callable[[Sequence[str], Look], str]:
 
 
 def _describing(context: Context) -> Callable[[str, Look], list[str]]:
-    """Give what lays out all that a task would do, for a person who is to say yes."""
+    """Return a function that lays out what a task would do, for the person who approves it."""
 
     def describe(task_id: str, look: Look) -> list[str]:
         from errands.frontends.cli.approval.confirm import question
@@ -67,22 +67,22 @@ def _describing(context: Context) -> Callable[[str, Look], list[str]]:
 VERBS = (
     Verb(
         name="chat",
-        summary="talk with an agent, while tasks run in the background and speak up",
+        summary="talk to an agent while tasks run in the background",
         run=chat,
         starts=True,
-        details="What you type is answered by the agent; what begins with a slash is a command: /help lists "
-        "them. Ends, proposals and questions of what runs in the background are shown above the line you "
-        "type, and told to the agent with your next message. Ctrl-C interrupts an answer, Ctrl-D leaves. "
-        "Without a terminal each line of the input is a message or a command. See docs/chat.md.",
+        details="The agent answers what you type; a line that starts with a slash is a command (/help lists "
+        "them). Results, proposals and questions from background tasks appear above your input line, and the "
+        "agent gets them with your next message. Ctrl-C interrupts an answer, Ctrl-D quits. Without a "
+        "terminal, each line of input is a message or a command. See docs/chat.md.",
         options=(
-            Option(flags=("--agent",), metavar="NAME", help="who answers (default agents.default)"),
-            Option(flags=("--model",), metavar="MODEL", help="the model it uses"),
-            Option(flags=("--continue",), help="go on with the latest chat"),
+            Option(flags=("--agent",), metavar="NAME", help="the agent to talk to (default agents.default)"),
+            Option(flags=("--model",), metavar="MODEL", help="the model to use"),
+            Option(flags=("--continue",), help="continue the latest chat"),
         ),
-        operands=(Operand(metavar="CHAT", help="an earlier chat to go on with", optional=True),),
+        operands=(Operand(metavar="CHAT", help="an earlier chat to continue", optional=True),),
         examples=(
             ("errands chat", ""),
-            ("errands chat --continue", "where you left"),
+            ("errands chat --continue", "where you left off"),
             ("echo 'run `git status`' | errands chat", "one message, without a terminal"),
         ),
     ),

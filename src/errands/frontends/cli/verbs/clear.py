@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 
 def age(text: str) -> timedelta:
-    """Read a duration with a unit: what is removed does not come back, so nobody guesses what `1` means."""
+    """Read a duration that has a unit: removal is final, so `1` is not guessed at."""
     if text.strip().replace(".", "", 1).isdecimal():
-        raise Usage(f"{text} of what? Write its unit, such as 1s, 1h or 7d")
+        raise Usage(f"{text} has no unit; write {text}s, {text}h or {text}d")
     return parse_duration(text)
 
 
 def clear(context: Context, arguments: Arguments) -> int:
     sweeping = arguments.all or arguments.state or arguments.owner or arguments.older
     if sweeping and arguments.id:
-        raise Usage("give ids, or say which ended tasks are meant, not both")
+        raise Usage("give either ids, or --all, --state, --owner or --older")
     ids = _swept(context, arguments) if sweeping else chosen(context, arguments, "clear")
     removed = context.engine.clear(ids) if ids else []
     if arguments.json:
         for each in removed:
-            context.tell_json({"id": each, "cleared": True})
+            context.print_json({"id": each, "cleared": True})
     else:
         context.say(f"cleared {plural(len(removed), 'task')}")
     return 0
@@ -52,8 +52,8 @@ VERBS = (
         name="clear",
         summary="remove ended tasks with their output and files",
         run=clear,
-        details="A task that has not ended is refused, and then nothing is removed; --all, --state, --owner "
-        "and --older leave live tasks alone.",
+        details="If one of the given tasks has not ended, nothing is removed; --all, --state, --owner and "
+        "--older skip live tasks.",
         options=(
             BATCH,
             Option(flags=("--all",), help="every ended task"),
@@ -69,7 +69,7 @@ VERBS = (
                 flags=("--older",),
                 metavar="DURATION",
                 convert=age,
-                help="every task that ended longer ago; its unit must be given",
+                help="every task that ended longer ago than this; give a unit, such as 7d",
             ),
             JSON,
         ),

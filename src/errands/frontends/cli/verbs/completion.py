@@ -1,8 +1,8 @@
-"""completion: scripts that make shells complete verbs, options, values and ids.
+"""completion: shell scripts that complete verbs, options, values and ids.
 
-The scripts ask `errands complete` at every TAB, so they never grow stale; it answers from the option
+The scripts call `errands complete` at every TAB, so they never go stale; it answers from the option
 tables and the store, one `value TAB meaning` per line, or with `:files`, `:directories` or `:command`
-where the shell itself knows better.
+where the shell completes better by itself.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def candidates(context: Context, shell: str, words: list[str]) -> Iterator[tuple
         before, prefix = [*before, flag], f"{flag}="
     for value, meaning in _possible(context, before, current):
         if value.startswith((current, ":")):
-            # Bash takes `=` for a word of its own and wants what follows it alone.
+            # Bash treats `=` as a word of its own and wants only what follows it.
             yield (value if shell == "bash" or value.startswith(":") else prefix + value), meaning
 
 
@@ -158,7 +158,7 @@ def _possible(context: Context, before: list[str], current: str) -> Iterator[tup
 def _verbs(current: str) -> Iterator[tuple[str, str]]:
     if current.startswith("-"):
         yield "--help", "list the verbs"
-        yield "--version", "tell the version"
+        yield "--version", "print the version"
     for _, names in GROUPS:
         for name in names:
             first, _, member = name.partition(" ")
@@ -184,7 +184,7 @@ def _operand(context: Context, verb: Verb, earlier: list[str]) -> Iterator[tuple
 
 
 def _known(context: Context, what: Completes) -> Iterator[tuple[str, str]]:
-    """Yield what exists of a kind; a store that cannot be read completes nothing."""
+    """Yield the existing values of a kind; none if the store cannot be read."""
     if what in ("files", "directories"):
         yield f":{what}", ""
     elif what:
@@ -195,7 +195,7 @@ def _known(context: Context, what: Completes) -> Iterator[tuple[str, str]]:
 
 
 def _existing(context: Context, what: Completes) -> Iterator[tuple[str, str]]:
-    """Yield what exists of a kind, newest first, each with a few words about it."""
+    """Yield the existing values of a kind, newest first, each with a short description."""
     config = context.config
     match what:
         case "lanes":
@@ -231,7 +231,7 @@ SHELL = Operand(metavar="SHELL", help="bash, zsh or fish", choices=tuple(SCRIPTS
 VERBS = (
     Verb(
         name="completion",
-        summary="print the script that makes a shell complete verbs, options and ids",
+        summary="print the completion script for a shell",
         run=completion,
         operands=(SHELL,),
         examples=(
@@ -242,7 +242,7 @@ VERBS = (
     ),
     Verb(
         name="complete",
-        summary="answer a shell that completes a command line",
+        summary="complete a command line for a shell",
         run=complete,
         operands=(SHELL, Operand(metavar="WORDS", help="the words so far", optional=True, repeat=True)),
         hidden=True,

@@ -1,4 +1,4 @@
-"""config: what the configuration is, where each value came from, and what is wrong with it."""
+"""config: show the configuration and where each value came from, and check it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def show(context: Context, arguments: Arguments) -> int:
             tree[key.path] = {"value": plain, "from": origin}
         for path, value, origin in _agents(context):
             tree[path] = {"value": value, "from": origin}
-        context.tell_json({"home": context.home.path, "keys": tree})
+        context.print_json({"home": context.home.path, "keys": tree})
         return 0
     written = [(key.path, config.written(key, value), origin) for key, value, origin in entries]
     rows = [
@@ -39,12 +39,12 @@ def show(context: Context, arguments: Arguments) -> int:
     ]
     columns = (Column(title="KEY"), Column(title="VALUE"), Column(title="FROM"))
     context.say(*table(columns, rows, context.look))
-    context.say("", f"state lives in {context.home.path}", f"your file: {config.user_file(context.environ)}")
+    context.say("", f"home: {context.home.path}", f"your file: {config.user_file(context.environ)}")
     return 0
 
 
 def _agents(context: Context) -> Iterator[tuple[str, str, str]]:
-    """List the settings of the agents, each with where it came from; secrets are not told."""
+    """List the settings of the agents, each with where it came from; secrets are masked."""
     for name, settings in context.config.backends.items():
         path = f"agents.{name}"
         for key, value in _settings(settings) if settings else [("backend", name)]:
@@ -65,7 +65,7 @@ def _settings(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, 
 
 
 def check(context: Context, arguments: Arguments) -> int:
-    context.in_spite_of_problems()
+    context.ignore_problems()
     if arguments.file is not None:
         found = list(config.check_file(arguments.file))
         checked = arguments.file
@@ -76,9 +76,9 @@ def check(context: Context, arguments: Arguments) -> int:
     warnings = [] if arguments.file is not None else list(config.strangers(context.environ))
     if arguments.json:
         for problem in found:
-            context.tell_json(_problem(problem, "error"))
+            context.print_json(_problem(problem, "error"))
         for problem in warnings:
-            context.tell_json(_problem(problem, "warning"))
+            context.print_json(_problem(problem, "warning"))
         return 1 if found else 0
     for problem in found:
         context.say(f"{context.look.paint(context.look.sign('✗', 'x'), 'red')} {problem}")
@@ -87,7 +87,7 @@ def check(context: Context, arguments: Arguments) -> int:
     if found:
         context.say(f"{plural(len(found), 'problem')} in {checked}")
         return 1
-    verdict = f"no error, {plural(len(warnings), 'warning')}" if warnings else "nothing is wrong"
+    verdict = f"no errors, {plural(len(warnings), 'warning')}" if warnings else "no problems"
     context.say(f"{context.look.paint(context.look.sign('✓', 'ok'), 'green')} {checked}: {verdict}")
     return 0
 
@@ -116,13 +116,13 @@ VERBS = (
     ),
     Verb(
         name="config check",
-        summary="name every wrong key and value; the exit code is 1 when there is one",
+        summary="check the configuration; exits with 1 if something is wrong",
         run=check,
         options=(JSON,),
         operands=(
             Operand(
                 metavar="FILE",
-                help="a file to check instead of all that is in force here",
+                help="check this file instead of the active configuration",
                 optional=True,
                 completes="files",
             ),

@@ -1,4 +1,4 @@
-"""daemon: the process that runs the tasks. It starts by itself; stopping it stops no task."""
+"""daemon: the process that runs the tasks. It starts when needed; stopping it stops no task."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ STOPPED_WITHIN = 15.0
 def start(context: Context, arguments: Arguments) -> int:
     home = context.home
     if is_daemon_running(home):
-        context.say(f"the daemon runs already{_as_pid(daemon_facts(home))}")
+        context.say(f"the daemon is already running{_as_pid(daemon_facts(home))}")
         return 0
     context.bootstrap.start_daemon(home)
-    context.say(f"the daemon runs{_as_pid(daemon_facts(home))}")
+    context.say(f"started the daemon{_as_pid(daemon_facts(home))}")
     return 0
 
 
@@ -34,25 +34,25 @@ def stop(context: Context, arguments: Arguments) -> int:
     home = context.home
     facts = daemon_facts(home)
     if facts is None:
-        context.say("no daemon runs")
+        context.say("no daemon is running")
         return 0
     if facts.get("pid") is None:
-        raise DaemonError(f"some process holds {home.lock} and does not say which; fuser {home.lock} tells")
+        raise DaemonError(f"an unknown process holds {home.lock}; find it with: fuser {home.lock}")
     if facts.get("role") != "daemon":
         raise DaemonError(
-            f"the tasks here are run by a program that embeds Errands{_as_pid(facts)}; end that program"
+            f"a program that embeds Errands runs the tasks here{_as_pid(facts)}; end that program instead"
         )
     if not _ended(context, int(facts["pid"])):
         raise DaemonError(
-            f"the daemon{_as_pid(facts)} has not stopped after {STOPPED_WITHIN:g} s; see {home.log}, "
-            f"or kill -9 {facts['pid']}: no task is lost"
+            f"the daemon{_as_pid(facts)} did not stop within {STOPPED_WITHIN:g} s; see {home.log}, "
+            f"or run kill -9 {facts['pid']}: no task is lost"
         )
-    context.say("the daemon has stopped; running tasks go on, and the next daemon finds them again")
+    context.say("stopped the daemon; running tasks continue, and the next daemon picks them up")
     return 0
 
 
 def _ended(context: Context, pid: int) -> bool:
-    """End the holder and nobody else: its pid is pinned before it is checked to be the holder's."""
+    """Stop the daemon and no other process: its pid is pinned before it is checked."""
     import signal
 
     try:
@@ -76,7 +76,7 @@ def _ended(context: Context, pid: int) -> bool:
 
 
 def _gone(context: Context, pinned: int | None) -> bool:
-    """Wait for the end of the process itself, which lets go of the lock a little earlier, where we can."""
+    """Wait for the process to end; if it is not pinned, for its lock, which it releases a little earlier."""
     if pinned is not None:
         import select
 
@@ -100,21 +100,21 @@ def status(context: Context, arguments: Arguments) -> int:
             **(facts or {}),
         }
         found["home"] = home.path
-        context.tell_json(found)
+        context.print_json(found)
     elif facts is None:
-        context.say(f"no daemon runs for {home.path}; it starts with the next task")
+        context.say(f"no daemon is running for {home.path}; it starts with the next task")
     else:
-        what = "daemon" if facts.get("role") == "daemon" else "program that embeds Errands"
-        context.say(f"a {what} runs{_as_pid(facts)}, version {facts.get('version')}, home {home.path}")
+        what = "the daemon" if facts.get("role") == "daemon" else "a program that embeds Errands"
+        context.say(f"{what} is running{_as_pid(facts)}, version {facts.get('version')}, home {home.path}")
         if facts.get("version") != __version__:
-            context.say(f"this command is version {__version__}: restart the daemon with errands daemon stop")
+            context.say(f"this command is version {__version__}; replace the daemon: errands daemon stop")
     return 0 if facts is not None else 1
 
 
 def run(context: Context, arguments: Arguments) -> int:
     import gc
 
-    gc.enable()  # a daemon is no short command
+    gc.enable()  # a daemon runs for long
     return context.bootstrap.run_daemon(context.home)
 
 
@@ -125,17 +125,15 @@ def _as_pid(facts: dict[str, Any] | None) -> str:
 VERBS = (
     Verb(
         name="daemon start",
-        summary="start the daemon; every command that needs it does so by itself",
+        summary="start the daemon; commands that need it do so by themselves",
         run=start,
     ),
-    Verb(
-        name="daemon stop", summary="stop the daemon; running tasks go on and are found again later", run=stop
-    ),
+    Verb(name="daemon stop", summary="stop the daemon; running tasks continue", run=stop),
     Verb(
         name="daemon status",
-        summary="tell whether the daemon runs; the exit code is 1 when it does not",
+        summary="show whether the daemon is running; exits with 1 if it is not",
         run=status,
         options=(JSON,),
     ),
-    Verb(name="daemon run", summary="be the daemon, in the foreground", run=run),
+    Verb(name="daemon run", summary="run the daemon in the foreground", run=run),
 )

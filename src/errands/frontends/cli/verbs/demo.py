@@ -1,4 +1,4 @@
-"""demo: the main work end to end, on a home of its own that is removed afterwards."""
+"""demo: a tour of Errands in a temporary home."""
 
 from __future__ import annotations
 
@@ -29,30 +29,30 @@ def demo(context: Context, arguments: Arguments) -> int:
         stage.quietly("cancel", "--batch", "demo")
         stage.quietly("daemon", "stop")
         if arguments.keep:
-            context.say("", f"the home of this demo is kept: ERRANDS_HOME={home} errands ls")
+            context.say("", f"kept the home of this demo: ERRANDS_HOME={home} errands ls")
         else:
             shutil.rmtree(home, ignore_errors=True)
     return 0
 
 
 class Stage:
-    """Types commands for everybody to see, and runs them for real."""
+    """Prints commands as if typed, and runs them."""
 
     def __init__(self, context: Context, home: str) -> None:
         self._context = context
         self.home = home
-        # Nothing of the caller's own configuration shows here: everybody sees the same demo.
+        # The caller's own configuration does not apply: the demo is always the same.
         kept = {name: value for name, value in os.environ.items() if not name.startswith("ERRANDS_")}
         self._environ = {**kept, "ERRANDS_HOME": home, "XDG_CONFIG_HOME": f"{home}/none"}
         if context.look.colour:
             self._environ["CLICOLOR_FORCE"] = "1"
 
-    def tell(self, text: str) -> None:
+    def narrate(self, text: str) -> None:
         look = self._context.look
         self._context.say("", look.paint(f"{look.sign('▌', '|')} {text}", "bold"))
 
     def type(self, *words: str, expect: int = 0) -> None:
-        """Show a command and run it; a demo that fails says so instead of going on."""
+        """Print a command and run it; stop the demo if its exit code is not the expected one."""
         from errands.model.action import quoted
 
         shown = " ".join(map(quoted, words))
@@ -60,14 +60,13 @@ class Stage:
         sys.stdout.flush()
         code = self._run(words, quiet=False)
         if code != expect:
-            raise ErrandsError(f"`errands {shown}` gave exit code {code}, not {expect}; the demo stops here")
+            raise ErrandsError(f"`errands {shown}` exited with {code} instead of {expect}; the demo ends")
 
     def quietly(self, *words: str) -> None:
         self._run(words, quiet=True)
 
     @property
     def can_watch(self) -> bool:
-        """Tell whether the library is there that watches files."""
         from importlib.util import find_spec
 
         return find_spec("watchfiles") is not None
@@ -81,7 +80,7 @@ class Stage:
             file.write(f"{text}\n")
 
     def await_run(self, name: str) -> None:
-        """Wait until a standing task has run once."""
+        """Wait until a recurring task has run once."""
         import time
 
         engine = self._context.bootstrap.open_client(self._context.bootstrap.open_home(self.home))
@@ -89,7 +88,7 @@ class Stage:
             until = time.monotonic() + 20.0
             while engine.get(engine.resolve(name)).latest.completed_at is None:
                 if time.monotonic() > until:
-                    raise ErrandsError(f"nothing came of {name} within 20 s; the demo stops here")
+                    raise ErrandsError(f"{name} did not run within 20 s; the demo stops here")
                 time.sleep(0.05)
         finally:
             engine.close()
@@ -114,21 +113,19 @@ class Stage:
 
 
 def play(stage: Stage) -> None:
-    stage.tell("What is harmless starts at once, whoever asks; what it is, the judge says.")
+    stage.narrate("Harmless commands start at once. `errands judge` shows what counts as harmless.")
     stage.type("judge", "git status && ls -l | head -3")
     stage.type("run", "--wait", "--batch", "demo", "ls -l | head -3")
 
-    stage.tell(
-        "An agent, which has no terminal, wants to delete something: that waits for the yes of a person."
-    )
+    stage.narrate("An agent, which has no terminal, wants to delete something: that waits for approval.")
     stage.type("run", "--name", "clean", "--batch", "demo", "rm -rf build", expect=4)
     stage.type("ls")
-    stage.tell("You look at it and say yes; then, and only then, it runs. Who said so stays on record.")
+    stage.narrate("You approve it, and only then does it run. Who approved it stays on record.")
     stage.type("approve", "--wait", "clean")
     stage.type("audit")
 
-    stage.tell(
-        "Start slow work; each launch returns at once with an id. (--yes: this demo answers for itself.)"
+    stage.narrate(
+        "Start slow work; each command returns at once with an id. (--yes approves it without asking.)"
     )
     count = 'for i in 1 2 3 4 5 6 7 8; do echo "::progress $i/8 compiling part $i"; sleep 0.5; done'
     stage.type("run", "--yes", "--name", "build", "--batch", "demo", "--key", "build", count)
@@ -137,37 +134,37 @@ def play(stage: Stage) -> None:
     )
     stage.type("run", "--yes", "--name", "server", "--batch", "demo", "--", "sleep", "600")
 
-    stage.tell("Work that waits for other work, and is skipped when that fails.")
+    stage.narrate("A task can wait for another one, and is skipped if that one fails.")
     stage.type(
         "run", "--yes", "--name", "tests", "--batch", "demo", "--after", "build", "echo '89 passed in 2.1s'"
     )
     stage.type("run", "--yes", "--name", "deploy", "--batch", "demo", "--after", "lint", "echo never printed")
 
-    stage.tell("Everything at a glance: progress with time left, what failed, what waits.")
+    stage.narrate("Everything at a glance: progress and time left, what failed, what is waiting.")
     stage.type("wait", "lint", expect=3)
     stage.type("ls")
 
-    stage.tell("Now the worst: the daemon is killed in the middle of the build.")
+    stage.narrate("Now the worst case: the daemon is killed in the middle of the build.")
     stage.kill_daemon()
     stage.type("daemon", "status", expect=1)
 
-    stage.tell("Whoever waits has it started again. The build never noticed: same process, every line.")
+    stage.narrate("Waiting starts it again. The build never noticed: same process, no line lost.")
     stage.type("wait", "tests")
     stage.type("logs", "build", "--tail", "3")
     stage.type("ls")
 
-    stage.tell("Ask an agent. Without a model it is the offline one, which carries out what is quoted.")
+    stage.narrate("Ask an agent. Without a model, the offline agent runs the commands quoted in the prompt.")
     stage.type(
         "ask", "--name", "agent", "--batch", "demo", "--wait", "What is here? Look with `ls -A | head -3`."
     )
-    stage.tell("Ask more in the same session, and in a fork of it, which leaves the session alone.")
+    stage.narrate("Continue the same session, then fork it, which leaves the original as it is.")
     stage.type("resume", "--wait", "agent", "And who am I? `id -u`")
     stage.type(
         "ask", "--name", "fork", "--batch", "demo", "--wait", "--fork", "agent", "What was said before?"
     )
     stage.type("sessions")
 
-    stage.tell("Work that comes again: on a schedule, and when something happens, such as a new file.")
+    stage.narrate("Recurring work: on a schedule, or when something happens, such as a new file.")
     stage.type("run", "--name", "clock", "--batch", "demo", "--every", "1s", "--max-runs", "2", "date +%T")
     if stage.can_watch:
         stage.make("inbox")
@@ -180,27 +177,27 @@ def play(stage: Stage) -> None:
         stage.await_run("post")
         stage.type("show", "post")
 
-    stage.tell("Stop what is no longer wanted: the whole process tree ends, and that is checked.")
+    stage.narrate("Cancel what is no longer needed: its whole process tree ends.")
     stage.type("cancel", "server")
 
-    stage.tell("What went wrong, with the facts and the last lines of output; then run it again.")
+    stage.narrate("See what went wrong, with the last lines of output; then run it again.")
     stage.type("show", "lint")
     stage.type("restart", "lint")
     stage.type("wait", "lint", expect=3)
 
-    stage.tell("Whoever asked is told of every end exactly once, the kill notwithstanding.")
+    stage.narrate("Every result is reported exactly once, even though the daemon was killed.")
     stage.type("notices")
     stage.type("notices")
 
-    stage.tell("Is all well? The doctor looks at store, daemon, runs, notices, permissions.")
+    stage.narrate("Finally, check the store, the daemon, runs, notices and permissions.")
     stage.type("doctor")
 
 
 VERBS = (
     Verb(
         name="demo",
-        summary="see the main work end to end, in under a minute, on a home of its own",
+        summary="take a one-minute tour of Errands in a temporary home",
         run=demo,
-        options=(Option(flags=("--keep",), help="keep the home of the demo afterwards"),),
+        options=(Option(flags=("--keep",), help="keep the temporary home afterwards"),),
     ),
 )

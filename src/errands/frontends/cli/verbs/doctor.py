@@ -1,4 +1,4 @@
-"""doctor: what is well, what is not, and what to do about it."""
+"""doctor: check the installation, and say how to fix what is wrong."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from errands.model.text.sanitise import line
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.frontends.cli.context import Context
-    from errands.frontends.cli.doctor.checks import Finding
+    from errands.frontends.cli.doctor import Finding
     from errands.frontends.cli.parser import Arguments
     from errands.text import Colour
 
@@ -18,12 +18,12 @@ SIGNS: dict[str, tuple[str, str, Colour]] = {
     "warn": ("!", "warn", "yellow"),
     "fail": ("✗", "FAIL", "red"),
 }
-VERDICTS = {"ok": "all is well", "warn": "it works, with warnings", "fail": "something is wrong"}
+VERDICTS = {"ok": "no problems found", "warn": "it works, with warnings", "fail": "something is wrong"}
 
 
 def doctor(context: Context, arguments: Arguments) -> int:
     # A wrong configuration is one of the findings and must not hide the others.
-    context.in_spite_of_problems()
+    context.ignore_problems()
     if arguments.repair:
         _repair(context)
     worst, shown = "ok", ""
@@ -31,7 +31,7 @@ def doctor(context: Context, arguments: Arguments) -> int:
         worst = max(worst, finding.level, key=list(SIGNS).index)
         if arguments.json:
             facts = {"level": finding.level, "text": finding.text, "advice": finding.advice}
-            context.tell_json({"section": section, **facts})
+            context.print_json({"section": section, **facts})
             continue
         if section != shown:
             shown = section
@@ -52,7 +52,7 @@ def _say(context: Context, finding: Finding) -> None:
 
 def _repair(context: Context) -> None:
     if not context.bootstrap.store_damage(context.home):
-        context.note("the store is sound; there is nothing to repair")
+        context.note("the store is not damaged; there is nothing to repair")
         return
     done = context.bootstrap.repair_store(context.home)
     saved = ", ".join(f"{count:,} {name}" for name, count in done.saved.items() if count) or "nothing"
@@ -63,10 +63,10 @@ def _repair(context: Context) -> None:
 VERBS = (
     Verb(
         name="doctor",
-        summary="check everything and say what to do; the exit code is 1 when something is wrong",
+        summary="check the installation and suggest fixes; exits with 1 if something is wrong",
         run=doctor,
         options=(
-            Option(flags=("--repair",), help="set a damaged store aside and keep all that can be read of it"),
+            Option(flags=("--repair",), help="set a damaged store aside and keep what can be read"),
             JSON,
         ),
     ),

@@ -1,6 +1,4 @@
-"""install: Errands as tools of the program that an agent works in, or the daemon as a service of the system;
-uninstall: out of it again.
-"""
+"""install and uninstall: Errands as tools of an agent's client, or the daemon as a system service."""
 
 from __future__ import annotations
 
@@ -29,8 +27,7 @@ def install(context: Context, arguments: Arguments) -> int:
         return 0
     if made.missing:
         raise ErrandsError(
-            "nothing was written: the server that it would start needs one package more, "
-            f"which is missing here; first type: {made.missing}"
+            f"nothing was written: the server needs a package that is missing; first run: {made.missing}"
         )
     return 0 if _changed(context, arguments, made, removing=False) else 4
 
@@ -46,7 +43,7 @@ def _installation(context: Context, arguments: Arguments, dialect: str | None) -
     if arguments.client == SERVICE:
         stray = "--project" if arguments.project else "--dialect" if dialect is not None else ""
         if stray:
-            raise Usage(f"{stray} has no meaning for the service, which starts the daemon; leave it out")
+            raise Usage(f"{stray} does not apply to the service; leave it out")
         return context.bootstrap.service(context.home, environ=context.environ)
     if dialect is not None:
         from errands.dialects import named
@@ -59,11 +56,11 @@ def _installation(context: Context, arguments: Arguments, dialect: str | None) -
 
 
 def _changed(context: Context, arguments: Arguments, made: Installation, *, removing: bool) -> bool:
-    """Show what would change, ask, and do it; False when a person said no."""
+    """Show the changes, ask, and make them; return False if the answer was no."""
     changes = made.plan(removing=removing)
     steps = made.steps()
     if not changes and not steps:
-        context.say("nothing to do: it is not there" if removing else "nothing to do: it is there already")
+        context.say("nothing to do: not installed" if removing else "nothing to do: already installed")
         made.carry_out()
         return True
     for _, lines in changes:
@@ -74,7 +71,7 @@ def _changed(context: Context, arguments: Arguments, made: Installation, *, remo
     if not arguments.yes:
         if not is_person():
             raise Usage(
-                "nobody is there to be asked, and nothing was written; pass --yes"
+                "cannot ask without a terminal, so nothing was written; pass --yes"
                 + ("" if removing else ", or see --print")
             )
         what = [f"Change {plural(len(changes), 'file')}"] if changes else []
@@ -88,55 +85,55 @@ def _changed(context: Context, arguments: Arguments, made: Installation, *, remo
 
 _CLIENT = Operand(
     metavar="CLIENT",
-    help="the program, or `service` for a daemon that the system starts",
+    help="the client, or `service` to start the daemon with the system",
     choices=(*CLIENTS, SERVICE),
 )
 _WHERE = (
-    Option(flags=("--user",), help="for all your projects, which is the default"),
-    Option(flags=("--project",), help="for the project in this directory alone"),
+    Option(flags=("--user",), help="for all your projects (the default)"),
+    Option(flags=("--project",), help="only for the project in this directory"),
 )
-_YES = Option(flags=("-y", "--yes"), help="write without asking; the changes are shown all the same")
+_YES = Option(flags=("-y", "--yes"), help="write without asking; the changes are still shown")
 
 VERBS = (
     Verb(
         name="install",
-        summary="give the agents of a program background tasks, or have the system start the daemon",
+        summary="connect an agent's client to Errands, or start the daemon with the system",
         run=install,
-        details="Shows every change and asks before it writes. What else stands in the files stays as it is, "
+        details="Shows every change and asks before writing. Everything else in the files stays as it is, "
         "comments included; a file that cannot be read is left alone. Claude Code also gets two commands, "
         "/background and /tasks, a skill, and hooks that wake it when a task ends; OpenCode gets a plugin "
-        "that reports each end. Without the package that the server needs nothing is written, and --print "
-        "prints all the same (see docs/clients.md). `service` has systemd or launchd start the daemon with "
-        "the machine or your login, so that schedules are kept after a reboot (see docs/schedules.md).",
+        "that reports results. If the package that the server needs is missing, nothing is written; --print "
+        "works anyway (see docs/clients.md). `service` makes systemd or launchd start the daemon at boot or "
+        "login, so that schedules survive a reboot (see docs/schedules.md).",
         options=(
             *_WHERE,
             Option(
                 flags=("--dialect",),
                 metavar="NAME",
-                help="the words of the tools; by default those that the program's agents know",
+                help="the names and wording of the tools (default: those the client's agents know)",
             ),
-            Option(flags=("--print",), help="only print what belongs into which file"),
+            Option(flags=("--print",), help="only print what belongs in which file"),
             _YES,
         ),
         operands=(_CLIENT,),
         examples=(
             ("errands install claude", "for all projects"),
             ("errands install opencode --project", "for the project in this directory"),
-            ("errands install vscode --print", "to put it there by hand"),
-            ("errands install service", "the daemon of this home starts by itself"),
+            ("errands install vscode --print", "to add it by hand"),
+            ("errands install service", "the system starts the daemon of this home"),
         ),
     ),
     Verb(
         name="uninstall",
-        summary="take back what install has written",
+        summary="undo `install`",
         run=uninstall,
-        details="Shows every change and asks. What was written by others, before or since, stays; so does a "
-        "file of ours that somebody has changed. Directories that install made go if nothing is in them.",
+        details="Shows every change and asks before writing. What others wrote stays, and so does a file of "
+        "ours that was edited since. Directories that install made are removed if they are empty.",
         options=(*_WHERE, _YES),
         operands=(_CLIENT,),
         examples=(
-            ("errands uninstall claude", "with the hooks, commands and skill"),
-            ("errands uninstall service", "nothing starts the daemon after a reboot"),
+            ("errands uninstall claude", "including the hooks, commands and skill"),
+            ("errands uninstall service", "the daemon no longer starts at boot"),
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""judge: whether a command would start at once, and why not. Nothing is started or kept."""
+"""judge: whether a command would start or wait for approval. Nothing is started or stored."""
 
 from __future__ import annotations
 
@@ -24,37 +24,37 @@ if TYPE_CHECKING:
     from errands.text import Colour
 
 MEANINGS = {
-    "auto": "it would start at once: nothing in it needs the yes of a person",
-    "ask": "a person must say yes first, because:",
-    "deny": "it would be refused, whoever asks, because:",
+    "auto": "it would start without approval",
+    "ask": "it would wait for approval, because:",
+    "deny": "it would be refused, because:",
 }
 COLOURS: dict[str, Colour] = {"auto": "green", "ask": "yellow", "deny": "red"}
 UNDO = {
-    "no": "what it does cannot be undone",
-    "unknown": "whether it can be undone is not known",
-    "yes": "what it does can be undone",
+    "no": "it cannot be undone",
+    "unknown": "it is not known whether it can be undone",
+    "yes": "it can be undone",
 }
 
 
 def judge(context: Context, arguments: Arguments) -> int:
     if arguments.jsonl:
         if arguments.command or arguments.json or arguments.env or arguments.cwd:
-            raise Usage("--jsonl reads commands from standard input; give it alone")
+            raise Usage("--jsonl reads commands from standard input; leave out the command and other options")
         return _answer_lines(context)
     if not arguments.command:
-        raise Usage("which command shall I judge? Give a line, or -- and words, or --jsonl")
+        raise Usage("there is no command to judge; give a shell line, -- and words, or --jsonl")
     command = command_of(arguments, arguments.command)
     env = value_of(BY_NAME["env"], arguments.env, "--env")
-    found = _court(context)(command, arguments.cwd or "", env)
+    found = _judge_for(context)(command, arguments.cwd or "", env)
     if arguments.json:
-        context.tell_json(_plain(found))
+        context.print_json(_plain(found))
     else:
         _say(context, found)
     return 0 if found.verdict == "auto" else NOT_APPROVED
 
 
-def _court(context: Context) -> Callable[[Command, str, Mapping[str, str]], Judgement]:
-    """Make what judges a command in a directory; the store is neither needed nor touched."""
+def _judge_for(context: Context) -> Callable[[Command, str, Mapping[str, str]], Judgement]:
+    """Return a function that judges a command in a directory; it needs no store."""
     import os
 
     from errands.engine.approval.ruling import Judge
@@ -69,7 +69,7 @@ def _court(context: Context) -> Callable[[Command, str, Mapping[str, str]], Judg
         try:
             return judging.judge(checked(Draft(command=command, cwd=place, env=env), now=now()))
         except BadValue as error:
-            # What no start would accept is certainly not harmless.
+            # A command that cannot be started is not harmless either.
             return Judgement(verdict="ask", reasons=(Reason(text=str(error), kind="shell"),))
 
     return judged
@@ -86,7 +86,7 @@ def _say(context: Context, found: Judgement) -> None:
 
 
 def _undo(found: Judgement) -> str:
-    """Tell whether everything that a command does can be undone: as bad as its worst part."""
+    """Return whether a command can be undone, which is up to its worst part."""
     all_of_it = {reason.undo for reason in found.reasons}
     return next((each for each in ("no", "unknown") if each in all_of_it), "yes")
 
@@ -102,10 +102,10 @@ def _plain(found: Judgement) -> dict[str, Any]:
 
 
 def _answer_lines(context: Context) -> int:
-    """Answer every line of standard input with a line, at once; a bad one keeps no other back."""
-    judged = _court(context)
+    """Answer every line of standard input with a line, at once; a bad line does not stop the others."""
+    judged = _judge_for(context)
     while line := sys.stdin.buffer.readline():
-        context.tell_json(_answer(judged, line))
+        context.print_json(_answer(judged, line))
         sys.stdout.flush()
     return 0
 
@@ -116,7 +116,7 @@ def _answer(judged: Callable[[Command, str, Mapping[str, str]], Judgement], line
     try:
         asked = json.loads(line)
     except (ValueError, RecursionError) as error:
-        return {"error": f"this line is no JSON: {error}"}
+        return {"error": f"this line is not JSON: {error}"}
     command = asked.get("command") if isinstance(asked, dict) else None
     if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
         command = tuple(command)
@@ -128,7 +128,7 @@ def _answer(judged: Callable[[Command, str, Mapping[str, str]], Judgement], line
     try:
         return _plain(judged(command, cwd, {}))
     except OSError as error:
-        return {"error": f"cannot look around: {error}"}
+        return {"error": f"cannot inspect the directory: {error}"}
 
 
 VERBS = (
@@ -137,12 +137,17 @@ VERBS = (
         summary="show whether a command would start or wait for approval, and why",
         run=judge,
         usage=("judge [options] 'SHELL LINE'", "judge [options] -- COMMAND WORD...", "judge --jsonl"),
-        details="Nothing is started. The exit code is 0 for auto, 4 for ask and deny. With --jsonl each line "
-        'of standard input is an object, {"command": "LINE"} with an optional "cwd", and is answered by an '
-        'object on a line: {"verdict", "reasons", "undo", "programs", "scripts"}, or {"error"} for a line '
-        "that cannot be read, after which the others are answered all the same; the exit code is 0.",
+        details="Nothing is started. The exit code is 0 for auto, 4 for ask and deny. With --jsonl, each "
+        'line of standard input is an object, {"command": "LINE"} with an optional "cwd", and is answered '
+        'with an object on one line: {"verdict", "reasons", "undo", "programs", "scripts"}, or {"error"} if '
+        "the line cannot be read; the exit code is then 0.",
         options=(
-            Option(flags=("--cwd",), metavar="DIR", help="as if it ran there", completes="directories"),
+            Option(
+                flags=("--cwd",),
+                metavar="DIR",
+                help="as if it ran in this directory",
+                completes="directories",
+            ),
             Option(
                 flags=("--env",),
                 metavar="NAME=VALUE",
@@ -155,7 +160,7 @@ VERBS = (
         operands=(
             Operand(
                 metavar="COMMAND",
-                help="the command in question",
+                help="the command to judge",
                 repeat=True,
                 optional=True,
                 completes="command",

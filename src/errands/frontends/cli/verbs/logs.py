@@ -1,4 +1,4 @@
-"""logs: what a task printed, from its beginning, its end or an offset."""
+"""logs: the output of a task, from the beginning, the end or an offset."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 def logs(context: Context, arguments: Arguments) -> int:
     if arguments.tail is not None and arguments.offset is not None:
-        raise Usage("--tail and --offset exclude each other; give one of them")
+        raise Usage("give either --tail or --offset, not both")
     if arguments.json and (arguments.follow or arguments.raw):
-        raise Usage("--json gives one object; leave out --follow and --raw")
+        raise Usage("--json prints one object; leave out --follow and --raw")
     view = context.engine.get(arguments.id.partition(".")[0])
     run = _run(context, view, arguments.id)
     if not run.number:
@@ -43,13 +43,13 @@ def logs(context: Context, arguments: Arguments) -> int:
     finally:
         lens.close()
     if not arguments.offset:
-        _tell_of_silence(context, _run(context, context.engine.get(view.id), arguments.id))
+        _note_silence(context, _run(context, context.engine.get(view.id), arguments.id))
     context.engine.mark_retrieved(context.engine.get(view.id))
     return 0
 
 
-def _tell_of_silence(context: Context, run: RunView) -> None:
-    """Say that there is nothing to see, and why, lest anybody think that something is broken."""
+def _note_silence(context: Context, run: RunView) -> None:
+    """Say that there is no output, and why."""
     if run.bytes or run.state == "pending":
         return
     if run.completed_at is not None:
@@ -59,7 +59,7 @@ def _tell_of_silence(context: Context, run: RunView) -> None:
 
 
 def _run(context: Context, view: View, given: str) -> RunView:
-    """The run that was asked for, `pytest-7k2m4x.2`, or the latest."""
+    """Return the run with the given id, such as `pytest-7k2m4x.2`, or the latest run of the task."""
     number = given.partition(".")[2]
     if not number:
         return view.latest
@@ -70,12 +70,12 @@ def _run(context: Context, view: View, given: str) -> RunView:
 
 
 def _unrun(view: View) -> str:
-    """Say when a standing task has its first run, or why it has none."""
+    """Return when a recurring task first runs, or why it does not."""
     return waits_for(view, at=now()) if view.state in ("active", "proposed") else f"it is {view.state}"
 
 
 def _as_json(context: Context, view: View, run: RunView, arguments: Arguments) -> int:
-    """One piece, and where to go on, so that a poll repeats nothing."""
+    """Print one piece of output and the offset to continue at, so that polling repeats nothing."""
     from errands.frontends.cli.live.output_filter import clean
 
     engine = context.engine
@@ -83,7 +83,7 @@ def _as_json(context: Context, view: View, run: RunView, arguments: Arguments) -
         piece = engine.tail(run.id, arguments.tail)
     else:
         piece = engine.output(run.id, offset=arguments.offset or 0)
-    context.tell_json(
+    context.print_json(
         {
             "id": view.id,
             "run_id": run.id,
@@ -100,20 +100,20 @@ def _as_json(context: Context, view: View, run: RunView, arguments: Arguments) -
 VERBS = (
     Verb(
         name="logs",
-        summary="print what a task has printed",
+        summary="print the output of a task",
         run=logs,
-        details="Secrets are masked and control sequences other than colour are taken out; --raw prints the "
-        "very bytes. Following ends when the run ends, or with Ctrl-C; the task does not notice.",
+        details="Secrets are masked, and control sequences other than colours are removed; --raw prints the "
+        "exact bytes. --follow ends when the run ends, or with Ctrl-C, which does not affect the task.",
         options=(
-            Option(flags=("-f", "--follow"), help="go on until the run ends"),
-            Option(flags=("-n", "--tail"), metavar="N", convert=whole, help="begin with the last N lines"),
+            Option(flags=("-f", "--follow"), help="keep printing until the run ends"),
+            Option(flags=("-n", "--tail"), metavar="N", convert=whole, help="start with the last N lines"),
             Option(
                 flags=("--offset",),
                 metavar="BYTE",
                 convert=whole,
-                help="begin here; --json tells where to go on",
+                help="start at this byte; --json prints where to continue",
             ),
-            Option(flags=("--raw",), help="the bytes as they are, nothing masked or taken out"),
+            Option(flags=("--raw",), help="the raw bytes, nothing masked or removed"),
             JSON,
         ),
         operands=(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from errands.frontends.cli.display.format import (
     ago,
     how_to_answer,
-    needs_yes,
+    needs_approval,
     now,
     outcome,
     purpose,
@@ -43,12 +43,12 @@ COLUMNS = (
 
 def ls(context: Context, arguments: Arguments) -> int:
     if arguments.all and arguments.number:
-        raise Usage("--all and --number exclude each other; give one of them")
+        raise Usage("give either --all or --number, not both")
     if arguments.json and arguments.watch:
-        raise Usage("--watch draws a table and --json does not; give one of them")
+        raise Usage("give either --watch or --json, not both")
     if arguments.json:
         for view in _listed(context, arguments, arguments.number):
-            context.tell_view(view)
+            context.print_view(view)
         return 0
     if arguments.watch:
         return _watch(context, arguments)
@@ -57,7 +57,7 @@ def ls(context: Context, arguments: Arguments) -> int:
 
 
 def _listed(context: Context, arguments: Arguments, limit: int | None) -> list[View]:
-    """List what was asked for; an agent that holds a call runs, and is proposed as well."""
+    """List the selected tasks; an agent whose call waits for approval is running and also proposed."""
     views = context.engine.list(Query(states=arguments.state, batch=arguments.batch, limit=limit))
     if "proposed" not in arguments.state:
         return views
@@ -70,18 +70,18 @@ def _lines(context: Context, arguments: Arguments) -> list[str]:
     if not views:
         return [_nothing(arguments)]
     lines = table(COLUMNS, _rows(context, views), context.look)
-    proposed = [view.id for view in views if needs_yes(view)]
+    proposed = [view.id for view in views if needs_approval(view)]
     if proposed:
         lines.append(context.look.paint(how_to_answer(proposed), "magenta"))
     if warning := no_daemon_note(context, views):
         lines.append(context.look.paint(warning, "yellow"))
     if more:
-        lines.append(context.look.paint("there are older ones: errands ls --all", "dim"))
+        lines.append(context.look.paint("older tasks are not shown: errands ls --all", "dim"))
     return lines
 
 
 def _selection(context: Context, arguments: Arguments) -> tuple[list[View], bool]:
-    """The newest tasks and every one that runs, stands or waits for a yes; and whether some were left out."""
+    """Return the newest tasks and all that run, recur or wait for approval; and whether some are left out."""
     if arguments.all or arguments.number:
         return _listed(context, arguments, arguments.number), False
     views = _listed(context, arguments, USUAL + 1)
@@ -114,24 +114,24 @@ def _rows(context: Context, views: Sequence[View]) -> list[tuple[str | Cell, ...
 
 def _nothing(arguments: Arguments) -> str:
     if arguments.state or arguments.batch:
-        return "no task fits; errands ls --all shows every one"
+        return "no matching tasks; errands ls --all lists every task"
     return "no tasks yet; start one: errands run 'make test'"
 
 
 def _watch(context: Context, arguments: Arguments) -> int:
-    """Draw the table anew whenever something changes, until Ctrl-C."""
+    """Redraw the table whenever something changes, until Ctrl-C."""
     import os
     import sys
 
     from errands.frontends.cli.live.follow import Watch
 
     if not sys.stdout.isatty():
-        raise Usage("--watch needs a terminal; read `errands ls --json` instead")
+        raise Usage("--watch needs a terminal; use `errands ls --json` instead")
     watch = Watch(context, ["*"])
     try:
         while True:
             lines = _lines(context, arguments)[: max(os.get_terminal_size().lines - 1, 1)]
-            hint = context.look.paint("Ctrl-C ends this", "dim")
+            hint = context.look.paint("Ctrl-C quits", "dim")
             sys.stdout.write("\x1b[H\x1b[2J" + "\n".join([*lines, hint]))
             sys.stdout.flush()
             watch.news(1.0)
@@ -151,19 +151,19 @@ VERBS = (
                 metavar="STATE",
                 choices=(*OPEN, *ENDED, *STANDING, "done", "rejected"),
                 repeat=True,
-                help="only tasks in this state; proposed: all that wait for a yes, agents that hold a call "
-                "included",
+                help="only tasks in this state; proposed: everything waiting for approval, including "
+                "calls of agents",
             ),
             Option(flags=("--batch",), metavar="NAME", help="only tasks of this batch", completes="batches"),
-            Option(flags=("-a", "--all"), help="every task, not only live ones and the newest 20"),
-            Option(flags=("-n", "--number"), metavar="N", convert=whole_from_one, help="at most so many"),
-            Option(flags=("-w", "--watch"), help="stay and show changes as they happen"),
+            Option(flags=("-a", "--all"), help="all tasks, not only live ones and the newest 20"),
+            Option(flags=("-n", "--number"), metavar="N", convert=whole_from_one, help="show at most N"),
+            Option(flags=("-w", "--watch"), help="keep running and show changes as they happen"),
             JSON,
         ),
         examples=(
-            ("errands ls --state running", "what runs now"),
-            ("errands ls --state proposed", "what waits for a yes"),
-            ("errands ls --state active", "what runs again and again"),
+            ("errands ls --state running", "running now"),
+            ("errands ls --state proposed", "waiting for approval"),
+            ("errands ls --state active", "recurring tasks"),
             ("errands ls --batch nightly --json", "one object per line, for scripts"),
         ),
     ),

@@ -1,4 +1,4 @@
-"""mcp: the tools of Errands for clients of the Model Context Protocol."""
+"""mcp: the tools of Errands over the Model Context Protocol."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def mcp(context: Context, arguments: Arguments) -> int:
     if arguments.address is not None and not arguments.http:
-        raise Usage("an address is for --http; over stdio the client starts the server itself")
+        raise Usage("an address needs --http; over stdio there is none")
     http = (arguments.address or "") if arguments.http else None
     return context.bootstrap.serve_mcp(arguments.dialect, http=http, everything=arguments.all)
 
@@ -20,30 +20,28 @@ def mcp(context: Context, arguments: Arguments) -> int:
 VERBS = (
     Verb(
         name="mcp",
-        summary="serve the tools of Errands to an agent's client, over MCP",
+        summary="serve the tools of Errands to an agent's client over MCP",
         run=mcp,
-        details="Over stdio the client starts it, as its own server, and it ends with the client; what was "
-        "launched goes on. Over HTTP it listens on this machine, prints its address, and wants the token in "
-        "mcp/token of the home, or in ERRANDS_MCP_TOKEN, as a bearer token. A client sees the tasks of its "
-        "own session: that of ERRANDS_SESSION, or else its name and the directory. See docs/mcp.md.",
+        details="Over stdio, the client starts the server, which ends with the client; the tasks it launched "
+        "continue. Over HTTP, it listens on this machine, prints its address, and requires a bearer token: "
+        "the one in mcp/token of the home, or ERRANDS_MCP_TOKEN. A client sees the tasks of its own session, "
+        "which is ERRANDS_SESSION, or else its name and directory. See docs/mcp.md.",
         options=(
             Option(
                 flags=("--dialect",),
                 metavar="NAME",
                 default="native",
-                help="the words that the agent knows: native, opencode, claude, co or egirl",
+                help="the tools to offer: native, opencode, claude, co or egirl",
             ),
-            Option(flags=("--http",), help="listen for clients over HTTP instead of stdio"),
-            Option(flags=("--all",), help="show the tasks of all sessions, not only those of its own"),
+            Option(flags=("--http",), help="listen over HTTP instead of stdio"),
+            Option(flags=("--all",), help="show the tasks of all sessions, not only the client's own"),
         ),
         operands=(
-            Operand(
-                metavar="ADDRESS", optional=True, help="HOST:PORT for --http; without one 127.0.0.1:7878"
-            ),
+            Operand(metavar="ADDRESS", optional=True, help="HOST:PORT for --http (default 127.0.0.1:7878)"),
         ),
         examples=(
-            ("errands mcp", "what a client is told to start"),
-            ("errands mcp --dialect claude", "with the tools that Claude Code has"),
+            ("errands mcp", "what a client starts"),
+            ("errands mcp --dialect claude", "with the tools of Claude Code"),
             ("errands mcp --http 127.0.0.1:0", "on any free port"),
         ),
     ),

@@ -1,7 +1,4 @@
-"""notices: what has ended, or waits for a yes, since you last asked. Each notice is told once.
-
-What other channels did not take is listed here too, and sent again when asked.
-"""
+"""notices: what ended or needs approval since you last looked, each once; and undelivered notices."""
 
 from __future__ import annotations
 
@@ -45,9 +42,9 @@ def notices(context: Context, arguments: Arguments) -> int:
             facts = _plain(notice)
             if arguments.peek:
                 facts["state"] = "unread"
-            context.tell_json(facts)
+            context.print_json(facts)
         return 0
-    # Without titles: a notice is a sentence, only aligned with its neighbours.
+    # No titles: a notice reads as a sentence, only aligned with the others.
     cover = TextMask(context)
     _, *lines = table(COLUMNS, [_row(context, cover, notice) for notice in found], context.look)
     reasons = _reasons(found)
@@ -64,24 +61,24 @@ def notices(context: Context, arguments: Arguments) -> int:
     if not found:
         context.say(_nothing(arguments))
     elif arguments.dead:
-        context.say(context.look.paint("errands notices retry ID, or --all, sends them again", "dim"))
+        context.say(context.look.paint("send them again: errands notices retry ID, or --all", "dim"))
     return 0
 
 
 def _nothing(arguments: Arguments) -> str:
     if arguments.dead:
-        return "no notice was given up"
+        return "no notices were given up"
     if arguments.undelivered:
         return "every notice was delivered"
-    return "nothing has happened since you last asked"
+    return "nothing new since you last looked"
 
 
 def _reasons(found: list[Notice]) -> dict[int, str]:
-    """Say why each is still here; one that was not tried yet waits for those before it."""
+    """Return why each notice is undelivered; one that was not tried yet waits for those before it."""
     reasons: dict[int, str] = {}
     addresses = set()
     for notice in found:
-        untried = "it waits behind another one" if notice.address in addresses else "it is about to be sent"
+        untried = "queued behind another one" if notice.address in addresses else "about to be sent"
         reasons[notice.id] = notice.error or untried
         if notice.state == "waiting":
             addresses.add(notice.address)
@@ -89,27 +86,27 @@ def _reasons(found: list[Notice]) -> dict[int, str]:
 
 
 def _retry(context: Context, arguments: Arguments) -> int:
-    """Queue what was given up once more, and send what waits for its next try now."""
+    """Queue given-up notices again, and send those that wait for their next attempt now."""
     if arguments.action != "retry" or bool(arguments.ids) == arguments.all:
-        raise Usage("say which to send again: errands notices retry ID..., or errands notices retry --all")
+        raise Usage("which notices? Give errands notices retry ID..., or errands notices retry --all")
     inbox = context.engine.notices
     waiting = [notice for notice in inbox.undelivered() if notice.state == "waiting"]
     known = [*inbox.undelivered(given_up=True), *waiting]
-    meant = (
-        known if arguments.all else [each for word in arguments.ids for each in _meant(context, word, known)]
+    chosen = (
+        known if arguments.all else [each for word in arguments.ids for each in _found(context, word, known)]
     )
-    again = inbox.retry(meant, everything=arguments.all)
+    again = inbox.retry(chosen, everything=arguments.all)
     if arguments.json:
         for each in again:
-            context.tell_json({"id": each, "state": "waiting"})
+            context.print_json({"id": each, "state": "waiting"})
     elif again:
         context.say(f"{plural(len(again), 'notice')} will be sent again")
     else:
-        context.say("what waits is about to be sent" if meant else "every notice was delivered")
+        context.say("the waiting notices are about to be sent" if chosen else "every notice was delivered")
     return 0
 
 
-def _meant(context: Context, word: str, known: list[Notice]) -> list[Notice]:
+def _found(context: Context, word: str, known: list[Notice]) -> list[Notice]:
     """Find a notice by its number, or those of a task."""
     if word.isdecimal() and word.isascii():
         found = [notice for notice in known if notice.id == int(word)]
@@ -118,11 +115,11 @@ def _meant(context: Context, word: str, known: list[Notice]) -> list[Notice]:
             task_id = context.engine.resolve(word)
         except NotFound:
             raise Usage(
-                f"{word!r} is no task, and no number of a notice, as errands notices --undelivered shows them"
+                f"{word!r} is neither a task nor the number of a notice; see errands notices --undelivered"
             ) from None
         found = [notice for notice in known if notice.task_id == task_id]
     if not found:
-        raise NotFound(f"{word}: nothing of it is to be sent; errands notices --undelivered lists what is")
+        raise NotFound(f"{word} has no undelivered notices; see errands notices --undelivered")
     return found
 
 
@@ -168,18 +165,18 @@ def _row(context: Context, cover: TextMask, notice: Notice) -> tuple[str | Cell,
 VERBS = (
     Verb(
         name="notices",
-        summary="tell what has ended, or waits for a yes, since you last asked; each is told once",
+        summary="show what ended or needs approval since you last looked; each notice is shown once",
         run=notices,
         operands=(
             Operand(
                 metavar="ACTION",
-                help="send now what was given up or waits for its next try",
+                help="send undelivered notices again, now",
                 optional=True,
                 choices=("retry",),
             ),
             Operand(
                 metavar="IDS",
-                help="which: numbers of notices, or tasks",
+                help="numbers of notices, or tasks",
                 optional=True,
                 repeat=True,
                 completes="given up",
@@ -187,18 +184,18 @@ VERBS = (
         ),
         usage=("notices [options]", "notices retry ID...|--all"),
         options=(
-            Option(flags=("--peek",), help="show them and let them be told again"),
+            Option(flags=("--peek",), help="show them without marking them as read"),
             Option(
                 flags=("--owner",),
                 metavar="SESSION",
                 help="whose notices (default $ERRANDS_SESSION, or user)",
             ),
-            Option(flags=("--undelivered",), help="those that other channels have not taken yet, and why"),
+            Option(flags=("--undelivered",), help="notices that other channels did not accept yet, and why"),
             Option(
                 flags=("--dead",),
-                help="those that were given up, or may have been lost",
+                help="notices that were given up, or may have been lost",
             ),
-            Option(flags=("--all",), help="with retry: all that are undelivered"),
+            Option(flags=("--all",), help="with retry: every undelivered notice"),
             JSON,
         ),
     ),

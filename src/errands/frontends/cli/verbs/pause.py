@@ -1,4 +1,4 @@
-"""pause, unpause and fire: make a standing task deaf, let it hear again, or run it now."""
+"""pause, unpause and fire: pause the schedule of a recurring task, resume it, or run the task now."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def pause(context: Context, arguments: Arguments) -> int:
     for each in arguments.id:
         view = context.engine.schedules.pause(each)
         if arguments.json:
-            context.tell_view(view)
+            context.print_view(view)
             continue
-        goes_on = "; the run that is going on goes on" if view.is_live else ""
-        context.say(f"paused {view.id}{goes_on}  (errands unpause {view.id})")
+        current = "; its current run continues" if view.is_live else ""
+        context.say(f"paused {view.id}{current}  (errands unpause {view.id})")
     return 0
 
 
@@ -28,7 +28,7 @@ def unpause(context: Context, arguments: Arguments) -> int:
     for each in arguments.id:
         view = context.engine.schedules.unpause(each)
         if arguments.json:
-            context.tell_view(view)
+            context.print_view(view)
         else:
             say_recurring(context, view)
     return 0
@@ -41,7 +41,7 @@ def fire(context: Context, arguments: Arguments) -> int:
         return reply(context, arguments, view)
     code = _stayed(context, view, is_shown=not arguments.json) if arguments.wait else 0
     if arguments.json:
-        context.tell_view(context.engine.get(view.id))
+        context.print_view(context.engine.get(view.id))
     elif arguments.quiet and not arguments.wait:
         context.say(view.latest.id)
     elif not arguments.quiet and not arguments.wait:
@@ -50,7 +50,7 @@ def fire(context: Context, arguments: Arguments) -> int:
 
 
 def _stayed(context: Context, view: View, *, is_shown: bool) -> int:
-    """Show what a run of a standing task prints until it ends; give its exit code."""
+    """Show the output of a recurring task's run until it ends; return its exit code."""
     from errands.frontends.cli.live.follow import follow, wait_for_run
     from errands.frontends.cli.live.output_filter import OutputFilter
     from errands.model.view import run_exit_code
@@ -69,15 +69,15 @@ STANDING = Operand(metavar="ID", help="the tasks", repeat=True, completes="stand
 VERBS = (
     Verb(
         name="pause",
-        summary="make the schedule of a task deaf until errands unpause",
+        summary="pause a schedule",
         run=pause,
-        details="A run that is going on goes on; one that has not started is withdrawn.",
+        details="The current run continues; one that has not started is cancelled. Undo: errands unpause.",
         options=(JSON,),
         operands=(STANDING,),
     ),
     Verb(
         name="unpause",
-        summary="let the schedule of a task go on; its next time is counted from now",
+        summary="resume a paused schedule, counting from now",
         run=unpause,
         starts=True,
         options=(JSON,),
@@ -85,10 +85,10 @@ VERBS = (
     ),
     Verb(
         name="fire",
-        summary="run a task now, whatever its schedule says",
+        summary="run a task now, regardless of its schedule",
         run=fire,
         starts=True,
-        details="The schedule stays as it is. A task that was to start later starts now.",
+        details="The schedule stays as it is. A task that is due later starts now.",
         options=tuple(option for option in REPLY if option.flags[-1] != "--raw"),
         operands=(Operand(metavar="ID", help="the task", completes="standing"),),
         examples=(("errands fire nightly-4k2 --wait", "and see what it prints"),),

@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 def propose(context: Context, arguments: Arguments) -> int:
     if arguments.json and arguments.quiet:
-        raise Usage("--json and --quiet exclude each other; give one of them")
+        raise Usage("give either --json or --quiet, not both")
     command = command_of(arguments, arguments.command)
     door = door_of(person=is_person())
     draft = draft_of(context, arguments, command=command, propose=True, door=door)
     view = context.engine.submit(draft)
     if arguments.json:
-        context.tell_view(view)
+        context.print_view(view)
     elif arguments.quiet:
         context.say(view.id)
     elif view.state != "proposed":
-        context.say(f"{view.id} is there already, {view.state}  (errands show {view.id})")
+        context.say(f"{view.id} already exists, {view.state}  (errands show {view.id})")
     else:
         from errands.frontends.cli.approval.proposals import tell
 
@@ -39,8 +39,7 @@ VERBS = (
         run=propose,
         starts=True,
         usage=("propose [options] 'SHELL LINE'", "propose [options] -- COMMAND WORD..."),
-        details="For agents and scripts that want a person to look first. Nothing starts before "
-        "errands approve.",
+        details="For agents and scripts that want a person to look first. It starts after errands approve.",
         options=(*options_of("shell"), Option(flags=("-q", "--quiet"), help="print only the id"), JSON),
         operands=(Operand(metavar="COMMAND", help="what to run", repeat=True, completes="command"),),
         examples=(

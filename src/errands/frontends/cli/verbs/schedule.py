@@ -23,12 +23,10 @@ if TYPE_CHECKING:
 def schedule(context: Context, arguments: Arguments) -> int:
     view = context.engine.get(arguments.id)
     if view.standing is None:
-        raise BadValue(
-            f"task {view.id} runs once and has no schedule; errands show {view.id} tells all of it"
-        )
+        raise BadValue(f"task {view.id} runs once and has no schedule; see errands show {view.id}")
     records = context.engine.schedules.ledger(view.id, arguments.number or 10)
     if arguments.json:
-        _tell(context, view, records)
+        _print_json(context, view, records)
         return 0
     look = context.look
     state = state_cell(state_word(view), look)
@@ -37,16 +35,16 @@ def schedule(context: Context, arguments: Arguments) -> int:
     coming = context.engine.schedules.coming(view.id)
     if coming:
         zone = (view.details or {}).get("trigger", {}).get("zone")
-        context.say("", look.paint("the next times", "bold"), *times_lines(coming, zone))
+        context.say("", look.paint("next runs", "bold"), *times_lines(coming, zone))
     if records:
         context.say("", *_table(context, records))
     return 0
 
 
-def _tell(context: Context, view: View, records: list[Slot]) -> None:
+def _print_json(context: Context, view: View, records: list[Slot]) -> None:
     assert view.standing is not None
     names = ("slot", "until", "count", "outcome", "reason", "run", "at")
-    context.tell_json(
+    context.print_json(
         {
             "id": view.id,
             "state": view.state,
@@ -96,16 +94,16 @@ def _table(context: Context, records: list[Slot]) -> list[str]:
 VERBS = (
     Verb(
         name="schedule",
-        summary="show when a task runs next, and the outcome of its past slots",
+        summary="show when a task runs next, and what happened at earlier times",
         run=schedule,
-        details="Every slot that was due has one record: ran, late, coalesced (a later one ran for it), "
-        "skipped or missed, with the reason.",
+        details="Every due time has one record: ran, late, coalesced (covered by a later run), skipped or "
+        "missed, with the reason.",
         options=(
             Option(
                 flags=("-n", "--number"),
                 metavar="N",
                 convert=whole_from_one,
-                help="how many records to show (default 10)",
+                help="show at most N records (default 10)",
             ),
             JSON,
         ),

@@ -21,7 +21,7 @@ def send(context: Context, arguments: Arguments) -> int:
         content = b""
     else:
         if sys.stdin.isatty():
-            context.note("type the input, end it with Ctrl-D")
+            context.note("type the input and end it with Ctrl-D")
         content = sys.stdin.buffer.read()
     context.engine.send(arguments.id, content, eof=arguments.eof)
     return 0
@@ -34,15 +34,15 @@ VERBS = (
         run=send,
         options=(
             Option(flags=("--no-newline",), help="do not add a newline to TEXT"),
-            Option(flags=("--eof",), help="afterwards close the task's input"),
+            Option(flags=("--eof",), help="then close the task's input"),
         ),
         operands=(
             Operand(metavar="ID", help="the task", completes="live"),
-            Operand(metavar="TEXT", help="a line of input; without it standard input is sent", optional=True),
+            Operand(metavar="TEXT", help="a line of input (default: standard input)", optional=True),
         ),
         examples=(
             ("errands send setup-4k2 yes", "a line"),
-            ("errands send load-9d3 --eof < rows.csv", "a file, and nothing more"),
+            ("errands send load-9d3 --eof < rows.csv", "a file, then end of input"),
         ),
     ),
 )

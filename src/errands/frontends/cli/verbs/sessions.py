@@ -1,4 +1,4 @@
-"""sessions: the conversations with agents, or one of them from its beginning."""
+"""sessions: the conversations with agents, or one of them in full."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _all(context: Context, arguments: Arguments) -> int:
         view = views[each.task_id]
         resumed = view.agent.resume_count if view.agent else 0
         if arguments.json:
-            context.tell_json(
+            context.print_json(
                 {
                     "session": each.name,
                     "task": each.task_id,
@@ -66,7 +66,7 @@ def _all(context: Context, arguments: Arguments) -> int:
             )
         )
     if not arguments.json:
-        nothing = ["no conversations yet; begin one: errands ask 'run `make test`'"]
+        nothing = ["no conversations yet; start one: errands ask 'run `make test`'"]
         context.say(*(table(COLUMNS, rows, context.look) if rows else nothing))
     return 0
 
@@ -75,15 +75,14 @@ def _one(context: Context, arguments: Arguments) -> int:
     view = context.engine.get(arguments.id)
     if view.agent is None:
         raise BadValue(
-            f"task {view.id} is a command, and only agents have a session; "
-            f"errands show {view.id} tells what it did, errands logs {view.id} what it printed"
+            f"task {view.id} is a command, and only agents have a session; see errands show {view.id}"
         )
     said = context.engine.sessions.conversation(view.id)
     runs = {run.number: run for run in view.history}
     for number, each in said:
         run = runs.get(number)
         if arguments.json:
-            context.tell_json(
+            context.print_json(
                 {
                     "run": number,
                     "state": run.state if run else None,
@@ -104,8 +103,8 @@ def _one(context: Context, arguments: Arguments) -> int:
 
 
 def _ending(run: RunView | None, said: Exchange) -> str:
-    """Say why there is no answer, or not the whole of it."""
-    if run is None:  # swept away since
+    """Return why there is no answer, or not all of it."""
+    if run is None:  # removed since
         return f"({line(said.error)})" if said.error else ""
     if run.state in LIVE:
         return "(no answer yet)"

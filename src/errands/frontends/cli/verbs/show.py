@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from errands.frontends.cli.parser import Arguments
     from errands.model.view import RunView, View
 
-# A run that takes input and has been silent for so long probably waits for some.
+# A run that takes input and has been silent for this long probably waits for some.
 QUIET = timedelta(seconds=10)
 SHOWN = 10  # runs of a task that has a schedule
-# What goes without saying while a task waits for a yes, and what the question shows itself.
+# What is obvious while a task waits for approval, and what the question shows anyway.
 OBVIOUS = ("state", "output")
 EXACT = (*OBVIOUS, "command", "before", "finally", "directory", "environment")
 
@@ -52,7 +52,7 @@ def show(context: Context, arguments: Arguments) -> int:
     output = clean(context, view, piece.content, colour=context.look.colour and not arguments.json)
     context.engine.mark_retrieved(view)
     if arguments.json:
-        context.tell_view(view, output_tail=output)
+        context.print_view(view, output_tail=output)
         return 0
     look, at = context.look, now()
     state = state_cell(state_word(view), look)
@@ -75,20 +75,20 @@ def show(context: Context, arguments: Arguments) -> int:
 def _answerable(
     context: Context, view: View, pairs: Iterator[tuple[str, str]], at: datetime
 ) -> Iterator[tuple[str, str]]:
-    """Add what whoever answers must know; at a terminal they see exactly what would run, masked nowhere."""
+    """Add what the person who answers must know; at a terminal, exactly what would run, unmasked."""
     from errands.frontends.cli.approval.confirm import question
-    from errands.frontends.cli.approval.proposals import facts_of, told
+    from errands.frontends.cli.approval.proposals import facts_of, masked
 
     if is_person():
         context.say(*question(facts_of(context, view), context.look))
     elif view.question is not None:
-        yield "because", "\n".join(told(reason.text) for reason in view.question.reasons)
+        yield "because", "\n".join(masked(reason.text) for reason in view.question.reasons)
     left_out = EXACT if is_person() else OBVIOUS
     yield from ((name, value) for name, value in pairs if name not in left_out)
     if view.question is not None:
         yield "expires", ago(view.question.expires_at, at=at)
-    yield "yes", f"errands approve {view.id}"
-    yield "no", f"errands reject {view.id}"
+    yield "approve", f"errands approve {view.id}"
+    yield "reject", f"errands reject {view.id}"
 
 
 def _facts(context: Context, view: View, at: datetime) -> Iterator[tuple[str, str]]:
@@ -123,7 +123,7 @@ def _facts(context: Context, view: View, at: datetime) -> Iterator[tuple[str, st
         yield "started", f"{local(run.started_at)} ({ago(run.started_at, at=at)})"
     if run.completed_at is not None:
         yield "ended", f"{local(run.completed_at)} ({ago(run.completed_at, at=at)})"
-    yield "took" if run.completed_at else "runs for", took_text(run, at=at)
+    yield "took" if run.completed_at else "running for", took_text(run, at=at)
     yield "progress", progress_text(view, context.look, at=at, columns=24) if run.state == "running" else ""
     if run.state == "running" and view.activity_at is not None and view.agent is None:
         yield "last output", ago(view.activity_at, at=at)
@@ -180,16 +180,16 @@ def _agent_facts(view: View, details: Mapping[str, Any], at: datetime) -> Iterat
 
 
 def _proposals(context: Context, view: View) -> Iterator[str]:
-    """Name the tasks that a person must answer before the agent can go on, and how."""
+    """Name the tasks that need approval before the agent can continue, and how to answer."""
     if view.agent is not None and view.agent.waiting == "approval":
-        from errands.frontends.cli.approval.proposals import told
+        from errands.frontends.cli.approval.proposals import masked
 
         for each in context.engine.proposals_of(view):
-            yield f"a yes to {each.id}: {told(each.command)}  (errands approve {each.id}, or errands reject)"
+            yield f"approval of {each.id}: {masked(each.command)}  (errands approve {each.id}, or reject)"
 
 
 def _hooks(codes: str) -> str:
-    """Tell how the hooks went: `before ok, finally failed with 3`."""
+    """Return how the hooks ended: `before ok, finally failed with 3`."""
     words = []
     for each in filter(None, codes.split(",")):
         role, _, code = each.partition(":")
@@ -198,7 +198,7 @@ def _hooks(codes: str) -> str:
 
 
 def _result(run: RunView) -> str:
-    """How a run ended, each fact once: the reason, and the code or signal where the reason is another."""
+    """Return how a run ended: the reason, and the exit code or signal where that is not the reason."""
     words = [result(run)]
     if run.state == "cancelled":
         words.append(line(run.error or ""))
@@ -287,11 +287,11 @@ def _show_output(context: Context, view: View, output: str, at: datetime) -> Non
     takes_input = (view.details or {}).get("input", "none") != "none"
     if takes_input and run.state == "running" and view.activity_at and at - view.activity_at > QUIET:
         silence = spoken(at - view.activity_at)
-        context.say(f"silent for {silence}; it may wait for input: errands send {view.id}")
+        context.say(f"silent for {silence}; it may be waiting for input: errands send {view.id}")
     if not lines and run.state != "running":
         return
     more = "errands logs -f" if run.state == "running" else "errands logs"
-    context.say(look.paint(f"all of it: {more} {view.id}", "dim"))
+    context.say(look.paint(f"full output: {more} {view.id}", "dim"))
 
 
 VERBS = (
@@ -304,7 +304,7 @@ VERBS = (
                 flags=("-n", "--lines"),
                 metavar="N",
                 convert=whole,
-                help="how many last lines of output (default 20, or runs.tail_lines)",
+                help="show the last N lines of output (default 20, or runs.tail_lines)",
             ),
             JSON,
         ),

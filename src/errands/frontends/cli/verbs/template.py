@@ -48,7 +48,7 @@ def ls(context: Context, arguments: Arguments) -> int:
     drafts = context.engine.templates()
     if arguments.json:
         for name, draft in drafts.items():
-            context.tell_json(_plain(name, draft))
+            context.print_json(_plain(name, draft))
         return 0
     if not drafts:
         context.say("no templates yet; save one: errands template save NAME 'make {{target}}'")
@@ -69,7 +69,7 @@ def ls(context: Context, arguments: Arguments) -> int:
 def show(context: Context, arguments: Arguments) -> int:
     draft = context.engine.template(arguments.template)
     if arguments.json:
-        context.tell_json(_plain(arguments.template, draft))
+        context.print_json(_plain(arguments.template, draft))
         return 0
     pairs = [("parameters", _takes(draft))]
     for name, value in _plain(arguments.template, draft).items():

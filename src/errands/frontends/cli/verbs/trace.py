@@ -1,4 +1,4 @@
-"""trace: a task and all that belongs to it as a tree in time, without any server."""
+"""trace: a task and everything it started, as a tree over time; no server needed."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 def trace(context: Context, arguments: Arguments) -> int:
     if (arguments.id is None) == (arguments.span is None):
-        raise Usage("give a task's id, or --span with the id of a span")
+        raise Usage("give either the id of a task, or --span and the id of a span")
     tracing = context.engine.tracing
     task_id = arguments.id or tracing.find(arguments.span)
     spans = tracing.tree(task_id)
     if arguments.json:
         for span in spans:
-            context.tell_json(_plain(span))
+            context.print_json(_plain(span))
         return 0
     for trace_id in dict.fromkeys(span.place.trace_id for span in spans):
         context.say(context.look.paint(f"trace {trace_id}", "bold"))
@@ -51,9 +51,9 @@ VERBS = (
         name="trace",
         summary="draw what a task did, and when, as a tree",
         run=trace,
-        details="The tree begins with whoever launched the task first, and has all that was launched in it. "
-        "A later run of a task is a trace of its own, linked to the earlier one. Nothing has to be set up; "
-        "to send spans to a collector as well, see docs/tracing.md.",
+        details="The tree starts at the first launch and contains everything launched from it. A later run "
+        "of a task is a trace of its own, linked to the earlier one. No setup is needed; to send spans to a "
+        "collector as well, see docs/tracing.md.",
         options=(
             Option(flags=("--span",), metavar="SPAN", help="find the task by the id of a span"),
             JSON,

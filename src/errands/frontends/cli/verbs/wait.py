@@ -1,4 +1,4 @@
-"""wait: until tasks end; the exit code is the task's own."""
+"""wait: wait until tasks end; the exit code is the task's own."""
 
 from __future__ import annotations
 
@@ -35,9 +35,8 @@ def wait(context: Context, arguments: Arguments) -> int:
     except KeyboardInterrupt:
         if live_line is not None:
             live_line.clear()
-        context.note(
-            "stopped waiting; " + ("it goes on" if len(ids) == 1 else "they go on") + " in the background"
-        )
+        they = "it continues" if len(ids) == 1 else "they continue"
+        context.note(f"stopped waiting; {they} in the background")
         return 130
     if live_line is not None:
         live_line.clear()
@@ -45,10 +44,10 @@ def wait(context: Context, arguments: Arguments) -> int:
 
 
 def report(context: Context, views: list[View], *, as_objects: bool, quiet: bool) -> int:
-    """Tell how tasks ended, and how far those have come that did not; give the exit code."""
+    """Print how tasks ended, or how far they are; return the exit code."""
     for view in views:
         if as_objects:
-            _tell_json(context, view)
+            _print_json(context, view)
         elif view.state == "proposed" and not quiet:
             from errands.frontends.cli.approval.proposals import tell
 
@@ -58,18 +57,18 @@ def report(context: Context, views: list[View], *, as_objects: bool, quiet: bool
             if view.is_live:
                 _partial_output(context, view)
         if quiet:
-            context.engine.mark_retrieved(view)  # nobody was shown anything
+            context.engine.mark_retrieved(view)  # nothing was shown
         else:
-            context.told(view)
+            context.mark_shown(view)
     codes = [exit_code(view) for view in views]
-    # One that is still live means that the waiting ended first, whatever became of the others.
+    # A live task means that the wait timed out, however the others ended.
     return 124 if 124 in codes else next((code for code in codes if code), 0)
 
 
-def _tell_json(context: Context, view: View) -> None:
+def _print_json(context: Context, view: View) -> None:
     piece = context.engine.tail(view.id)
     output = clean(context, view, piece.content, colour=False)
-    context.tell_view(view, output_tail=output, next_offset=piece.next_offset)
+    context.print_view(view, output_tail=output, next_offset=piece.next_offset)
 
 
 def _partial_output(context: Context, view: View) -> None:
@@ -82,7 +81,7 @@ HINT = "  (Ctrl-C stops waiting)"
 
 
 class LiveLine:
-    """One line at the bottom of the terminal that tells how far the tasks are."""
+    """One line at the bottom of the terminal that shows how far the tasks are."""
 
     def __init__(self, context: Context) -> None:
         from errands.frontends.cli.context import look_of
@@ -110,7 +109,7 @@ class LiveLine:
         sys.stderr.flush()
 
     def tell(self, text: str) -> None:
-        """Say something that stays, above the line."""
+        """Print a text that stays, above the line."""
         self.clear()
         self._context.note(text)
 
@@ -124,29 +123,28 @@ VERBS = (
         name="wait",
         summary="wait until tasks end; the exit code is the task's own",
         run=wait,
-        details="With several tasks the exit code is that of the first, in the order given, that did not "
-        "complete. A task that needs a yes before it starts counts as ended, with 4. An agent that needs one "
-        "while it runs is waited for, since it goes on with the answer, which may come from anywhere; the "
-        "command to type is said at once on standard error, and --timeout leaves with 124. Ctrl-C stops "
-        "waiting; the tasks go on.",
+        details="With several tasks, the exit code is that of the first one, in the given order, that did "
+        "not complete. A task that needs approval before it starts counts as ended, with exit code 4. An "
+        "agent that needs approval while it runs is waited for, because it continues after the answer; the "
+        "command to answer with is printed to standard error. Ctrl-C stops waiting; the tasks continue.",
         options=(
             Option(
                 flags=("-t", "--timeout"),
                 metavar="DURATION",
                 convert=parse_duration,
-                help="wait at most so long, then leave with 124 (default: without limit)",
+                help="wait at most this long, then exit with 124 (default: no limit)",
             ),
             BATCH,
             Option(
                 flags=("-q", "--quiet"),
-                help="print nothing but what an agent needs a yes for; the exit code tells",
+                help="print only what an agent needs approval for",
             ),
             JSON,
         ),
         operands=(Operand(metavar="ID", help="the tasks", repeat=True, optional=True, completes="live"),),
         examples=(
             ("errands wait pytest-7k && echo passed", "the task's own exit code"),
-            ("errands wait --batch nightly --timeout 1h", "all of a batch, for an hour at most"),
+            ("errands wait --batch nightly --timeout 1h", "a whole batch, for an hour at most"),
         ),
     ),
 )
