@@ -174,7 +174,7 @@ def test_schedule_starts_lists_and_shows_schedules(person: Person) -> None:
     assert said.count(first) >= 2
     assert f"{first} stays active" in said
     shown = says(person, f"/schedule {first}")
-    assert "the next times" in shown
+    assert "next runs" in shown
     assert "is not a duration" in says(person, "/schedule soon echo x")
     person.types("cancel", first, second)
 

@@ -321,7 +321,7 @@ def test_an_approval_with_always_is_listed_and_withdrawn(newcomer: Person, preci
     assert standing["digest"][:12] in listed.out
     assert "ada" in listed.out
     assert newcomer.types("reject", "--always", "zz", code=3).err.startswith("errands: no standing approvals")
-    assert "asked about again" in newcomer.types("reject", "--always", standing["digest"][:12]).out
+    assert "needs approval again: " in newcomer.types("reject", "--always", standing["digest"][:12]).out
     newcomer.types("run", "-q", f"rm -rf {precious}/x", yes=False, code=4)
 
 

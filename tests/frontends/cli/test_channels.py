@@ -151,8 +151,8 @@ def test_what_was_given_up_is_listed_and_sent_again(hooked: Person, receiver: Re
     assert "errands notices retry --all sends them" in doctor.out
 
     receiver.mood = ""
-    assert "say which to send again" in hooked.types("notices", "retry", code=2).err
-    assert "nothing of it is to be sent" in hooked.types("notices", "retry", "999999", code=3).err
+    assert "which notices? Give errands notices retry ID" in hooked.types("notices", "retry", code=2).err
+    assert "has no undelivered notices" in hooked.types("notices", "retry", "999999", code=3).err
     assert (
         "'no-such' is neither a task nor the number of a notice"
         in hooked.types("notices", "retry", "no-such", code=2).err
@@ -162,7 +162,7 @@ def test_what_was_given_up_is_listed_and_sent_again(hooked: Person, receiver: Re
     deadline = time.monotonic() + 20
     while "hook" in hooked.types("notices", "--undelivered").out:
         assert time.monotonic() < deadline
-    assert hooked.types("notices", "--dead").out == "no notice was given up\n"
+    assert hooked.types("notices", "--dead").out == "no notices were given up\n"
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ def test_the_daemon_starts_by_itself_and_has_a_status(newcomer: Person) -> None:
 
 def test_starting_and_stopping_the_daemon_twice_is_harmless(newcomer: Person) -> None:
     assert newcomer.types("daemon", "stop").out == "no daemon is running\n"
-    assert newcomer.types("daemon", "start").out.startswith("the daemon runs (process ")
+    assert newcomer.types("daemon", "start").out.startswith("started the daemon (process ")
     pid = daemon_pid(newcomer)
     assert newcomer.types("daemon", "start").out == f"the daemon is already running (process {pid})\n"
     assert "running tasks continue" in newcomer.types("daemon", "stop").out
@@ -243,7 +243,7 @@ def test_an_unknown_variable_is_a_warning_with_a_suggestion(newcomer: Person) ->
     said = newcomer.types("config", "check", ERRANDS_FOO_BAR="1").out.splitlines()
 
     assert said[0] == "! environment: ERRANDS_FOO_BAR: means nothing"
-    assert said[1].endswith("environment: no error, 1 warning")
+    assert said[1].endswith("environment: no errors, 1 warning")
 
 
 @pytest.mark.spec("X15")

@@ -33,11 +33,11 @@ def answers(person: Person, *lines: Any, cwd: Path | None = None) -> list[dict[s
         (["git status --short"], 0, "auto: "),
         (["--", "git", "status"], 0, "auto: "),
         (["rm -rf build"], 4, "deletes build recursively; cannot be undone"),
-        (["--", "rm", "-rf", "build"], 4, "what it does cannot be undone"),
+        (["--", "rm", "-rf", "build"], 4, "\nit cannot be undone\n"),
         (["touch x"], 4, "ask: "),
         (["--env", "LD_PRELOAD=x.so", "true"], 4, "LD_PRELOAD"),
         (["--env", "TZ=UTC", "true"], 0, "auto: "),
-        (["./deploy.sh"], 4, "whether it can be undone is not known"),
+        (["./deploy.sh"], 4, "\nit is not known whether it can be undone\n"),
     ],
 )
 def test_the_verdict_has_reasons_and_an_exit_code(

@@ -56,7 +56,7 @@ def test_a_long_list_is_cut_but_never_hides_a_live_task(newcomer: Person) -> Non
     answer = newcomer.types("ls")
 
     assert live in answer.out
-    assert answer.out.splitlines()[-1] == "there are older ones: errands ls --all"
+    assert answer.out.splitlines()[-1] == "older tasks are not shown: errands ls --all"
     assert len(newcomer.types("ls", "--all").out.splitlines()) == 24
 
 
@@ -289,7 +289,7 @@ def test_a_unique_prefix_of_an_id_is_enough(person: Person) -> None:
     assert ambiguous[0] == "errands: 'alph' matches several tasks, newest first:"
     assert ambiguous[1].startswith(f"  {two}  completed, ")
     assert ambiguous[2].startswith(f"  {one}  completed, ")
-    assert ambiguous[3] == f"Give more letters; the newest is meant by its whole id: {two}"
+    assert ambiguous[3] == f"Type more of the id; the whole id of the newest is {two}"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from tests.frontends.cli.person import Person
 
 @pytest.mark.spec("A7")
 def test_the_audit_lists_every_answer_newest_first(newcomer: Person, precious: Path) -> None:
-    assert "nothing was asked about yet" in newcomer.types("audit").out
+    assert "no questions yet" in newcomer.types("audit").out
     yes = newcomer.finishes(f"touch {precious}/x")
     no = newcomer.types("run", "-q", f"rm -rf {precious}", yes=False, code=4).out.strip()
     newcomer.types("reject", no)
@@ -47,7 +47,7 @@ def test_the_audit_remembers_what_was_cleared_and_what_an_agent_started(
     assert (before["command"], before["then"], before["exit_code"]) == (f"rm -rf {precious}", "completed", 0)
     assert after == {**before, "cleared": True}
     assert newcomer.types("audit", "--json").object == after
-    assert f"of {before['task']}, which is cleared" in newcomer.types("audit", before["task"]).out
+    assert f"of {before['task']} (cleared)" in newcomer.types("audit", before["task"]).out
 
 
 @pytest.mark.spec("X15")

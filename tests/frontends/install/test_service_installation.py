@@ -114,7 +114,7 @@ def test_it_is_written_used_and_taken_back(system: System) -> None:
     assert "the daemon no longer starts after a reboot" in gone.stdout
     assert not system.unit.exists()
     assert system.heard() == [f"systemctl --user disable {UNIT}", "systemctl --user daemon-reload"]
-    assert system.types("uninstall", "service", "--yes").stdout == "nothing to do: it is not there\n"
+    assert system.types("uninstall", "service", "--yes").stdout == "nothing to do: not installed\n"
     assert system.heard() == []
     assert not (system.place / "ada" / ".config" / "errands" / "installed.json").exists()
 
@@ -132,7 +132,7 @@ def test_it_can_be_printed_only(system: System) -> None:
 def test_what_has_no_meaning_is_refused(system: System, stray: tuple[str, ...]) -> None:
     refused = system.types("install", "service", "--yes", *stray)
     assert refused.returncode == 2
-    assert f"{stray[0]} has no meaning for the service" in refused.stderr
+    assert f"{stray[0]} does not apply to the service" in refused.stderr
     assert not system.unit.exists()
 
 

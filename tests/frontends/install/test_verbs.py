@@ -50,7 +50,7 @@ def test_without_a_person_it_needs_yes(person: Person) -> None:
     assert person.types("install", "cursor", "--yes").out == "nothing to do: already installed\n"
     assert person.types("uninstall", "cursor", code=2).err.endswith("nothing was written; pass --yes\n")
     assert "Errands was removed from Cursor" in person.types("uninstall", "cursor", "--yes").out
-    assert person.types("uninstall", "cursor", "--yes").out == "nothing to do: it is not there\n"
+    assert person.types("uninstall", "cursor", "--yes").out == "nothing to do: not installed\n"
 
 
 def test_it_can_be_printed_only(person: Person) -> None:

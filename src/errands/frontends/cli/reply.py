@@ -45,9 +45,9 @@ def reply(context: Context, arguments: Arguments, view: View, *, is_new: bool = 
             return NOT_APPROVED
         view = answered
     if arguments.wait and view.standing is None:
-        from errands.frontends.cli.live.attach import attend
+        from errands.frontends.cli.live.attach import attach
 
-        return attend(context, arguments, view, is_new=is_new)
+        return attach(context, arguments, view, is_new=is_new)
     if arguments.json:
         context.print_view(view)
     elif arguments.quiet:

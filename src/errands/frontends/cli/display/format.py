@@ -11,6 +11,9 @@ from errands.text import plural, state_cell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from errands.frontends.cli.context import Context
     from errands.model.view import RunView, View
     from errands.text import Look
 
@@ -215,3 +218,20 @@ def progress_text(view: View, look: Look, *, at: datetime, columns: int = 10) ->
     if progress.text:
         words.append(line(progress.text))
     return " · ".join(words)
+
+
+def no_daemon_note(context: Context, views: Sequence[View]) -> str | None:
+    """Return a warning if one of the tasks needs a daemon and none runs."""
+    runs = any(view.latest.state == "running" for view in views)
+    if not (runs or any(_is_stuck(view) for view in views)) or context.engine.bell.is_answered():
+        return None
+    what = "it is not known yet which tasks have ended" if runs else "waiting tasks do not start"
+    return f"no daemon is running, so {what}: errands daemon start"
+
+
+def _is_stuck(view: View) -> bool:
+    """Return whether a task could start, or waits for its next time."""
+    if view.standing is not None:
+        return view.state == "active"
+    waits = view.waits or (view.due_at is not None and view.due_at > now())
+    return view.latest.state == "pending" and view.state != "proposed" and not waits

@@ -6,6 +6,7 @@ lost. A second Ctrl-C soon after the first one cancels the task.
 
 from __future__ import annotations
 
+import os
 import sys
 
 from errands.frontends.cli.display.format import ending_line, now, waits_for
@@ -17,6 +18,7 @@ from errands.model.view import exit_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from errands.engine.engine import Engine
     from errands.frontends.cli.context import Context
     from errands.frontends.cli.parser import Arguments
     from errands.model.view import View
@@ -25,9 +27,12 @@ if TYPE_CHECKING:
 SECOND_THOUGHTS = 2.0
 STILL_LIVE = 124
 INTERRUPTED = 130
+PIECE = 1 << 16
+# How often to check whether the task takes input yet.
+STDIN_LOOK = 0.02
 
 
-def attend(context: Context, arguments: Arguments, view: View, *, is_new: bool) -> int:
+def attach(context: Context, arguments: Arguments, view: View, *, is_new: bool) -> int:
     """Show a task's output until it ends; return its exit code.
 
     Only a new task gets our standard input: one found by its key got that of the command that started it.
@@ -66,12 +71,62 @@ def attend(context: Context, arguments: Arguments, view: View, *, is_new: bool) 
 
 def _feed(context: Context, arguments: Arguments, view: View) -> None:
     """Pass standard input on to a task that takes input; say so if it is not passed on."""
-    from errands.frontends.cli.live.stdin import feed, has_input
-
     if (view.details or {}).get("input", "none") != "none":
-        feed(context, view.id)
-    elif not arguments.quiet and has_input():
+        _pass_stdin(context, view.id)
+    elif not arguments.quiet and _has_input():
         context.note("standard input is not passed on to the task; give --stdin for that")
+
+
+def _pass_stdin(context: Context, task_id: str) -> None:
+    """Start passing standard input on to a task; return at once."""
+    import threading
+
+    home, settings = context.home, context.config
+
+    def run() -> None:
+        # A connection to the store belongs to the thread that opened it.
+        engine = context.bootstrap.open_client(home, settings)
+        try:
+            _copy_stdin(engine, task_id, sys.stdin.fileno())
+        finally:
+            engine.close()
+
+    threading.Thread(target=run, daemon=True, name="stdin").start()
+
+
+def _has_input() -> bool:
+    """Return whether there is input to read; an empty pipe is often only inherited."""
+    import fcntl
+    import termios
+
+    source = sys.stdin.fileno()
+    if os.isatty(source):
+        return False
+    try:
+        count = fcntl.ioctl(source, termios.FIONREAD, bytes(4))
+    except OSError:
+        return False  # such as /dev/null
+    return int.from_bytes(count, sys.byteorder) > 0
+
+
+def _copy_stdin(engine: Engine, task_id: str, source: int) -> None:
+    from errands.model.errors import ErrandsError
+
+    _wait_until_it_runs(engine, task_id)
+    piece = b"?"
+    while piece:
+        try:
+            piece = os.read(source, PIECE)
+            engine.send(task_id, piece, eof=not piece)
+        except (ErrandsError, OSError):
+            return  # the task has ended or closed its input, or the terminal is gone
+
+
+def _wait_until_it_runs(engine: Engine, task_id: str) -> None:
+    import time
+
+    while (run := engine.view(task_id).latest).completed_at is None and run.pid is None:
+        time.sleep(STDIN_LOOK)
 
 
 def _stay(

@@ -56,6 +56,8 @@ HIDDEN = ("complete", "client")
 
 # Modules that hold more than the one verb they are named after.
 MODULES = {
+    "propose": "run",
+    "restart": "run",
     "resume": "ask",
     "unpause": "pause",
     "fire": "pause",

@@ -5,16 +5,18 @@ from __future__ import annotations
 import sys
 
 from errands.frontends.cli.approval.caller import door_of, is_person
-from errands.frontends.cli.display.agent_reply import converse
+from errands.frontends.cli.display.format import ending_line, now
 from errands.frontends.cli.display.recurring import show_preview
 from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
-from errands.frontends.cli.reply import check_reply
+from errands.frontends.cli.reply import check_reply, reply
 from errands.frontends.cli.task_options import PREVIEW, draft_of, options_of
+from errands.model.view import exit_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.frontends.cli.context import Context
     from errands.frontends.cli.parser import Arguments
+    from errands.model.view import View
 
 FROZEN = (
     "what a task was launched with holds for its whole conversation; leave it out, or begin another task on "
@@ -35,7 +37,7 @@ def ask(context: Context, arguments: Arguments) -> int:
     task_id = None if arguments.resume is None else context.engine.resolve(arguments.resume)
     view = context.engine.sessions.ask(draft, resume=task_id, is_awaited=arguments.wait)
     is_new = arguments.resume is not None or view.created_at >= before
-    return converse(context, arguments, view, is_new=is_new)
+    return _report(context, arguments, view, is_new=is_new)
 
 
 def resume(context: Context, arguments: Arguments) -> int:
@@ -43,7 +45,7 @@ def resume(context: Context, arguments: Arguments) -> int:
     prompt = _prompt(arguments.prompt)
     task_id = context.engine.resolve(arguments.id)
     view = context.engine.sessions.resume(task_id, prompt, is_awaited=arguments.wait)
-    return converse(context, arguments, view, is_new=True)
+    return _report(context, arguments, view, is_new=True)
 
 
 def _check_resume(arguments: Arguments) -> None:
@@ -66,6 +68,41 @@ def _prompt(text: str) -> str:
     if not read.strip():
         raise Usage("there is no prompt on standard input; write it there, or in the place of -")
     return read
+
+
+def _report(context: Context, arguments: Arguments, view: View, *, is_new: bool) -> int:
+    """Report that an agent was asked; with --wait, wait for its answer and print it."""
+    if not arguments.wait:
+        return reply(context, arguments, view, is_new=is_new)
+    from errands.frontends.cli.live.follow import wait_for
+
+    run_id = view.latest.id
+    if not arguments.quiet and not arguments.json:
+        context.note(f"asked {view.id}  (Ctrl-C leaves it running)")
+    try:
+        wait_for(context, [view.id])
+    except KeyboardInterrupt:
+        # The caller no longer waits, so the answer becomes a notice.
+        context.engine.sessions.give_up_waiting(run_id)
+        context.note(f"{view.id} continues in the background: errands show {view.id}")
+        return 130
+    view = context.engine.get(view.id)
+    context.mark_shown(view)
+    _print_answer(context, arguments, view)
+    return exit_code(view)
+
+
+def _print_answer(context: Context, arguments: Arguments, view: View) -> None:
+    from errands.frontends.cli.live.output_filter import clean
+
+    if arguments.json:
+        context.print_view(view)
+        return
+    answer = view.agent.answer if view.agent else None
+    if answer:
+        context.say(clean(context, view, answer.encode(), colour=False).rstrip("\n"))
+    if view.state != "completed":
+        context.note(ending_line(view, context.error_look, at=now()))
 
 
 PROMPT = Operand(

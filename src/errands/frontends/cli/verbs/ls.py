@@ -6,6 +6,7 @@ from errands.frontends.cli.display.format import (
     ago,
     how_to_answer,
     needs_approval,
+    no_daemon_note,
     now,
     outcome,
     purpose,
@@ -13,7 +14,6 @@ from errands.frontends.cli.display.format import (
     took_text,
 )
 from errands.frontends.cli.display.masking import TextMask
-from errands.frontends.cli.no_daemon import no_daemon_note
 from errands.frontends.cli.parser import JSON, Option, Usage, Verb, whole_from_one
 from errands.frontends.cli.targets import answerable
 from errands.model.states import ENDED, OPEN, STANDING

@@ -75,7 +75,7 @@ def _one(context: Context, arguments: Arguments) -> int:
     view = context.engine.get(arguments.id)
     if view.agent is None:
         raise BadValue(
-            f"task {view.id} is a command, and only agents have a session; see errands show {view.id}"
+            f"task {view.id} is a command, and only agents have a session; see errands logs {view.id}"
         )
     said = context.engine.sessions.conversation(view.id)
     runs = {run.number: run for run in view.history}

@@ -10,6 +10,7 @@ from errands.frontends.cli.display.format import (
     activity,
     ago,
     local,
+    no_daemon_note,
     now,
     progress_text,
     result,
@@ -21,7 +22,6 @@ from errands.frontends.cli.display.format import (
 )
 from errands.frontends.cli.display.recurring import watch_facts
 from errands.frontends.cli.live.output_filter import clean
-from errands.frontends.cli.no_daemon import no_daemon_note
 from errands.frontends.cli.parser import JSON, Operand, Option, Verb, whole
 from errands.model.text.duration import spoken
 from errands.model.text.naming import span_id

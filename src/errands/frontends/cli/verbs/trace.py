@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from errands.frontends.cli.display.format import now
-from errands.frontends.cli.display.trace_tree import drawn
 from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
+from errands.model.text.duration import spoken
+from errands.model.text.sanitise import line
+from errands.text import clip, pad, width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
     from typing import Any
 
     from errands.frontends.cli.context import Context
     from errands.frontends.cli.parser import Arguments
     from errands.model.span import Span
+    from errands.text import Colour, Look
+
+_BAR = 30
+_LEAST = timedelta(milliseconds=1)
 
 
 def trace(context: Context, arguments: Arguments) -> int:
@@ -28,7 +38,7 @@ def trace(context: Context, arguments: Arguments) -> int:
     for trace_id in dict.fromkeys(span.place.trace_id for span in spans):
         context.say(context.look.paint(f"trace {trace_id}", "bold"))
         part = [span for span in spans if span.place.trace_id == trace_id]
-        context.say(*drawn(part, context.look, at=now(), marked=arguments.span or ""))
+        context.say(*draw_tree(part, context.look, at=now(), marked=arguments.span or ""))
     return 0
 
 
@@ -44,6 +54,58 @@ def _plain(span: Span) -> dict[str, Any]:
         "links": [{"trace_id": each.trace_id, "span_id": each.span_id} for each in span.links],
         "error": span.error,
     }
+
+
+def draw_tree(spans: Sequence[Span], look: Look, *, at: datetime, marked: str = "") -> Iterator[str]:
+    """Draw spans as a tree; those without a parent among them are its roots."""
+    if not spans:
+        return
+    begin = min(each.started_at for each in spans)
+    end = max(each.ended_at or at for each in spans)
+    rows = list(_rows(spans, look))
+    label = min(max(width(text) for text, _ in rows), max(24, look.columns - _BAR - 24))
+    for text, span in rows:
+        bar = _bar(span, begin, max(end - begin, _LEAST), at, look)
+        took = "runs" if span.ended_at is None else spoken(span.ended_at - span.started_at)
+        colour: Colour = "yellow" if span.ended_at is None else "red" if span.error else "green"
+        sign = " <-" if marked and span.place.span_id.startswith(marked) else ""
+        name = pad(clip(text, label), label)
+        tail = f"  {span.place.span_id}{sign}{'  ' + line(span.error) if span.error else ''}"
+        yield f"{name}  {look.paint(bar, colour)} {pad(took, 8, right=True)}{tail}".rstrip()
+
+
+def _rows(spans: Sequence[Span], look: Look) -> Iterator[tuple[str, Span]]:
+    known = {each.place.span_id for each in spans}
+    below: dict[str | None, list[Span]] = {}
+    for each in sorted(spans, key=lambda span: span.started_at):
+        below.setdefault(each.parent_id if each.parent_id in known else None, []).append(each)
+    branch, last, through = ("├─ ", "└─ ", "│  ") if look.unicode else ("|- ", "`- ", "|  ")
+
+    def walk(parent: str, indent: str) -> Iterator[tuple[str, Span]]:
+        children = below.get(parent, [])
+        for place, child in enumerate(children, start=1):
+            is_last = place == len(children)
+            yield f"{indent}{last if is_last else branch}{_title(child)}", child
+            yield from walk(child.place.span_id, indent + ("   " if is_last else through))
+
+    for root in below.get(None, []):
+        yield _title(root), root
+        yield from walk(root.place.span_id, "")
+
+
+def _title(span: Span) -> str:
+    if span.name == "background_task_start":
+        return f"{span.name} {line(str(span.attributes['task.id']))}.{span.attributes['task.run']}"
+    return line(span.name)
+
+
+def _bar(span: Span, begin: datetime, whole: timedelta, at: datetime, look: Look) -> str:
+    first = int((span.started_at - begin) / whole * _BAR)
+    last = int(((span.ended_at or at) - begin) / whole * _BAR)
+    first = min(max(first, 0), _BAR - 1)
+    long = max(1, min(last, _BAR) - first)
+    full, empty = ("█", "·") if look.unicode else ("#", ".")
+    return empty * first + full * long + empty * (_BAR - first - long)
 
 
 VERBS = (
