@@ -97,7 +97,7 @@ _YES = Option(flags=("-y", "--yes"), help="write without asking; the changes are
 VERBS = (
     Verb(
         name="install",
-        summary="connect an agent's client to Errands, or start the daemon with the system",
+        summary="connect an agent program to Errands, or start the daemon with the system",
         run=install,
         details="Shows every change and asks before writing. Everything else in the files stays as it is, "
         "comments included; a file that cannot be read is left alone. Claude Code also gets two commands, "

@@ -20,7 +20,7 @@ def mcp(context: Context, arguments: Arguments) -> int:
 VERBS = (
     Verb(
         name="mcp",
-        summary="serve the tools of Errands to an agent's client over MCP",
+        summary="serve the tools of Errands to agents over MCP",
         run=mcp,
         details="Over stdio, the client starts the server, which ends with the client; the tasks it launched "
         "continue. Over HTTP, it listens on this machine, prints its address, and requires a bearer token: "
