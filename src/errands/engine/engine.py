@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from errands.engine.agents.sessions import Sessions
-    from errands.engine.approval.ruling import Judge, Ruling
+    from errands.engine.approval.ruling import Judge, Ruling, Seen
     from errands.engine.notices.inbox import Inbox
     from errands.engine.submit.submission import Submitter
     from errands.engine.tracing import Tracing
@@ -45,7 +45,8 @@ class Engine(EngineCore):
 
         `after` may name another draft of the same call by its name; a circle is refused.
         """
-        judged = [self._ruling(draft) for draft in drafts]
+        seen: Seen = {}
+        judged = [self._ruling(draft, seen) for draft in drafts]
         self.ensure_daemon()
         now = self.clock.now()
         with self.store:
@@ -55,7 +56,8 @@ class Engine(EngineCore):
 
     def submit_each(self, drafts: Iterable[Draft]) -> list[View | ErrandsError]:
         """Create several tasks in one transaction, each for itself: a refused one keeps no other back."""
-        judged = [self._ruling_or_refusal(draft) for draft in drafts]
+        seen: Seen = {}
+        judged = [self._ruling_or_refusal(draft, seen) for draft in drafts]
         self.ensure_daemon()
         with self.store:
             answers = [
@@ -92,17 +94,17 @@ class Engine(EngineCore):
         self.bell.ring()
         return self.summaries([task_id])[0]
 
-    def _ruling(self, draft: Draft) -> tuple[Draft, Ruling]:
+    def _ruling(self, draft: Draft, seen: Seen) -> tuple[Draft, Ruling]:
         draft = _checked(draft, self.clock.now())
         if draft.consent != "none" or self.consent != "none":
             from errands.engine.approval.approve import refuse_inside_a_run
 
             refuse_inside_a_run()
-        return draft, self._judge.rule(draft)
+        return draft, self._judge.rule(draft, seen)
 
-    def _ruling_or_refusal(self, draft: Draft) -> tuple[Draft, Ruling | ErrandsError]:
+    def _ruling_or_refusal(self, draft: Draft, seen: Seen) -> tuple[Draft, Ruling | ErrandsError]:
         try:
-            return self._ruling(draft)
+            return self._ruling(draft, seen)
         except ErrandsError as error:
             return draft, error
 

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from errands.model.action import Action, Walls
     from errands.model.options.draft import Draft
 
+    # Workspaces by directory and by the variables that decide what is found there.
+    Seen = dict[tuple[str | None, ...], LocalWorkspace]
+
 _MOST = 256  # search paths remembered
 
 
@@ -54,16 +57,16 @@ class Judge:
         self._open: dict[tuple[str, str], frozenset[str]] = {}
 
     def judge(self, draft: Draft) -> Judgement:
-        return self._ruling(draft).judgement
+        return self._ruling(draft, {}).judgement
 
-    def rule(self, draft: Draft) -> Ruling:
-        """Judge a draft; refuse what a rule forbids."""
-        ruling = self._ruling(draft)
+    def rule(self, draft: Draft, seen: Seen | None = None) -> Ruling:
+        """Judge a draft; refuse what a rule forbids. Drafts of one call share what they have `seen`."""
+        ruling = self._ruling(draft, {} if seen is None else seen)
         if ruling.judgement.verdict == "deny":
             raise denied(ruling.judgement)
         return ruling
 
-    def _ruling(self, draft: Draft) -> Ruling:
+    def _ruling(self, draft: Draft, seen: Seen) -> Ruling:
         environ = os.environ if draft.environ is None else draft.environ
         cwd = os.path.abspath(draft.cwd or os.getcwd())
         watch = ""
@@ -86,25 +89,28 @@ class Judge:
             input=draft.input,
             watch=watch,
         )
-        return self._judged(action, environ, draft.sandbox)
+        return self._judged(action, environ, seen, draft.sandbox)
 
     def rule_again(self, action: Action, environ: Mapping[str, str]) -> Ruling:
         """Judge what a task would run now, in the environment it was submitted with."""
         if not isinstance(action, Prompt):
-            return self._judged(action, environ)
+            return self._judged(action, environ, {})
         # A prompt does nothing by itself, and every call of its agent is judged; but the command that watches
         # for its event is run.
         if not action.watch:
             judgement = Judgement(verdict="auto")
             return Ruling(judgement=judgement, action=action, project=action.cwd, digest=digest(action))
         watched = Shell(commands=(action.watch,), cwd=action.cwd, environment="", env=action.env)
-        ruling = self._judged(watched, environ)
+        ruling = self._judged(watched, environ, {})
         evidence = None if ruling.evidence is None else read_evidence(ruling.evidence)
         return evolve(ruling, action=action, digest=digest(action, evidence))
 
-    def _judged(self, action: Shell, environ: Mapping[str, str], walls: Walls = "none") -> Ruling:
+    def _judged(self, action: Shell, environ: Mapping[str, str], seen: Seen, walls: Walls = "none") -> Ruling:
         variables = {**environ, **action.env} if action.env else environ
-        witness = _Witness(LocalWorkspace(action.cwd, variables, shell=self._config.runs.shell))
+        place = (action.cwd, *(variables.get(name) for name in LocalWorkspace.VARIABLES))
+        if place not in seen:
+            seen[place] = LocalWorkspace(action.cwd, variables, shell=self._config.runs.shell)
+        witness = _Witness(seen[place])
         if walls != "none":
             bubblewrap()
             action = evolve(action, sandbox=Sandbox(writable=(witness.project,), network=walls != "network"))

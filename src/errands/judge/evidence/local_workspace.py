@@ -1,6 +1,6 @@
 """The workspace of a command, read from this machine: programs on the path, repositories, links.
 
-It is made for one judgement and caches what it reads. What cannot be read is a danger.
+It is made for the judgements of one call and caches what it reads. What cannot be read is a danger.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/private/var/tmp")
 
 
 class LocalWorkspace:
-    """The `Workspace` that this machine offers now."""
+    """The `Workspace` that this machine offers now; `VARIABLES` are those that it depends on."""
+
+    VARIABLES = ("HOME", "XDG_CONFIG_HOME", "PATH")
 
     def __init__(
         self, cwd: str, environment: Mapping[str, str], *, project: str = "", shell: str = "/bin/bash"
