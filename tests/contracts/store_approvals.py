@@ -1,4 +1,4 @@
-"""The contract of a store's approvals. Subclass it beside `StoreContract` and give it a `store` fixture."""
+"""The contract for a store's approvals. Subclass it beside `StoreContract` and add a `store` fixture."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class ApprovalContract:
         )
 
     @pytest.mark.spec("A7")
-    def test_an_answer_outlives_the_task_it_was_about(self, store: Store) -> None:
+    def test_an_answer_outlives_its_task(self, store: Store) -> None:
         run, question = propose(store)
         with store:
             store.answer(question.id, "granted", by="ada", door="web", now=START, note="fine")
@@ -93,7 +93,7 @@ class ApprovalContract:
         assert store.audit() == []
 
     @pytest.mark.spec("A7", "A8")
-    def test_the_audit_of_a_task_has_what_its_runs_started(self, store: Store) -> None:
+    def test_the_audit_of_a_task_includes_what_its_runs_started(self, store: Store) -> None:
         for id, by in (("a-222222", "ada"), ("b-222222", "run a-222222.1"), ("c-222222", "run b-222222.2")):
             task = sample_task(id, created_by=by, digest="d")
             run = add(store, task)
@@ -111,7 +111,7 @@ class ApprovalContract:
             assert [names(f"{each}-222222") for each in "abc"] == ["cba", "cb", "c"]
 
     @pytest.mark.spec("D1")
-    def test_what_was_rejected_is_listed_only_when_asked_for(self, store: Store) -> None:
+    def test_rejected_tasks_are_listed_only_on_request(self, store: Store) -> None:
         run, _ = propose(store)
         assert [view.id for view in store.views(Query())] == [run.task_id]
         assert store.views(Query(states=("pending",))) == []
@@ -123,7 +123,7 @@ class ApprovalContract:
         assert [view.id for view in store.views(Query(ids=(run.task_id,)))] == [run.task_id]
 
     @pytest.mark.spec("A10")
-    def test_a_run_that_is_not_fit_is_left_to_whoever_said_so(self, store: Store) -> None:
+    def test_a_run_that_the_eligibility_check_refuses_is_not_claimed(self, store: Store) -> None:
         for name, verdict, evidence in (("a", "auto", None), ("b", "ask", None), ("c", "auto", "{}")):
             add(store, sample_task(f"{name}-222222", verdict=verdict, evidence=evidence))
         asked: list[str] = []
@@ -148,7 +148,7 @@ class ApprovalContract:
         assert store.task(run.task_id).state == "rejected"
 
     @pytest.mark.spec("A10")
-    def test_however_many_runs_are_not_fit_the_next_one_that_is_gets_its_turn(self, store: Store) -> None:
+    def test_the_next_eligible_run_is_claimed_however_many_are_ineligible(self, store: Store) -> None:
         for number in range(1200):
             add(store, sample_task(f"a{number}-222222", verdict="ask"))
         add(store, sample_task("b-222222"))
@@ -162,7 +162,9 @@ class ApprovalContract:
         assert task.id == "b-222222"
 
     @pytest.mark.spec("A10")
-    def test_holding_a_run_makes_answers_void_and_the_next_claim_another_attempt(self, store: Store) -> None:
+    def test_holding_a_run_voids_its_answers_and_makes_the_next_claim_a_new_attempt(
+        self, store: Store
+    ) -> None:
         run, question = propose(store)
         with store:
             store.answer(question.id, "granted", by="ada", door="web", now=START)
@@ -194,7 +196,7 @@ class ApprovalContract:
         assert "is damaged" in (store.view("c-222222").latest.error or "")
 
     @pytest.mark.spec("A7")
-    def test_words_that_are_no_text_are_kept_as_well_as_can_be(self, store: Store) -> None:
+    def test_invalid_unicode_is_stored_with_replacement_characters(self, store: Store) -> None:
         run, question = propose(store)
         with store:
             store.add_event(run.task_id, "drifted", run=1, now=START, detail="\udcff.sh has changed")
@@ -209,7 +211,7 @@ class ApprovalContract:
         assert "\ufffd.sh has changed" in [event.detail for event in store.events(run.task_id)]
 
     @pytest.mark.spec("A10")
-    def test_questions_expire_in_their_order(self, store: Store) -> None:
+    def test_questions_expire_in_order(self, store: Store) -> None:
         assert store.next_due("questions") is None
         propose(store, "b-222222", within=2 * SECOND)
         propose(store, "a-222222", within=SECOND)
@@ -228,7 +230,7 @@ class ApprovalContract:
         assert store.view(run.task_id).task_state == "cancelled"
         assert [each.state for each in store.approvals(run.task_id)] == ["void"]
 
-    def test_what_is_approved_for_all_times_is_kept(self, store: Store) -> None:
+    def test_a_standing_approval_is_kept(self, store: Store) -> None:
         with store:
             store.add_standing_approval(sample_task(digest="digest"), by="ada", now=START)
         assert store.standing_approvals("digest") == store.standing_approvals()
@@ -242,7 +244,7 @@ class ApprovalContract:
         assert store.standing_approvals("digest") == []
 
     @pytest.mark.spec("D4")
-    def test_what_was_refused_is_known_although_the_task_is_gone(self, store: Store) -> None:
+    def test_a_rejection_is_known_after_its_task_is_removed(self, store: Store) -> None:
         _, question = propose(store)
         _, other = propose(store, "false-222222")
         with store:

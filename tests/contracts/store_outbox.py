@@ -1,4 +1,4 @@
-"""What every store must do with notices; the inbox is the part of the outbox that its owner takes."""
+"""The contract for a store's notices; the inbox is the part of the outbox that its owner takes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class OutboxContract:
         assert len(store.inbox("me")) == 1
 
     @pytest.mark.fault("F7")
-    def test_a_notice_of_the_inbox_is_taken_once_and_never_sent(self, store: Store) -> None:
+    def test_an_inbox_notice_is_taken_once_and_never_sent(self, store: Store) -> None:
         add(store, 1, INBOX)
         assert store.queues() == []
         assert store.queued(INBOX, limit=9) == []
@@ -46,13 +46,13 @@ class OutboxContract:
             assert store.take_inbox("me", reader="r", now=START, limit=9) == []
 
     @pytest.mark.trap(5)
-    def test_a_notice_is_told_to_its_owner_alone(self, store: Store) -> None:
+    def test_a_notice_goes_only_to_its_owner(self, store: Store) -> None:
         add(store, 1, INBOX)
         with store:
             assert store.take_inbox("you", reader="r", now=START, limit=9) == []
             assert len(store.inbox("me")) == 1
 
-    def test_the_queue_of_an_address_is_as_late_as_its_head(self, store: Store) -> None:
+    def test_the_queue_of_an_address_is_due_when_its_head_is(self, store: Store) -> None:
         other = Address(channel="mail", target="you")
         for address in (MAIL, other):
             add(store, 1, address)
@@ -67,7 +67,7 @@ class OutboxContract:
         assert [each.body for each in waiting(store)] == ["1", "2"]
         assert [(each.attempts, each.error) for each in waiting(store)] == [(1, "down"), (0, None)]
 
-    def test_to_wait_for_somebody_busy_is_no_attempt(self, store: Store) -> None:
+    def test_waiting_for_a_busy_recipient_does_not_count_as_an_attempt(self, store: Store) -> None:
         add(store, 1)
         [notice] = waiting(store)
         with store:
@@ -75,7 +75,7 @@ class OutboxContract:
         [notice] = waiting(store)
         assert (notice.attempts, notice.error) == (0, "busy")
 
-    def test_a_letter_stays_what_it_was_when_more_comes(self, store: Store) -> None:
+    def test_a_delivery_does_not_change_when_more_notices_come(self, store: Store) -> None:
         for number in (1, 2):
             add(store, number)
         first, second = waiting(store)
@@ -84,7 +84,7 @@ class OutboxContract:
         add(store, 3)
         assert [each.delivery for each in waiting(store)] == [first.id, first.id, None]
 
-    def test_what_was_delivered_is_no_longer_waiting(self, store: Store) -> None:
+    def test_a_delivered_notice_is_no_longer_waiting(self, store: Store) -> None:
         for number in (1, 2):
             add(store, number)
         first, second = waiting(store)
@@ -92,7 +92,7 @@ class OutboxContract:
             store.mark_delivered([first.id], now=START)
         assert [each.id for each in waiting(store)] == [second.id]
 
-    def test_what_is_over_is_forgotten_in_time_and_what_waits_is_not(self, store: Store) -> None:
+    def test_old_finished_notices_are_removed_and_waiting_ones_are_kept(self, store: Store) -> None:
         for number in (1, 2, 3, 4):
             add(store, number)
         first, second, third, fourth = (each.id for each in waiting(store))
@@ -106,7 +106,7 @@ class OutboxContract:
         assert [each.id for each in store.undelivered()] == [third, fourth]
 
     @pytest.mark.trap(15)
-    def test_what_was_given_up_is_listed_and_can_be_sent_again(self, store: Store) -> None:
+    def test_undeliverable_notices_are_listed_and_can_be_sent_again(self, store: Store) -> None:
         for number in (1, 2, 3):
             add(store, number)
         first, second, third = (each.id for each in waiting(store))
@@ -132,11 +132,11 @@ class OutboxContract:
             assert store.send_again([first]) == []
 
     @pytest.mark.trap(4)
-    def test_looking_at_an_inbox_takes_nothing_out_and_misses_nothing(self, store: Store) -> None:
+    def test_reading_an_inbox_removes_nothing_and_misses_nothing(self, store: Store) -> None:
         begin = store.last_notice()
         add(store, 1, INBOX)
         add(store, 2, INBOX)
-        add(store, 3, Address(channel="inbox", target="somebody else"))
+        add(store, 3, Address(channel="inbox", target="another"))
         with store:
             store.take_inbox("me", reader="test", now=START, limit=1)
         first, second = store.inbox("me", after=begin)

@@ -1,4 +1,4 @@
-"""The contract of a store about the past: what is removed when, and the traces of runs."""
+"""The contract for a store's past: what is removed when, and the traces of runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class RetentionContract:
-    """Subclass it and give it a `store` fixture."""
+    """Subclass it and add a `store` fixture."""
 
     @pytest.mark.spec("O13")
     def test_live_tasks_are_never_removed_or_expired(self, store: Store) -> None:
@@ -63,16 +63,16 @@ class RetentionContract:
             store.environment("other")
 
     @pytest.mark.spec("X10")
-    def test_traces_find_what_was_launched_where_and_the_run_of_a_span(self, store: Store) -> None:
+    def test_the_tasks_a_run_launched_and_the_run_of_a_span_are_found(self, store: Store) -> None:
         add(store, sample_task("a-222222"))
         add(store, sample_task("b-222222", created_by="run a-222222.1", created_at=START + SECOND))
         add(store, sample_task("c-222222", created_by="run a-222222.1", created_at=START + SECOND))
         assert store.launched_by("a-222222.1") == ["b-222222", "c-222222"]
         assert store.launched_by("a-222222.10") == []
-        told: list[str] = []
+        traced: list[str] = []
 
         def ids(run_id: str, created_at: datetime) -> tuple[str, ...]:
-            told.append(run_id)
+            traced.append(run_id)
             return (f"{run_id[0]}{created_at.second}ff", f"{run_id[0]}0ee")
 
         later = (START + SECOND).second
@@ -81,14 +81,14 @@ class RetentionContract:
         assert store.run_with_span("d", ids) is None
         add(store, sample_task("d-222222"))
         assert store.run_with_span("d", ids) == "d-222222.1"
-        assert told == [f"{each}-222222.1" for each in "abcd"], "each run is looked at once"
+        assert traced == [f"{each}-222222.1" for each in "abcd"], "each run is looked at once"
         with store:
             store.cancel_pending("d-222222.1", by="me", now=START)
             store.remove(["d-222222"], now=START)
         assert store.run_with_span("d", ids) is None
 
     @pytest.mark.spec("X10")
-    def test_runs_are_traced_in_the_order_of_their_places(self, store: Store) -> None:
+    def test_runs_are_traced_in_order(self, store: Store) -> None:
         assert store.last_place() == 0
         for number, name in enumerate("abc"):
             add(store, sample_task(f"{name}-222222", created_at=START + number * SECOND))

@@ -1,4 +1,4 @@
-"""The contract of a store. Subclass it and give it a `store` fixture."""
+"""The contract for a store's tasks and runs. Subclass it and add a `store` fixture."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class StoreContract:
             assert not store.add_task(sample_task(description="second"))
         assert store.task("true-222222").description == "first"
 
-    def test_an_error_inside_a_transaction_undoes_all_of_it(self, store: Store) -> None:
+    def test_an_error_inside_a_transaction_rolls_it_back(self, store: Store) -> None:
         with pytest.raises(ZeroDivisionError):
             self._fail_halfway(store)
         with pytest.raises(NotFound):
@@ -66,20 +66,20 @@ class StoreContract:
             raise ZeroDivisionError
 
     @pytest.mark.spec("L6")
-    def test_runs_are_claimed_by_priority_and_then_in_the_order_they_came(self, store: Store) -> None:
+    def test_runs_are_claimed_by_priority_then_by_age(self, store: Store) -> None:
         for name, priority in (("a", "low"), ("b", "normal"), ("c", "high"), ("d", "normal"), ("e", "high")):
             add(store, sample_task(f"{name}-222222", priority=priority))
         assert [task.id[0] for task, _ in claim(store)] == ["c", "e", "b", "d", "a"]
 
     @pytest.mark.spec("L5")
-    def test_a_lane_gives_no_more_runs_than_asked_for_and_only_its_own(self, store: Store) -> None:
+    def test_a_claim_returns_at_most_the_limit_and_only_runs_of_its_lane(self, store: Store) -> None:
         for name in "abc":
             add(store, sample_task(f"{name}-222222"))
         add(store, sample_task("x-222222", lane="local"))
         assert [task.id[0] for task, _ in claim(store, limit=2)] == ["a", "b"]
         assert [task.id[0] for task, _ in claim(store)] == ["c"]
 
-    def test_the_lanes_with_ready_runs_are_named(self, store: Store) -> None:
+    def test_lanes_with_ready_runs_are_listed(self, store: Store) -> None:
         assert store.ready_lanes() == []
         for name, lane in (("a", "shell"), ("b", "local"), ("c", "shell"), ("d", "agent")):
             add(store, sample_task(f"{name}-222222", lane=lane))
@@ -149,7 +149,7 @@ class StoreContract:
         with pytest.raises(IllegalMove, match="reopen"), store:
             store.add_run(task.id, cause="restart", now=START)
 
-    def test_silence_is_noted_once_and_only_while_a_run_goes_on(self, store: Store) -> None:
+    def test_silence_is_recorded_once_and_only_while_a_run_is_live(self, store: Store) -> None:
         run = add(store, sample_task())
         with store:
             assert not store.note_idle(run.id)
@@ -158,7 +158,7 @@ class StoreContract:
             assert store.note_idle(run.id)
             assert not store.note_idle(run.id)
 
-    def test_a_running_run_can_be_neither_withdrawn_nor_skipped(self, store: Store) -> None:
+    def test_a_running_run_can_be_neither_cancelled_as_pending_nor_skipped(self, store: Store) -> None:
         run = add(store, sample_task())
         claim(store)
         with store:
@@ -176,7 +176,7 @@ class StoreContract:
         assert (stopping.id, stopping.stop_by) == (run.id, "a")
 
     @pytest.mark.spec("L18")
-    def test_a_delayed_run_is_ready_when_its_time_has_come(self, store: Store) -> None:
+    def test_a_delayed_run_is_ready_when_it_is_due(self, store: Store) -> None:
         with store:
             store.add_task(sample_task(), not_before=START + SECOND)
             store.release_due(now=START)
@@ -206,7 +206,7 @@ class StoreContract:
             store.release_dependents("b-222222")
         assert len(claim(store)) == 1
 
-    def test_the_running_runs_are_known_with_their_processes(self, store: Store) -> None:
+    def test_running_runs_are_listed_with_their_processes(self, store: Store) -> None:
         first, second = add(store, sample_task("a-222222")), add(store, sample_task("b-222222"))
         with store:
             store.note_start(second.id, pid=7)
@@ -234,7 +234,7 @@ class StoreContract:
             store.mark_retrieved(run.id, now=START + 2 * SECOND)
         assert store.view(run.task_id).latest.retrieved_at == START + SECOND
 
-    def test_only_an_ended_task_is_opened_again(self, store: Store) -> None:
+    def test_only_an_ended_task_can_be_reopened(self, store: Store) -> None:
         run = add(store, sample_task())
         with store:
             assert store.move_task(run.task_id, "reopen", now=START) is None
@@ -255,7 +255,7 @@ class StoreContract:
             store.resolve("nothing")
 
     @pytest.mark.spec("L4")
-    def test_a_whole_name_beats_a_longer_one_and_the_living_beat_the_ended(self, store: Store) -> None:
+    def test_an_exact_name_beats_a_longer_one_and_live_tasks_beat_ended_ones(self, store: Store) -> None:
         first = add(store, sample_task("make-222222"))
         add(store, sample_task("make-docs-222222"))
         assert store.resolve("make") == "make-222222"
@@ -284,7 +284,7 @@ class StoreContract:
         assert names(ids=("a-222222", "c-222222")) == "ca"
         assert names(before="c-222222") == "ba"
 
-    def test_counts_follow_every_move(self, store: Store) -> None:
+    def test_counts_follow_every_transition(self, store: Store) -> None:
         for name in "abc":
             add(store, sample_task(f"{name}-222222"))
         [(task, run)] = claim(store, limit=1)
@@ -308,7 +308,7 @@ class StoreContract:
         with pytest.raises(NotFound, match="'a'"):
             store.template("a")
 
-    def test_events_tell_the_story_of_a_task(self, store: Store) -> None:
+    def test_the_events_of_a_task_are_its_history(self, store: Store) -> None:
         add(store, sample_task())
         [(task, run)] = claim(store)
         with store:

@@ -1,4 +1,4 @@
-"""The contract of a store about standing tasks and watches. Subclass it and give it a `store` fixture."""
+"""The contract for a store's recurring tasks and watches. Subclass it and add a `store` fixture."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class ScheduleContract:
         ],
         ids=["every", "every with all", "cron", "on"],
     )
-    def test_a_standing_task_is_read_back_as_it_was_written(self, store: Store, trigger: Standing) -> None:
+    def test_a_recurring_task_is_read_back_as_it_was_written(self, store: Store, trigger: Standing) -> None:
         task = stand(store, trigger)
 
         assert store.task(task.id) == task
@@ -64,7 +64,7 @@ class ScheduleContract:
         with store:
             assert not store.add_recurring(task, ScheduleCursor(processed_until=START))
 
-    def test_the_first_that_wants_to_listen_is_known_and_those_that_are_due(self, store: Store) -> None:
+    def test_the_next_due_time_and_the_due_schedules_are_known(self, store: Store) -> None:
         stand(store)
         other = stand(store, id="other-222222")
         with store:
@@ -77,7 +77,7 @@ class ScheduleContract:
             store.add_run(other.id, cause="manual", now=START)
         assert [each[2] for each in store.due_schedules(now=START + 2 * MINUTE, limit=10)] == [True]
 
-    def test_of_two_that_have_heard_the_same_one_writes_it(self, store: Store) -> None:
+    def test_of_two_that_advance_the_same_cursor_one_wins(self, store: Store) -> None:
         task = stand(store)
         later = START + MINUTE
         with store:
@@ -85,12 +85,12 @@ class ScheduleContract:
             assert not store.advance(task.id, since=START, until=later, next_at=later, runs=1)
         assert store.cursor(task.id) == ScheduleCursor(processed_until=later, next_at=later, runs=1)
 
-    def test_those_ahead_of_the_clock_are_found(self, store: Store) -> None:
+    def test_cursors_ahead_of_the_clock_are_found(self, store: Store) -> None:
         task = stand(store)
         assert store.schedules_ahead(START) == []
         assert [each.id for each, _ in store.schedules_ahead(START - MINUTE)] == [task.id]
 
-    def test_a_result_and_failures_are_kept(self, store: Store) -> None:
+    def test_the_last_result_and_the_failures_are_kept(self, store: Store) -> None:
         task = stand(store)
         with store:
             store.note_result(task.id, failures=1, result="abc")
@@ -98,7 +98,7 @@ class ScheduleContract:
         assert cursor is not None
         assert (cursor.failures, cursor.result) == (1, "abc")
 
-    def test_a_task_itself_moves_only_as_the_table_says(self, store: Store) -> None:
+    def test_a_task_moves_only_as_the_state_table_allows(self, store: Store) -> None:
         task = stand(store)
         with store:
             assert store.move_task(task.id, "unpause", now=START) is None
@@ -109,7 +109,7 @@ class ScheduleContract:
             assert store.move_task(task.id, "cancel", now=START) == "cancelled"
         assert store.ended(task.id)
 
-    def test_lists_call_a_standing_task_by_its_own_state(self, store: Store) -> None:
+    def test_lists_show_a_recurring_task_with_its_own_state(self, store: Store) -> None:
         task = stand(store)
         stand(store, id="asked-222222", state="proposed")
         with store:
@@ -124,7 +124,7 @@ class ScheduleContract:
         assert store.liveness([task.id, "asked-222222"]) == {task.id: True, "asked-222222": True}
 
     @pytest.mark.trap(45)
-    def test_the_last_run_is_one_that_has_started(self, store: Store) -> None:
+    def test_the_last_run_time_is_that_of_a_started_run(self, store: Store) -> None:
         task = stand(store)
         skipped = Slot(slot=START, until=START, count=1, outcome="skipped", at=START)
 
@@ -140,7 +140,7 @@ class ScheduleContract:
             store.claim("shell", limit=1, now=START + MINUTE)
         assert last() == START + MINUTE
 
-    def test_a_delayed_run_can_be_let_in_before_its_time_once(self, store: Store) -> None:
+    def test_a_delayed_run_can_be_released_early_once(self, store: Store) -> None:
         task = stand(store)
         with store:
             run = store.add_run(task.id, cause="retry", now=START, not_before=START + MINUTE)
@@ -149,7 +149,7 @@ class ScheduleContract:
             assert not store.start_now(run.id)
         assert store.ready_lanes() == ["shell"]
 
-    def test_records_of_slots_are_read_newest_first_and_from_a_time_on(self, store: Store) -> None:
+    def test_slot_records_are_read_newest_first_and_since_a_time(self, store: Store) -> None:
         task = stand(store)
         span = Slot(
             slot=START, until=START + 4 * MINUTE, count=5, outcome="coalesced", at=START, reason="r", run=1
@@ -172,7 +172,7 @@ class ScheduleContract:
             store.purge(before=START, history_before=START + 2 * MINUTE)
         assert store.slots(task.id) == []
 
-    def test_a_slot_has_one_record_and_only_one_that_waits_gets_another_end(self, store: Store) -> None:
+    def test_a_slot_has_one_record_and_only_a_waiting_one_can_change(self, store: Store) -> None:
         task = stand(store)
         waits = Slot(slot=START, until=START, count=1, outcome="waiting", at=START)
         late = evolve(waits, outcome="late", run=2)
@@ -187,14 +187,14 @@ class ScheduleContract:
             store.close_slots(task.id, "skipped", "paused", run=2)
         assert [(each.outcome, each.reason) for each in store.slots(task.id)] == [("skipped", "paused")]
 
-    def test_those_that_wait_can_be_given_up(self, store: Store) -> None:
+    def test_waiting_slots_can_be_given_up(self, store: Store) -> None:
         task = stand(store)
         with store:
             store.add_slots(task.id, [Slot(slot=START, until=START, count=1, outcome="waiting", at=START)])
             store.close_slots(task.id, "missed", "cancelled")
         assert [(each.outcome, each.reason) for each in store.slots(task.id)] == [("missed", "cancelled")]
 
-    def test_a_standing_task_expires_only_after_its_end_also_without_a_run(self, store: Store) -> None:
+    def test_a_recurring_task_expires_only_after_its_end_even_without_a_run(self, store: Store) -> None:
         task = stand(store)
         later = START + MINUTE
         assert store.expired_tasks(before=later, limit=10) == []
@@ -230,7 +230,7 @@ class WatchContract:
             store.move_task(task.id, "pause", now=START)
         assert store.watches() == []
 
-    def test_a_look_is_noted_without_writing_what_was_seen_again(self, store: Store) -> None:
+    def test_a_check_is_recorded_without_writing_the_seen_state_again(self, store: Store) -> None:
         task = stand(store, On(source="file"))
         assert store.watched_tasks() == []
         with store:
@@ -240,7 +240,7 @@ class WatchContract:
         assert store.watched_tasks() == [task.id]
         assert store.watch(task.id) == Watch(task_id=task.id, baseline="abc", checked_at=START, health="well")
 
-    def test_signals_that_wait_are_counted_and_the_last_one_is_known(self, store: Store) -> None:
+    def test_waiting_signals_are_counted_and_the_last_one_is_known(self, store: Store) -> None:
         task = stand(store, On(source="file"))
         assert store.waiting_signals(task.id) == (0, None, None)
         assert store.last_signal(task.id) is None
@@ -256,7 +256,7 @@ class WatchContract:
         assert found is not None
         assert (found.body, found.at) == ("last", last)
 
-    def test_the_times_of_runs_are_known(self, store: Store) -> None:
+    def test_runs_are_listed_by_cause_and_by_time(self, store: Store) -> None:
         task = stand(store, On(source="file"))
         with store:
             store.add_run(task.id, cause="event", now=START)
@@ -266,7 +266,7 @@ class WatchContract:
         [live] = store.history(task.id, live_since=START + 2 * MINUTE)
         assert (live.started_at, live.completed_at) == (START + MINUTE, None)
 
-    def test_a_signal_is_kept_until_a_run_comes_of_it_and_told_once(self, store: Store) -> None:
+    def test_a_signal_is_kept_until_a_run_takes_it_and_reported_once(self, store: Store) -> None:
         task = stand(store, On(source="webhook"))
         with store:
             assert store.add_signal(task.id, '{"n": 1}', now=START, key="delivery-1")

@@ -1,4 +1,4 @@
-"""The contract of a store about agents: their sessions, and what their runs were asked and answered."""
+"""The contract for a store's agents: their sessions, and the prompts and answers of their runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PROMPT = Prompt(
 
 
 def talk(store: Store, task_id: str = "talk-222222") -> Session:
-    """Add an agent's task with a session."""
+    """Add an agent task with a session."""
     add(store, sample_task(task_id, kind="agent", action=PROMPT, lane="agent"))
     session = Session(
         task_id=task_id,
@@ -41,14 +41,14 @@ def talk(store: Store, task_id: str = "talk-222222") -> Session:
 
 
 class SessionStoreContract:
-    """Subclass it and give it a `store` fixture."""
+    """Subclass it and add a `store` fixture."""
 
     @pytest.mark.trap(58)
     def test_a_prompt_is_read_back_as_it_was_written(self, store: Store) -> None:
         talk(store)
         assert store.task("talk-222222").action == PROMPT
 
-    def test_messages_are_kept_in_order_and_only_added_to(self, store: Store) -> None:
+    def test_messages_are_kept_in_order_and_only_appended(self, store: Store) -> None:
         session = talk(store)
         with store:
             store.add_messages(session, ["1", "2"], run=1, now=START)
@@ -57,7 +57,7 @@ class SessionStoreContract:
         assert store.session("talk-222222") == session
         assert store.session(name="task:talk-222222") == session
 
-    def test_the_latest_session_of_a_name_is_meant(self, store: Store) -> None:
+    def test_a_name_refers_to_its_latest_session(self, store: Store) -> None:
         first = talk(store)
         second = evolve(first, run=2)
         with store:
@@ -78,7 +78,7 @@ class SessionStoreContract:
         assert found.gone_at == START + SECOND
         assert store.messages(session) == []
 
-    def test_what_a_run_was_asked_is_said_once(self, store: Store) -> None:
+    def test_the_prompt_of_a_run_is_stored_once(self, store: Store) -> None:
         talk(store)
         with store:
             store.add_exchange("talk-222222.1", "first", is_awaited=True)
@@ -94,7 +94,7 @@ class SessionStoreContract:
         assert view is not None
         assert view.usage == {"requests": 3}
 
-    def test_the_last_answer_is_that_of_the_latest_run_that_completed(self, store: Store) -> None:
+    def test_the_last_answer_is_that_of_the_latest_completed_run(self, store: Store) -> None:
         talk(store)
         assert store.last_answer("talk-222222") is None
         for number, (prompt, answer, code) in enumerate([("one?", "1", 0), ("two?", "2", 3)], start=1):
@@ -115,7 +115,7 @@ class SessionStoreContract:
         ]
 
     @pytest.mark.spec("S7")
-    def test_whoever_blocks_until_a_run_ends_is_noted(self, store: Store) -> None:
+    def test_a_caller_that_blocks_until_a_run_ends_is_recorded(self, store: Store) -> None:
         talk(store)
         with store:
             store.set_awaited("talk-222222.1", "what?")
@@ -131,7 +131,7 @@ class SessionStoreContract:
         assert exchange is not None
         assert exchange.text == "what?"
 
-    def test_only_running_runs_wait(self, store: Store) -> None:
+    def test_only_running_runs_can_wait(self, store: Store) -> None:
         talk(store)
         with store:
             store.add_exchange("talk-222222.1", "hello")
@@ -146,7 +146,7 @@ class SessionStoreContract:
         assert answered is not None
         assert answered.answer == "done"
 
-    def test_an_acknowledged_notice_is_handed_to_nobody(self, store: Store) -> None:
+    def test_an_acknowledged_notice_is_never_handed_over(self, store: Store) -> None:
         talk(store)
         inbox = Address(channel="inbox", target="user")
         with store:
@@ -172,7 +172,7 @@ class SessionStoreContract:
             store.remove(["talk-222222"], now=START)
         assert store.expired_tasks(before=late, limit=9) == ["child-222222"]
 
-    def test_what_a_backend_keeps_of_a_removed_task_is_remembered_until_it_is_dropped(
+    def test_the_backend_session_of_a_removed_task_is_remembered_until_it_is_dropped(
         self, store: Store
     ) -> None:
         session = talk(store)
@@ -192,7 +192,7 @@ class SessionStoreContract:
             store.retry_orphan(left, at=None)
         assert store.orphan_sessions(now=START + SECOND) == []
 
-    def test_of_what_is_kept_here_nothing_is_left(self, store: Store) -> None:
+    def test_a_session_kept_in_the_store_leaves_no_orphan(self, store: Store) -> None:
         session = talk(store)
         with store:
             store.add_session(evolve(session, name=session_name(session.task_id)))
@@ -201,7 +201,7 @@ class SessionStoreContract:
         assert store.orphan_sessions(now=START) == []
 
     @pytest.mark.spec("S16")
-    def test_a_session_that_goes_on_keeps_its_children_again(self, store: Store) -> None:
+    def test_a_session_that_continues_keeps_its_children_again(self, store: Store) -> None:
         add(store, sample_task("child-222222", parent="chat:abc234"))
         with store:
             store.cancel_pending("child-222222.1", by="me", now=START)

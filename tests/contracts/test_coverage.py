@@ -1,4 +1,4 @@
-"""Every method that the store's protocols promise is used by one of the contracts."""
+"""Every method of the store's protocols is called by one of the contracts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The SQLite store keeps the contract, and its file is handled with care."""
+"""The SQLite store fulfils the contracts, and handles its file with care."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class TestSqliteStore(StoreContract, ApprovalContract):
     pass
 
 
-def test_nobody_else_can_read_the_store(store: SqliteStore, path: str) -> None:
+def test_only_its_owner_can_read_the_store(store: SqliteStore, path: str) -> None:
     assert os.stat(path).st_mode & 0o777 == 0o600
     assert os.stat(os.path.dirname(path)).st_mode & 0o777 == 0o700
 
@@ -75,9 +75,9 @@ def test_a_newer_schema_is_refused_and_left_alone(store: SqliteStore, path: str)
 
 @pytest.mark.trap(52)
 @pytest.mark.fault("F18")
-def test_a_file_that_is_no_database_is_refused_and_left_alone(path: str) -> None:
+def test_a_file_that_is_not_a_database_is_refused_and_left_alone(path: str) -> None:
     os.makedirs(os.path.dirname(path))
-    Path(path).write_bytes(b"this is not a database, but somebody's file" * 100)
+    Path(path).write_bytes(b"this is not a database, but a user's file" * 100)
     before = Path(path).read_bytes()
     with pytest.raises(StoreUnreadable, match="doctor --repair"):
         Connection(path)
@@ -98,13 +98,13 @@ def test_one_damaged_record_fails_alone(store: SqliteStore) -> None:
 
 
 @pytest.mark.fault("F20")
-def test_a_directory_that_cannot_be_written_or_is_none_says_so(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_written_or_created_is_reported(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("not a directory")
     with pytest.raises(HomeError, match="ERRANDS_HOME"):
         Connection(str(blocked / "home" / "errands.db"))
     with pytest.raises(StoreUnwritable, match="ERRANDS_HOME"):
-        Connection("/proc/home/errands.db")  # where not even root can make anything
+        Connection("/proc/home/errands.db")  # where not even root can create anything
 
 
 @pytest.mark.fault("F55")
@@ -123,7 +123,7 @@ def test_two_processes_may_create_the_store_at_once(path: str) -> None:
     assert first.version() == second.version() == len(MIGRATIONS)
 
 
-def test_what_a_process_with_two_connections_commits_is_seen_by_all(store: SqliteStore, path: str) -> None:
+def test_commits_of_a_process_with_two_connections_are_visible_to_all(store: SqliteStore, path: str) -> None:
     second = SqliteStore(Connection(path), "/runs")
     other = "import sys; from errands.stores.sqlite.connection import Connection as C; C(sys.argv[1]).close()"
     subprocess.run([sys.executable, "-c", other, path], check=True)
@@ -136,7 +136,7 @@ def test_what_a_process_with_two_connections_commits_is_seen_by_all(store: Sqlit
     second.close()
 
 
-def test_a_store_that_is_a_link_is_refused(path: str, tmp_path: Path) -> None:
+def test_a_store_that_is_a_symbolic_link_is_refused(path: str, tmp_path: Path) -> None:
     os.makedirs(os.path.dirname(path))
     (tmp_path / "elsewhere").touch()
     os.symlink(tmp_path / "elsewhere", path)
@@ -153,10 +153,10 @@ def test_the_states_of_the_schema_are_those_of_the_model(store: SqliteStore) -> 
 
 
 @pytest.mark.fault("F55")
-def test_a_directory_of_other_things_is_not_taken_over(tmp_path: Path) -> None:
+def test_a_directory_with_other_files_is_not_taken_over(tmp_path: Path) -> None:
     shared = tmp_path / "shared"
     shared.mkdir(mode=0o755)
-    (shared / "somebody's file").write_text("mine")
+    (shared / "a user's file").write_text("mine")
     with pytest.raises(HomeError, match="other files"):
         Connection(str(shared / "errands.db"))
     assert shared.stat().st_mode & 0o777 == 0o755

@@ -1,4 +1,4 @@
-"""Every test here has a stage, and tests of what must not be touched have a bystander."""
+"""A stage of real processes for every test, and a bystander that must not be touched."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
 
 @pytest.fixture
 def bystander() -> Iterator[int]:
-    """A process that is none of our business."""
+    """A process that does not belong to any run."""
     pid = os.posix_spawn("/bin/sleep", ["sleep", "1000"], {}, setsid=True)
     yield pid
     os.kill(pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""A process that owns a pool, to be killed: it starts the launches it is given and says what it hears.
+"""A process that owns a pool and can be killed: it starts the given launches and prints their reports.
 
 Run as `python -m tests.runners.owner`; launches come pickled on standard input, reports go out as lines.
 """
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 class Owner:
-    """The owner as its killer sees it."""
+    """The owner as the test that kills it sees it."""
 
     def __init__(self, runs: Path, *launches: Launch) -> None:
         self.process = subprocess.Popen(
@@ -36,7 +36,7 @@ class Owner:
         self.zygote = int(self.process.stdout.readline())
 
     def kill(self) -> None:
-        """Kill it with SIGKILL, and only it."""
+        """Kill only this process, with SIGKILL."""
         self.process.kill()
         self.process.wait()
         assert self.process.stdout is not None

@@ -1,4 +1,4 @@
-"""A stage for real processes: a pool in a directory of its own, and facts to wait for."""
+"""A stage for real processes: a pool in its own directory, and conditions to wait for."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ PATIENCE = 20.0
 HEADER = b"# a header\n# started   now\n\n"
 
 
-async def until(fact: Callable[[], object], what: str = "the fact") -> None:
-    """Wait until something is so."""
+async def until(condition: Callable[[], object], what: str = "the condition") -> None:
+    """Wait until a condition is true."""
     give_up = time.monotonic() + PATIENCE
-    while not fact():
+    while not condition():
         assert time.monotonic() < give_up, f"waited {PATIENCE:g} s in vain for {what}"
         await asyncio.sleep(0.005)
 
 
 class Stage:
-    """Start runs on a real pool and wait for what becomes of them."""
+    """Start runs on a real pool and wait for their endings."""
 
     def __init__(self, folder: Path, *, python: str = sys.executable) -> None:
         self.folder = folder
@@ -76,7 +76,7 @@ class Stage:
         return Launch(**{**given, "limits": limits, **options})
 
     def start(self, *commands: str | tuple[str, ...], **options: Any) -> str:
-        """Start shell lines (or commands given as words), one after the other, and give the run's id."""
+        """Start shell lines (or argument lists), one after the other, and return the run's id."""
         launch = self.launch(*commands, **options)
         self.pool.start(launch)
         return launch.run_id
@@ -101,7 +101,7 @@ class Stage:
         await until(lambda: text in self.output(run_id), f"{text!r} in the output of {run_id}")
 
     def output(self, run_id: str) -> bytes:
-        """All that is kept by now of a run's output."""
+        """Return all of a run's output that is kept so far."""
         content, offset = b"", 0
         end = log.tail(str(self.runs / run_id), 0).next_offset
         while offset < end and (piece := log.read(str(self.runs / run_id), offset=offset)).content:
@@ -120,12 +120,12 @@ class Stage:
         return self.pool._zygote_pid
 
     def living(self, run_id: str) -> list[int]:
-        """The processes that carry the run's mark."""
+        """Return the living processes that carry the run's mark."""
         marked = linux.marked("ERRANDS_RUN_DIR", str(self.directory(run_id)))
         return [pid for pid in marked if linux.is_alive(pid)]
 
     async def clear(self) -> None:
-        """End whatever a test left running."""
+        """End everything that a test left running."""
         for run_id in list(self.pool._running):
             self.pool.stop(run_id, grace=0)
         await until(lambda: not self.pool._running, "the end of what a test left")

@@ -1,4 +1,4 @@
-"""What a command prints is kept: all of it up to the cap, then its beginning and its end."""
+"""Captured output: all of it up to the cap, beyond that its beginning and its end."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def test_a_task_that_reopens_its_standard_error_does_not_truncate_its_log(
 
 @pytest.mark.spec("O6")
 @pytest.mark.trap(33)
-async def test_beyond_the_cap_beginning_and_end_are_kept_and_the_gap_is_marked(stage: Stage) -> None:
+async def test_beyond_the_cap_both_ends_are_kept_and_the_gap_is_marked(stage: Stage) -> None:
     everything = numbers(1, 30_000)
     run = stage.start("seq 1 30000", cap=20_000)
     ending = await stage.ended(run)
@@ -76,7 +76,7 @@ async def test_beyond_the_cap_beginning_and_end_are_kept_and_the_gap_is_marked(s
 
 
 @pytest.mark.spec("O6")
-async def test_exactly_the_cap_is_kept_whole(stage: Stage) -> None:
+async def test_output_of_exactly_the_cap_is_kept_completely(stage: Stage) -> None:
     run = stage.start("head -c 20000 /dev/zero", cap=20_000)
     ending = await stage.ended(run)
 
@@ -86,7 +86,7 @@ async def test_exactly_the_cap_is_kept_whole(stage: Stage) -> None:
 
 
 @pytest.mark.spec("O3", "O6")
-async def test_a_reader_that_goes_on_from_its_offset_misses_only_what_is_missing(stage: Stage) -> None:
+async def test_a_reader_that_continues_from_its_offset_misses_only_the_gap(stage: Stage) -> None:
     everything = numbers(1, 30_000)
     run = stage.start("seq 1 30000", cap=20_000)
     await stage.ended(run)
@@ -109,7 +109,7 @@ async def test_a_reader_that_goes_on_from_its_offset_misses_only_what_is_missing
 
 
 @pytest.mark.spec("O3", "O9")
-async def test_a_live_run_is_read_bit_by_bit_without_repeating_anything(stage: Stage) -> None:
+async def test_a_live_run_is_read_piece_by_piece_without_repetition(stage: Stage) -> None:
     pause, second_pause = stage.folder / "pause", stage.folder / "second_pause"
     os.mkfifo(pause)
     os.mkfifo(second_pause)
@@ -162,7 +162,7 @@ async def test_the_last_lines_are_read_from_the_end(stage: Stage) -> None:
 
 
 @pytest.mark.spec("O7")
-async def test_fewer_lines_than_asked_for_are_all_there_are(stage: Stage) -> None:
+async def test_asking_for_more_lines_than_there_are_returns_them_all(stage: Stage) -> None:
     run = stage.start("echo one; echo two")
     await stage.ended(run)
 
@@ -205,7 +205,7 @@ async def test_the_end_of_a_huge_log_is_read_without_reading_the_rest(
     assert 0 < sum(taken) < 1 << 20
 
 
-async def test_a_log_that_is_not_there_yet_is_empty(tmp_path: Path) -> None:
+async def test_a_log_that_does_not_exist_yet_is_empty(tmp_path: Path) -> None:
     assert log.read(str(tmp_path / "nowhere")).content == b""
     assert log.tail(str(tmp_path / "nowhere"), 5).content == b""
     assert log.header(str(tmp_path / "nowhere")) == b""
@@ -237,7 +237,7 @@ async def test_yes_never_takes_more_disk_than_the_cap(stage: Stage) -> None:
 
 @pytest.mark.fault("F33")
 @pytest.mark.trap(37)
-async def test_one_line_of_a_gigabyte_needs_no_memory_of_that_size(stage: Stage) -> None:
+async def test_one_line_of_a_gigabyte_does_not_need_as_much_memory(stage: Stage) -> None:
     run = stage.start("head -c 1G /dev/zero", cap=1 << 20)
     ending = await stage.ended(run)
 
@@ -250,7 +250,7 @@ async def test_one_line_of_a_gigabyte_needs_no_memory_of_that_size(stage: Stage)
 
 @pytest.mark.trap(24)
 @pytest.mark.fault("F29")
-async def test_a_grandchild_that_holds_the_pipe_does_not_hold_the_end(stage: Stage) -> None:
+async def test_a_grandchild_that_keeps_the_pipe_open_does_not_delay_the_end(stage: Stage) -> None:
     ending = await stage.run("sleep 1000 & echo done; exit 4")
 
     assert ending.code == 4
@@ -272,7 +272,7 @@ async def test_output_written_just_before_the_exit_is_never_lost(stage: Stage) -
 @pytest.mark.skipif(os.geteuid() != 0, reason="MOUNTING A SMALL DISK NEEDS ROOT: a full disk is not tested")
 @pytest.mark.trap(36)
 @pytest.mark.fault("F14", "F16")
-async def test_a_full_disk_is_said_and_changes_nothing_else(stage: Stage) -> None:
+async def test_a_full_disk_is_reported_and_does_not_affect_the_run(stage: Stage) -> None:
     small = stage.runs / "task-full.1"
     small.mkdir(parents=True)
     subprocess.check_call(["mount", "-t", "tmpfs", "-o", "size=256k,mode=700", "none", str(small)])
@@ -304,7 +304,7 @@ async def test_reported_progress_is_kept_in_a_file(stage: Stage) -> None:
 
 
 @pytest.mark.spec("O10")
-async def test_progress_is_there_while_the_run_goes_on(stage: Stage) -> None:
+async def test_progress_is_available_while_the_run_continues(stage: Stage) -> None:
     pause = stage.folder / "pause"
     os.mkfifo(pause)
     run = stage.start(f"echo '::progress 10%'; echo '::progress 20% second'; read x < {pause}")
@@ -326,7 +326,7 @@ async def test_a_task_that_deletes_its_run_directory_still_has_an_ending(stage: 
 
 @pytest.mark.parametrize("lines", [0, 1, 60, 500])
 @pytest.mark.parametrize("command", ["seq 200", "printf 'no end'", "printf '\\n\\n'"])
-async def test_the_end_of_an_ended_log_is_the_same_with_and_without_its_record(
+async def test_the_tail_of_an_ended_log_is_the_same_with_and_without_its_record(
     stage: Stage, command: str, lines: int
 ) -> None:
     run = stage.start(command)

@@ -1,4 +1,4 @@
-"""Whoever is killed, and whenever: only what the killed one alone knew is lost, and nothing runs twice."""
+"""Crashes: whichever process is killed, only what it alone knew is lost, and nothing runs twice."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ LOST = "its supervisor (shim) was killed"
 
 @pytest.fixture
 def pause(tmp_path: Path) -> Path:
-    """A gate that a command waits at: `read x < pause`."""
+    """A pipe that a command waits for with `read x < pause`."""
     path = tmp_path / "pause"
     os.mkfifo(path)
     return path
 
 
 @pytest.fixture
-def own(stage: Stage) -> Iterator[Callable[..., Owner]]:
-    """Start owners, and leave none behind."""
+def start_owner(stage: Stage) -> Iterator[Callable[..., Owner]]:
+    """Start owners of pools, and leave none behind."""
     owners: list[Owner] = []
 
     def start(*launches: Launch) -> Owner:
@@ -53,10 +53,10 @@ def gone(pid: int) -> bool:
 @pytest.mark.fault("F4")
 @pytest.mark.parametrize("also_the_zygote", [False, True])
 async def test_a_run_outlives_its_pool_and_is_adopted(
-    stage: Stage, own: Callable[..., Owner], pause: Path, also_the_zygote: bool
+    stage: Stage, start_owner: Callable[..., Owner], pause: Path, also_the_zygote: bool
 ) -> None:
     launch = stage.launch(f"echo first >> count; seq 1 5000; read x < {pause}; seq 5001 10000; exit 7")
-    owner = own(launch)
+    owner = start_owner(launch)
     await stage.printed(launch.run_id, b"\n5000\n")
     if also_the_zygote:
         os.kill(owner.zygote, signal.SIGKILL)
@@ -76,11 +76,11 @@ async def test_a_run_outlives_its_pool_and_is_adopted(
 
 @pytest.mark.spec("L20")
 @pytest.mark.fault("F5")
-async def test_a_run_that_ended_while_nobody_looked_is_known(
-    stage: Stage, own: Callable[..., Owner], pause: Path
+async def test_a_run_that_ended_without_a_pool_is_recovered(
+    stage: Stage, start_owner: Callable[..., Owner], pause: Path
 ) -> None:
     launch = stage.launch(f"echo ready; read x < {pause}; exit 9")
-    owner = own(launch)
+    owner = start_owner(launch)
     await stage.printed(launch.run_id, b"ready")
     shim = stage.shim_of(launch.run_id)
     owner.kill()
@@ -95,9 +95,9 @@ async def test_a_run_that_ended_while_nobody_looked_is_known(
 
 @pytest.mark.spec("L9")
 @pytest.mark.fault("F8")
-async def test_an_adopted_run_can_be_cancelled(stage: Stage, own: Callable[..., Owner]) -> None:
+async def test_an_adopted_run_can_be_cancelled(stage: Stage, start_owner: Callable[..., Owner]) -> None:
     launch = stage.launch("trap 'echo asked; exit 1' TERM; echo ready; while :; do sleep 0.01; done")
-    owner = own(launch)
+    owner = start_owner(launch)
     await stage.printed(launch.run_id, b"ready")
     owner.kill()
     assert isinstance(stage.pool.recover(launch.run_id, attempt=1), Alive)
@@ -109,7 +109,7 @@ async def test_an_adopted_run_can_be_cancelled(stage: Stage, own: Callable[..., 
 
 
 @pytest.mark.spec("L20")
-async def test_closing_the_pool_lets_runs_go_on(stage: Stage, pause: Path) -> None:
+async def test_runs_continue_when_the_pool_closes(stage: Stage, pause: Path) -> None:
     run = stage.start(f"echo ready; read x < {pause}; exit 3")
     await stage.printed(run, b"ready")
     await stage.pool.close()
@@ -138,7 +138,7 @@ async def test_the_zygote_is_replaced_and_its_runs_do_not_notice(stage: Stage, p
 
 
 @pytest.mark.spec("L20")
-async def test_starts_that_meet_a_dying_zygote_are_made_again(stage: Stage) -> None:
+async def test_starts_that_reach_a_dying_zygote_are_repeated(stage: Stage) -> None:
     runs = []
     for _ in range(10):
         await until(lambda: linux.is_alive(stage.zygote), "a zygote to kill")
@@ -163,7 +163,7 @@ async def test_starts_survive_zygotes_that_are_killed_before_they_are_ready(stag
     assert (stage.folder / "count").read_text() == "once\n" * len(runs)
 
 
-async def test_a_cancel_counts_although_the_zygote_died_with_the_order(stage: Stage) -> None:
+async def test_a_cancel_counts_even_if_the_zygote_dies_with_the_launch(stage: Stage) -> None:
     os.kill(stage.zygote, signal.SIGKILL)
     run = stage.start("echo ran >> count")
     stage.pool.stop(run, grace=5)
@@ -183,7 +183,7 @@ async def test_a_run_that_waits_for_the_next_zygote_can_be_cancelled(stage: Stag
     assert (stage.folder / "count").read_text() == "next\n"
 
 
-async def test_a_zygote_without_room_for_a_shim_gets_another_chance(
+async def test_a_zygote_that_cannot_fork_a_shim_is_asked_again(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("errands.runners.pool.pool.BUSY_TIME", 0.05)
@@ -200,7 +200,7 @@ async def test_a_zygote_without_room_for_a_shim_gets_another_chance(
 
 
 @pytest.mark.fault("F10")
-async def test_a_killed_shim_costs_its_run_and_nobody_of_the_run_survives(stage: Stage) -> None:
+async def test_a_killed_shim_loses_its_run_and_no_process_of_it_survives(stage: Stage) -> None:
     run, pids = await nasty(stage)
 
     os.kill(stage.shim_of(run), signal.SIGKILL)
@@ -213,7 +213,7 @@ async def test_a_killed_shim_costs_its_run_and_nobody_of_the_run_survives(stage:
 
 
 @pytest.mark.fault("F10")
-async def test_shim_and_zygote_killed_together_leave_nobody_of_the_run(stage: Stage) -> None:
+async def test_shim_and_zygote_killed_together_leave_no_process_of_the_run(stage: Stage) -> None:
     run = stage.start("sleep 1000 & setsid sleep 1000 & echo ready; sleep 1000")
     await stage.printed(run, b"ready")
     await until(lambda: len(stage.living(run)) == 4, "the whole tree")
@@ -229,11 +229,11 @@ async def test_shim_and_zygote_killed_together_leave_nobody_of_the_run(stage: St
 
 @pytest.mark.fault("F10")
 @pytest.mark.trap(21)
-async def test_after_all_were_killed_the_run_is_lost_and_its_processes_are_ended(
-    stage: Stage, own: Callable[..., Owner]
+async def test_when_everything_is_killed_the_run_is_lost_and_its_processes_are_ended(
+    stage: Stage, start_owner: Callable[..., Owner]
 ) -> None:
     launch = stage.launch("sleep 1000 & echo ready; sleep 1000")
-    owner = own(launch)
+    owner = start_owner(launch)
     await stage.printed(launch.run_id, b"ready")
     os.kill(owner.zygote, signal.SIGKILL)
     os.kill(stage.shim_of(launch.run_id), signal.SIGKILL)
@@ -249,11 +249,11 @@ async def test_after_all_were_killed_the_run_is_lost_and_its_processes_are_ended
     assert again.ending.lost == LOST
 
 
-async def test_a_shim_killed_after_its_adoption_costs_its_run(
-    stage: Stage, own: Callable[..., Owner]
+async def test_a_shim_killed_after_its_adoption_loses_its_run(
+    stage: Stage, start_owner: Callable[..., Owner]
 ) -> None:
     launch = stage.launch("echo ready; sleep 1000")
-    owner = own(launch)
+    owner = start_owner(launch)
     await stage.printed(launch.run_id, b"ready")
     owner.kill()
     stage.pool.recover(launch.run_id, attempt=1)
@@ -280,7 +280,7 @@ async def test_the_output_of_a_lost_run_can_be_read_to_its_end(stage: Stage) -> 
     assert second.missing == len(everything) - 20_000
 
 
-async def test_an_idle_shim_that_was_killed_is_not_missed(stage: Stage) -> None:
+async def test_a_killed_idle_shim_is_replaced(stage: Stage) -> None:
     first = stage.start("exit 1")
     await stage.ended(first)
     os.kill(stage.shim_of(first), signal.SIGKILL)
@@ -312,7 +312,7 @@ async def test_a_pool_that_cannot_start_its_zygote_says_so(tmp_path: Path) -> No
     assert ending.error == "the supervisor of processes cannot be started with /bin/false"
 
 
-async def test_a_python_that_went_away_is_named(tmp_path: Path) -> None:
+async def test_a_missing_python_is_named(tmp_path: Path) -> None:
     python = tmp_path / "python"
     python.symlink_to(sys.executable)
     stage = Stage(tmp_path, python=str(python))
@@ -329,14 +329,14 @@ async def test_a_python_that_went_away_is_named(tmp_path: Path) -> None:
     assert endings[1].error == f"the supervisor of processes cannot be started with {python}"
 
 
-async def test_a_shim_takes_less_than_a_megabyte_of_its_own(stage: Stage) -> None:
+async def test_a_shim_uses_less_than_a_megabyte_of_private_memory(stage: Stage) -> None:
     runs = [stage.start("echo ready; exec sleep 1000") for _ in range(20)]
     for run in runs:
         await stage.printed(run, b"ready")
 
-    own = []
+    start_owner = []
     for run in runs:
         facts = Path(f"/proc/{stage.shim_of(run)}/smaps_rollup").read_text().split("\n")
-        own.append(sum(int(line.split()[1]) for line in facts if line.startswith("Private_")))
+        start_owner.append(sum(int(line.split()[1]) for line in facts if line.startswith("Private_")))
 
-    assert sum(own) / len(own) < 1000
+    assert sum(start_owner) / len(start_owner) < 1000

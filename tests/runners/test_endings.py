@@ -1,4 +1,4 @@
-"""How a command ended is reported as it was: codes, signals, and why it could not start."""
+"""Endings are reported exactly: exit codes, signals, and why a command could not start."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.runners.stage import Stage
 
 @pytest.mark.spec("L8")
 @pytest.mark.fault("F4")
-async def test_every_exit_code_arrives_as_it_is(stage: Stage) -> None:
+async def test_every_exit_code_is_reported(stage: Stage) -> None:
     runs = [stage.start(f"exit {code}") for code in range(256)]
     endings = await asyncio.gather(*map(stage.ended, runs))
 
@@ -26,7 +26,7 @@ async def test_every_exit_code_arrives_as_it_is(stage: Stage) -> None:
 @pytest.mark.spec("L7")
 @pytest.mark.trap(20)
 @pytest.mark.parametrize("name", ["HUP", "INT", "KILL", "SEGV", "PIPE", "TERM"])
-async def test_a_death_by_signal_is_recorded_as_one(stage: Stage, name: str) -> None:
+async def test_a_death_by_signal_is_reported(stage: Stage, name: str) -> None:
     number = signal.Signals[f"SIG{name}"]
     ending = await stage.run(f"kill -{name} $$")
 
@@ -34,7 +34,7 @@ async def test_a_death_by_signal_is_recorded_as_one(stage: Stage, name: str) -> 
 
 
 @pytest.mark.spec("O8")
-async def test_an_ending_tells_times_and_use(stage: Stage) -> None:
+async def test_an_ending_has_times_and_resource_usage(stage: Stage) -> None:
     ending = await stage.run("echo one; echo two; printf three")
 
     assert ending.started_at is not None
@@ -47,7 +47,7 @@ async def test_an_ending_tells_times_and_use(stage: Stage) -> None:
     assert ending.cpu > 0
 
 
-async def test_a_run_that_goes_on_tells_its_start_before_its_end(stage: Stage) -> None:
+async def test_a_longer_run_reports_its_start_before_its_end(stage: Stage) -> None:
     run = stage.start("echo $$; sleep 0.1")
     ending = await stage.ended(run)
 
@@ -58,7 +58,7 @@ async def test_a_run_that_goes_on_tells_its_start_before_its_end(stage: Stage) -
     assert started.at == ending.started_at
 
 
-async def test_a_run_that_is_over_at_once_tells_its_process_with_its_end(stage: Stage) -> None:
+async def test_a_run_that_ends_at_once_reports_its_pid_with_its_end(stage: Stage) -> None:
     runs = [stage.start("echo $$") for _ in range(20)]
     endings = [await stage.ended(run) for run in runs]
 
@@ -67,7 +67,7 @@ async def test_a_run_that_is_over_at_once_tells_its_process_with_its_end(stage: 
 
 
 @pytest.mark.spec("L8")
-async def test_a_command_that_is_nowhere_on_the_path_is_not_found(stage: Stage) -> None:
+async def test_a_command_that_is_not_on_the_path_is_not_found(stage: Stage) -> None:
     ending = await stage.run(("no-such-command", "--flag"))
 
     assert ending.error == "command not found: no-such-command"
@@ -82,7 +82,7 @@ async def test_a_missing_program_is_named(stage: Stage) -> None:
 
 
 @pytest.mark.spec("L8")
-async def test_a_file_that_may_not_be_executed_says_so(stage: Stage) -> None:
+async def test_a_file_without_execute_permission_is_reported(stage: Stage) -> None:
     script = stage.folder / "script"
     script.write_text("#!/bin/sh\n")
 
@@ -92,7 +92,7 @@ async def test_a_file_that_may_not_be_executed_says_so(stage: Stage) -> None:
 
 
 @pytest.mark.spec("L8")
-async def test_a_script_with_a_missing_interpreter_names_the_interpreter_as_the_fault(stage: Stage) -> None:
+async def test_a_script_with_a_missing_interpreter_names_the_interpreter(stage: Stage) -> None:
     script = stage.folder / "script"
     script.write_text("#!/no/such/interpreter\n")
     script.chmod(0o755)
@@ -103,7 +103,7 @@ async def test_a_script_with_a_missing_interpreter_names_the_interpreter_as_the_
 
 
 @pytest.mark.spec("L8")
-async def test_a_file_that_is_no_program_says_so(stage: Stage) -> None:
+async def test_a_file_that_is_not_a_program_is_reported(stage: Stage) -> None:
     script = stage.folder / "script"
     script.write_text("echo hello\n")
     script.chmod(0o755)
@@ -144,7 +144,7 @@ async def test_a_directory_replaced_by_a_file_is_one_clear_failure(stage: Stage)
 @pytest.mark.spec("L25")
 @pytest.mark.trap(28)
 @pytest.mark.fault("F44")
-async def test_a_task_sees_the_environment_path_and_directory_of_its_launcher(
+async def test_a_task_sees_the_environment_path_and_directory_of_its_launch(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OF_THE_DAEMON", "secret")
@@ -163,7 +163,7 @@ async def test_a_task_sees_the_environment_path_and_directory_of_its_launcher(
     assert b"OF_THE_DAEMON" not in stage.output(run)
 
 
-async def test_text_that_is_no_unicode_passes_through_arguments_and_environment(stage: Stage) -> None:
+async def test_text_that_is_not_unicode_passes_through_arguments_and_environment(stage: Stage) -> None:
     odd = os.fsdecode(b"caf\xe9")
     env = {"PATH": os.environ["PATH"], "ODD": odd}
 
@@ -182,7 +182,7 @@ async def test_standard_input_is_empty(stage: Stage) -> None:
     assert stage.output(run) == b"the end\n"
 
 
-# Two signals belong to the C library, which ignores them in whatever it spawns.
+# Two signals belong to the C library, which ignores them in everything it spawns.
 LIBRARY_OWN = 1 << 31 | 1 << 32
 
 
@@ -192,7 +192,7 @@ async def test_a_task_inherits_no_files_and_no_ignored_signals(stage: Stage) -> 
     await stage.ended(run)
 
     lines = stage.output(run).decode().split("\n")
-    assert int(lines[0]) == 4  # the three of everyone, and the folder that `ls` reads
+    assert int(lines[0]) == 4  # the standard three, and the folder that `ls` reads
     blocked, ignored = (int(line.split()[1], 16) for line in lines[1:3])
     assert blocked == 0
     assert ignored & ~LIBRARY_OWN == 0
@@ -207,7 +207,7 @@ async def test_a_task_can_leave_files_in_its_run_directory(stage: Stage) -> None
 
 
 @pytest.mark.spec("O12")
-async def test_log_and_record_are_readable_by_their_owner_alone(stage: Stage) -> None:
+async def test_log_and_record_are_readable_only_by_their_owner(stage: Stage) -> None:
     run = stage.start("echo secret")
     await stage.ended(run)
 
@@ -216,7 +216,7 @@ async def test_log_and_record_are_readable_by_their_owner_alone(stage: Stage) ->
     assert modes == {folder.name: 0o700, "record.1": 0o600, "output.log": 0o600}
 
 
-async def test_a_run_directory_that_cannot_be_made_is_one_clear_failure(stage: Stage) -> None:
+async def test_a_run_directory_that_cannot_be_created_is_one_clear_failure(stage: Stage) -> None:
     blocked = stage.runs / "task-x.1"
     blocked.write_text("a file is in the way")
 

@@ -1,4 +1,4 @@
-"""A task that prints faster than anybody reads: every read comes to an end, and gets on."""
+"""Tasks that print faster than they are read: every read ends and makes progress."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def flooded(tmp_path: Path) -> Log:
     return written
 
 
-def flood_between_looks(log_: Log, monkeypatch: pytest.MonkeyPatch, *, times: float) -> list[int]:
-    """Overwrite the whole ring whenever a reader is about to read what it has just looked for."""
+def flood_before_reads(log_: Log, monkeypatch: pytest.MonkeyPatch, *, times: float) -> list[int]:
+    """Overwrite the whole ring whenever a reader is about to read what it has just located."""
     pread = log._pread
     rounds: list[int] = []
 
@@ -41,10 +41,10 @@ def flood_between_looks(log_: Log, monkeypatch: pytest.MonkeyPatch, *, times: fl
 
 
 @pytest.mark.spec("O7")
-def test_last_lines_that_are_overwritten_while_they_are_read_are_read_again(
+def test_a_tail_that_is_overwritten_while_it_is_read_is_read_again(
     tmp_path: Path, flooded: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rounds = flood_between_looks(flooded, monkeypatch, times=3)
+    rounds = flood_before_reads(flooded, monkeypatch, times=3)
 
     piece = log.tail(str(tmp_path), 2)
 
@@ -54,10 +54,10 @@ def test_last_lines_that_are_overwritten_while_they_are_read_are_read_again(
 
 
 @pytest.mark.spec("O3")
-def test_a_piece_that_is_overwritten_while_it_is_read_is_read_again_further_on(
+def test_a_piece_that_is_overwritten_while_it_is_read_is_read_further_on(
     tmp_path: Path, flooded: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rounds = flood_between_looks(flooded, monkeypatch, times=3)
+    rounds = flood_before_reads(flooded, monkeypatch, times=3)
 
     piece = log.read(str(tmp_path), offset=CAP // 2)
 
@@ -68,23 +68,23 @@ def test_a_piece_that_is_overwritten_while_it_is_read_is_read_again_further_on(
 
 @pytest.mark.spec("O3", "O7")
 @pytest.mark.timeout(10)
-def test_a_reader_that_is_always_too_late_ends_all_the_same(
+def test_a_reader_that_is_always_too_late_still_returns(
     tmp_path: Path, flooded: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = flooded.total
-    flood_between_looks(flooded, monkeypatch, times=float("inf"))
+    flood_before_reads(flooded, monkeypatch, times=float("inf"))
 
     last, piece = log.tail(str(tmp_path), 2), log.read(str(tmp_path), offset=CAP // 2)
 
     assert (last.content, piece.content) == (b"", b"")
-    assert last.next_offset > before  # it tells how far the task has come
-    assert piece.next_offset > last.next_offset  # and whoever reads on does not come back here
+    assert last.next_offset > before  # it says how much the task has printed
+    assert piece.next_offset > last.next_offset  # and a reader that continues does not return here
     assert piece.next_offset - piece.offset == 0 < piece.missing
 
 
 @pytest.mark.spec("O3", "O6")
 @pytest.mark.timeout(60)
-async def test_readers_beside_tasks_that_flood_always_get_something(stage: Stage) -> None:
+async def test_readers_of_flooding_tasks_always_make_progress(stage: Stage) -> None:
     runs = [stage.start(("yes", "on and on"), cap=100_000) for _ in range(2)]
     for run in runs:
         await until(lambda run=run: log.tail(str(stage.directory(run)), 0).next_offset > 1 << 20)  # type: ignore[misc]
@@ -108,7 +108,7 @@ async def test_readers_beside_tasks_that_flood_always_get_something(stage: Stage
 
 @pytest.mark.spec("O7")
 @pytest.mark.parametrize("is_over", [False, True])
-async def test_the_last_lines_are_right_when_only_the_first_half_of_the_cap_is_full(
+async def test_the_tail_is_right_when_the_output_just_exceeds_half_the_cap(
     stage: Stage, is_over: bool
 ) -> None:
     run = stage.start("seq 1 10000; read line", cap=60_000, input="pipe")

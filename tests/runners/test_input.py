@@ -1,4 +1,4 @@
-"""Input that comes later, through the run's own directory, with or without a terminal."""
+"""Input sent later through the run directory, with or without a terminal."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def test_a_task_reads_what_is_sent_to_it_until_the_end_of_input(stage: Sta
 
 
 @pytest.mark.spec("L24")
-async def test_much_input_arrives_whole_at_a_slow_reader(stage: Stage) -> None:
+async def test_large_input_arrives_completely_at_a_slow_reader(stage: Stage) -> None:
     run = stage.start("echo ready; sleep 0.1; wc -c", input="pipe")
     await stage.printed(run, b"ready")
 
@@ -42,7 +42,7 @@ async def test_much_input_arrives_whole_at_a_slow_reader(stage: Stage) -> None:
 
 
 @pytest.mark.spec("L24")
-async def test_input_of_many_senders_is_never_mixed(stage: Stage) -> None:
+async def test_input_of_several_senders_is_never_interleaved(stage: Stage) -> None:
     run = stage.start("echo ready; sort | uniq -c", input="pipe")
     await stage.printed(run, b"ready")
 
@@ -86,7 +86,7 @@ async def test_a_cancel_reaches_a_task_with_a_terminal(stage: Stage) -> None:
 
 
 @pytest.mark.spec("L24")
-async def test_a_run_that_takes_no_input_says_how_it_would(stage: Stage) -> None:
+async def test_sending_to_a_run_without_input_says_how_to_start_it_with_input(stage: Stage) -> None:
     run = stage.start("echo ready; sleep 1000")
     await stage.printed(run, b"ready")
 
@@ -97,7 +97,7 @@ async def test_a_run_that_takes_no_input_says_how_it_would(stage: Stage) -> None
 
 
 @pytest.mark.spec("L24")
-async def test_a_run_that_is_over_takes_no_input(stage: Stage) -> None:
+async def test_an_ended_run_takes_no_input(stage: Stage) -> None:
     run = stage.start("true", input="pipe")
     await stage.ended(run)
 
@@ -119,7 +119,7 @@ async def test_input_after_its_end_is_refused(stage: Stage) -> None:
     await stage.ended(run)
 
 
-async def test_a_sender_is_told_when_the_run_ends_before_it_took_all(stage: Stage) -> None:
+async def test_a_sender_gets_an_error_when_the_run_ends_before_reading_everything(stage: Stage) -> None:
     run = stage.start("echo ready; sleep 1000", input="pipe")
     await stage.printed(run, b"ready")
     sending = asyncio.create_task(send(stage, run, b"x" * 1_000_000))
@@ -132,7 +132,7 @@ async def test_a_sender_is_told_when_the_run_ends_before_it_took_all(stage: Stag
     assert (await stage.ended(run)).stop == "cancel"
 
 
-async def test_a_task_that_leaves_its_terminal_sends_the_sender_away(stage: Stage) -> None:
+async def test_a_sender_gets_an_error_when_the_task_closes_its_terminal(stage: Stage) -> None:
     run = stage.start("stty -echo -icanon; echo ready; exec <&- >&- 2>&-; sleep 1000", input="pty")
     await stage.printed(run, b"ready")
 
@@ -144,7 +144,7 @@ async def test_a_task_that_leaves_its_terminal_sends_the_sender_away(stage: Stag
 
 @pytest.mark.parametrize("kind", ["pipe", "pty"])
 @pytest.mark.parametrize("said", [b"", b"d", b"dhello\n", b"e" + b"x" * 200_000])
-async def test_a_sender_that_never_finishes_cannot_hold_up_the_end(
+async def test_a_sender_that_never_finishes_does_not_delay_the_end(
     stage: Stage, kind: str, said: bytes
 ) -> None:
     run = stage.start("stty -echo 2> /dev/null; echo ready; sleep 0.2; exit 3", input=kind)
@@ -162,7 +162,7 @@ async def test_a_sender_that_never_finishes_cannot_hold_up_the_end(
         assert sender.recv(100) == b"xthe run is over"
 
 
-async def test_a_long_path_to_the_run_directory_does_no_harm(stage: Stage) -> None:
+async def test_input_works_with_a_long_path_to_the_run_directory(stage: Stage) -> None:
     run = stage.start("echo ready; cat", input="pipe", run_id="a-rather-long-name-" * 8 + ".1")
     await stage.printed(run, b"ready")
 

@@ -1,4 +1,4 @@
-"""The run record decides: who created it, who holds it, and what its last line says."""
+"""The run record decides: who created it, who has its lock, and what its last line says."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def forge(stage: Stage, run: str, *lines: str) -> None:
 
 
 @pytest.mark.fault("F2")
-async def test_an_attempt_that_never_began_never_will(stage: Stage) -> None:
+async def test_a_recovered_attempt_that_never_began_never_will(stage: Stage) -> None:
     launch = stage.launch("echo ran >> count")
 
     assert isinstance(stage.pool.recover(launch.run_id, attempt=1), NotStarted)
@@ -71,7 +71,7 @@ async def test_a_start_and_a_recovery_that_race_never_both_win(stage: Stage) -> 
 
 @pytest.mark.trap(23)
 @pytest.mark.fault("F13")
-async def test_a_process_that_only_has_the_number_is_neither_adopted_nor_signalled(
+async def test_a_foreign_process_with_a_reused_pid_is_neither_adopted_nor_signalled(
     stage: Stage, bystander: int
 ) -> None:
     forge(
@@ -92,7 +92,7 @@ async def test_a_process_that_only_has_the_number_is_neither_adopted_nor_signall
 
 @pytest.mark.spec("L20")
 @pytest.mark.fault("F12")
-async def test_a_run_of_another_boot_was_interrupted_and_nobody_is_signalled(
+async def test_a_run_of_another_boot_is_interrupted_and_no_process_is_signalled(
     stage: Stage, bystander: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = stage.start("echo ready; sleep 1000")
@@ -110,7 +110,7 @@ async def test_a_run_of_another_boot_was_interrupted_and_nobody_is_signalled(
     await stage.ended(run)
 
 
-def test_a_record_without_its_last_line_end_has_no_exit_yet() -> None:
+def test_a_record_whose_last_line_is_incomplete_has_no_exit_yet() -> None:
     begun = "run a.1 attempt=1 shim=1 boot=x v=1 header=0 head=5\npid 7 since=1.00 until=1.00 step=0\n"
 
     found = run_record.parse((begun + "exit code=0 by").encode(), 1)
@@ -130,7 +130,7 @@ def test_any_text_survives_the_record(text: str) -> None:
     assert read["error"] == text.replace("\udce9", "\\udce9")
 
 
-async def test_a_task_that_removes_its_record_has_an_ending_all_the_same(stage: Stage) -> None:
+async def test_a_task_that_removes_its_record_still_has_an_ending(stage: Stage) -> None:
     run = stage.start('rm "$ERRANDS_RUN_DIR"/record.*; exit 6')
 
     assert (await stage.ended(run)).code == 6
@@ -155,7 +155,7 @@ async def test_a_run_whose_record_was_removed_is_lost_and_never_run_again(stage:
 @pytest.mark.parametrize(
     "garbage", ["run shim=zz head=x header=\npid zz\n", "exit code=zz ended=1e999\n", "\0\xff\n"]
 )
-def test_a_record_that_its_own_task_garbled_is_read_without_an_error(tmp_path: Path, garbage: str) -> None:
+def test_a_record_garbled_by_its_own_task_is_read_without_an_error(tmp_path: Path, garbage: str) -> None:
     (tmp_path / "record.1").write_text(garbage)
     found = run_record.read(str(tmp_path), 1)
     assert found is not None

@@ -1,4 +1,4 @@
-"""No room to begin: the run waits for it, is never started twice, and can be cancelled meanwhile."""
+"""Scarce resources: a run waits for them, is never started twice, and can be cancelled meanwhile."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.runners.stage import Stage, until
 
 @pytest.fixture
 async def make_room(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Callable[[], object]:
-    """Leave the one shim that is ready without room for another file, until this is called."""
+    """Let the only ready shim open no more files until the returned function is called."""
     monkeypatch.setattr("errands.runners.pool.pool.BUSY_TIME", 0.05)
     first = stage.start("true")
     await stage.ended(first)
@@ -23,7 +23,7 @@ async def make_room(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Callable[[
 
 
 @pytest.mark.fault("F15")
-async def test_a_run_that_finds_no_room_begins_once_there_is_some(
+async def test_a_run_without_free_descriptors_begins_once_there_are_some(
     stage: Stage, make_room: Callable[[], object], caplog: pytest.LogCaptureFixture
 ) -> None:
     run = stage.start("echo once >> count")
@@ -36,7 +36,7 @@ async def test_a_run_that_finds_no_room_begins_once_there_is_some(
 
 
 @pytest.mark.spec("L9")
-async def test_a_run_that_waits_for_room_can_be_cancelled(
+async def test_a_run_that_waits_for_descriptors_can_be_cancelled(
     stage: Stage, make_room: Callable[[], object]
 ) -> None:
     run = stage.start("echo ran >> count")
@@ -49,7 +49,7 @@ async def test_a_run_that_waits_for_room_can_be_cancelled(
     assert (stage.folder / "count").read_text() == "next\n"
 
 
-async def test_a_cancel_that_arrives_while_a_try_fails_counts(
+async def test_a_cancel_that_arrives_during_a_failing_start_counts(
     stage: Stage, make_room: Callable[[], object]
 ) -> None:
     run = stage.start("echo ran >> count")

@@ -47,7 +47,7 @@ async def test_a_cancel_ends_the_whole_sequence(stage: Stage) -> None:
     assert b"never\n" not in stage.output(run).replace(b"$ echo never\n", b"")
 
 
-async def test_what_one_command_leaves_running_is_there_for_the_next(stage: Stage) -> None:
+async def test_processes_left_by_one_command_keep_running_for_the_next(stage: Stage) -> None:
     run = stage.start("sleep 1000 & echo $! > server", "kill -0 $(cat server)")
     ending = await stage.ended(run)
 
@@ -71,7 +71,7 @@ async def test_hooks_run_around_the_command_and_see_how_it_went(stage: Stage) ->
 
 
 @pytest.mark.spec("L16")
-async def test_failing_hooks_are_reported_and_change_nothing(stage: Stage) -> None:
+async def test_failing_hooks_are_reported_and_do_not_change_the_result(stage: Stage) -> None:
     ending = await stage.run("exit 0", before=["exit 1"], lastly=["exit 2", "kill -9 $$"])
 
     assert (ending.code, ending.signal, ending.error) == (0, None, None)
@@ -80,7 +80,7 @@ async def test_failing_hooks_are_reported_and_change_nothing(stage: Stage) -> No
 
 @pytest.mark.spec("L16")
 @pytest.mark.parametrize(("stop", "outcome"), [("cancel", "143 cancelled"), ("timeout", "143 failed")])
-async def test_the_last_hooks_run_after_a_stop_too(stage: Stage, stop: str, outcome: str) -> None:
+async def test_final_hooks_run_after_a_stop_too(stage: Stage, stop: str, outcome: str) -> None:
     run = stage.start(
         "echo ready; exec sleep 1000",
         lastly=["echo after $ERRANDS_EXIT_CODE $ERRANDS_OUTCOME"],
@@ -96,7 +96,7 @@ async def test_the_last_hooks_run_after_a_stop_too(stage: Stage, stop: str, outc
 
 
 @pytest.mark.spec("L16")
-async def test_a_cancel_during_a_last_hook_ends_the_hook_and_not_the_outcome(stage: Stage) -> None:
+async def test_a_cancel_during_a_final_hook_ends_the_hook_and_keeps_the_result(stage: Stage) -> None:
     run = stage.start("exit 0", lastly=["echo hook runs; exec sleep 1000"])
     await stage.printed(run, b"hook runs\n")
 

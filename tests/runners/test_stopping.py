@@ -1,4 +1,4 @@
-"""Ending a run ends its whole tree, for certain, and says what had to be done."""
+"""Stopping a run reliably ends its whole process tree and reports what that took."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.runners.stage import Stage, until
 
 
 @pytest.mark.spec("L9")
-async def test_a_cancelled_command_is_asked_to_end(stage: Stage) -> None:
+async def test_a_cancelled_command_gets_sigterm(stage: Stage) -> None:
     run = stage.start("trap 'echo cleaning up; exit 3' TERM; echo ready; while :; do sleep 0.01; done")
     await stage.printed(run, b"ready")
 
@@ -28,7 +28,7 @@ async def test_a_cancelled_command_is_asked_to_end(stage: Stage) -> None:
 
 @pytest.mark.spec("L9")
 @pytest.mark.fault("F27")
-async def test_who_ignores_the_request_is_killed_after_the_grace(stage: Stage) -> None:
+async def test_a_command_that_ignores_sigterm_is_killed_after_the_grace_period(stage: Stage) -> None:
     run = stage.start("trap '' TERM; echo ready; while :; do sleep 0.01; done")
     await stage.printed(run, b"ready")
 
@@ -79,7 +79,7 @@ async def nasty(stage: Stage) -> tuple[str, list[int]]:
 @pytest.mark.spec("L9")
 @pytest.mark.trap(17)
 @pytest.mark.fault("F28")
-async def test_nobody_of_a_nasty_tree_survives_a_cancel(stage: Stage) -> None:
+async def test_no_process_of_a_nasty_tree_survives_a_cancel(stage: Stage) -> None:
     run, pids = await nasty(stage)
 
     stage.pool.stop(run, grace=0.1)
@@ -92,7 +92,7 @@ async def test_nobody_of_a_nasty_tree_survives_a_cancel(stage: Stage) -> None:
 
 @pytest.mark.spec("L9")
 @pytest.mark.fault("F25")
-async def test_a_stopped_task_can_be_cancelled(stage: Stage) -> None:
+async def test_a_suspended_task_can_be_cancelled(stage: Stage) -> None:
     run = stage.start("trap 'exit 9' TERM; echo ready; while :; do sleep 0.01; done")
     await stage.printed(run, b"ready")
     pid = (await stage.started(run)).pid
@@ -105,7 +105,7 @@ async def test_a_stopped_task_can_be_cancelled(stage: Stage) -> None:
 
 
 @pytest.mark.fault("F39")
-async def test_many_cancels_at_once_do_what_one_does(stage: Stage) -> None:
+async def test_many_cancels_at_once_count_as_one(stage: Stage) -> None:
     run = stage.start("trap 'echo asked' TERM; echo ready; while :; do sleep 0.01; done")
     await stage.printed(run, b"ready")
 
@@ -128,7 +128,7 @@ async def test_a_second_cancel_can_only_make_it_faster(stage: Stage) -> None:
 
 
 @pytest.mark.spec("L9")
-async def test_a_cancel_that_comes_with_the_start_is_kept(stage: Stage) -> None:
+async def test_a_cancel_that_arrives_with_the_start_is_kept(stage: Stage) -> None:
     marker = stage.folder / "marker"
     run = stage.start(f"sleep 1000; touch {marker}")
     stage.pool.stop(run, grace=5)
@@ -141,7 +141,7 @@ async def test_a_cancel_that_comes_with_the_start_is_kept(stage: Stage) -> None:
 
 @pytest.mark.trap(18)
 @pytest.mark.fault("F40")
-async def test_a_cancel_that_loses_against_the_exit_leaves_the_exit_as_it_was(stage: Stage) -> None:
+async def test_a_cancel_that_loses_against_the_exit_does_not_change_it(stage: Stage) -> None:
     outcomes = set()
     for delay in range(60):
         run = stage.start("exit 0")
@@ -173,7 +173,7 @@ async def test_a_cancel_never_reaches_the_next_run_of_the_shim(stage: Stage) -> 
 
 @pytest.mark.trap(26)
 @pytest.mark.fault("F28")
-async def test_what_a_command_leaves_behind_is_ended_and_counted(stage: Stage) -> None:
+async def test_processes_that_a_command_leaves_behind_are_ended_and_counted(stage: Stage) -> None:
     run = stage.start("sleep 1000 & setsid sleep 1000 & (setsid sh -c 'sleep 1000 & sleep 1000' &); exit 7")
     ending = await stage.ended(run)
 
@@ -184,7 +184,7 @@ async def test_what_a_command_leaves_behind_is_ended_and_counted(stage: Stage) -
 
 
 @pytest.mark.spec("L10")
-async def test_a_run_past_its_time_is_stopped_like_a_cancel(stage: Stage) -> None:
+async def test_a_run_past_its_timeout_is_stopped_like_a_cancel(stage: Stage) -> None:
     run = stage.start("trap 'echo asked; exit 1' TERM; while :; do sleep 0.01; done", timeout=0.3)
     ending = await stage.ended(run)
 
@@ -196,7 +196,7 @@ async def test_a_run_past_its_time_is_stopped_like_a_cancel(stage: Stage) -> Non
 
 @pytest.mark.spec("L10")
 @pytest.mark.fault("F25")
-async def test_a_stopped_task_that_ignores_requests_is_ended_by_its_time_out(stage: Stage) -> None:
+async def test_a_suspended_task_that_ignores_sigterm_is_ended_by_its_timeout(stage: Stage) -> None:
     run = stage.start("trap '' TERM; kill -STOP $$; while :; do sleep 0.01; done", timeout=0.2, grace=0.1)
     ending = await stage.ended(run)
 
@@ -204,7 +204,7 @@ async def test_a_stopped_task_that_ignores_requests_is_ended_by_its_time_out(sta
 
 
 @pytest.mark.spec("L26")
-async def test_a_run_that_says_nothing_for_too_long_is_stopped(stage: Stage) -> None:
+async def test_a_run_that_is_silent_for_too_long_is_stopped(stage: Stage) -> None:
     run = stage.start("for i in 1 2 3 4 5; do echo $i; sleep 0.1; done; sleep 1000", idle=0.3)
     ending = await stage.ended(run)
 
@@ -217,7 +217,7 @@ async def test_a_run_that_says_nothing_for_too_long_is_stopped(stage: Stage) -> 
 @pytest.mark.spec("L17")
 @pytest.mark.trap(31)
 @pytest.mark.fault("F31")
-async def test_a_memory_hog_is_stopped_by_name(stage: Stage) -> None:
+async def test_a_run_that_exceeds_its_memory_is_stopped_for_that(stage: Stage) -> None:
     hog = "import time; hoard = bytearray(400 << 20); print('not stopped', flush=True); time.sleep(1000)"
     ending = await stage.run(("/usr/bin/env", "python3", "-c", hog), memory=100 << 20)
 
@@ -228,7 +228,7 @@ async def test_a_memory_hog_is_stopped_by_name(stage: Stage) -> None:
 
 
 @pytest.mark.spec("L17")
-async def test_memory_that_processes_share_counts_once(stage: Stage) -> None:
+async def test_shared_memory_counts_once(stage: Stage) -> None:
     shared = (
         "import os, time\n"
         "hoard = bytearray(60 << 20)\n"
@@ -254,7 +254,7 @@ async def test_cpu_time_is_limited_over_the_whole_tree(stage: Stage) -> None:
 
 @pytest.fixture
 def pen() -> Iterator[Path]:
-    """A control group in which no more than 400 processes can be: a bomb must not escape from its test."""
+    """A control group of at most 400 processes, so that a fork bomb cannot escape from its test."""
     folder = Path("/sys/fs/cgroup/pids") / f"errands-{os.getpid()}"
     try:
         folder.mkdir()
@@ -267,14 +267,16 @@ def pen() -> Iterator[Path]:
     folder.rmdir()
 
 
-# Whoever is still there after ten seconds leaves by itself, and nobody starts who is not in the pen.
+# Its processes exit by themselves after ten seconds, and none starts outside the pen.
 BOMB = "echo $$ > {pen} || exit 99; bomb() {{ [ $SECONDS -lt 10 ] && bomb | bomb & }}; bomb; {leader}"
 
 
 @pytest.mark.spec("L17")
 @pytest.mark.fault("F30")
 @pytest.mark.parametrize("leader", ["sleep 10", "exit 0"])
-async def test_a_fork_bomb_is_stopped_and_nobody_of_it_survives(stage: Stage, pen: Path, leader: str) -> None:
+async def test_a_fork_bomb_is_stopped_and_no_process_of_it_survives(
+    stage: Stage, pen: Path, leader: str
+) -> None:
     other = stage.start("sleep 1; exit 8")
     bomb = stage.start(("bash", "-c", BOMB.format(pen=pen, leader=leader)), processes=20, timeout=10)
     ending = await stage.ended(bomb)
@@ -287,7 +289,7 @@ async def test_a_fork_bomb_is_stopped_and_nobody_of_it_survives(stage: Stage, pe
 
 
 @pytest.mark.trap(30)
-async def test_a_task_that_kills_its_parent_harms_nobody_else(stage: Stage) -> None:
+async def test_a_task_that_kills_its_parent_harms_no_other_task(stage: Stage) -> None:
     other = stage.start("echo ready; read x < /dev/null; sleep 0.5; exit 4")
     await stage.printed(other, b"ready")
     polite = await stage.run("kill $PPID; sleep 1000")

@@ -49,7 +49,7 @@ async def test_the_header_of_a_launch_is_completed_when_the_run_starts(stage: St
 
 
 @pytest.mark.fault("F1", "F2")
-async def test_a_run_of_which_there_is_only_a_launch_has_not_begun(stage: Stage) -> None:
+async def test_a_run_with_only_a_launch_file_has_not_begun(stage: Stage) -> None:
     launch = stage.launch("true")
     rundir.create(launch.directory, LAUNCHED)
 
@@ -61,7 +61,7 @@ async def test_a_run_of_which_there_is_only_a_launch_has_not_begun(stage: Stage)
 
 @pytest.mark.fault("F2", "F4")
 @pytest.mark.parametrize("removed", ["record.1", "record.1 output.log"])
-async def test_a_run_that_removed_its_record_has_begun_all_the_same(stage: Stage, removed: str) -> None:
+async def test_a_run_that_removed_its_record_still_counts_as_begun(stage: Stage, removed: str) -> None:
     launch = stage.launch(f'echo ran >> count; cd "$ERRANDS_RUN_DIR"; rm {removed}; sleep 1000')
     rundir.create(launch.directory, LAUNCHED)
     stage.pool.start(launch)
@@ -84,7 +84,7 @@ def test_a_disk_that_refuses_a_log_leaves_no_directory(
 
 
 @pytest.mark.fault("F2")
-async def test_an_attempt_that_was_given_up_is_refused(stage: Stage) -> None:
+async def test_an_abandoned_attempt_is_refused(stage: Stage) -> None:
     launch = stage.launch("echo ran >> count")
     assert isinstance(stage.pool.recover(launch.run_id, attempt=1), NotStarted)
     stage.pool.start(launch)
@@ -94,7 +94,7 @@ async def test_an_attempt_that_was_given_up_is_refused(stage: Stage) -> None:
     assert not (stage.folder / "count").exists()
 
 
-async def test_a_directory_that_has_what_a_run_came_of_is_kept_for_it(stage: Stage) -> None:
+async def test_a_directory_that_already_has_the_event_payload_is_used_for_the_run(stage: Stage) -> None:
     launch = stage.launch('cat "$ERRANDS_RUN_DIR/event.json"')
     os.mkdir(launch.directory, 0o700)
     (stage.directory(launch.run_id) / "event.json").write_text("{}\n")
@@ -108,7 +108,7 @@ async def test_a_directory_that_has_what_a_run_came_of_is_kept_for_it(stage: Sta
 
 
 @pytest.mark.fault("F8")
-async def test_a_full_disk_keeps_no_holder_from_finding_what_runs(
+async def test_a_daemon_finds_running_runs_on_a_full_disk(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = stage.start("echo ready; sleep 1000")
@@ -122,7 +122,7 @@ async def test_a_full_disk_keeps_no_holder_from_finding_what_runs(
     assert not run_record.write_tombstone(str(stage.directory(run)), 1)
 
 
-async def test_a_task_that_puts_a_directory_in_the_place_of_its_record_harms_nobody_else(
+async def test_a_task_that_replaces_its_record_with_a_directory_harms_no_other_task(
     stage: Stage,
 ) -> None:
     await stage.run('cd "$ERRANDS_RUN_DIR"; rm record.1; mkdir record.1')
@@ -130,7 +130,7 @@ async def test_a_task_that_puts_a_directory_in_the_place_of_its_record_harms_nob
     assert (await stage.run(("true",))).code == 0
 
 
-async def test_tasks_are_scheduled_as_usual(stage: Stage) -> None:
+async def test_tasks_have_the_usual_scheduling_policy(stage: Stage) -> None:
     run = stage.start((sys.executable, "-c", "import os; print(os.sched_getscheduler(0))"))
 
     assert (await stage.ended(run)).code == 0

@@ -1,4 +1,4 @@
-"""A warm start is a fork that nobody can tell from a new process; whatever fails, a run is started once."""
+"""A warm start is a fork that behaves like a new process; whatever fails, a run is started once."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ async def stage(tmp_path: Path) -> AsyncIterator[WarmStage]:
 
 
 def seen(output: str, run: str) -> tuple[dict[str, Any], str]:
-    """Read what the probe printed, without what is different for each run."""
-    said, shown = output.splitlines()  # standard error is not held back
+    """Return what the probe printed, without what differs between runs."""
+    said, shown = output.splitlines()  # standard error is not buffered
     return json.loads(shown.replace(run, "THE RUN")), said
 
 
-async def test_a_fork_is_what_a_new_process_would_be(stage: WarmStage) -> None:
+async def test_a_fork_looks_like_a_new_process(stage: WarmStage) -> None:
     stage.program("probe", PROBE)
     runs, endings = [], []
     for is_warm in (False, True, True):
@@ -88,7 +88,7 @@ ENDS = {
 }
 
 
-async def test_every_end_of_a_fork_is_that_of_a_new_process(stage: WarmStage) -> None:
+async def test_a_fork_ends_in_every_way_like_a_new_process(stage: WarmStage) -> None:
     for name, text in ENDS.items():
         if text is not None:
             stage.program(name, text)
@@ -126,7 +126,7 @@ sys.exit(3)
 
 
 async def waiting(stage: WarmStage) -> str:
-    """Start a warm run with children of all kinds, which ends when it is told to `go`."""
+    """Start a warm run with children of all kinds, which ends once the file `go` exists."""
     await stage.warm_up()
     stage.program("waits", WAITS)
     run = stage.begin("waits")
@@ -172,7 +172,7 @@ async def test_a_run_does_not_notice_the_death_of_its_warm_zygote(stage: WarmSta
 
 @pytest.mark.fault("F10")
 @pytest.mark.parametrize("also_the_zygote", [False, True])
-async def test_a_killed_shim_leaves_nobody_of_a_fork(stage: WarmStage, also_the_zygote: bool) -> None:
+async def test_a_killed_shim_leaves_no_process_of_a_fork(stage: WarmStage, also_the_zygote: bool) -> None:
     run = await waiting(stage)
     living = stage.living(run)
 
@@ -186,7 +186,7 @@ async def test_a_killed_shim_leaves_nobody_of_a_fork(stage: WarmStage, also_the_
     assert count(stage) == "x"
 
 
-async def test_a_shim_that_is_killed_when_the_library_was_unloaded_leaves_nobody(stage: WarmStage) -> None:
+async def test_a_shim_killed_after_the_library_is_unloaded_leaves_no_process(stage: WarmStage) -> None:
     run = await waiting(stage)
     stage.warm._unload()
 
@@ -197,7 +197,7 @@ async def test_a_shim_that_is_killed_when_the_library_was_unloaded_leaves_nobody
 
 
 @pytest.mark.spec("L20")
-async def test_whoever_is_given_to_a_dying_zygote_is_started_once_all_the_same(stage: WarmStage) -> None:
+async def test_a_run_given_to_a_dying_zygote_is_still_started_once(stage: WarmStage) -> None:
     stage.program("counts", 'open("count", "a").write("x")')
     for number in range(1, 6):
         if not stage.warm.is_ready:
@@ -211,7 +211,7 @@ async def test_whoever_is_given_to_a_dying_zygote_is_started_once_all_the_same(s
         await until(lambda: not stage.warm.is_ready, "the end of the warm zygote")
 
 
-async def test_a_cancel_counts_although_the_warm_zygote_died_with_the_order(stage: WarmStage) -> None:
+async def test_a_cancel_counts_even_if_the_warm_zygote_dies_with_the_launch(stage: WarmStage) -> None:
     await stage.warm_up()
     stage.program("counts", 'open("count", "a").write("x")')
     os.kill(stage.warm_zygote, signal.SIGSTOP)
@@ -223,7 +223,7 @@ async def test_a_cancel_counts_although_the_warm_zygote_died_with_the_order(stag
     assert not (stage.folder / "count").exists()
 
 
-async def test_whoever_would_be_another_interpreter_is_one(stage: WarmStage) -> None:
+async def test_a_run_that_needs_a_different_interpreter_starts_cold(stage: WarmStage) -> None:
     stage.program("looks", "import os; os.environ.get('QUINCES')")
     stage.warm._library = lambda: ("looks",)
     await stage.warm_up()
@@ -236,7 +236,7 @@ async def test_whoever_would_be_another_interpreter_is_one(stage: WarmStage) -> 
 
     assert await is_warm()
     assert await is_warm(APPLES="2")
-    assert not await is_warm(QUINCES="2")  # the library has looked at it
+    assert not await is_warm(QUINCES="2")  # the library has read it
     assert not await is_warm(PYTHONPATH=f"{usual}:/elsewhere")
     assert not await is_warm(PYTHONUNBUFFERED="1")
     assert not await is_warm(LD_LIBRARY_PATH="/elsewhere")
@@ -252,35 +252,35 @@ async def test_a_path_that_depends_on_the_directory_is_never_warm(stage: WarmSta
     assert not stage.was_warm(run)
 
 
-async def test_what_was_installed_meanwhile_is_loaded_anew(stage: WarmStage) -> None:
+async def test_a_library_that_was_reinstalled_is_loaded_again(stage: WarmStage) -> None:
     installed = stage.folder / "site-packages"
     installed.mkdir()
     (installed / "quince.py").write_text("KIND = 'old'")
-    stage.program("tells", "import quince; print(quince.KIND)")
+    stage.program("shows", "import quince; print(quince.KIND)")
     stage.warm._library = lambda: ("quince",)
     path = f"{stage.launch_module('first').env['PYTHONPATH']}:{installed}"
     await stage.warm_up(PYTHONPATH=path)
-    assert await stage.result("tells", PYTHONPATH=path) == (0, "old\n")
+    assert await stage.result("shows", PYTHONPATH=path) == (0, "old\n")
 
     (installed / "quince.py").unlink()
     (installed / "quince.py").write_text("KIND = 'brand new'")
     for _ in range(2):
-        assert await stage.result("tells", PYTHONPATH=path) == (0, "brand new\n")
+        assert await stage.result("shows", PYTHONPATH=path) == (0, "brand new\n")
         await until(lambda: stage.warm.is_ready, "another warm zygote")
 
 
-async def test_what_was_edited_meanwhile_is_loaded_anew(stage: WarmStage) -> None:
+async def test_a_library_that_was_edited_is_loaded_again(stage: WarmStage) -> None:
     stage.program("quince", "KIND = 'old'")
-    stage.program("tells", "import quince; print(quince.KIND)")
+    stage.program("shows", "import quince; print(quince.KIND)")
     stage.warm._library = lambda: ("quince",)
     await stage.warm_up()
-    assert await stage.result("tells") == (0, "old\n")
+    assert await stage.result("shows") == (0, "old\n")
 
     stage.program("quince", "KIND = 'brand new'")
-    assert await stage.result("tells") == (0, "brand new\n")
+    assert await stage.result("shows") == (0, "brand new\n")
 
 
-async def test_the_library_is_unloaded_when_nobody_has_used_it_for_a_while(tmp_path: Path) -> None:
+async def test_the_library_is_unloaded_when_it_is_unused_for_a_while(tmp_path: Path) -> None:
     stage = WarmStage(tmp_path, keep=0.5)
     await stage.pool.open()
     run = await waiting(stage)
@@ -288,11 +288,11 @@ async def test_the_library_is_unloaded_when_nobody_has_used_it_for_a_while(tmp_p
 
     used = stage.warm._used_at
     await until(lambda: stage.warm._used_at > used, "a look for idleness")
-    assert stage.warm.is_ready, "somebody uses it"
+    assert stage.warm.is_ready, "a run uses it"
     (stage.folder / "go").touch()
     assert (await stage.ended(run)).code == 3
     await until(lambda: not linux.is_alive(zygote), "the end of the warm zygote")
-    await until(lambda: not stage.warm._exiting, "that somebody waits for it")
+    await until(lambda: not stage.warm._exiting, "the zygote to be reaped")
     assert await stage.result("first") == (0, "")
     await until(lambda: stage.warm.is_ready, "another warm zygote")
     await stage.pool.close()
@@ -340,7 +340,7 @@ async def test_a_pool_that_closes_does_not_wait_for_a_library(tmp_path: Path) ->
 
 
 @pytest.mark.spec("A8")
-async def test_what_a_fork_starts_is_known_to_be_inside_of_a_run(stage: WarmStage) -> None:
+async def test_processes_started_by_a_fork_count_as_inside_its_run(stage: WarmStage) -> None:
     stage.program(
         "asks",
         "import os, subprocess, sys\n"
@@ -357,17 +357,17 @@ async def test_what_a_fork_starts_is_known_to_be_inside_of_a_run(stage: WarmStag
     assert found == ["['THE RUN', 'that this process descends from']\n"] * 2
 
 
-async def test_what_a_library_does_to_its_variables_is_done_for_forks(stage: WarmStage) -> None:
+async def test_forks_see_the_changes_a_library_makes_to_the_environment(stage: WarmStage) -> None:
     stage.program(
         "tidies",
         "from os import environ\n"
         "environ.setdefault('QUINCES', '5'); environ['PEARS'] = '6'; environ.pop('PLUMS', 0)",
     )
-    stage.program("tells", "import os, tidies; print(sorted(os.environb.items()))")
+    stage.program("shows", "import os, tidies; print(sorted(os.environb.items()))")
     stage.warm._library = lambda: ("tidies",)
     found = []
     for _ in range(2):
-        run = stage.begin("tells", PEARS="1", PLUMS="2", FIGS="3")
+        run = stage.begin("shows", PEARS="1", PLUMS="2", FIGS="3")
         await stage.ended(run)
         found.append((stage.was_warm(run), stage.output(run).decode().replace(run, "THE RUN")))
         await until(lambda: stage.warm.is_ready, "a warm zygote")
@@ -376,7 +376,7 @@ async def test_what_a_library_does_to_its_variables_is_done_for_forks(stage: War
     assert "b'5'" in found[1][1]
 
 
-async def test_a_variable_that_cannot_be_one_fails_the_run_and_not_the_pool(stage: WarmStage) -> None:
+async def test_an_invalid_variable_fails_the_run_and_not_the_pool(stage: WarmStage) -> None:
     run = stage.begin("first", **{"with=sign": "1"})
     assert "cannot start" in ((await stage.ended(run)).error or "")
     assert stage.warm._zygote is None

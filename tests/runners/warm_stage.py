@@ -1,4 +1,4 @@
-"""A stage with both pools: programs of Python on it are started cold at first, and are forks later."""
+"""A stage with both pools: Python programs start cold at first, and are forks of the warm zygote later."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ class WarmStage(Stage):
         return self.launch((sys.executable, "-P", "-m", name), env=env, may_be_warm=True)
 
     def begin(self, name: str, **variables: str) -> str:
-        """Start a module and give the run's id."""
+        """Start a module and return the run's id."""
         launch = self.launch_module(name, **variables)
         self.pool.start(launch)
         return launch.run_id
 
     async def result(self, name: str, **variables: str) -> tuple[int | None, str]:
-        """Run a module to its end; give its exit code and what it printed."""
+        """Run a module to its end; return its exit code and output."""
         run = self.begin(name, **variables)
         return (await self.ended(run)).code, self.output(run).decode()
 
     async def warm_up(self, **variables: str) -> None:
-        """Have the library loaded, by a run that is not warm yet."""
+        """Load the library, by a run that is not warm yet."""
         self.program("first", "")
         run = self.begin("first", **variables)
         await self.ended(run)
@@ -59,7 +59,7 @@ class WarmStage(Stage):
         await until(lambda: self.warm.is_ready, "a warm zygote")
 
     def was_warm(self, run_id: str) -> bool:
-        """Tell who started a run that has just ended: its shim is kept for a moment."""
+        """Return whether a run that has just ended was forked warm; its shim is kept for a moment."""
         words = Path(f"/proc/{self.shim_of(run_id)}/cmdline").read_bytes()
         return b"errands.runners.warm.warm_zygote" in words
 

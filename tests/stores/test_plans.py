@@ -1,4 +1,4 @@
-"""Plans: nothing that the loops and the doors ask again and again walks over all tasks there ever were."""
+"""Query plans: no frequent statement of the loops and the frontends scans a large table."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from errands.stores.sqlite.connection import Connection
 from errands.testing.engines import embedded
 
 LARGE = ("tasks", "runs", "outbox", "events", "approvals", "slots", "signals", "messages")
-# The janitor, who comes every ten minutes, may look at all of it.
+# The janitor, which runs every ten minutes, may scan everything.
 RARE = ("DELETE FROM environments", "DELETE FROM slots", "DELETE FROM signals")
 
 
 @pytest.mark.spec("O16")
-async def test_no_statement_of_the_loops_walks_over_a_large_table(
+async def test_no_frequent_statement_scans_a_large_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: dict[str, str] = {}
+    statements: dict[str, str] = {}
     opened: list[sqlite3.Connection] = []
     connect = Connection.__init__
 
     def traced(self: Connection, *args: Any, **options: Any) -> None:
         connect(self, *args, **options)
         opened.append(self._db)
-        self._db.set_trace_callback(lambda sql: asked.setdefault(" ".join(sql.split()), sql))
+        self._db.set_trace_callback(lambda sql: statements.setdefault(" ".join(sql.split()), sql))
 
     monkeypatch.setattr(Connection, "__init__", traced)
     async with embedded(str(tmp_path / "home")) as engine:
@@ -47,13 +47,13 @@ async def test_no_statement_of_the_loops_walks_over_a_large_table(
         await engine.take_notices()
         await asyncio.sleep(1.5)
 
-        walks = [
+        scans = [
             (row[3], sql)
-            for sql in asked
+            for sql in statements
             if sql.startswith(("SELECT", "UPDATE", "DELETE", "WITH", "INSERT"))
             if not sql.startswith(RARE)
             for row in opened[-1].execute(f"EXPLAIN QUERY PLAN {sql}")
             if row[3].startswith("SCAN") and row[3].split()[1] in LARGE and "INDEX" not in row[3]
         ]
-    assert len(asked) > 30, "the statements were not seen"
-    assert walks == []
+    assert len(statements) > 30, "the statements were not seen"
+    assert scans == []

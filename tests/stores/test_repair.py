@@ -28,7 +28,7 @@ def path(tmp_path: Path) -> str:
     return path
 
 
-def test_a_sound_store_has_no_damage(path: str) -> None:
+def test_an_intact_store_has_no_damage(path: str) -> None:
     assert damage(path) == []
 
 
@@ -51,7 +51,7 @@ def test_repair_sets_the_damaged_file_aside_and_keeps_what_can_be_read(path: str
 
 
 @pytest.mark.fault("F18")
-def test_no_damage_ever_crashes_the_reader_or_empties_the_store_silently(path: str) -> None:
+def test_no_damage_crashes_the_reader_or_silently_empties_the_store(path: str) -> None:
     """Flipped, cut and zeroed bytes: the store opens and is whole, or says that it is damaged."""
     sound = Path(path).read_bytes()
     dice = random.Random(4)

@@ -1,4 +1,4 @@
-"""Writes: every change names the state it expects, so that of two processes one wins."""
+"""Writes: every update names the state it expects, so that exactly one of two processes wins."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ UPDATE = re.compile(r"\bUPDATE (tasks|runs|approvals|outbox|signals) SET\b")
 # A signal has no state: it waits until it has a run.
 EXPECTED = {"signals": re.compile(r"\brun IS NULL\b")}
 STATE = re.compile(r"\bstate (=|IN|NOT IN) ")
-NEEDED = 20  # there are more; fewer would mean that this test looks in the wrong place
+NEEDED = 20  # there are more; fewer would mean that this test searches the wrong place
 
 
 def statements() -> Iterator[tuple[str, str]]:
@@ -48,6 +48,6 @@ def _names_its_state(sql: str) -> bool:
     return EXPECTED.get(table[1], STATE).search(condition) is not None
 
 
-def test_an_update_without_a_state_is_noticed() -> None:
+def test_an_update_without_a_state_is_found() -> None:
     assert not _names_its_state("UPDATE tasks SET state = 'done' WHERE seq = ?")
     assert _names_its_state("UPDATE tasks SET state = 'done' WHERE seq = ? AND state = 'active'")

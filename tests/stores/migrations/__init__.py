@@ -1,1 +1,1 @@
-"""Old stores, one of every schema, and that they still open."""
+"""Stores of every old schema, and the test that they still open."""

@@ -1,4 +1,4 @@
-"""Old stores: whatever version wrote a store, today's opens it with everything in it."""
+"""Old stores: the current version opens the store of every earlier one, with everything in it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_an_old_store_gets_the_schema_of_a_new_one(home: Home, tmp_path: Path) -
 
 @pytest.mark.trap(72)
 @pytest.mark.fault("F19")
-def test_nothing_is_lost_on_the_way(home: Home) -> None:
+def test_a_migration_loses_nothing(home: Home) -> None:
     engine = open_engine(home)
 
     assert {view.name: view.state for view in engine.list(Query())} == {
@@ -95,7 +95,7 @@ def test_nothing_is_lost_on_the_way(home: Home) -> None:
     engine.close()
 
 
-async def test_work_goes_on_where_it_stood(home: Home) -> None:
+async def test_work_continues_where_it_stopped(home: Home) -> None:
     async with embedded(home.path, **{"retention.enabled": "false"}) as engine:
         await engine.restart("failing")
         assert (await engine.wait("failing")).latest.exit_code == 3
