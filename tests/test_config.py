@@ -333,11 +333,11 @@ def test_a_wrong_setting_of_an_agent_is_named_with_its_file(
 @pytest.mark.parametrize(
     ("text", "key", "advice"),
     [
-        ('[agents.claude]\ncommand = "claude"', "agents.claude.backend", "there is no backend 'claude'"),
+        ('[agents.claude]\ncommand = "claude"', "agents.claude.backend", "unknown backend 'claude'"),
         ('[agents.x]\nbackend = "bultin"', "agents.x.backend", "did you mean builtin?"),
         ('[agents.builtin]\nurl = "http://localhost"', "agents.builtin.model", "is missing; write model = "),
         ("[agents.acp]", "agents.acp.command", "is missing; write command = "),
-        ('[agents.offline]\nlane = "gpu"', "agents.offline.lane", "there is no lane 'gpu'"),
+        ('[agents.offline]\nlane = "gpu"', "agents.offline.lane", "unknown lane 'gpu'"),
         ('[agents]\ndefault = "ofline"', "agents.default", "did you mean offline?"),
     ],
 )

@@ -148,7 +148,7 @@ def _silence_output() -> int:
     """Stop writing to standard output, whose reader has gone; that is not an error."""
     import os
 
-    # The interpreter flushes once more at its end, and would complain then.
+    # The interpreter flushes once more at exit, which would fail.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 141
 

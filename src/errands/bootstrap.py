@@ -1,6 +1,6 @@
 """Bootstrap: wires the parts; the only module that knows them all.
 
-Heavy modules are imported where they are used, because every command of the CLI comes through here.
+Heavy modules are imported where they are used, because every CLI command imports this one.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ def open_engine(
     consent: Consent = "none",
     is_client: bool = False,
 ) -> Engine:
-    """Open the engine for this process; only one of a client starts the daemon when a verb needs it.
+    """Open the engine for this process; with `is_client` it starts the daemon when a verb needs one.
 
-    `consent` is given to everything that is submitted through it.
+    `consent` applies to everything that is submitted through it.
     """
     home = home or open_home()
     config = config or configuration.load()
@@ -96,7 +96,7 @@ def open_client(home: Home | None = None, config: Config | None = None) -> Engin
 def make_loops(
     home: Home, config: Config, *, is_after_reboot: bool, kept: Sequence[tuple[str, ...]] = ()
 ) -> Loops:
-    """Put the loops together; the process that runs them must hold the lock of the home.
+    """Wire the loops of the daemon; the process that runs them must have the lock of the home.
 
     `kept` are functions of `errands.processes`, with their arguments, that run as long as the loops.
     """
@@ -126,7 +126,7 @@ def _bots(config: Config) -> list[tuple[str, ...]]:
 
 
 def _library(config: Config) -> list[str]:
-    """List the modules that runs of built-in agents load; an unknown name does no harm."""
+    """List the modules that runs of built-in agents load; unknown names are harmless."""
     from errands.config.backends import providers
 
     names = sorted({"openai", "ollama", *providers(config.backends)})
@@ -149,8 +149,8 @@ def run_daemon(home: Home | None = None) -> int:
     home = home or open_home()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     config = configuration.load(cwd="/")
-    # What is loaded stays loaded. Collecting it again and again took 11 % of all the processor time of a
-    # task: 2,551 instead of 2,302 us.
+    # Modules stay loaded, and scanning them for garbage again and again took 11 % of the processor time of
+    # a task: 2,551 instead of 2,302 us.
     gc.freeze()
     gc.set_threshold(20_000, 50, 50)
 
@@ -205,14 +205,14 @@ def send_trial(address: Address, config: Config) -> None:
 
 
 def run_chat(engine: Engine, **options: Any) -> int:
-    """Let a person talk with an agent; `options` are those of `frontends.chat`."""
+    """Run a chat with an agent; `options` are those of `frontends.chat`."""
     from errands.frontends.chat.chat import run
 
     return run(engine, **options)
 
 
 def run_discord(home: Home, config: Config, name: str, line: socket.socket | None = None) -> int:
-    """Run the bot of a channel until a signal ends it, or the other end of `line` is gone."""
+    """Run the bot of a channel until a signal arrives or the other end of `line` closes."""
     try:
         from errands.frontends.discord.bot import serve
     except ModuleNotFoundError as error:
@@ -231,21 +231,21 @@ def run_discord(home: Home, config: Config, name: str, line: socket.socket | Non
 
 
 def agent_readiness(name: str, config: Config) -> str:
-    """Say why an agent could start; an error says why not."""
+    """Return why an agent could start; raise an error that says why not."""
     from errands.agents.readiness import ready
 
     return ready(name, config.backends.get(name, {}))
 
 
 def start_daemon(home: Home) -> None:
-    """Start the daemon in the background and return when it answers, or say why it does not."""
+    """Start the daemon in the background and wait until it answers; raise an error if it does not."""
     from errands.engine.daemon.start import start
 
     start(home)
 
 
 def store_damage(home: Home) -> list[str]:
-    """Say what is wrong with the store, as a whole and record by record; nothing when it is sound."""
+    """Return what is wrong with the store, as a whole and record by record."""
     from errands.stores.sqlite.repair import damage
 
     found = damage(home.store)
@@ -259,7 +259,7 @@ def store_damage(home: Home) -> list[str]:
 
 
 def platform() -> tuple[str, tuple[str, ...]]:
-    """Return the name of the process supervision here, and what it cannot promise."""
+    """Return the name of the process supervision on this platform, and what it cannot guarantee."""
     from errands.runners.system.system import choose
 
     system = choose()
@@ -267,7 +267,7 @@ def platform() -> tuple[str, tuple[str, ...]]:
 
 
 def unattended(home: Home) -> list[str]:
-    """Say what keeps the daemon from being there after a reboot or a logout."""
+    """Return what would keep the daemon from running after a reboot or a logout."""
     from errands.frontends.install.service import complaints, service_for
 
     try:
@@ -328,7 +328,7 @@ def service(home: Home, *, environ: Mapping[str, str]) -> ServiceInstallation:
 
 
 def _arrange_discovery(home: Home, config: Config) -> None:
-    """Create or end the task that looks for work, as the configuration says."""
+    """Create or end the discovery task, as configured."""
     engine = open_engine(home, config)
     try:
         if config.discovery.enabled or engine.store.id_by_key("discovery") is not None:
@@ -344,7 +344,7 @@ def _arrange_discovery(home: Home, config: Config) -> None:
 
 
 def _begin_export(home: Home, config: Config) -> bool:
-    """Note that the spans of what ends from now on are exported, if the environment says where to."""
+    """Start exporting the spans of runs that end from now on, if the environment says where to."""
     from errands.telemetry import settings
 
     if not settings.is_on(os.environ):
@@ -358,7 +358,7 @@ def _begin_export(home: Home, config: Config) -> bool:
     except (BadValue, OSError) as error:
         import logging
 
-        logging.getLogger("errands.telemetry").error("no spans are handed on: %s", error)
+        logging.getLogger("errands.telemetry").error("no spans are exported: %s", error)
         return False
     finally:
         engine.close()

@@ -1,8 +1,7 @@
-"""What the processes beside the daemon run: the sender, the listener, the bot on Discord, the exporter, and
-the clean-up of sessions.
+"""The processes beside the daemon: sender, listener, Discord bot, exporter, and the clean-up of sessions.
 
-They need channels, sources and the libraries of those, which the daemon never loads. The daemon starts them
-(`engine/daemon/child_service.py`); standard input is their line to it.
+They load channels, sources and their libraries, which the daemon never does. The daemon starts them
+(`engine/daemon/child_service.py`) and is connected to their standard input.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from errands.ports.agent import Agent
 
     class Work(Protocol):
-        """`ring` says that there may be more to do; `run` returns when there has been nothing for a while."""
+        """`ring` wakes it: there may be more to do; `run` returns after a while without work."""
 
         def ring(self) -> None: ...
         async def run(self) -> None: ...
@@ -44,14 +43,14 @@ def run_sender() -> int:
     _be_the_only_one(home.sender)
     try:
         engine = open_engine(home, configuration.load(cwd="/"))
-    except ErrandsError as error:  # what waits is sent when it is corrected
+    except ErrandsError as error:  # notices wait until the configuration is corrected
         logging.getLogger("errands.notifier").error("nothing is sent: %s", error)
         return 1
 
     def output(run_id: str) -> str:
         try:
             return engine.tail(run_id).content.decode("utf-8", "replace")
-        except (ErrandsError, OSError):  # there is none, or it is gone already
+        except (ErrandsError, OSError):  # it has none, or it is gone already
             return ""
 
     return _work(
@@ -67,7 +66,7 @@ def run_sender() -> int:
 
 
 def _edition() -> tuple[int, ...]:
-    """Return what differs between two versions of the user's configuration file."""
+    """Return a value that changes whenever the user's configuration file does."""
     try:
         facts = os.stat(configuration.user_file())
     except OSError:
@@ -115,7 +114,7 @@ def run_exporter() -> int:
 
 
 def drop_sessions() -> None:
-    """Let backends forget the sessions of tasks that were cleared."""
+    """Make backends delete the sessions of tasks that were cleared."""
     import asyncio
 
     from errands.agents import make
@@ -138,7 +137,7 @@ def _engine() -> Engine:
 
 
 def _be_the_only_one(path: str, *, level: int = logging.WARNING) -> None:
-    """Wait until the process of an earlier daemon has ended; the lock is held until this one does."""
+    """Wait until the process of an earlier daemon has ended, then keep the lock until this one ends."""
     logging.basicConfig(level=level, format=_LOG_LINE)
     fcntl.flock(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600), fcntl.LOCK_EX)
 
@@ -147,12 +146,12 @@ def _work(work: Work) -> int:
     import asyncio
 
     asyncio.new_event_loop().run_until_complete(_serve(work, socket.socket(fileno=0)))
-    # A thread that still waits for an answer would keep us; what it sent is sent again under the same key.
+    # A thread that waits for an answer would delay the exit; its delivery is sent again under the same key.
     os._exit(0)
 
 
 async def _serve(work: Work, line: socket.socket) -> None:
-    """Work until nothing is left for a while, the daemon hangs up, or a signal says to end."""
+    """Work until there is nothing to do for a while, the daemon hangs up, or a signal arrives."""
     import asyncio
     import signal
 

@@ -72,7 +72,7 @@ async def test_claude_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("PATH", str(tmp_path))
 
     said = await complaint(Command({"home": str(tmp_path)}), tmp_path)
-    assert "claude cannot be started: there is no such program" in said
+    assert "claude cannot be started: program not found" in said
     assert "`npm install -g @anthropic-ai/claude-code`" in said
     assert "`errands config show`" in said
 
@@ -88,7 +88,7 @@ async def test_a_program_that_speaks_the_protocol(tmp_path: Path, monkeypatch: p
 async def test_an_opencode_server(tmp_path: Path, nowhere: str) -> None:
     said = await complaint(OpenCode({"url": nowhere, "retries": 0}), tmp_path)
 
-    assert f"OpenCode at {nowhere} gives no answer: nothing is listening there" in said
+    assert f"OpenCode at {nowhere} does not answer: nothing is listening there" in said
     assert "`opencode serve`" in said
     assert "`url` of this agent" in said
 

@@ -71,7 +71,7 @@ async def test_all_tools_are_offered_unless_the_launch_chose_some(on: Stage) -> 
     assert on.model.asked[-1].offers == {"command", "memory_get"}
 
     on.sit_down(number=3, spec={"tools": ("comand",)})
-    with pytest.raises(BadValue, match=r"no tool 'comand' \(did you mean command\?\)"):
+    with pytest.raises(BadValue, match=r"unknown tool 'comand' \(did you mean command\?\)"):
         await on.ask("hello")
 
 

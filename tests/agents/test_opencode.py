@@ -135,7 +135,7 @@ async def test_a_server_that_is_down_is_named_after_a_few_tries(tmp_path: Path) 
     url = f"http://127.0.0.1:{_free_port()}"
     began = time.monotonic()
 
-    with pytest.raises(AgentUnavailable, match=f"OpenCode at {url} gives no answer"):
+    with pytest.raises(AgentUnavailable, match=f"OpenCode at {url} does not answer"):
         await OpenCode({"url": url, "retries": 1}).open(RecordingContext(tmp_path))
 
     assert time.monotonic() - began < 3

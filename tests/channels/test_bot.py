@@ -232,7 +232,7 @@ async def test_tasks_are_listed_shown_answered_and_ended_by_command(
     assert f"`{task}` proposed" in said[0]
     assert said[1].startswith(f"`{task}` proposed\n`$ rm ")
     assert said[2:5] == [f"✅ `{task}` is approved", f"❌ `{other}` is rejected", f"`{task}` is cancelled"]
-    assert "there is no task 'nonsense'" in said[5]
+    assert "unknown task 'nonsense'" in said[5]
 
 
 async def test_commands_of_strangers_are_refused(stage: Stage, discord: FakeDiscord) -> None:

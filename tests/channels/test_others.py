@@ -123,7 +123,7 @@ async def test_a_session_that_has_a_delivery_already_does_not_get_it_again(recei
 
 
 def test_a_channel_of_an_unknown_kind_is_refused() -> None:
-    with pytest.raises(Refused, match="there is no channel of kind 'pigeon'"):
+    with pytest.raises(Refused, match="unknown kind of channel 'pigeon'"):
         make("birds", {"kind": "pigeon"})
 
 

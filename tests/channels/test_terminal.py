@@ -183,4 +183,4 @@ def test_without_a_terminal_there_is_none_to_report_to(home: Home, tmp_path: Pat
     )
     Daemons(home).end()
     assert done.returncode == 2
-    assert "there is no terminal here" in done.stderr
+    assert "this process has no terminal" in done.stderr

@@ -26,7 +26,7 @@ def test_a_dialect_is_called_as_it_is_named(name: str) -> None:
 
 def test_an_unknown_dialect_is_refused_with_those_there_are() -> None:
     with pytest.raises(
-        BadValue, match=r"no dialect 'claud' \(did you mean claude\?\); there are: native, op"
+        BadValue, match=r"unknown dialect 'claud' \(did you mean claude\?\); known: native, op"
     ):
         dialects.named("claud")
 

@@ -52,7 +52,7 @@ def test_tests_run_in_the_background_while_the_conversation_goes_on(person: Pers
     window.shows(f"─── background: {task} ─")
     window.shows_at_the_end("what did I want")
     window.types(" to ask?\r")
-    window.shows("There is no command in this prompt")
+    window.shows("This prompt has no command")
     window.enters("and before?")
     said = window.shows("Before this, in the same conversation:")
     window.close()

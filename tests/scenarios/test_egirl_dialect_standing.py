@@ -146,7 +146,7 @@ async def test_what_does_not_fit_together_is_refused(
         ({"interval": "soon"}, "'soon' is not a duration"),
         ({"interval": "10ms"}, "every must be at least 1s (got 10ms)"),
         ({"interval": None, "cron": "whenever"}, "whenever"),
-        ({"channel": "carrier-pigeon"}, "there is no channel 'carrier-pigeon'"),
+        ({"channel": "carrier-pigeon"}, "unknown channel 'carrier-pigeon'"),
         ({"channel": "discord", "channel_target": "1234"}, "channel discord is not configured"),
         (
             {
@@ -155,7 +155,7 @@ async def test_what_does_not_fit_together_is_refused(
                 "event_source": "weather",
                 "event_config": {"subject": "rain"},
             },
-            "there is no source 'weather'",
+            "unknown source 'weather'",
         ),
         (
             {

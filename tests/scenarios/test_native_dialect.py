@@ -143,11 +143,11 @@ async def test_resume_changes_nothing_else(native: Speaker, more: dict[str, Any]
 
 async def test_ask_an_unknown_agent(native: Speaker) -> None:
     said = await native.refused("ask", prompt="x", agent="nobody")
-    assert said.startswith("there is no agent 'nobody'")
+    assert said.startswith("unknown agent 'nobody'")
 
 
 async def test_fork_an_unknown_conversation(native: Speaker) -> None:
-    assert "there is no conversation" in await native.refused("ask", prompt="x", fork=True)
+    assert "unknown conversation" in await native.refused("ask", prompt="x", fork=True)
 
 
 # list, show

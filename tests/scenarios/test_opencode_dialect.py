@@ -75,7 +75,7 @@ async def test_fork_of_an_unknown_conversation(opencode: Speaker) -> None:
     said = await opencode.refused(
         "background_task", description="x", prompt="hello", agent="offline", fork=True
     )
-    assert f"there is no conversation '{opencode.caller.session}'" in said
+    assert f"unknown conversation '{opencode.caller.session}'" in said
 
 
 @pytest.mark.spec("S8")

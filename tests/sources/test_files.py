@@ -55,7 +55,7 @@ def test_a_pattern_means_files(project: Path, pattern: str, meant: list[str]) ->
 
 
 def test_a_directory_that_is_not_there_is_named(project: Path) -> None:
-    with pytest.raises(SourceError, match=r"there is no directory .*nowhere"):
+    with pytest.raises(SourceError, match=r"directory .*nowhere does not exist"):
         scan(pattern_of("nowhere/*.py", cwd=str(project), hidden="/nothing"))
 
 
@@ -228,7 +228,7 @@ async def test_a_commit_in_a_real_repository_makes_a_run(
     [
         ("src/*.py", {}, "is not an event; write SOURCE:SUBJECT"),
         ("file:", {}, "is not an event; write SOURCE:SUBJECT"),
-        ("files:src/*.py", {}, "there is no source 'files'"),
+        ("files:src/*.py", {}, "unknown source 'files'"),
         ("file:src/*.py", {"event": "created"}, "has no option 'event'; it takes: events, during"),
         ("file:src/*.py", {"events": "moved"}, "events cannot be 'moved'; choose from: created"),
         ("command:ls", {"every": "0.1s"}, "must be at least 1s"),

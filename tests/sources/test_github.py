@@ -104,7 +104,7 @@ async def test_a_rate_limit_is_respected(home: Home, github: FakeGitHub) -> None
     [
         ({"broken": 1}, "GitHub answers with 502"),
         ({"token": "another"}, "does not accept the token: Bad credentials"),
-        ({"repository": "people/other"}, "there is no such repository"),
+        ({"repository": "people/other"}, "the repository does not exist"),
     ],
 )
 async def test_trouble_is_named(

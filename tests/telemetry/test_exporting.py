@@ -102,7 +102,7 @@ def test_a_wrong_endpoint_stops_the_exporter_and_not_the_daemon(
     finished(client, client.submit(Draft(command=("true",))).id)
 
     assert exporters(home) == []
-    assert "no spans are handed on" in Path(home.log).read_text()
+    assert "no spans are exported" in Path(home.log).read_text()
 
 
 def test_the_exporter_ends_with_its_daemon(

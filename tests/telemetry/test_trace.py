@@ -94,7 +94,7 @@ def test_without_unicode_the_tree_is_plain(person: Person, outer: str) -> None:
 
 
 def test_what_is_not_there_is_said(person: Person, outer: str) -> None:
-    assert "there is no span 'no-such'" in person.types("trace", "--span", "no-such", code=3).err
+    assert "unknown span 'no-such'" in person.types("trace", "--span", "no-such", code=3).err
     assert "give either the id of a task, or --span" in person.types("trace", code=2).err
     assert (
         "give either the id of a task, or --span" in person.types("trace", outer, "--span", "ab", code=2).err

@@ -50,7 +50,7 @@ def backend_of(name: str, backend: str) -> Any:
         ) from error
     if kind is None:
         raise UnknownAgent(
-            f"there is no backend {backend!r} for agents; there are: {', '.join(BUILT_IN)}, "
+            f"unknown backend {backend!r} for agents; known: {', '.join(BUILT_IN)}, "
             f"and the installed entry points of {GROUP}"
         )
     return kind

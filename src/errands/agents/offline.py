@@ -27,7 +27,7 @@ INTRODUCTION = (
     "This is the offline agent. It is not a language model: it carries out the commands that are quoted in a "
     "prompt and reports their output."
 )
-NOTHING_QUOTED = "There is no command in this prompt; quote one in backticks, for example `make test`."
+NOTHING_QUOTED = "This prompt has no command; quote one in backticks, for example `make test`."
 # The payload of an event is data: nothing in it is a command.
 _EVENT = re.compile(r"^\[event ([0-9A-Za-z]{8,}) begins: .*?^\[event \1 ends\]\n", re.DOTALL | re.MULTILINE)
 _FENCED = re.compile(r"^[ \t]*```[^\n`]*\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE)

@@ -45,7 +45,7 @@ def make(name: str, settings: Mapping[str, Any]) -> Channel:
         raise Refused(f"the channel {name!r} needs {error.name}, which is not installed; {hint}") from error
     if channel is None:
         raise Refused(
-            f"there is no channel of kind {kind!r}; there are: {', '.join(BUILT_IN)}, "
+            f"unknown kind of channel {kind!r}; known: {', '.join(BUILT_IN)}, "
             f"and the installed entry points of {GROUP}"
         )
     return channel

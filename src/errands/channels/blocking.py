@@ -40,7 +40,7 @@ def request(method: str, url: str, content: bytes | None, headers: Mapping[str, 
         response = http.request(method, url, headers=headers, body=content, timeout=TIMEOUT)
     except http.HttpError as error:
         if error.was_sent:
-            raise Unacknowledged(f"sent, but there is no answer: {error}") from error
+            raise Unacknowledged(f"sent, but not answered: {error}") from error
         raise ChannelError(f"{urlsplit(url).netloc.rpartition('@')[2]} cannot be reached: {error}") from error
     if 200 <= response.code < 300:
         return response

@@ -52,7 +52,7 @@ def send_trial(address: Address, settings: Mapping[str, Any]) -> None:
             async with asyncio.timeout(WITHIN):
                 await channel.deliver(delivery_of([notice]))
         except TimeoutError:
-            raise ChannelError(f"there is no answer within {WITHIN} s") from None
+            raise ChannelError(f"no answer within {WITHIN} s") from None
         finally:
             await channel.close()
 

@@ -72,13 +72,13 @@ def lacking(name: str, settings: Mapping[str, Any], lanes: Mapping[str, int]) ->
     backend = settings.get("backend", name)
     if backend not in BACKENDS and not _is_installed(backend):
         near = did_you_mean(backend, BACKENDS)
-        yield "backend", f"there is no backend {backend!r}{near}; write one of: {', '.join(BACKENDS)}"
+        yield "backend", f"unknown backend {backend!r}{near}; write one of: {', '.join(BACKENDS)}"
     key, example = _NEEDED.get(backend, ("", ""))
     if key and not settings.get(key):
         yield key, f"is missing; write {example}"
     lane = settings.get("lane")
     if lane is not None and lane not in lanes:
-        yield "lane", f"there is no lane {lane!r}{did_you_mean(lane, lanes)}; there are: {', '.join(lanes)}"
+        yield "lane", f"unknown lane {lane!r}{did_you_mean(lane, lanes)}; known: {', '.join(lanes)}"
 
 
 def providers(backends: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

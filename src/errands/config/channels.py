@@ -48,7 +48,7 @@ KINDS: dict[str, tuple[Setting, ...]] = {
     "discord": (
         _TARGET,
         Setting(name="token", shape="secret", help="the token of the bot", needed=True),
-        Setting(name="allowed", shape="users", help="the ids of the users who may approve and give commands"),
+        Setting(name="allowed", shape="users", help="the ids of the users who may approve and use commands"),
         Setting(name="listen", shape="flag", help="whether the daemon keeps the bot running (default false)"),
         Setting(name="guild", shape="text", help="the server whose members get the commands at once"),
         Setting(name="api", shape="url", help="another server with Discord's API"),

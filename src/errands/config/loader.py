@@ -74,7 +74,7 @@ class Loader:
             with open(path, "rb") as stream:
                 tree = toml.loads(stream.read().decode().replace("\r\n", "\n"))
         except FileNotFoundError:
-            return self._problem(path, "", "there is no such file")
+            return self._problem(path, "", "file not found")
         except (OSError, UnicodeDecodeError) as error:
             return self._problem(path, "", f"cannot be read ({error}); check the file and its permissions")
         except ValueError as error:
@@ -165,7 +165,7 @@ class Loader:
         if not is_agent(default, self.backends):
             known = dict.fromkeys((*BACKENDS, *self.backends))
             near = did_you_mean(default, known)
-            advice = f"there is no agent {default!r}{near}; there are: {', '.join(known)}"
+            advice = f"unknown agent {default!r}{near}; known: {', '.join(known)}"
             self._problem(source, "agents.default", advice)
 
 

@@ -88,7 +88,7 @@ class Agents:
     )
     unattended: Unattended = key(
         "wait",
-        "whether an agent's call that needs approval waits for a person, or is refused and the agent told so",
+        "whether an agent's call that needs approval waits for a person, or is refused with an answer to it",
         choices=("wait", "refuse"),
         personal=True,
     )

@@ -37,6 +37,4 @@ def named(name: str) -> Dialect:
         dialect: Dialect = kind()
         return dialect
     known, asked = names(), name[:80]
-    raise BadValue(
-        f"there is no dialect {asked!r}{did_you_mean(asked, known)}; there are: {', '.join(known)}"
-    )
+    raise BadValue(f"unknown dialect {asked!r}{did_you_mean(asked, known)}; known: {', '.join(known)}")

@@ -57,7 +57,7 @@ class BaseDialect:
         return reply
 
     def missing(self, task_id: str) -> Reply:
-        """Reply that there is no such task."""
+        """Reply that the task was not found."""
         return Reply(text=f"Task not found: {task_id}", failed=True)
 
     def refused(self, why: str, given: Mapping[str, Any]) -> Reply:

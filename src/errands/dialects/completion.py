@@ -1,6 +1,6 @@
 """How the end of a task reaches its caller, stated truthfully.
 
-Only a caller that will be notified is told not to poll; every other one is told what to ask with.
+Only the reply to a caller that will be notified says not to poll; any other says what to ask with.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def wake_line(view: View, caller: Caller, ask_with: str) -> str:
 
 
 def approval(view: View) -> str:
-    """Return which approval a task waits for, and that its caller cannot give it; empty if none."""
+    """Return which approval a task waits for, and that its caller cannot approve; empty if none."""
     agent = view.agent
     is_waiting = view.latest.state == "running" and agent is not None and agent.waiting == "approval"
     if view.state != "proposed" and not is_waiting:

@@ -28,7 +28,7 @@ _LONGEST_NAME = 80
 
 
 class Missing(NotFound):
-    """There is no such task, or the caller may not see it: the reply does not say which."""
+    """The task does not exist, or the caller may not see it: the reply does not say which."""
 
     def __init__(self, task_id: str) -> None:
         self.shown = line(task_id[:_LONGEST_NAME])
@@ -90,7 +90,7 @@ class ToolContext:
     def session(self) -> str:
         """Return the conversation that a fork starts with."""
         if self.caller.session is None:
-            raise BadValue("there is no conversation to fork here; leave out fork")
+            raise BadValue("this caller has no conversation to fork; leave out fork")
         return self.caller.session
 
     def directory(self, given: str | None) -> str:

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from errands.model.options.typed import PromptOptions, TaskOptions
 
 _CHUNK = 256 * 1024
-_AT_ONCE = 100  # tasks in one transaction: the first of many shall start while the last are written
-_READ_AT_ONCE = 100  # tasks of which all have ended
+_AT_ONCE = 100  # tasks in one transaction, so that the first of many start while the last are written
+_READ_AT_ONCE = 100  # ended tasks, while others still run
 
 
 class AsyncEngine:
-    """What `errands.connect()` gives. The verbs are local transactions, well under a millisecond each."""
+    """What `errands.connect()` returns. Its verbs are local transactions, well under a millisecond each."""
 
     def __init__(self, engine: Engine, *, ensure_daemon: Callable[[], None] | None = None) -> None:
         self.engine = engine
@@ -63,7 +63,7 @@ class AsyncEngine:
         wanted = [(draft, answer) for draft, answer in gathered if not answer.done()]
         try:
             found = self.engine.submit_each(draft for draft, _ in wanted)
-        except Exception as error:  # noqa: BLE001  # whatever it is belongs to those who asked
+        except Exception as error:  # noqa: BLE001  # passed on to the callers
             for _, answer in wanted:
                 answer.set_exception(error)
             return
@@ -141,9 +141,9 @@ class AsyncEngine:
         always: bool = False,
         question: int | None = None,
     ) -> View:
-        """Let a proposed task start, in the name of a person whom the program knows.
+        """Approve a proposed task on behalf of a person whom the program knows.
 
-        `question` is the one that person was shown; the answer counts for no other.
+        `question` is the one that the person saw; the answer counts for no other.
         """
         return self.engine.approve(task_id, by=by, door=door, always=always, question=question)
 
@@ -159,18 +159,18 @@ class AsyncEngine:
         self.engine.send(task_id, content, eof=eof)
 
     async def masked(self, task_id: str, text: str) -> str:
-        """Hide a task's secrets, and well-known tokens, in a part of what it printed."""
+        """Hide a task's secrets, and well-known tokens, in a part of its output."""
         return self.engine.mask(task_id).text(text)
 
     async def mark_retrieved(self, view: View) -> None:
         self.engine.mark_retrieved(view)
 
     async def expect(self, run_id: str) -> None:
-        """Note that the caller blocks until a run ends, and needs no notice as long as it does."""
+        """Note that the caller blocks until a run ends, and needs no notice meanwhile."""
         self.engine.sessions.expect(run_id)
 
     async def acknowledge(self, run_id: str, *, reader: str) -> None:
-        """Note that the caller has got the result, and needs no notice of it."""
+        """Note that the caller has the result, and needs no notice."""
         self.engine.sessions.acknowledge(run_id, reader=reader)
 
     async def give_up_waiting(self, run_id: str) -> None:
@@ -191,7 +191,7 @@ class AsyncEngine:
         return self.engine.take_notices(owner, reader=reader)
 
     async def wait(self, task_id: str, *, timeout: float | timedelta | None = None) -> View:
-        """Wait until a task ends, or the time-out passes; the view tells which."""
+        """Wait until a task ends, or the time-out passes; the view says which."""
         return (await self.wait_all([task_id], timeout=timeout))[0]
 
     async def wait_all(
@@ -203,7 +203,7 @@ class AsyncEngine:
         if seconds is not None and seconds < 0:
             raise BadValue(f"a time-out cannot be negative: {seconds}")
         deadline = None if seconds is None else time.monotonic() + seconds
-        # Of many, the first are read while the others run.
+        # Read the first of many while the others still run.
         views: list[View] = []
         in_time = True
         for start in range(0, len(ids), _READ_AT_ONCE):
@@ -217,7 +217,7 @@ class AsyncEngine:
         while True:
             known = self.engine.store.liveness(task_ids)
             live = [each for each in task_ids if known.get(each, True)]
-            # The last one first: when it has ended, most of the others have, too.
+            # Wait for the last one first: when it has ended, most others have, too.
             if not live or not await self._wait(live[-1], deadline):
                 return not live
 
@@ -236,9 +236,9 @@ class AsyncEngine:
         return True
 
     async def watch(self, *task_ids: str) -> AsyncIterator[View]:
-        """Yield a task's view whenever it changed; all tasks if none is named. It never ends by itself.
+        """Yield a task's view whenever it changes; any task's if none is named. It never ends by itself.
 
-        A change without a ring is seen at the next look.
+        If a ring is lost, the change is seen at the next poll.
         """
         ids = tuple(self.engine.resolve(each) for each in task_ids)
         seen = {view.id: _place(view) for view in self._watched(ids, ())}
@@ -254,7 +254,7 @@ class AsyncEngine:
                         seen.pop(view.id, None)
 
     def _watched(self, ids: Sequence[str], seen: Iterable[str]) -> list[View]:
-        """Look at these tasks; without any, at all that live, and at those that did when last seen."""
+        """Return these tasks, or by default all open ones and those that were open when last seen."""
         if ids:
             return self.engine.list(Query(ids=tuple(ids)))
         live = self.engine.list(Query(states=OPEN))
@@ -262,7 +262,7 @@ class AsyncEngine:
         return [*live, *self.engine.list(Query(ids=tuple(gone)))]
 
     async def follow(self, task_id: str) -> AsyncIterator[bytes]:
-        """Yield a task's output as it comes, from its beginning, until its run has ended."""
+        """Yield a task's output from its beginning, as it is printed, until the run has ended."""
         view = self.engine.get(task_id)
         run_id, offset = view.latest.id, 0
         async with BellLine(self.engine, [view.id], ensure_daemon=self._ensure_daemon) as line:
@@ -272,7 +272,7 @@ class AsyncEngine:
                 offset = piece.next_offset
                 if piece.content:
                     yield piece.content
-                    await asyncio.sleep(0)  # a task that prints fast must not keep the loop from all else
+                    await asyncio.sleep(0)  # a task that prints fast must not starve the loop
                 elif over:
                     return
                 else:
@@ -300,18 +300,18 @@ class AsyncEngine:
 
 
 def drafted(command: Any, options: Mapping[str, Any]) -> Draft:
-    """Make a draft from the arguments of `submit`: a shell line, words or a draft, and task options."""
+    """Return the draft for the arguments of `submit`: a shell line, words or a draft, and task options."""
     if isinstance(command, Draft):
         if options:
             raise BadValue(f"a Draft takes no further options (got {', '.join(options)}); put them into it")
         return command
     for name in options:
         if name not in BY_NAME and name != "prompt":
-            raise BadValue(f"there is no option {name!r}{did_you_mean(name, BY_NAME)}; see docs/python.md")
+            raise BadValue(f"unknown option {name!r}{did_you_mean(name, BY_NAME)}; see docs/python.md")
     return Draft(command=command, **options)
 
 
 def _place(view: View) -> tuple[object, ...]:
-    """Say how far a task has come, and what its agent waits for, to see whether it moved."""
+    """Return what differs when a task has moved on, or its agent waits for something else."""
     waiting = view.agent.waiting if view.agent else None
     return view.latest.id, view.latest.state, view.latest.stop_requested_at, waiting

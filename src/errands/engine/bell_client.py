@@ -26,15 +26,15 @@ class BellClient:
         self._rest = b""
 
     def ring(self, ended: Iterable[str] = ()) -> bool:
-        """Say that something changed, and which tasks we ended ourselves; False when no daemon runs."""
+        """Report that something changed, and which tasks this process ended; False when no daemon runs."""
         return self._say(" ".join(("ring", *ended)).encode() + b"\n" if ended else b"\n")
 
     def ring_about(self, task_ids: Iterable[str]) -> bool:
-        """Say that these tasks changed, and that none of them has ended."""
+        """Report that these tasks changed, none of which has ended."""
         return self._say(" ".join(("changed", *task_ids)).encode() + b"\n")
 
     def ring_for(self, lanes: Iterable[str]) -> bool:
-        """Say that these lanes have new runs, and that nothing else changed."""
+        """Report that these lanes have new runs, and that nothing else changed."""
         return self._say(" ".join(("new", *lanes)).encode() + b"\n")
 
     def watch(self, task_ids: Iterable[str] = ("*",)) -> bool:

@@ -1,7 +1,6 @@
-"""What every part of the engine shares: the store, the home, the configuration, the clock, the bell, and
-the questions about tasks.
+"""The core of the engine: the store, home, configuration, clock and bell that all parts share, and reading.
 
-The parts take this instead of the whole engine; nothing below `engine.py` imports it.
+The parts of the engine depend on this, never on `engine.py`.
 """
 
 from __future__ import annotations
@@ -32,7 +31,9 @@ MANY = 5000  # ids in one question: SQLite takes a limited number of values
 
 
 class EngineCore:
-    """`consent` is given to everything that is submitted here. `start_daemon` makes this the engine of a
+    """The engine without its verbs.
+
+    `consent` applies to everything that is submitted here. With `start_daemon` this is the engine of a
     client, which starts the daemon when a verb needs one.
     """
 
@@ -62,14 +63,14 @@ class EngineCore:
         self.store.close()
 
     def ensure_daemon(self) -> None:
-        """Start the daemon if none answers; an engine that is not a client's does nothing."""
+        """Start the daemon if none answers; only the engine of a client does."""
         if self.start_daemon is not None and not self.bell.is_answered():
             self.start_daemon()
 
     def resolve(self, task_id: str) -> str:
-        """Complete a unique prefix of a task's id. Anything that could not be an id is simply not found."""
+        """Complete a unique prefix of a task's id; what cannot be an id is not found."""
         if not is_id(task_id):
-            raise NotFound(f"there is no task {task_id[:80]!r}; `errands ls` shows those there are")
+            raise NotFound(f"unknown task {task_id[:80]!r}; `errands ls` lists the tasks")
         return self.store.resolve(task_id)
 
     def id_by_key(self, key: str) -> str | None:
@@ -80,7 +81,7 @@ class EngineCore:
         return self.store.ended(task_id)
 
     def view(self, task_id: str) -> View:
-        """Show a task as the store has it, without what only the directory of its run knows."""
+        """Return a task as the store has it, without what only its run directory shows."""
         return self.store.view(task_id)
 
     def task(self, task_id: str) -> Task:
@@ -120,11 +121,11 @@ class EngineCore:
         return self._output().tail(self._run_directory(task_id), count)
 
     def files(self, run_id: str) -> list[str]:
-        """Name the files a run left in its directory."""
+        """Return the names of the files that a run left in its directory."""
         return files_in(self.home.run(run_id))
 
     def mask(self, task_id: str) -> Mask:
-        """Make what hides a task's secrets, and well-known tokens, wherever its output is shown."""
+        """Return the mask that hides a task's secrets, and well-known tokens, in its output."""
         from errands.model.text.mask import Mask
 
         task = self.store.task(self.resolve(task_id))
@@ -141,18 +142,18 @@ class EngineCore:
         return self.home.run(self.store.view(self.resolve(task_id)).latest.id)
 
     def summaries(self, task_ids: Sequence[str]) -> list[View]:
-        """Show tasks without their details, in the order asked for."""
+        """Return tasks without their details, in the order asked for."""
         ids = tuple(task_ids)
         views = {
             view.id: view
             for start in range(0, len(ids), MANY)
             for view in self.list(Query(ids=ids[start : start + MANY]))
         }
-        # One that is missing is damaged or was cleared: the store says which.
+        # A missing one is damaged or was cleared; the store raises the error that says which.
         return [views.get(each) or self.with_live_facts(self.store.view(each)) for each in ids]
 
     def with_live_facts(self, view: View) -> View:
-        """Add what only the directory of a running run knows, and what a proposed task asks."""
+        """Add what only the directory of a running run shows, and the open question about a proposed task."""
         if view.latest.cause == "retry" and view.is_live and view.standing is None:
             from errands.engine.daemon.outcome import retry_view
 

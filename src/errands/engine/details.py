@@ -1,4 +1,4 @@
-"""Details: what is shown of a task when it is asked for alone."""
+"""Details: what only the view of a single task includes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from errands.ports.store import Store
 
 
-RECENT = 100  # runs of a recurring task that are shown: it may have had a hundred thousand
+RECENT = 100  # runs shown of a recurring task, which may have had a hundred thousand
 
 
 def details(core: EngineCore, schedules: Callable[[], Schedules], task: Task, view: View) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def details(core: EngineCore, schedules: Callable[[], Schedules], task: Task, vi
 
 
 def _schedule(core: EngineCore, schedules: Callable[[], Schedules], task: Task) -> dict[str, Any]:
-    """Show when a recurring task runs, and what became of its latest slots."""
+    """Return when a recurring task runs, and what became of its latest slots."""
     trigger = recurring(task.trigger)
     if trigger is None:
         return {}
@@ -68,7 +68,7 @@ def _watch(store: Store, task: Task) -> dict[str, Any] | None:
 
 
 def _action(store: Store, task: Task) -> dict[str, Any]:
-    """Show what a task does, in plain values."""
+    """Return what a task does, as plain values."""
     action = task.action
     if isinstance(action, Prompt):
         session = store.session(task.id)
@@ -94,5 +94,5 @@ def _evidence(task: Task) -> dict[str, Any] | None:
     try:
         found = evidence_of(task)
     except StoreUnreadable:
-        return None  # all else can still be shown; `doctor` names it
+        return None  # the rest can still be shown; `errands doctor` names the damage
     return None if found is None else {name: getattr(found, name) for name in fields(found)}

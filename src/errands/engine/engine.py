@@ -1,7 +1,7 @@
-"""The engine: every verb and every question, in any process.
+"""The engine: everything that can be done with tasks or asked about them, in any process.
 
-Verbs are short transactions on the store and then a ring of the doorbell, so when one returns its effect
-is true and on disk. Nothing here waits.
+A verb is a short transaction on the store, then a ring of the bell: when it returns, its effect is on disk.
+Nothing here waits.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Engine(EngineCore):
     # Starting.
 
     def submit(self, draft: Draft) -> View:
-        """Create a task and queue its first run. A key that was used before returns the first task."""
+        """Create a task and queue its first run; for a key that was used before, return that task."""
         return self.submit_all([draft])[0]
 
     def submit_all(self, drafts: Sequence[Draft]) -> list[View]:
@@ -55,7 +55,7 @@ class Engine(EngineCore):
         return views
 
     def submit_each(self, drafts: Iterable[Draft]) -> list[View | ErrandsError]:
-        """Create several tasks in one transaction, each for itself: a refused one keeps no other back."""
+        """Create several tasks in one transaction; a refused one does not affect the others."""
         seen: Seen = {}
         judged = [self._ruling_or_refusal(draft, seen) for draft in drafts]
         self.ensure_daemon()
@@ -68,11 +68,11 @@ class Engine(EngineCore):
         return answers
 
     def judge(self, draft: Draft) -> Judgement:
-        """Say whether a draft would start at once, needs a person, or is forbidden, and why."""
+        """Return whether a draft would start at once, needs approval or is forbidden, and why."""
         return self._judge.judge(_checked(draft, self.clock.now()))
 
     def restart(self, task_id: str, *, consent: Consent = "none", door: str = "python") -> View:
-        """Run an ended task again, as a new run; it is judged anew, as everything that starts is."""
+        """Run an ended task again, as a new run, which is judged like every start."""
         from errands.engine.approval.approve import refuse_inside_a_run, ruling_on
 
         if consent != "none" or self.consent != "none":
@@ -83,7 +83,7 @@ class Engine(EngineCore):
         with self.store:
             view = self.store.view(task_id)
             if view.standing is not None:
-                raise IllegalMove(f"task {task_id} runs again and again; errands fire {task_id} runs it now")
+                raise IllegalMove(f"task {task_id} is a recurring task; errands fire {task_id} runs it now")
             if view.is_live:
                 raise IllegalMove(f"task {task_id} is still live; cancel it first, or wait for it")
             if self.store.move_task(task_id, "reopen", now=now) is None:
@@ -126,7 +126,7 @@ class Engine(EngineCore):
 
     def _ring_for(self, views: Sequence[View]) -> None:
         if any(view.due_at or view.question or view.standing for view in views):
-            self.bell.ring()  # the daemon has to note a time
+            self.bell.ring()  # the daemon has to update its timers
         else:
             self.bell.ring_for({view.lane for view in views})
 
@@ -135,11 +135,11 @@ class Engine(EngineCore):
     def approve(
         self, task_id: str, *, by: str, door: str, always: bool = False, question: int | None = None
     ) -> View:
-        """Let a proposed task start, as the person `by` says who came through `door`.
+        """Approve a proposed task in the name of the person `by`, who used the frontend `door`.
 
-        For an agent that waits for a task of its own, that task is approved and returned. `question` is the
-        one that person was shown; the answer counts for no other. With `always`, exactly this needs no
-        question any more.
+        If an agent waits for a task of its own, that task is approved and returned. `question` is the one
+        that the person saw; the answer counts for no other. With `always`, exactly this needs no approval
+        again.
         """
         from errands.engine.approval.approve import approve
 
@@ -151,7 +151,7 @@ class Engine(EngineCore):
     def reject(
         self, task_id: str, *, by: str, door: str, note: str = "", question: int | None = None
     ) -> View:
-        """Reject a proposed task: it never starts and is gone from lists."""
+        """Reject a proposed task: it never starts, and lists leave it out."""
         from errands.engine.approval.approve import reject
 
         task_id = self.answer_target(task_id)
@@ -159,7 +159,7 @@ class Engine(EngineCore):
         return self.summaries([task_id])[0]
 
     def answer_target(self, task_id: str) -> str:
-        """Return the task that an answer is for: what an agent waits for may be a task of its own."""
+        """Return the task that an answer is for: an agent may wait for the approval of its own task."""
         from errands.engine.approval.approve import answer_target
 
         return answer_target(self, task_id)
@@ -177,7 +177,7 @@ class Engine(EngineCore):
     def audit(self, task_id: str | None = None, *, limit: int | None = None) -> list[AuditEntry]:
         """List what was asked about all tasks, or about one and what it started, newest first.
 
-        The answers about tasks that were removed are here, too.
+        Questions about removed tasks are included.
         """
         if task_id is None:
             return self.store.audit(limit=limit)
@@ -188,7 +188,7 @@ class Engine(EngineCore):
         return self.store.audit(whose, limit=limit)
 
     def standing_approvals(self) -> list[StandingApproval]:
-        """List what needs no question any more."""
+        """List what was approved for good."""
         return self.store.standing_approvals()
 
     def withdraw_standing_approval(self, name: str, *, by: str, door: str) -> StandingApproval:
@@ -200,7 +200,7 @@ class Engine(EngineCore):
     # Ending.
 
     def cancel(self, task_ids: Iterable[str], *, by: str | None = None) -> list[View]:
-        """End tasks: pending ones now, running ones by a request to the daemon. Repeating is harmless."""
+        """Cancel tasks: pending ones at once, running ones by a request to the daemon. Idempotent."""
         from errands.engine.actor import actor
         from errands.engine.daemon.outcome import after_unstarted_run
 
@@ -223,7 +223,7 @@ class Engine(EngineCore):
         return views
 
     def stop(self, task_id: str, *, by: str | None = None) -> View:
-        """End a task's running run; a pending one is not stopped but cancelled."""
+        """Stop a task's running run; a pending one can only be cancelled."""
         from errands.engine.actor import actor
 
         view, who = self.get(task_id), by or actor()
@@ -236,11 +236,11 @@ class Engine(EngineCore):
         return self.get(view.id)
 
     def _ensure_stopped(self, views: Sequence[View]) -> None:
-        if any(view.latest.state == "running" for view in views):  # only a daemon carries out a request
+        if any(view.latest.state == "running" for view in views):  # only the daemon carries out requests
             self.ensure_daemon()
 
     def clear(self, task_ids: Iterable[str]) -> list[str]:
-        """Remove ended tasks with all they left; a live one is refused and nothing is removed."""
+        """Remove ended tasks and their files; refuse all of them if any is still live."""
         ids = [self.resolve(each) for each in task_ids]
         with self.store:
             live = [each for each in ids if not self.store.ended(each)]
@@ -248,7 +248,7 @@ class Engine(EngineCore):
                 raise StillLive(
                     f"still live: {', '.join(live)}; cancel first, or leave out what is not finished"
                 )
-            # The rows go first: what is left of a directory without a row is swept by the janitor.
+            # The rows go first: the janitor sweeps directories without a row.
             runs = self.store.remove(ids, now=self.clock.now())
         for run_id in runs:
             remove_tree(self.home.run(run_id))
@@ -258,10 +258,10 @@ class Engine(EngineCore):
             start(self.home)
         return ids
 
-    # What goes in and out.
+    # Input, output and results.
 
     def get(self, task_id: str) -> View:
-        """Show one task with its details and all its runs."""
+        """Return one task with its details and its runs."""
         from errands.engine.details import RECENT, details
 
         task_id = self.resolve(task_id)
@@ -271,7 +271,7 @@ class Engine(EngineCore):
         return evolve(view, details=found, history=self.store.history(task_id, limit=most))
 
     def send(self, task_id: str, content: bytes, *, eof: bool = False) -> None:
-        """Send input to a running task that was started for it."""
+        """Send input to a running task that was started to take it."""
         view = self.get(task_id)
         if view.latest.state != "running":
             raise ErrandsError(f"task {view.id} is {view.state}; input can be sent to a running task only")
@@ -284,7 +284,7 @@ class Engine(EngineCore):
                 self.store.mark_retrieved(view.latest.id, now=self.clock.now())
 
     def mark_shown(self, view: View, *, to: str, reader: str) -> None:
-        """Note that the end of a task was shown to `to`, which needs no notice of it any more."""
+        """Note that the end of a task was shown to `to`, which needs no notice any more."""
         if view.is_live:
             return
         with self.store:
@@ -330,7 +330,7 @@ class Engine(EngineCore):
 
         return self.submit(evolve(filled(self.template(name), values), template=name, **changes))
 
-    # The other subjects.
+    # Other subjects.
 
     @property
     def tracing(self) -> Tracing:

@@ -45,7 +45,7 @@ class Tracing:
         wanted = span.lower().strip()
         if wanted and (run_id := self._store.run_with_span(wanted, _ids)):
             return task_of(run_id)[0]
-        raise NotFound(f"there is no span {span!r}; `errands show` and `errands trace` list those of a task")
+        raise NotFound(f"unknown span {span!r}; `errands show` and `errands trace` list the spans of a task")
 
     def spans(self, run_id: str) -> list[Span]:
         """List the spans of one run; none when it is gone."""

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     Way = Literal["judge", "typed", "yes"]
 
 CONSENTS: tuple[Consent, ...] = ("none", "typed", "yes")
-# An answer at one of these comes from a person: by their account on this machine, or a place that knows them.
+# An answer through one of these comes from a person, known by their account here or by the service.
 PERSONAL = ("terminal", "cli", "python", "mcp", "chat", "web", "top", "discord")
-# An answer at one of these may come from a program that answers for itself.
+# An answer through one of these may come from a program that answers for itself.
 UNATTENDED = ("cli", "python", "mcp")
-# The end of the name of a caller that approved with --yes, without a terminal.
+# Appended to the name of a caller that approved with --yes, without a terminal.
 SAID_YES = " (--yes)"
 # The beginning of a question about a call of an agent.
 CALLS = "the agent calls "
@@ -40,7 +40,7 @@ CALLS = "the agent calls "
 
 @record
 class Approval:
-    """A question about the run of a task; `by`, `at` and `door` are there once it was answered."""
+    """A question about the run of a task; `by`, `at` and `door` are set once it is answered."""
 
     id: int
     task_id: str
@@ -69,7 +69,7 @@ def call_of(approval: Approval) -> str | None:
 
 @record
 class AuditEntry:
-    """A question in the audit: what it was about, and what became of the run; the task may be gone since."""
+    """A question in the audit: what it was about, and what became of the run; the task may be gone by now."""
 
     approval: Approval
     name: str
@@ -85,7 +85,7 @@ class AuditEntry:
 
 @record
 class StandingApproval:
-    """An approval for good of exactly this."""
+    """A permanent approval of exactly this command."""
 
     digest: str
     command: str
@@ -96,11 +96,11 @@ class StandingApproval:
 
 @record
 class Evidence:
-    """What a verdict rests on besides the words.
+    """What a verdict rests on besides the command itself.
 
-    `files` are paths with a print of their content (empty: there is no such file), `programs` are bare names
-    with the file that `path` leads to, `links` are paths with what they really are, `indexes` are those of
-    git with a print of the repositories they name.
+    `files` maps paths to a digest of their content (empty if the file does not exist), `programs` maps bare
+    names to the file that `path` leads to, `links` maps paths to where they really lead, `indexes` maps git
+    indexes to a digest of the repositories they name.
     """
 
     files: Mapping[str, str] = {}
@@ -136,7 +136,7 @@ def read_evidence(text: str) -> Evidence:
 
 
 def digest(action: Action, evidence: Evidence | None = None) -> str:
-    """Return a digest of everything that will run; any change of it changes the digest."""
+    """Return a digest of everything that will run, so that any change is noticed."""
     try:
         from _blake2 import blake2b  # hashlib would load OpenSSL, 3 ms for every command
     except ImportError:  # pragma: no cover
@@ -164,10 +164,10 @@ def digest(action: Action, evidence: Evidence | None = None) -> str:
 
 
 def way_in(judgement: Judgement, consent: Consent, *, yes: bool) -> Way | None:
-    """Return why a task may start at once; None if a person has to be asked first.
+    """Return why a task may start at once; None if it needs approval first.
 
-    A person who typed it is asked again only about what cannot be undone; `yes` is whether the
-    configuration lets callers answer for themselves.
+    A person who typed it is asked again only about what cannot be undone; `yes` is whether the configuration
+    lets callers approve for themselves.
     """
     if judgement.verdict == "auto":
         return "judge"

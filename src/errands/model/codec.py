@@ -85,7 +85,7 @@ def _shape(cls: Any, name: str, own: Mapping[str, Shape], types: Mapping[str, Sh
     kind = annotation.removesuffix(" | None")
     shape = own.get(name) or types.get(kind)
     if shape is None and "[" in kind:
-        raise TypeError(f"{cls.__name__}.{name} is {kind}, and there is no shape for it; add one")
+        raise TypeError(f"{cls.__name__}.{name} is {kind}, which has no shape; add one")
     return shape or PLAIN, kind != annotation
 
 

@@ -36,7 +36,7 @@ class Cycle(BadValue):
 
 
 class NotFound(ErrandsError):
-    """There is no task, run or template of that name."""
+    """No task, run or template has that name."""
 
     exit_code = 3
 
@@ -171,7 +171,7 @@ class NotResumable(ErrandsError):
 
 
 class UnknownAgent(BadValue):
-    """There is no backend of that name, or it is not installed."""
+    """The agent's backend does not exist or is not installed."""
 
 
 # Channels: what happens to the delivery
@@ -209,7 +209,7 @@ class SourceError(ErrandsError):
 
 
 class Changed(SourceError):
-    """What would run is no longer what a person approved; `said` lists the differences."""
+    """What would run has changed since a person approved it; `said` lists the differences."""
 
     def __init__(self, said: list[str]) -> None:
         super().__init__(f"since it was approved, {'; '.join(said)}")

@@ -1,7 +1,7 @@
 """A span: one stretch of time in a trace, as OpenTelemetry has it.
 
-Spans are not recorded: they are read off the rows of runs and events, whose ids and times are there anyway.
-So none is lost in a burst or with a process, and they cost nothing until they are read.
+Spans are not recorded but derived from the rows of runs and events. So none is lost in a burst or with a
+process, and they cost nothing until they are read.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Span:
     place: Place
     name: str
     started_at: datetime
-    ended_at: datetime | None  # None: it goes on
+    ended_at: datetime | None  # None: it is still running
     parent_id: str | None = None
     links: tuple[Place, ...] = ()
     attributes: Mapping[str, Value] = {}
@@ -99,7 +99,7 @@ def spans_of(
         if run.started_at is not None:
             spans.append(_execution(run, start, execute, facts))
             mine = [each for each in events if each.run == run.number]
-            spans += _beneath(view, run, execute, mine)
+            spans += _agent_spans(view, run, execute, mine)
     return spans
 
 
@@ -137,7 +137,7 @@ def _facts(view: View) -> dict[str, Value]:
     return {name: value for name, value in facts.items() if value is not None}
 
 
-def _beneath(view: View, run: RunView, execute: Place, events: Sequence[Event]) -> Iterator[Span]:
+def _agent_spans(view: View, run: RunView, execute: Place, events: Sequence[Event]) -> Iterator[Span]:
     """Yield what an agent did: the requests to its model and its tool calls."""
     if view.agent is None:
         return
@@ -160,17 +160,17 @@ def _beneath(view: View, run: RunView, execute: Place, events: Sequence[Event]) 
     begun: dict[str, tuple[str, datetime]] = {}
     since = run.started_at
     for event in events:
-        told = _told(event)
-        call = str(told.get("call", ""))
+        detail = _detail(event)
+        call = str(detail.get("call", ""))
         match event.name:
             case "tool":
-                begun[call] = (str(told.get("name", "")), event.at)
+                begun[call] = (str(detail.get("name", "")), event.at)
             case "tool_end":
-                name, at = begun.pop(call, (str(told.get("name", "")), event.at))
-                yield _tool(execute, agent, call, name, at, event.at, failed=bool(told.get("failed")))
+                name, at = begun.pop(call, (str(detail.get("name", "")), event.at))
+                yield _tool(execute, agent, call, name, at, event.at, failed=bool(detail.get("failed")))
                 since = event.at
-            case "usage" if told.get("requests"):
-                yield _chat(agent, view.agent.model, since, event.at, told)
+            case "usage" if detail.get("requests"):
+                yield _chat(agent, view.agent.model, since, event.at, detail)
                 since = event.at
     for call, (name, at) in begun.items():
         yield _tool(execute, agent, call, name, at, run.completed_at, failed=run.completed_at is not None)
@@ -201,8 +201,8 @@ def _tool(
     )
 
 
-def _chat(agent: Place, model: str | None, start: datetime, end: datetime, told: Mapping[str, Any]) -> Span:
-    model = told.get("model") or model
+def _chat(agent: Place, model: str | None, start: datetime, end: datetime, detail: Mapping[str, Any]) -> Span:
+    model = detail.get("model") or model
     return Span(
         place=_below(agent, f"chat {end}"),
         name=f"chat {model}" if model else "chat",
@@ -213,28 +213,28 @@ def _chat(agent: Place, model: str | None, start: datetime, end: datetime, told:
             "gen_ai.operation.name": "chat",
             **({"gen_ai.request.model": model} if model else {}),
             **{
-                f"gen_ai.usage.{name}": told[name]
+                f"gen_ai.usage.{name}": detail[name]
                 for name in ("input_tokens", "output_tokens")
-                if name in told
+                if name in detail
             },
         },
     )
 
 
-def _told(event: Event) -> Mapping[str, Any]:
+def _detail(event: Event) -> Mapping[str, Any]:
     if event.name not in ("tool", "tool_end", "usage"):
         return {}
     import json
 
     try:
-        told = json.loads(event.detail)
+        detail = json.loads(event.detail)
     except ValueError:
         return {}
-    return told if isinstance(told, dict) else {}
+    return detail if isinstance(detail, dict) else {}
 
 
 def _place(run: Run | RunView, name: str, launched_in: Place | None) -> Place:
-    # Later runs may come days after the launcher is gone: they are traces of their own.
+    # A later run may start days after its launcher is gone, so it is a trace of its own.
     which = run_mark(run.id, run.created_at)
     inherits = launched_in is not None and run.number == 1
     trace = launched_in.trace_id if inherits and launched_in else digest(which, 16)

@@ -1,7 +1,7 @@
 """A view: what a frontend shows of a task and its latest run.
 
-It is read in one query. `state` is what a person would call it: a task that got a follow-up prompt is
-`resumed` until it has answered, and only its run says whether it has started.
+It is read in one query. `state` is what a person would call it: a task with a follow-up prompt is `resumed`
+until it has answered, whether or not the run has started.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class RecurringView:
 
 @record
 class RetryView:
-    """Which try of a one-shot task its live run is; `at` is when it may start, None once it may."""
+    """Which retry of a one-shot task its live run is; `at` is when it may start, None once it may."""
 
     number: int
     of: int
@@ -102,10 +102,10 @@ class RetryView:
 
 @record
 class View:
-    """A task with its latest run; `details` and `history` are there when one task was asked for.
+    """A task with its latest run; `details` and `history` are set in the view of a single task.
 
-    `question` is what a person has to answer before a proposed task may start. The `latest` run of a
-    recurring task that has not run yet has the number 0.
+    `question` is the open question about a proposed task. The `latest` run of a recurring task that has not
+    run yet has the number 0.
     """
 
     id: str
@@ -147,7 +147,7 @@ class View:
 
     @property
     def wake(self) -> str:
-        """How the end of the task will really be reported."""
+        """How the end of the task will be reported."""
         if self.notify == "never":
             return f"none; ask with `errands wait {self.id}`"
         ways = [_way(each) for each in self.channels]
@@ -184,7 +184,7 @@ class View:
 def _way(address: Address) -> str:
     if address.channel == "inbox":
         return f"inbox of {address.target}"
-    # A person does not need what distinguishes a terminal from a later one of the same name.
+    # The part after @ only distinguishes a terminal from a later one of the same name.
     target = address.target.partition("@")[0] if address.target.startswith("/dev/") else address.target
     return f"channel {address.channel} {target}".rstrip()
 
@@ -229,7 +229,7 @@ def _first_agent_view(task: Task) -> AgentView | None:
 
 
 def exit_code(view: View) -> int:
-    """Return the exit code of `errands wait`: the task's own where it has one."""
+    """Return the exit code of `errands wait`: the task's own if it has one."""
     run = view.latest
     if view.state in ("proposed", "rejected"):
         return 4

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         async def fork(self, session: str, context: AgentContext) -> str:
             """Create a session from a shortened copy of another one's history, which stays unchanged.
 
-            Raise `SessionGone` when there is no history to copy.
+            Raise `SessionGone` when no history is left to copy.
             """
 
         async def prompt(self, session: str, text: str, context: AgentContext) -> Answer:

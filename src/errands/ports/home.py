@@ -1,7 +1,7 @@
-"""The home: the one directory in which everything of an engine lives.
+"""The home: the directory with everything that belongs to an engine.
 
-Every file in it has its name here, and its format if it is ours; `rundir` has those of a run. Shims load
-this file, too, so it imports next to nothing.
+The names and formats of its files are defined here, those of a run in `rundir`. Shims load this module, too,
+so it imports next to nothing.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Home:
 
     @property
     def spans(self) -> str:
-        """The cursor of the exporter: which runs have been handed on."""
+        """The cursor of the exporter: which runs have been exported."""
         return f"{self.path}/spans"
 
     @property
@@ -58,7 +58,7 @@ class Home:
 
     @property
     def listener(self) -> str:
-        """The lock of the process that hears of events, likewise."""
+        """The lock of the process that watches event sources: there is one at a time."""
         return f"{self.path}/listener.lock"
 
     def run(self, run_id: str) -> str:
@@ -67,7 +67,7 @@ class Home:
 
 
 def lock_note(pid: int, facts: dict[str, Any]) -> bytes:
-    """Write what the locked file says about the daemon: one JSON object that begins with its pid."""
+    """Return what the lock file says about the daemon: one JSON object that begins with its pid."""
     from errands.model.text.json_text import plain_text
 
     return plain_text({"pid": pid, **facts}).encode().ljust(LOCK_NOTE)
@@ -89,14 +89,14 @@ def is_locked(path: str) -> bool:
 
 
 def daemon_pid(run_directory: str) -> int | None:
-    """Return the process that runs the loops of the home a run belongs to; None when there is none.
+    """Return the pid of the daemon of a run's home; None when none runs.
 
-    It is the one process below a run that is not the run's: a command inside a run may be the first to notice
-    that the daemon was killed, and starts it again. To end it with the run would end everybody's work.
+    It may be a descendant of the run, because a command inside a run restarts a daemon that was killed. It
+    must not be ended with the run: all other work depends on it.
     """
     path = Home(path=os.path.dirname(os.path.dirname(run_directory))).lock
     if not is_locked(path):
-        return None  # the process that is named in it holds it no more
+        return None  # the process named in it is gone
     try:
         with open(path, "rb", buffering=0) as file:
             rest = (file.read(LOCK_NOTE) or b"").partition(_PID)[2]
@@ -107,7 +107,7 @@ def daemon_pid(run_directory: str) -> int | None:
 
 
 def reach_socket(act: Callable[[str], None], path: str) -> None:
-    """Bind or connect to a socket's path, also to one that is too long for the system call."""
+    """Bind or connect a socket, even to a path that is too long for the system call."""
     if len(os.fsencode(path)) < _LONGEST_SOCKET:
         act(path)
         return

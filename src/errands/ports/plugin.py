@@ -28,7 +28,7 @@ def load(where: str) -> Any:
 
 
 def install_hint(extra: str | None) -> str:
-    """Say how to install what is missing."""
+    """Return how to install what is missing."""
     if extra is None:
         return "install what it needs"
     return f"install it with: pip install 'errands[{extra}]' (from a clone: '.[{extra}]')"

@@ -1,4 +1,4 @@
-"""The run directory: every file a run has, by name and format, for all who write or read them.
+"""The run directory: the name and format of every file of a run, for everything that writes or reads them.
 
     record.<attempt>  what became of an attempt: lines `run`, `pid` and `exit`, or the one word `tombstone`
     output.log        a header, then what the run printed, up to half of its cap
@@ -7,10 +7,10 @@
     progress          the progress that the task last reported
     control           the socket that takes input
     held              how long an agent has waited for others
-    speech            what an agent in a chat says, as it comes
-    event.json        the events that the run came of
+    speech            what an agent in a chat says, as it is generated
+    event.json        the events that caused the run
 
-Everything else in it is the task's own. Shims load this file, too, so it imports next to nothing.
+Everything else in it belongs to the task. Shims load this module, too, so it imports next to nothing.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _LONGEST_HEADER = 1 << 20
 def create(directory: str, header: bytes) -> None:
     """Create a run's directory with the log in it, before there is a row of the run.
 
-    A disk that refuses is no reason not to launch: the shim makes what is not there.
+    A disk error does not prevent the launch: the shim creates what is missing.
     """
     try:
         _make(directory)
@@ -115,30 +115,30 @@ def attempts(directory: str) -> list[int]:
 
 
 def first_line(run: str, *, attempt: int, shim: int, boot: str, header: int, cap: int) -> bytes:
-    """Write the line that a record begins with; `header` and `head` say where the output begins and turns."""
+    """Return the first line of a record; `header` is where the output begins, `head` where the ring does."""
     facts: dict[str, Word] = {"attempt": attempt, "shim": shim, "boot": boot, "v": 1}
     return record_line(f"run {run}", facts | {"header": header, "head": head_size(cap)})
 
 
 def pid_line(pid: int, *, since: float, until: float, step: int) -> bytes:
-    """Write down a command and when it was started, so that its number cannot be taken for another's."""
+    """Return the line with a command's pid and start time, so that a reused pid is not taken for it."""
     return b"pid %d since=%.2f until=%.2f step=%d\n" % (pid, since, until, step)
 
 
 def record_line(word: str, fields: Mapping[str, Word]) -> bytes:
-    """Write one line of a record: a word, then `key=value` for every field."""
+    """Return one line of a record: a word, then `key=value` for every field."""
     for key, value in fields.items():
         word += f" {key}={_quote(value) if type(value) is str else value}"
     return word.encode("utf-8", "backslashreplace") + b"\n"
 
 
 def record_lines(content: bytes) -> list[str]:
-    """Split a record into its lines; a last one without its end was cut off and does not count."""
+    """Split a record into its lines; a last one without a newline was cut off and does not count."""
     return content.decode("utf-8", "replace").split("\n")[:-1]
 
 
 def fields_of(text: str) -> dict[str, str]:
-    """Read the `key=value` fields of a line back."""
+    """Parse the `key=value` fields of a line."""
     pairs = (word.partition("=") for word in text.split(" "))
     return {key: _unquote(value) for key, found, value in pairs if found}
 
@@ -159,7 +159,7 @@ def _unquote(word: str) -> str:
 
 
 def head_size(cap: int) -> int:
-    """Return how many bytes of output stand in the log itself; the rest of the cap is the ring's."""
+    """Return how many bytes of output are kept in the log; the rest of the cap is for the ring."""
     return cap // 2
 
 
@@ -177,7 +177,7 @@ def has_begun(directory: str) -> bool:
     try:
         file = os.open(f"{directory}/{LOG}", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
-        return True  # the run took it away, or put something else in its place
+        return True  # the run removed or replaced it
     try:
         header = header_of(file)
     finally:
@@ -186,7 +186,7 @@ def has_begun(directory: str) -> bool:
 
 
 def keep_log(directory: str, *, attempt: int) -> None:
-    """Put aside what an earlier attempt printed before its process died."""
+    """Set aside the log of an earlier attempt whose process died."""
     if attempt > 1 and has_begun(directory):
         try:
             os.rename(f"{directory}/{LOG}", f"{directory}/output.{attempt - 1}.log")
@@ -195,12 +195,12 @@ def keep_log(directory: str, *, attempt: int) -> None:
 
 
 def ring_note(written: int, writing: int, size: int) -> bytes:
-    """Say of a ring that all before `written` is in it, and may be overwritten `size` before `writing`."""
+    """Return the note of a ring: complete up to `written`, maybe overwritten `size` before `writing`."""
     return (b"%d %d %d" % (written, writing, size)).ljust(NOTE_SIZE)
 
 
 def read_ring_note(note: bytes) -> tuple[int, int, int]:
-    """Read `written`, `writing` and `size` back; a damaged note says that nothing is there."""
+    """Parse `written`, `writing` and `size`; a damaged note means an empty ring."""
     words = note.split()
     if len(words) != 3 or not all(map(bytes.isdigit, words)):
         return 0, 0, 1
@@ -230,7 +230,7 @@ def last_activity(directory: str) -> datetime | None:
 
 
 def write_progress(directory: str, text: bytes) -> None:
-    """Replace the progress that is shown; a disk that refuses costs nothing but this."""
+    """Replace the progress that is shown, unless the disk refuses."""
     path = f"{directory}/{PROGRESS}"
     try:
         with open(path + ".new", "wb", buffering=0) as file:
@@ -258,17 +258,17 @@ def recognised_progress(output: OutputPort, directory: str) -> Progress | None:
     try:
         piece = output.tail(directory, 1)
     except OSError:
-        return None  # the task took its log away
+        return None  # the task removed its log
     return progress.latest(piece.content.decode("utf-8", "replace"))
 
 
-# The time an agent waits for a person, for its turn on a shared model or for a slot counts for no time-out.
+# The time an agent waits for a person, a shared model or a slot does not count towards its time-outs.
 
 
 def write_wait(directory: str, *, total: float, since: float, last: float) -> None:
-    """Note the seconds waited before, since when the run waits now (0: it does not), and when it last did.
+    """Write the seconds waited before, since when the run waits now (0: it does not), and when it last did.
 
-    All of them are of the monotonic clock.
+    All of them are on the monotonic clock.
     """
     path = f"{directory}/{WAIT}"
     with open(f"{path}.new", "w") as file:
@@ -279,7 +279,7 @@ def write_wait(directory: str, *, total: float, since: float, last: float) -> No
 def waited(directory: str, *, now: float) -> tuple[float, float]:
     """Return how many seconds a run has waited, and when it last did: now, if it does.
 
-    A run that died while it waited left no end of that: it waited until now, rather than not at all.
+    A run that died while it waited counts as waiting until now.
     """
     try:
         with open(f"{directory}/{WAIT}", "rb") as file:
@@ -290,7 +290,7 @@ def waited(directory: str, *, now: float) -> tuple[float, float]:
 
 
 def forget_wait(directory: str) -> None:
-    """Drop what an earlier attempt of the run noted."""
+    """Remove what an earlier attempt of the run wrote."""
     try:
         os.unlink(f"{directory}/{WAIT}")
     except OSError:

@@ -1,4 +1,4 @@
-"""What an exporter of spans asks for."""
+"""What an exporter of spans needs from the engine."""
 
 from __future__ import annotations
 

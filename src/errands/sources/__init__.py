@@ -55,7 +55,7 @@ def _find(name: str) -> Any:
     kind = find(GROUP, BUILT_IN, name)
     if kind is None:
         raise SourceError(
-            f"there is no source {name!r}; there are: {', '.join(BUILT_IN)}, "
+            f"unknown source {name!r}; known: {', '.join(BUILT_IN)}, "
             f"and the installed entry points of {GROUP}"
         )
     return kind

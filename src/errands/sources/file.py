@@ -50,7 +50,7 @@ class File:
     async def open(self, baseline: str | None) -> None:
         self._marks = unpack(self._pattern, baseline)
         if not os.path.isdir(self._pattern.root):
-            raise SourceError(f"there is no directory {self._pattern.root}; make it, or cancel the task")
+            raise SourceError(f"directory {self._pattern.root} does not exist; create it, or cancel the task")
         # It watches from its first step on, before the first scan, so no change in between is missed.
         self._watching = asyncio.get_running_loop().create_task(self._watch())
         await asyncio.sleep(0)

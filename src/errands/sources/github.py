@@ -34,9 +34,7 @@ TIMEOUT = 20.0  # seconds
 LONGEST = 8 << 20  # bytes of a response
 LONGEST_PAUSE = 3600.0
 TOKENS = ("GITHUB_TOKEN", "GH_TOKEN")
-NO_TOKEN = (
-    "there is no token for GitHub: set GITHUB_TOKEN where the daemon is started, or log in with gh auth login"
-)
+NO_TOKEN = "no token for GitHub: set GITHUB_TOKEN where the daemon is started, or log in with gh auth login"
 
 
 class GitHub:
@@ -214,7 +212,7 @@ def _refusal(response: http.Response) -> SourceError:
     if response.code == 401:
         return SourceError(f"GitHub does not accept the token{why}")
     if response.code == 404:
-        return SourceError(f"there is no such repository, or the token may not see it{why}")
+        return SourceError(f"the repository does not exist, or the token may not see it{why}")
     return SourceError(f"GitHub answers with {response.code}{why}")
 
 

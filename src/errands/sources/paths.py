@@ -80,7 +80,7 @@ def _expression(pattern: str) -> str:
 def scan(pattern: Pattern) -> dict[str, Seen]:
     """Return the state of all matching files, by their paths below the root."""
     if not os.path.isdir(pattern.root):
-        raise SourceError(f"there is no directory {pattern.root}; make it, or cancel the task")
+        raise SourceError(f"directory {pattern.root} does not exist; create it, or cancel the task")
     found: dict[str, Seen] = {}
     for name, facts in _walk(pattern, pattern.root, ""):
         if len(found) >= MOST:

@@ -14,7 +14,7 @@ with an echo that counts what it was given, such as `echo 'hello' tools=3 histor
     USE 5000 200            claim this many tokens, in and out, for each answer
     FAIL cut 2              break the first two answers (without a number: all of them), in one of these ways:
                             refuse: hang up without a word; 429, 500: the error; garbage: no JSON;
-                            silent: say nothing until the client gives up; cut: hang up in the middle
+                            silent: say nothing until the client hangs up; cut: hang up in the middle
 
 The prompt is the newest message of the user with words in it. A call of a tool that was not offered is left
 out, so that a program may ask for a title of the same conversation without causing calls.
@@ -279,13 +279,13 @@ class _Conversation(BaseHTTPRequestHandler):
             case "refuse":
                 self.close_connection = True
             case "429" | "500" as code:
-                error = {"type": "api_error", "message": f"the model server was told to answer {code}"}
+                error = {"type": "api_error", "message": f"the model server was asked to answer {code}"}
                 self._send({"type": "error", "error": error}, code=int(code))
             case "silent":
                 model.pause(None)
                 self.close_connection = True
             case "garbage":
-                self._send_bytes(b"<html>this is no JSON</html>", kind="application/json")
+                self._send_bytes(b"<html>not JSON</html>", kind="application/json")
             case fault:
                 if body.get("stream"):
                     self._stream(list(speak.pieces(reply)), reply, cut=fault == "cut")

@@ -275,9 +275,9 @@ async def test_a_restart_begins_a_fresh_conversation_with_the_same_name(engine: 
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ('[agents.other]\nbackend = "nowhere"', r"agents\.other\.backend: there is no backend 'nowhere'"),
+        ('[agents.other]\nbackend = "nowhere"', r"agents\.other\.backend: unknown backend 'nowhere'"),
         ('[agents.other]\nbackend = "builtin"', r"agents\.other\.model: is missing"),
-        ('[agents.other]\nbackend = "offline"\nlane = "gpu"', r"agents\.other\.lane: there is no lane 'gpu'"),
+        ('[agents.other]\nbackend = "offline"\nlane = "gpu"', r"agents\.other\.lane: unknown lane 'gpu'"),
     ],
 )
 def test_an_agent_that_could_never_answer_is_refused_before_a_task_is_created(
@@ -370,7 +370,7 @@ async def test_an_agent_that_cannot_be_created_fails_with_the_reason(
     client.close()
     done = await engine.wait(task.id, timeout=WITHIN)
     assert (done.state, done.latest.failure) == ("failed", "agent")
-    assert "no backend 'nowhere'" in (done.latest.error or "")
+    assert "unknown backend 'nowhere'" in (done.latest.error or "")
 
 
 async def test_clearing_a_task_removes_its_conversation(engine: TestEngine, tmp_path: Path) -> None:

@@ -108,7 +108,8 @@ async def test_the_queue_is_ordered_by_priority_then_by_age(home: Home, tmp_path
 
 def test_an_unknown_lane_is_refused_with_a_list_of_lanes(client: Engine) -> None:
     with pytest.raises(
-        BadValue, match=r"no lane 'shel' \(did you mean shell\?\).* shell \(5\), agent \(4\), local \(1\)"
+        BadValue,
+        match=r"unknown lane 'shel' \(did you mean shell\?\).* shell \(5\), agent \(4\), local \(1\)",
     ):
         client.submit(Draft(command="true", lane="shel"))
     assert client.list(Query()) == []

@@ -121,10 +121,10 @@ def test_a_unique_prefix_of_an_id_is_enough_everywhere(client: Engine) -> None:
 )
 def test_an_invalid_id_is_not_found(client: Engine, name: str) -> None:
     for question in (client.get, client.output, client.tail, client.events, client.restart):
-        with pytest.raises(NotFound, match=r"there is no task|is not a run's id"):
+        with pytest.raises(NotFound, match=r"unknown task|is not a run's id"):
             question(name)
     for verb in (client.cancel, client.clear):
-        with pytest.raises(NotFound, match="there is no task"):
+        with pytest.raises(NotFound, match="unknown task"):
             verb([name])
 
 
@@ -220,7 +220,7 @@ async def test_a_task_launched_by_a_task_names_its_parent(engine: TestEngine) ->
 
 @pytest.mark.trap(41)
 async def test_an_unknown_option_is_refused_and_creates_nothing(engine: TestEngine) -> None:
-    with pytest.raises(BadValue, match=r"no option 'timeuot' \(did you mean timeout"):
+    with pytest.raises(BadValue, match=r"unknown option 'timeuot' \(did you mean timeout"):
         await engine.submit("true", timeuot=3)  # type: ignore[call-arg]
     with pytest.raises(BadValue, match="after takes a list"):
         await engine.submit("true", after="true-222222")

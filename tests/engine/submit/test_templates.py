@@ -73,7 +73,7 @@ def test_templates_are_listed_replaced_and_removed(client: Engine) -> None:
 @pytest.mark.spec("L15")
 def test_a_template_that_cannot_be_started_is_refused_and_creates_nothing(client: Engine) -> None:
     client.save_template("greet", GREET)
-    with pytest.raises(NotFound, match="no template 'greeet'"):
+    with pytest.raises(NotFound, match="unknown template 'greeet'"):
         client.submit_template("greeet", {})
     with pytest.raises(BadValue, match="needs a value for: who"):
         client.submit_template("greet", {})
@@ -81,7 +81,7 @@ def test_a_template_that_cannot_be_started_is_refused_and_creates_nothing(client
         client.save_template("trap", Draft(command="echo `{{x}}`"))
     with pytest.raises(BadValue, match="command is empty"):
         client.save_template("empty", Draft(command=" "))
-    with pytest.raises(NotFound, match="no template 'empty'"):
+    with pytest.raises(NotFound, match="unknown template 'empty'"):
         client.remove_template("empty")
     assert client.list(Query()) == []
 

@@ -394,5 +394,5 @@ async def test_a_recurring_prompt_has_a_new_session_for_each_run(home: Home, clo
 
 def test_no_task_can_depend_on_a_recurring_task(clock: HandClock, client: Engine) -> None:
     task = client.submit(Draft(command="true", every=HOUR))
-    with pytest.raises(BadValue, match="runs again and again"):
+    with pytest.raises(BadValue, match="is a recurring task"):
         client.submit(Draft(command="true", after=(task.id,)))

@@ -335,5 +335,5 @@ def test_a_schedule_whose_zone_is_gone_is_paused_and_reported_without_delaying_o
     assert world.store.view(world.task.id).state == "paused"
     assert world.store.view(other.id).latest.number == 1
     (notice,) = world.store.inbox("user")
-    assert "there is no time zone 'Gone/City'" in notice.body
+    assert "unknown time zone 'Gone/City'" in notice.body
     world.close()

@@ -110,8 +110,8 @@ def test_an_answer_at_a_terminal_is_on_record_as_given_in_a_chat(
 def test_a_sentence_that_begins_with_approve_is_for_the_agent(person: Person) -> None:
     said = says(person, "approve of my plan, please", "approve", "reject nothing-222222")
 
-    assert said.count("There is no command in this prompt") == 2
-    assert "errands: there is no task 'nothing-222222'" in said
+    assert said.count("This prompt has no command") == 2
+    assert "errands: unknown task 'nothing-222222'" in said
 
 
 @pytest.mark.spec("X6")
@@ -206,7 +206,7 @@ def test_an_agent_that_nobody_knows_is_refused_before_the_greeting(person: Perso
 
     assert refused.out == ""
     assert refused.err == person.types("ask", "--agent", "nosuch", "hello", code=2).err
-    assert "there is no agent 'nosuch'" in refused.err
+    assert "unknown agent 'nosuch'" in refused.err
 
 
 def test_a_conversation_keeps_its_agent(person: Person) -> None:

@@ -34,7 +34,7 @@ def test_a_storm_of_messages_leaves_the_line_and_every_message_whole(person: Per
     shown = window.text
 
     window.types(ENTER)
-    window.shows("There is no command in this prompt")
+    window.shows("This prompt has no command")
 
     every = person.types("ls", "--json", "--all").objects
     assert [each["prompt"] for each in every if each["key"] == name] == [words]

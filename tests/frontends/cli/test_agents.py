@@ -40,11 +40,13 @@ def test_a_fork_is_a_task_of_its_own(newcomer: Person) -> None:
 
 @pytest.mark.spec("S5", "S8")
 def test_impossible_options_are_refused_and_nothing_is_created(newcomer: Person) -> None:
-    assert "there is no task 'nope'" in newcomer.types("resume", "nope", "x", code=3).err
-    assert "there is no conversation 'nope'" in newcomer.types("ask", "--fork", "nope", "x", code=3).err
+    assert "unknown task 'nope'" in newcomer.types("resume", "nope", "x", code=3).err
+    assert "unknown conversation 'nope'" in newcomer.types("ask", "--fork", "nope", "x", code=3).err
     unknown = newcomer.types("ask", "--agent", "nobody", "x", code=None).err
-    assert "there is no agent 'nobody'" in unknown
-    assert 'a table [agents.nobody] in your configuration, with backend = "command" for a program' in unknown
+    assert "unknown agent 'nobody'" in unknown
+    assert (
+        'a table [agents.nobody] into your configuration, with backend = "command" for a program' in unknown
+    )
     assert newcomer.types("ls", "--json").out == ""
 
 
@@ -63,7 +65,7 @@ def test_each_agent_is_named_once(newcomer: Person) -> None:
     file.write_text('[agents.builtin]\nmodel = "m"\n[agents.mine]\nbackend = "offline"\n')
 
     said = newcomer.types("ask", "--agent", "nobody", "x", code=2).err
-    assert "There are: offline, builtin, acp, opencode, command, mine;" in said
+    assert "known: offline, builtin, acp, opencode, command, mine;" in said
 
 
 @pytest.mark.spec("S15")

@@ -69,7 +69,7 @@ def test_fork_and_resume_exclude_each_other(person: Person) -> None:
 @pytest.mark.spec("S5")
 def test_what_cannot_be_resumed_says_why(person: Person) -> None:
     for words in (["resume", "nobody-222222", "go on"], ["ask", "--resume", "nobody-222222", "go on"]):
-        assert "there is no task 'nobody-222222'; `errands ls`" in person.types(*words, code=3).err
+        assert "unknown task 'nobody-222222'; `errands ls`" in person.types(*words, code=3).err
     person.types("run", "--wait", "--name", "shell", "true")
     assert "only agents can be resumed" in person.types("resume", "shell", "go on", code=2).err
 

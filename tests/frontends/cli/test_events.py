@@ -52,9 +52,9 @@ def test_a_watch_that_fails_is_seen_everywhere(person: Person, tmp_path: Path) -
     task_id = person.types("run", "-q", *words, "true").out.strip()
     eventually(lambda: person.sees(task_id)["health"] == "failing")
 
-    assert "there is no directory" in person.types("show", task_id).out
+    assert "does not exist" in person.types("show", task_id).out
     assert "its watch is failing" in person.types("ls").out
-    assert f"the watch of {task_id} is failing: there is no directory" in person.types("doctor").out
+    assert f"the watch of {task_id} is failing: directory " in person.types("doctor").out
     person.types("cancel", task_id)
 
 

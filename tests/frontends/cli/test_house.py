@@ -181,9 +181,9 @@ def test_doctor_says_of_each_agent_whether_it_can_start(newcomer: Person) -> Non
     assert f"antropic:x of Ollama at {gone}/ollama: nothing is listening there" in told["typo"]["text"]
     assert "the MCP server 'issues' is not there: no-such-server: there is no" in told["served"]["text"]
     assert "NO_SUCH_KEY, which is not set" in told["keyless"]["text"]
-    assert "no-such-program: there is no such program" in told["nobody"]["text"]
+    assert "no-such-program: program not found" in told["nobody"]["text"]
     assert "it has no command" in told["acp"]["text"]
-    assert "there is no backend 'nowhere'" in told["strange"]["text"]
+    assert "unknown backend 'nowhere'" in told["strange"]["text"]
     wrong = [each["text"] for each in found if each["level"] == "fail"]
     assert [text.split(": ")[1] for text in wrong] == ["agents.acp.command", "agents.strange.backend"]
 

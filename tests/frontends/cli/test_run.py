@@ -175,7 +175,7 @@ def test_raw_bytes_come_through_as_they_are(person: Person) -> None:
         (["--env", "X", "true"], "--env: 'X' is not a variable; write NAME=VALUE"),
         (["--at", "teatime", "true"], "'teatime' is not a time"),
         (["--lane", "shel", "true"], "did you mean shell?"),
-        (["--lane", "a b", "true"], "the name of a new one begins with a letter"),
+        (["--lane", "a b", "true"], "the name of a lane begins with a letter"),
         (["--cwd", "/no/such/place", "true"], "there is no directory /no/such/place; make it first"),
         (["--priority", "hihg", "true"], "did you mean high?"),
         ([], "run needs COMMAND"),

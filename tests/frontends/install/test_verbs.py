@@ -72,7 +72,7 @@ def test_what_is_printed_for_a_file_is_one_whole_file(person: Person) -> None:
 @pytest.mark.trap(41)
 def test_what_cannot_be_is_refused(person: Person) -> None:
     assert "not both" in person.types("install", "codex", "--project", "--user", "--yes", code=2).err
-    assert "there is no dialect 'x'" in person.types("install", "codex", "--dialect", "x", code=2).err
+    assert "unknown dialect 'x'" in person.types("install", "codex", "--dialect", "x", code=2).err
     assert "CLIENT cannot be 'emacs'" in person.types("install", "emacs", code=2).err
 
 

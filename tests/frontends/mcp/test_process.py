@@ -308,7 +308,7 @@ def test_without_the_extra_one_sentence_says_what_to_install(own_home: Path) -> 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("--dialect klaude", r"there is no dialect 'klaude' \(did you mean claude\?\)"),
+        ("--dialect klaude", r"unknown dialect 'klaude' \(did you mean claude\?\)"),
         ("127.0.0.1:80", "an address needs --http"),
         ("--http 0.0.0.0:80", "name the one address that clients use"),
         ("--http localhost:http", "is not an address; write HOST:PORT"),

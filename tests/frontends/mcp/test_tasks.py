@@ -135,7 +135,7 @@ async def test_what_is_not_ones_own_is_not_found_like_what_is_not_there(engine: 
                 with pytest.raises(MCPError) as refused:
                     await ask(stranger, method, taskId=hostile, inputResponses={})
                 assert refused.value.error.code == INVALID_PARAMS
-                assert refused.value.error.message.startswith("there is no task")
+                assert refused.value.error.message.startswith("unknown task")
                 assert len(refused.value.error.message) < 500
         assert (await engine.get(launched)).is_live
 

@@ -106,7 +106,7 @@ def test_without_pydantic_ai_it_says_what_to_install() -> None:
 
 
 def test_a_dialect_that_does_not_exist_is_refused(engine: TestEngine) -> None:
-    with pytest.raises(BadValue, match="there is no dialect 'nativ' \\(did you mean native\\?\\)"):
+    with pytest.raises(BadValue, match="unknown dialect 'nativ' \\(did you mean native\\?\\)"):
         BackgroundToolset(engine, dialect="nativ")
 
 

@@ -154,7 +154,7 @@ def test_a_saved_draft_is_read_back_as_it_was(draft: Draft) -> None:
 
 @pytest.mark.parametrize("changes", [{"at": datetime(2026, 1, 1, tzinfo=UTC)}, {"key": "once"}])
 def test_options_of_a_single_start_are_not_part_of_a_template(changes: dict[str, Any]) -> None:
-    with pytest.raises(BadValue, match="give them when you start it"):
+    with pytest.raises(BadValue, match="set them when you start it"):
         to_text(Draft(command="true", **changes))
 
 

@@ -135,8 +135,11 @@ def test_what_was_missed_ends_as_the_policy_says() -> None:
     skip, every = evolve(TEN, misfire="skip"), evolve(TEN, misfire="all")
 
     assert told(TEN, now) == ([("coalesced", 2, "a later one ran for it")], "late")
-    assert told(skip, now) == ([("missed", 3, "nobody was there at its time")], None)
-    assert told(skip, START + 30 * MINUTE) == ([("missed", 2, "nobody was there at its time")], "ran")
+    assert told(skip, now) == ([("missed", 3, "the daemon was not running at its time")], None)
+    assert told(skip, START + 30 * MINUTE) == (
+        [("missed", 2, "the daemon was not running at its time")],
+        "ran",
+    )
     assert told(every, now) == ([("waiting", 1, ""), ("waiting", 1, "")], "late")
     assert told(evolve(TEN, max_age=6 * MINUTE), now) == (
         [("missed", 2, "older than its maximum age")],

@@ -124,4 +124,4 @@ async def exit_code(process: Process, *, within: float) -> int | None:
 
 
 def close_pipes(process: Process) -> None:
-    process._transport.close()  # type: ignore[attr-defined]  # there is no public way
+    process._transport.close()  # type: ignore[attr-defined]  # asyncio has no public way

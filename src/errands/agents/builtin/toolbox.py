@@ -51,9 +51,7 @@ def chosen(context: AgentContext, settings: Mapping[str, Any]) -> AbstractToolse
     for name in wanted:
         if name not in ours.tools and not any(_is_in(name, group) for group in groups.values()):
             known = (*ours.tools, *groups.values())
-            raise BadValue(
-                f"there is no tool {name!r}{did_you_mean(name, known)}. There are: {', '.join(known)}"
-            )
+            raise BadValue(f"unknown tool {name!r}{did_you_mean(name, known)}. Known: {', '.join(known)}")
     needed = {
         name: server
         for name, server in configured.items()
@@ -164,7 +162,7 @@ def toolbox(context: AgentContext, home: str) -> FunctionToolset[None]:
         """Get what an earlier task of this project remembered.
 
         Args:
-            name: What it is called. If there is no such name, the known names are listed.
+            name: What it is called. An unknown name lists the known ones.
         """
         found = _done(lambda: memory.get(name))
         if found is None:

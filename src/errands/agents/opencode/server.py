@@ -125,7 +125,7 @@ class Server:
                 if once and error.was_sent:
                     raise
         why = str(trouble) if trouble.was_sent else no_server(OPENCODE)
-        raise AgentUnavailable(f"OpenCode at {self.url} gives no answer: {why}") from trouble
+        raise AgentUnavailable(f"OpenCode at {self.url} does not answer: {why}") from trouble
 
     def _checked(self, method: str, path: str, reply: Response) -> Any:
         if reply.code == 404 and path.startswith("/session/"):

@@ -50,7 +50,7 @@ class Discord:
         except aiohttp.ClientConnectorError as error:
             raise ChannelError(f"Discord cannot be reached: {error}") from error
         except aiohttp.ClientError as error:
-            raise Unacknowledged(f"sent, but there is no answer: {error}") from error
+            raise Unacknowledged(f"sent, but not answered: {error}") from error
 
     async def close(self) -> None:
         if self._client is not None:

@@ -166,7 +166,7 @@ class RunContext:
         return answer
 
     def _draft(self, call_id: str, line: str) -> Draft:
-        """Make a draft of a command in the agent's directory and environment."""
+        """Return the draft of a command in the agent's directory and environment."""
         variables = {**self._store.environment(self._action.environment), **self._action.env}
         return Draft(
             command=line,

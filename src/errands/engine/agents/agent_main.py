@@ -100,7 +100,7 @@ async def _abort(agent: Agent, context: RunContext) -> None:
 
 
 def fail(engine: Engine, run_id: str, error: ErrandsError) -> int:
-    """Store why there is no answer, and what was said until then; return the exit code."""
+    """Store why the agent did not answer, and what it had said so far; return the exit code."""
     partial = error.partial if isinstance(error, AgentError) else ""
     failure = error.failure if isinstance(error, AgentError) else "agent"
     with engine.store:

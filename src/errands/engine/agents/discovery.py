@@ -122,7 +122,7 @@ class Discovery:
         self._place = _place(engine)
 
     def hindrance(self) -> str:
-        """Say why it must not look now; empty when it may."""
+        """Return why it must not look now; empty when it may."""
         now, settings = self._engine.clock.now(), self._settings
         if not settings.enabled:
             return "discovery.enabled is false"

@@ -30,12 +30,12 @@ class Sessions:
         `is_awaited`: the caller blocks until the answer is there, and needs no notice of it.
         """
         if draft.prompt is None:
-            raise BadValue("there is no prompt; a command is submitted, not asked")
+            raise BadValue("a prompt is missing; to run a command, submit it")
         if resume is not None:
             if draft.fork is not None:
                 raise BadValue(
                     "fork and resume are mutually exclusive: a fork is a new task on a copy of the history, "
-                    "a resume goes on in the same session; give one of them"
+                    "a resume goes on in the same session; use one of them"
                 )
             return self.resume(resume, draft.prompt, is_awaited=is_awaited)
         view = self._submit(draft)
@@ -47,7 +47,7 @@ class Sessions:
     def resume(self, task_id: str, text: str, *, is_awaited: bool = False) -> View:
         """Send a follow-up prompt to a completed task's session, as a new run; of two at once one wins."""
         if not text.strip():
-            raise BadValue("there is no prompt; say what the agent shall do next")
+            raise BadValue("the prompt is empty; say what the agent should do next")
         core, now = self._core, self._core.clock.now()
         try:
             task_id = core.resolve(task_id)

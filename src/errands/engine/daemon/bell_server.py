@@ -31,7 +31,7 @@ class BellServer:
         self._identity: tuple[int, int] | None = None
 
     def open(self) -> None:
-        """Start to listen. Only the holder of the lock may, so an old socket has no owner."""
+        """Start to listen. The caller has the lock of the home, so an old socket has no owner."""
         with suppress(FileNotFoundError):
             os.unlink(self.path)
         server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | getattr(socket, "SOCK_NONBLOCK", 0))

@@ -86,7 +86,7 @@ class ChildService:
         self._look_in(self._delay)
 
     def ring(self) -> None:
-        """Say that there may be work."""
+        """Wake the service: there may be work."""
         if self._is_closed:
             return
         if self._timer is not None:

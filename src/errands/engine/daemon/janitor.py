@@ -55,7 +55,7 @@ class Janitor:
         return len(ids) + len(past)
 
     def drop_sessions(self) -> None:
-        """Have backends drop the sessions whose tasks are gone."""
+        """Start the process that drops the sessions whose tasks are gone."""
         if self._store.orphan_sessions(now=self._clock.now()):
             from errands.engine.agents.session_cleanup import start
 

@@ -132,7 +132,7 @@ class LaunchBuilder:
     def _environment(self, digest: str) -> tuple[Mapping[str, str], Place | None]:
         """Return a submitter's environment, and the span in which it submitted.
 
-        Reading it for every run would cost a daemon 9 % more processor time, and send it to the shim anew.
+        Reading it for every run would cost the daemon 9 % more processor time, and send it every time.
         """
         found = self._environments.get(digest)
         if found is None:

@@ -244,7 +244,7 @@ def _notify_unstarted(store: Store, run_id: str, *, now: datetime) -> None:
 
 
 def retries_so_far(store: Store, task_id: str, most: int) -> int:
-    """Count the retries up to the latest run of a one-shot task; a restart starts anew."""
+    """Count the retries up to the latest run of a one-shot task; a restart starts at zero."""
     count = 0
     for run in reversed(store.history(task_id, limit=most + 1)):
         if run.cause != "retry":

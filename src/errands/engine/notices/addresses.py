@@ -58,8 +58,8 @@ def _complete(address: Address, draft: Draft, config: Config, owner: str) -> Add
                 f"and see `errands config check`"
             )
         raise BadValue(
-            f"there is no channel {name!r}{did_you_mean(name, known)}. There are: {', '.join(known)}; "
-            "another one is a section [channels.NAME] of your configuration"
+            f"unknown channel {name!r}{did_you_mean(name, known)}; known: {', '.join(known)}; "
+            "to add one, write a section [channels.NAME] into your configuration"
         )
     match kind:
         case "inbox":
@@ -91,7 +91,7 @@ def _named(address: Address, settings: Mapping[str, object]) -> Address:
     known = list(targets) if isinstance(targets, dict) else []
     target = address.target or str(settings.get("target", "")) or (known[0] if len(known) == 1 else "")
     if target not in known:
-        said = f"there is no target {target!r}" if target else "it needs a target"
+        said = f"unknown target {target!r}" if target else "it needs a target"
         raise BadValue(f"channel {address.channel}: {said}{did_you_mean(target, known)}; {', '.join(known)}")
     return Address(channel=address.channel, target=target)
 
@@ -105,7 +105,7 @@ def terminal() -> str:
             continue
         session = os.getsid(0)
         return f"{path}@{session}{started(session)}"
-    raise BadValue("there is no terminal here to report to; leave out the terminal channel")
+    raise BadValue("this process has no terminal to report to; leave out the terminal channel")
 
 
 def started(pid: int) -> str:

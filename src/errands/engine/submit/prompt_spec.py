@@ -23,7 +23,7 @@ BUILT_IN = ("offline", "builtin", "acp", "opencode", "command")
 
 
 def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]) -> Prompt:
-    """Make the prompt of a draft; refuse an unknown agent, and too many agents below each other."""
+    """Return the prompt of a draft; refuse an unknown agent, and agents nested too deep."""
     assert draft.prompt is not None
     parent = None if draft.fork is None else _forked(draft.fork, store)
     agent = draft.agent or (parent.agent if parent else config.agents.default)
@@ -36,11 +36,11 @@ def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]
     _check_settings(draft, agent, config)
     _check_offline(draft, agent, config)
     if draft.fork is not None and parent is None and _keeps_here(agent, config):
-        raise NotFound(f"there is no conversation {draft.fork!r}; `errands sessions` shows those there are")
+        raise NotFound(f"unknown conversation {draft.fork!r}; `errands sessions` lists the conversations")
     depth = _depth(draft, store, environ)
     if depth > config.agents.depth:
         raise BadValue(
-            f"agents start agents {depth} deep already, and agents.depth allows {config.agents.depth}; "
+            f"agents are nested {depth} deep here, and agents.depth allows {config.agents.depth}; "
             "do it here instead, or let a person start it"
         )
     model = draft.model or config.backends.get(agent, {}).get("model")
@@ -63,8 +63,8 @@ def known(agent: str, config: Config) -> str:
     if agent not in config.backends and agent not in BUILT_IN:
         names = tuple(dict.fromkeys((*BUILT_IN, *config.backends)))
         raise UnknownAgent(
-            f"there is no agent {agent!r}{did_you_mean(agent, names)}. There are: {', '.join(names)}; "
-            f"a new one is a table [agents.{agent}] in your configuration, with "
+            f"unknown agent {agent!r}{did_you_mean(agent, names)}; known: {', '.join(names)}; "
+            f"to add it, write a table [agents.{agent}] into your configuration, with "
             'backend = "command" for a program such as claude, or "builtin" for a model'
         )
     return agent
@@ -102,12 +102,12 @@ def _check_offline(draft: Draft, agent: str, config: Config) -> None:
 
 
 def _keeps_here(agent: str, config: Config) -> bool:
-    """Return whether all conversations of an agent are in our store, none on a server of its own."""
+    """Return whether all conversations of an agent are in our store, rather than on its own server."""
     return config.backends.get(agent, {}).get("backend", agent) in ("offline", "builtin")
 
 
 def check_fan_out(store: Store, config: Config, parent: str) -> None:
-    """Refuse one more task of a session that has as many live ones as allowed."""
+    """Refuse another task of a session that has as many live ones as allowed."""
     if len(store.live_children(parent)) >= config.agents.fan_out:
         raise BadValue(
             f"{parent} has {config.agents.fan_out} live tasks, as many as agents.fan_out allows; "
@@ -136,7 +136,7 @@ def _forked(name: str, store: Store) -> Session | None:
 def _depth(draft: Draft, store: Store, environ: Mapping[str, str]) -> int:
     """Count the agents above a prompt.
 
-    A run may change its environment, but not its ancestors: all names of the enclosing run are looked up.
+    A run may change its environment but not its ancestors, so the enclosing runs are looked up, too.
     """
     names = [(draft.created_by or "").removeprefix(LAUNCHED)]
     names += enclosing_runs() if draft.environ is None else [environ.get("ERRANDS_RUN_ID", "")]
@@ -144,7 +144,7 @@ def _depth(draft: Draft, store: Store, environ: Mapping[str, str]) -> int:
 
 
 def _below(run_id: str, store: Store) -> int:
-    """Return how deep an agent is that is asked in a run; 0 for an unknown run."""
+    """Return the depth of an agent that is started in a run; 0 for an unknown run."""
     seen: set[str] = set()
     while run_id not in seen:
         seen.add(run_id)

@@ -64,7 +64,7 @@ class Submitter:
     def _submit_in_order(self, judged: Sequence[tuple[Draft, Ruling]], now: datetime) -> list[View]:
         named = {draft.name or f"#{i}": (draft, ruling) for i, (draft, ruling) in enumerate(judged)}
         if len(named) < len(judged):
-            raise BadValue("two drafts of one call have the same name; give each its own")
+            raise BadValue("two drafts of one call have the same name; use a different name for each")
         views: dict[str, View] = {}
         ids: dict[str, str] = {}
         kept: set[str] = set()
@@ -76,7 +76,7 @@ class Submitter:
     def submit_each(
         self, judged: Sequence[tuple[Draft, Ruling | ErrandsError]], *, now: datetime
     ) -> list[View | ErrandsError]:
-        """Create a task for every draft by itself: a refused one keeps no other back."""
+        """Create a task for every draft; a refused one does not affect the others."""
         self._added.clear()
         answers: list[View | ErrandsError] = []
         kept: set[str] = set()
@@ -88,24 +88,24 @@ class Submitter:
                 answers.append(self._submit(draft, ruling, {}, kept, now))
             except StoreError:
                 raise
-            except ErrandsError as error:  # it is refused before anything is written
+            except ErrandsError as error:  # refused before anything was written
                 answers.append(error)
         self._create_logs()
         return answers
 
     def _create_logs(self) -> None:
-        """Create the logs of new runs as the last thing before the commit, so that few are in vain."""
+        """Create the logs of new runs just before the commit, so that few are left behind by a rollback."""
         for task, run in self._added:
             create_log(self._runs_dir, task, run)
 
     def restart(self, task: Task, ruling: Ruling, consent: Consent, door: str, *, now: datetime) -> None:
-        """Queue another run of a task behind what it waits for, or ask about it first.
+        """Queue another run of a task, or ask about it first.
 
-        A person's consent to exactly this still counts.
+        An earlier approval of exactly the same still counts.
         """
         judgement = ruling.judgement
         if task.verdict == "ask" and judgement.verdict == "auto":
-            # Its environment still has what a harmless command must not get.
+            # Its environment still has the variables that are withheld from harmless commands.
             judgement = evolve(judgement, verdict="ask")
         way = self._way(judgement, consent)
         reasons: Sequence[Reason] = judgement.reasons
@@ -135,7 +135,7 @@ class Submitter:
         create_log(self._runs_dir, again, run)
 
     def _still_counts(self, task: Task, ruling: Ruling) -> bool:
-        """Return whether exactly this was approved, and still may be without a person."""
+        """Return whether exactly this was approved, in a way that the configuration still allows."""
         if task.verdict != "ask" or task.approved_by is None or task.digest != ruling.digest:
             return False
         return self._config.approval.yes or not task.approved_by.endswith(SAID_YES)
@@ -148,7 +148,7 @@ class Submitter:
             except NotFound:
                 continue  # cleared since the first run: there is nothing left to wait for
             if view.standing is not None:
-                raise BadValue(f"task {other} runs again and again, so nothing can wait for its end")
+                raise BadValue(f"task {other} is a recurring task, so nothing can wait for its end")
             if view.is_live:
                 waiting.append(other)
             elif view.state != "completed":
@@ -331,11 +331,9 @@ class Submitter:
         return "on_change" if policy == "always" and recurring(trigger) is not None else policy
 
     def _resolved(self, task_id: str) -> str:
-        # The empty text, from an unset variable of a script, is a prefix of every id.
+        # An empty string, such as an unset variable of a script, is a prefix of every id.
         if not is_id(task_id):
-            raise NotFound(
-                f"there is no task {task_id[:80]!r} to wait for; `errands ls` shows those there are"
-            )
+            raise NotFound(f"unknown task {task_id[:80]!r} to wait for; `errands ls` lists the tasks")
         return self._store.resolve(task_id)
 
     def _check_lane(self, lane: str) -> None:
@@ -344,12 +342,10 @@ class Submitter:
             known = ", ".join(f"{name} ({width})" for name, width in lanes.items())
             from errands.config.keys import key_of
 
-            advice = f"a new one is a line in the configuration: [lanes] {lane} = 2"
+            advice = f"to add it, write [lanes] {lane} = 2 into the configuration"
             if key_of("lanes", lane) is None:
-                advice = "the name of a new one begins with a letter and has letters, digits, - and _ alone"
-            raise BadValue(
-                f"there is no lane {lane!r}{did_you_mean(lane, lanes)}. There are: {known}; {advice}"
-            )
+                advice = "the name of a lane begins with a letter and has only letters, digits, - and _"
+            raise BadValue(f"unknown lane {lane!r}{did_you_mean(lane, lanes)}; known: {known}; {advice}")
 
 
 def _due(task: Task, now: datetime) -> datetime | None:

@@ -68,7 +68,7 @@ def _check_plugin(source: str) -> None:
     if source not in names:
         known = dict.fromkeys((*KINDS, *names))
         raise BadValue(
-            f"there is no source {source!r}{did_you_mean(source, known)}. There are: {', '.join(known)}; "
+            f"unknown source {source!r}{did_you_mean(source, known)}; known: {', '.join(known)}; "
             f"another one is a package with an entry point in {GROUP}"
         )
 

@@ -105,7 +105,7 @@ class Frontend:
             for view in self.engine.engine.list(Query(ids=(task_id,))):
                 if caller.everything or view.parent == caller.session:
                     return view
-        raise NotFound(f"there is no task {line(task_id[:80])!r}")
+        raise NotFound(f"unknown task {line(task_id[:80])!r}")
 
     def cancel(self, caller: Caller, task_ids: Sequence[str]) -> None:
         self.engine.engine.cancel(task_ids, by=caller.actor)

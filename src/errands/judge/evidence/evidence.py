@@ -25,7 +25,7 @@ GITLINK = b"\x00\x00\xe0\x00"
 
 
 def fingerprint(path: str) -> str:
-    """Return a digest of a file's content, or "" if there is no such file."""
+    """Return a digest of a file's content, or "" if the file does not exist."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except (FileNotFoundError, NotADirectoryError):

@@ -22,7 +22,7 @@ SERVER = "start the server, or set `url` of this agent to its address"
 def no_program(program: str) -> str:
     install = _INSTALLED_BY.get(program.rpartition("/")[2])
     how = f"install it with `{install}`" if install else "install it"
-    return f"there is no such program; {how}, or set `command` of this agent to another; {_SETTINGS}"
+    return f"program not found; {how}, or set `command` of this agent to another; {_SETTINGS}"
 
 
 def no_server(advice: str) -> str:

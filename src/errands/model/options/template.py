@@ -68,7 +68,7 @@ def filled(draft: Draft, values: Mapping[str, str]) -> Draft:
         raise BadValue(f"the template has no parameter {unknown[0]!r}; it takes: {takes}")
     missing = [name for name, default in known.items() if default is None and name not in values]
     if missing:
-        raise BadValue(f"the template needs a value for: {', '.join(missing)}; give NAME=VALUE for each")
+        raise BadValue(f"the template needs a value for: {', '.join(missing)}; pass NAME=VALUE for each")
     return _mapped(draft, lambda name, default: values.get(name, default or ""))
 
 
@@ -77,7 +77,7 @@ def to_text(draft: Draft) -> str:
 
     if draft.at is not None or draft.key is not None:
         raise BadValue(
-            "a template cannot have a start time or an idempotency key; give them when you start it"
+            "a template cannot have a start time or an idempotency key; set them when you start it"
         )
     return json.dumps(DRAFT.encode(draft))
 
@@ -188,7 +188,7 @@ def _open_quote(beginning: str) -> str | None:
 
 
 def _after_dollar(text: str, at: int, quote: str) -> int:
-    """Give the place of the last letter of a simple expansion; -1 where it is not simple."""
+    """Return the index of the last character of a simple expansion; -1 if it is not simple."""
     match text[at + 1 : at + 2]:
         case "{":
             end = text.find("}", at)

@@ -38,7 +38,7 @@ def check_line(line: str) -> str:
         raise BadValue(f"{line!r} is not a cron line: it has {len(text.split())} fields, not 5. {_HOW}")
     first = next(times(text, "UTC", after=datetime(2000, 1, 1, tzinfo=UTC)), None)
     if first is None:
-        raise BadValue(f"{line!r} never fires: there is no such day. {_HOW}")
+        raise BadValue(f"{line!r} never fires: that day does not exist. {_HOW}")
     return text
 
 

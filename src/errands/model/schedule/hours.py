@@ -66,10 +66,10 @@ def _minutes(text: str, whole: str) -> int:
     hour, colon, minute = text.partition(":")
     good = hour.isdecimal() and len(hour) <= 2 and (not colon or (minute.isdecimal() and len(minute) == 2))
     if not good or not text.isascii():
-        raise BadValue(f"{whole!r} are no hours: {text!r} is no time of day. {_HOW}")
+        raise BadValue(f"{whole!r} are not active hours: {text!r} is not a time of day. {_HOW}")
     minutes = int(hour) * 60 + int(minute or 0)
     if minutes > _DAY or int(minute or 0) > 59:
-        raise BadValue(f"{whole!r} are no hours: a day has no {text}. {_HOW}")
+        raise BadValue(f"{whole!r} are not active hours: a day has no {text}. {_HOW}")
     return minutes
 
 
@@ -78,7 +78,7 @@ def _days(text: str, whole: str) -> tuple[int, ...]:
     for each in text.split(","):
         first, dash, last = each.partition("-")
         if first not in DAYS or (dash and last not in DAYS):
-            raise BadValue(f"{whole!r} are no hours: {each!r} is no day such as Mon or Mon-Fri. {_HOW}")
+            raise BadValue(f"{whole!r} are not active hours: {each!r} is not a day like Mon. {_HOW}")
         begin, length = DAYS.index(first), 0
         if dash:
             length = (DAYS.index(last) - begin) % 7

@@ -31,7 +31,7 @@ LATE = timedelta(minutes=1)  # a slot processed later than this was missed at it
 
 QUIET = "outside of active hours"
 OVERLAP = "the run before it had not ended"
-AWAY = "nobody was there at its time"
+AWAY = "the daemon was not running at its time"
 TOO_OLD = "older than its maximum age"
 TOO_MANY = "too many had waited"
 LATER = "a later one ran for it"

@@ -23,4 +23,4 @@ def zone_named(name: str) -> tzinfo:
         pass
     near = [each for each in sorted(available_timezones()) if name.lower() in each.lower()][:3]
     maybe = f" (did you mean {', '.join(near)}?)" if near and name else ""
-    raise BadValue(f"there is no time zone {name!r}{maybe}; write one like Europe/Vienna or UTC")
+    raise BadValue(f"unknown time zone {name!r}{maybe}; write one like Europe/Vienna or UTC")

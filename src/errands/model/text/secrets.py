@@ -127,7 +127,7 @@ _HARMLESS_ENDS = frozenset((
 
 
 def may_have_secret(text: str) -> bool:
-    """Return whether a text contains any anchor; without one there is no secret to find."""
+    """Return whether a text contains any anchor; without one it has no secrets."""
     lowered = text.lower()
     return any(anchor in text for _, anchor, _ in (*SHAPES, *WORDS)) or any(
         anchor in lowered for _, anchors, _, _ in LABELLED for anchor in anchors

@@ -76,4 +76,4 @@ if TYPE_CHECKING:
             """List what was approved for good, the latest first, or only the approval of one digest."""
 
         def remove_standing_approval(self, digest: str) -> bool:
-            """Ask about it again from now on; False when there is no such approval."""
+            """Withdraw a standing approval; False if it does not exist."""

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
             """List what could not be sent yet or was given up, or only the latter."""
 
         def take_inbox(self, owner: str, *, reader: str, now: datetime, limit: int) -> list[Notice]:
-            """Hand over what an owner has not read; each notice is handed over once."""
+            """Return and mark as read the unread notices of an owner; each is returned once."""
 
         def acknowledge(self, run_id: str, *, reader: str, now: datetime) -> None:
             """Note that a reader knows how a run ended without having read its notices."""

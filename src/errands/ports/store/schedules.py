@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         def advance(
             self, task_id: str, *, since: datetime, until: datetime, next_at: datetime | None, runs: int = 0
         ) -> bool:
-            """Move a cursor from `since` to `until`; False when it is no longer at `since`."""
+            """Move a cursor from `since` to `until`; False when it has left `since`."""
 
         def set_next_fire(self, task_id: str, next_at: datetime | None) -> None:
             """Set when a trigger fires next; None while it is paused."""

@@ -66,7 +66,7 @@ if TYPE_CHECKING:
             """
 
         def cancel_pending(self, run_id: str, *, by: str, now: datetime) -> bool:
-            """Cancel a pending run and its task; False when it is no longer pending."""
+            """Cancel a pending run and its task; False if the run is not pending."""
 
         def reject_pending(self, run_id: str, *, why: str, now: datetime) -> bool:
             """Cancel the pending run of a proposed task and reject the task; False likewise."""
@@ -82,10 +82,10 @@ if TYPE_CHECKING:
             """Return the time that a pending run is delayed to."""
 
         def release_due(self, *, now: datetime) -> None:
-            """Let delayed runs whose time has come into their lanes."""
+            """Queue delayed runs whose time has come."""
 
         def start_now(self, run_id: str) -> bool:
-            """Let a delayed run into its lane before its time; False when it waits for no time."""
+            """Queue a delayed run before its time; False if it is not delayed."""
 
         def add_waits(self, run_id: str, on: Sequence[str]) -> None:
             """Make a pending run wait for tasks that have not completed yet."""
@@ -97,7 +97,7 @@ if TYPE_CHECKING:
             """Return the ids of the pending runs that wait for a task."""
 
         def release_dependents(self, task_id: str) -> None:
-            """Let the pending runs go on that wait for a task, because it has completed."""
+            """Release the pending runs that wait for a task, because it has completed."""
 
         def mark_retrieved(self, run_id: str, *, now: datetime) -> None:
             """Note that the result of an ended run was fetched; the first time counts."""

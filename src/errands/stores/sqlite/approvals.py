@@ -163,7 +163,7 @@ class ApprovalRows(Table):
         if prefix in ids or len(ids) == 1:
             return prefix if prefix in ids else ids[0]
         if not ids:
-            raise NotFound(f"there is no task {prefix!r}; `errands ls` shows those there are")
+            raise NotFound(f"unknown task {prefix!r}; `errands ls` lists the tasks")
         raise Ambiguous(f"{prefix!r} matches several tasks: {', '.join(ids[:5])}; type more letters")
 
     def answer(

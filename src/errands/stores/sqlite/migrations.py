@@ -208,7 +208,7 @@ CREATE TABLE templates (
 ) WITHOUT ROWID;
 
 -- The conversations of agent tasks, for as long as the task is there. `run` is the number of the run that
--- opened it; a name may come again, when a task begins anew: the latest is meant.
+-- opened it; a restarted task may use a name again: the latest row counts.
 CREATE TABLE sessions (
     seq         INTEGER PRIMARY KEY,
     task        INTEGER NOT NULL REFERENCES tasks (seq) ON DELETE CASCADE,
@@ -256,8 +256,8 @@ CREATE TABLE ended_sessions (
     at   INTEGER NOT NULL
 ) WITHOUT ROWID;
 
--- How far the trigger of a standing task has heard, and what its runs came to. While it is deaf, there is no
--- time at which it listens again.
+-- The schedule cursor of a recurring task, and the results of its runs. `next_at` is null while the task is
+-- paused.
 CREATE TABLE hearings (
     task     INTEGER PRIMARY KEY REFERENCES tasks (seq) ON DELETE CASCADE,
     heard    INTEGER NOT NULL,
@@ -316,7 +316,7 @@ CREATE TABLE remnants (
     next_at INTEGER NOT NULL DEFAULT 0
 );
 
--- The spans of runs by their ids, as far as somebody has looked for one.
+-- The span ids of runs, filled when a span is looked up.
 CREATE TABLE spans (
     id  TEXT PRIMARY KEY,
     run INTEGER NOT NULL REFERENCES runs (seq) ON DELETE CASCADE

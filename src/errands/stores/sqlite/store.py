@@ -177,7 +177,7 @@ class SqliteStore(TransitionRows, RareRows, ViewRows, NoticeRows, SessionRows):
     def template(self, name: str) -> str:
         rows = self.db.read("SELECT draft FROM templates WHERE name = ?", (name,))
         if not rows:
-            raise NotFound(f"there is no template {name!r}; `errands template ls` shows those there are")
+            raise NotFound(f"unknown template {name!r}; `errands template ls` lists the templates")
         return str(rows[0][0])
 
     def templates(self) -> dict[str, str]:
@@ -185,4 +185,4 @@ class SqliteStore(TransitionRows, RareRows, ViewRows, NoticeRows, SessionRows):
 
     def remove_template(self, name: str) -> None:
         if not self.db.write("DELETE FROM templates WHERE name = ?", (name,)).rowcount:
-            raise NotFound(f"there is no template {name!r}; `errands template ls` shows those there are")
+            raise NotFound(f"unknown template {name!r}; `errands template ls` lists the templates")

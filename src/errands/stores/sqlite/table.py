@@ -25,7 +25,7 @@ class Table:
         """Read the one row that belongs to a task."""
         rows = self.db.read(sql, (task_id, *values))
         if not rows:
-            raise NotFound(f"there is no task {task_id!r}; `errands ls` shows those there are")
+            raise NotFound(f"unknown task {task_id!r}; `errands ls` lists the tasks")
         row: tuple[Any, ...] = rows[0]
         return row
 

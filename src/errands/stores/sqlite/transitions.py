@@ -333,7 +333,7 @@ class TransitionRows(Table):
             return False
         task_seq, seq, held = rows[0]
         self.db.write("DELETE FROM waits WHERE run = ?", (seq,))
-        if held:  # the question is no longer open
+        if held:  # the question is not open any more
             self.db.write(
                 "UPDATE approvals SET state = 'void', at = ?, note = ? WHERE task = ? AND state = 'waiting'",
                 (at, error, task_seq),

@@ -197,7 +197,7 @@ class ViewRows(Table):
         if prefix in ids:
             return prefix
         if not ids:
-            raise NotFound(f"there is no task {prefix!r}; `errands ls` shows those there are")
+            raise NotFound(f"unknown task {prefix!r}; `errands ls` lists the tasks")
         # A whole name wins over the beginning of a longer one, and a live task over an ended one.
         named = [row for row in rows if row[0].rpartition("-")[0] == prefix] or rows
         meant = named if len(named) == 1 else [row for row in named if row[1]]
