@@ -135,7 +135,7 @@ def test_an_invalid_id_is_not_found(client: Engine, name: str) -> None:
         (["no-such-program"], {}, "not found: no-such-program"),
         (["./missing"], {}, "missing"),
         (["/etc/passwd"], {}, "not executable: /etc/passwd"),
-        (["/tmp"], {}, "directory: /tmp"),
+        (["/tmp"], {}, "a directory, not a program: /tmp"),
         ("true", {"cwd": "/no/such/place"}, "does not exist: /no/such/place"),
         ("true", {"cwd": "/etc/passwd"}, "not a directory: /etc/passwd"),
         ("true", {"env": {"BIG": "x" * 3_000_000}}, "too large"),
