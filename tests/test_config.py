@@ -368,7 +368,6 @@ def test_usable_agents_cause_no_problem(places: Places) -> None:
 
 
 def test_the_listed_settings_of_every_backend_are_those_it_accepts() -> None:
-    assert backends.GROUP == agents.GROUP
     assert list(backends.BACKENDS) == list(agents.BUILT_IN)
     for name, keys in backends.BACKENDS.items():
         check_settings(name, dict.fromkeys((*keys, *backends.COMMON, "home")))

@@ -11,6 +11,7 @@ import pytest
 from errands import dialects
 from errands.dialects.native import Native
 from errands.model.errors import BadValue
+from errands.ports.plugin import DIALECTS
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
 
@@ -32,7 +33,7 @@ def test_an_unknown_dialect_is_refused_with_those_there_are() -> None:
 
 
 def test_a_dialect_of_another_package_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    other = EntryPoint(name="klingon", value="errands.dialects.native:Native", group=dialects.GROUP)
+    other = EntryPoint(name="klingon", value="errands.dialects.native:Native", group=DIALECTS)
     monkeypatch.setattr(
         "importlib.metadata.entry_points", lambda *, group: EntryPoints([other]).select(group=group)
     )

@@ -71,6 +71,7 @@ class Stage:
                 "ERRANDS_PROGRESS": directory + "/progress",
             },
             "cap": 10 << 20,
+            "grace": 5.0,
         }
         limits = {name: options.pop(name) for name in LIMITS if name in options}
         return Launch(**{**given, "limits": limits, **options})

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from errands.model.errors import UnknownAgent
-from errands.ports.plugin import find, install_hint
+from errands.ports.plugin import AGENTS, find, install_hint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from errands.ports.agent import Agent
 
-GROUP = "errands.agents"
 BUILT_IN = {
     "offline": "errands.agents.offline:Offline",
     "builtin": "errands.agents.builtin:Builtin",
@@ -42,7 +41,7 @@ def make(name: str, settings: Mapping[str, Any], home: str) -> Agent:
 def backend_of(name: str, backend: str) -> Any:
     """Return the class of a backend; raise `UnknownAgent` with a hint if it is not installed."""
     try:
-        kind = find(GROUP, BUILT_IN, backend)
+        kind = find(AGENTS, BUILT_IN, backend)
     except ModuleNotFoundError as error:
         hint = install_hint(EXTRAS.get(backend))
         raise UnknownAgent(
@@ -51,6 +50,6 @@ def backend_of(name: str, backend: str) -> Any:
     if kind is None:
         raise UnknownAgent(
             f"unknown backend {backend!r} for agents; known: {', '.join(BUILT_IN)}, "
-            f"and the installed entry points of {GROUP}"
+            f"and the installed entry points of {AGENTS}"
         )
     return kind

@@ -6,8 +6,9 @@ A channel is a class that takes a mapping of settings, registered as an entry po
 
 from __future__ import annotations
 
+from errands.config.channels import READY
 from errands.model.errors import BadValue, ChannelError, Refused
-from errands.ports.plugin import find, install_hint
+from errands.ports.plugin import CHANNELS, find, install_hint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from errands.ports.channel import Channel
 
-GROUP = "errands.channels"
 BUILT_IN = {
     "session": "errands.channels.session:Session",
     "terminal": "errands.channels.terminal:Terminal",
@@ -27,8 +27,6 @@ BUILT_IN = {
 }
 # The extra that a channel needs.
 EXTRAS = {"discord": "discord", "apprise": "apprise"}
-# Channels that need no section in the configuration.
-READY = ("session", "terminal", "desktop")
 TRIAL = "test"  # the event of a delivery that a person sends as a test
 
 
@@ -38,7 +36,7 @@ def make(name: str, settings: Mapping[str, Any]) -> Channel:
     if not settings and kind not in READY:
         raise Refused(f"the configuration has no channel {name!r}; write [channels.{name}] or cancel it")
     try:
-        found = find(GROUP, BUILT_IN, kind)
+        found = find(CHANNELS, BUILT_IN, kind)
         channel: Channel | None = None if found is None else found({**settings, "name": name})
     except ModuleNotFoundError as error:
         hint = install_hint(EXTRAS.get(kind))
@@ -46,7 +44,7 @@ def make(name: str, settings: Mapping[str, Any]) -> Channel:
     if channel is None:
         raise Refused(
             f"unknown kind of channel {kind!r}; known: {', '.join(BUILT_IN)}, "
-            f"and the installed entry points of {GROUP}"
+            f"and the installed entry points of {CHANNELS}"
         )
     return channel
 

@@ -6,6 +6,7 @@ The backends themselves are not imported: some are not installed, and the others
 from __future__ import annotations
 
 from errands.model.limits import BUDGETS
+from errands.ports.plugin import AGENTS, installed
 from errands.text import did_you_mean
 
 TYPE_CHECKING = False
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
         "text", "count", "seconds", "command", "words", "variables", "table", "budget", "preset", "model",
         "servers", "address",
     ]  # fmt: skip
-
-GROUP = "errands.agents"  # the entry points of backends in other packages
 
 
 def _kinds(text: str) -> dict[str, Kind]:
@@ -70,7 +69,7 @@ def wrong(name: str, settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def lacking(name: str, settings: Mapping[str, Any], lanes: Mapping[str, int]) -> Iterator[tuple[str, str]]:
     """Yield what keeps an agent from ever answering: an unknown backend or lane, no model or command."""
     backend = settings.get("backend", name)
-    if backend not in BACKENDS and not _is_installed(backend):
+    if backend not in BACKENDS and backend not in installed(AGENTS):
         near = did_you_mean(backend, BACKENDS)
         yield "backend", f"unknown backend {backend!r}{near}; write one of: {', '.join(BACKENDS)}"
     key, example = _NEEDED.get(backend, ("", ""))
@@ -97,12 +96,6 @@ def is_agent(name: str, backends: Mapping[str, object]) -> bool:
 
 def _is_plain(settings: Mapping[str, Any]) -> bool:
     return bool(settings.get("preset", "plain" if "command" in settings else "claude") == "plain")
-
-
-def _is_installed(backend: str) -> bool:
-    from importlib.metadata import entry_points
-
-    return any(each.name == backend for each in entry_points(group=GROUP))
 
 
 def _wrong_value(key: str, kind: Kind, value: Any) -> Iterator[tuple[str, str]]:

@@ -34,13 +34,13 @@ _TARGET = Setting(name="target", shape="text", help="where to send, unless the t
 
 KINDS: dict[str, tuple[Setting, ...]] = {
     "inbox": (),
-    "terminal": (),
-    "desktop": (),
     "session": (
         Setting(name="url", shape="url", help="the OpenCode server (default http://127.0.0.1:4096)"),
         Setting(name="username", shape="text", help="its user (default opencode)"),
         Setting(name="password", shape="secret", help="its password"),
     ),
+    "terminal": (),
+    "desktop": (),
     "webhook": (
         Setting(name="url", shape="url", help="where to post deliveries", needed=True),
         Setting(name="secret", shape="secret", help="the key that signs them", needed=True),
@@ -60,7 +60,7 @@ KINDS: dict[str, tuple[Setting, ...]] = {
 }
 
 # The channels that need no settings, and so no table.
-READY = ("inbox", "session", "terminal", "desktop")
+READY = tuple(name for name, settings in KINDS.items() if not any(each.needed for each in settings))
 
 _WEBHOOK = (
     Setting(name="secret", shape="secret", help="the key that deliveries are signed with", needed=True),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from datetime import timedelta
 
+from errands.model.limits import ON_IDLE, SMALLEST_OUTPUT, Limits
 from errands.model.notices.notice import POLICIES
 from errands.model.record import record
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 # What lines are read by: bash if there is one, because that is what people type into.
 _BASHES = ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/opt/homebrew/bin/bash")
 SHELL = next((path for path in _BASHES if os.access(path, os.X_OK)), "/bin/sh")
+
+_LIMITS = Limits()
 
 # By section and name: the annotation, the meaning and the rules of a key.
 DECLARED: dict[str, dict[str, tuple[str, str, Mapping[str, Any]]]] = {}
@@ -61,16 +64,17 @@ class Runs:
         default_text="bash, or sh where there is none",
         personal=True,
     )
-    grace: timedelta = key(
-        timedelta(seconds=5), "how long a run may take to end after SIGTERM before SIGKILL"
-    )
+    grace: timedelta = key(_LIMITS.grace, "how long a run may take to end after SIGTERM before SIGKILL")
     timeout: timedelta | None = key(None, "the longest a run may take")
     idle: timedelta | None = key(None, "the longest a run may be silent")
     on_idle: OnIdle = key(
-        "stop", "what happens to a run that is silent for too long", choices=("stop", "report")
+        _LIMITS.on_idle, "what happens to a run that is silent for too long", choices=ON_IDLE
     )
     output_cap: int = key(
-        10 << 20, "how much output of a run is kept; beyond it the middle is dropped", kind="size", least=4096
+        _LIMITS.output,
+        "how much output of a run is kept; beyond it the middle is dropped",
+        kind="size",
+        least=SMALLEST_OUTPUT,
     )
     tail_lines: int = key(20, "how many last lines of output `show` prints")
     memory: int | None = key(None, "the most memory a run's processes may use together", kind="size", least=1)

@@ -6,14 +6,13 @@ A dialect is a class without arguments, registered as an entry point of the grou
 from __future__ import annotations
 
 from errands.model.errors import BadValue
-from errands.ports.plugin import find
+from errands.ports.plugin import DIALECTS, find, installed
 from errands.text import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.dialect import Dialect
 
-GROUP = "errands.dialects"
 BUILT_IN = {
     "native": "errands.dialects.native:Native",
     "opencode": "errands.dialects.opencode:OpenCode",
@@ -25,14 +24,12 @@ BUILT_IN = {
 
 def names() -> tuple[str, ...]:
     """Return the names of our dialects and of the installed ones."""
-    from importlib.metadata import entry_points
-
-    return tuple(dict.fromkeys((*BUILT_IN, *(each.name for each in entry_points(group=GROUP)))))
+    return tuple(dict.fromkeys((*BUILT_IN, *installed(DIALECTS))))
 
 
 def named(name: str) -> Dialect:
     """Return the dialect with this name."""
-    kind = find(GROUP, BUILT_IN, name)
+    kind = find(DIALECTS, BUILT_IN, name)
     if kind is not None:
         dialect: Dialect = kind()
         return dialect

@@ -10,7 +10,6 @@ from typing import Any, Unpack
 
 from errands.engine.bell_line import BellLine
 from errands.engine.engine import Engine
-from errands.engine.submit.prompt_spec import BUILT_IN
 from errands.engine.waiting import LOOK
 from errands.model.errors import BadValue, ErrandsError
 from errands.model.notices.notice import Notice
@@ -178,7 +177,9 @@ class AsyncEngine:
         self.engine.sessions.give_up_waiting(run_id)
 
     def knows_agent(self, name: str) -> bool:
-        return name in self.engine.config.backends or name in BUILT_IN
+        from errands.config.backends import is_agent
+
+        return is_agent(name, self.engine.config.backends)
 
     def now(self) -> datetime:
         return self.engine.clock.now()

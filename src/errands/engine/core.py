@@ -5,7 +5,7 @@ The parts of the engine depend on this, never on `engine.py`.
 
 from __future__ import annotations
 
-from errands.model.errors import BadValue, NotFound
+from errands.model.errors import BadValue, unknown_task
 from errands.model.record import evolve
 from errands.model.text.naming import is_id
 from errands.ports.rundir import files_in, last_activity, recognised_progress, reported_progress
@@ -70,7 +70,7 @@ class EngineCore:
     def resolve(self, task_id: str) -> str:
         """Complete a unique prefix of a task's id; what cannot be an id is not found."""
         if not is_id(task_id):
-            raise NotFound(f"unknown task {task_id[:80]!r}; `errands ls` lists the tasks")
+            raise unknown_task(task_id)
         return self.store.resolve(task_id)
 
     def id_by_key(self, key: str) -> str | None:

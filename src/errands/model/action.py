@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     Walls = Literal["none", "files", "network"]
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_^")
-
-
+INPUTS: tuple[Input, ...] = ("none", "pipe", "pty")
 WALLS: tuple[Walls, ...] = ("none", "files", "network")
 
 

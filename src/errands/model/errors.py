@@ -41,6 +41,11 @@ class NotFound(ErrandsError):
     exit_code = 3
 
 
+def unknown_task(task_id: str) -> NotFound:
+    """Return the error about an id or prefix that no task has."""
+    return NotFound(f"unknown task {task_id[:80]!r}; `errands ls` lists the tasks")
+
+
 class Ambiguous(NotFound):
     """A prefix matches more than one id; `ids` are the matches, newest first."""
 

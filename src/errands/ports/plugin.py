@@ -12,6 +12,19 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+AGENTS = "errands.agents"
+CHANNELS = "errands.channels"
+DIALECTS = "errands.dialects"
+SOURCES = "errands.sources"
+
+
+def installed(group: str) -> list[str]:
+    """Return the names of the installed entry points of a group."""
+    from importlib.metadata import entry_points
+
+    return [each.name for each in entry_points(group=group)]
+
+
 def find(group: str, built_in: Mapping[str, str], name: str) -> Any | None:
     """Load the class with this name; return None if the group has none."""
     if name in built_in:

@@ -71,10 +71,10 @@ class Launch:
     cwd: str
     env: Mapping[str, str]
     cap: int
+    grace: float
     base: Mapping[str, str] = {}
     timeout: float | None = None
     idle: float | None = None
-    grace: float = 5.0
     limits: Mapping[str, float] = {}
     nice: int | None = None
     input: Input = "none"

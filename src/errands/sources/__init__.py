@@ -7,7 +7,7 @@ A source is a class that takes a trigger and a context, registered as an entry p
 from __future__ import annotations
 
 from errands.model.errors import SourceError
-from errands.ports.plugin import find, install_hint
+from errands.ports.plugin import SOURCES, find, install_hint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from errands.model.trigger import On
     from errands.ports.source import Source, SourceContext
 
-GROUP = "errands.sources"
 BUILT_IN = {
     "file": "errands.sources.file:File",
     "command": "errands.sources.command:Command",
@@ -52,10 +51,10 @@ def trouble(name: str) -> str:
 
 
 def _find(name: str) -> Any:
-    kind = find(GROUP, BUILT_IN, name)
+    kind = find(SOURCES, BUILT_IN, name)
     if kind is None:
         raise SourceError(
             f"unknown source {name!r}; known: {', '.join(BUILT_IN)}, "
-            f"and the installed entry points of {GROUP}"
+            f"and the installed entry points of {SOURCES}"
         )
     return kind

@@ -251,7 +251,7 @@ def test_the_reply_to_a_launch_says_how_its_end_will_be_reported(client: Engine)
 @pytest.mark.parametrize("nobody", ["", "../x", "-"])
 def test_a_dependency_that_names_no_task_is_refused(client: Engine, nobody: str) -> None:
     client.submit(Draft(command="true"))
-    with pytest.raises(NotFound, match="to wait for"):
+    with pytest.raises(NotFound, match=f"unknown task {nobody!r}"):
         client.submit(Draft(command="true", after=(nobody,)))
 
 

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from errands.model.options.draft import Draft
     from errands.ports.store import Store
 
-# The agents that come with Errands; any other is a table `[agents.NAME]` in the configuration.
-BUILT_IN = ("offline", "builtin", "acp", "opencode", "command")
-
 
 def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]) -> Prompt:
     """Return the prompt of a draft; refuse an unknown agent, and agents nested too deep."""
@@ -60,8 +57,10 @@ def asked(draft: Draft, store: Store, config: Config, environ: Mapping[str, str]
 
 def known(agent: str, config: Config) -> str:
     """Return the name of an agent; refuse an unknown one."""
-    if agent not in config.backends and agent not in BUILT_IN:
-        names = tuple(dict.fromkeys((*BUILT_IN, *config.backends)))
+    from errands.config.backends import BACKENDS, is_agent
+
+    if not is_agent(agent, config.backends):
+        names = tuple(dict.fromkeys((*BACKENDS, *config.backends)))
         raise UnknownAgent(
             f"unknown agent {agent!r}{did_you_mean(agent, names)}; known: {', '.join(names)}; "
             f"to add it, write a table [agents.{agent}] into your configuration, with "

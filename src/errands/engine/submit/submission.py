@@ -12,7 +12,7 @@ from errands.engine.submit.environment import Environments
 from errands.engine.submit.limits import limits_of
 from errands.model.action import Shell
 from errands.model.approval import SAID_YES, way_in
-from errands.model.errors import BadValue, Cycle, ErrandsError, NotFound, StoreError
+from errands.model.errors import BadValue, Cycle, ErrandsError, NotFound, StoreError, unknown_task
 from errands.model.record import evolve
 from errands.model.task import Task
 from errands.model.text.naming import command_slug, is_id, new_id, slug
@@ -333,7 +333,7 @@ class Submitter:
     def _resolved(self, task_id: str) -> str:
         # An empty string, such as an unset variable of a script, is a prefix of every id.
         if not is_id(task_id):
-            raise NotFound(f"unknown task {task_id[:80]!r} to wait for; `errands ls` lists the tasks")
+            raise unknown_task(task_id)
         return self._store.resolve(task_id)
 
     def _check_lane(self, lane: str) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from errands.model.errors import BadValue
 from errands.model.record import evolve
-from errands.model.schedule.event_trigger import KINDS
+from errands.model.schedule.event_sources import KINDS
 from errands.model.trigger import On
 from errands.model.view import plain_value
+from errands.ports.plugin import SOURCES, installed
 from errands.text import did_you_mean
 
 TYPE_CHECKING = False
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from errands.config import Config
     from errands.model.trigger import Trigger
     from errands.ports.store import Store
-
-GROUP = "errands.sources"
 
 
 def checked(trigger: Trigger, store: Store, config: Config) -> Trigger:
@@ -62,14 +61,12 @@ def _facts(body: str) -> dict[str, Any]:
 
 
 def _check_plugin(source: str) -> None:
-    from importlib.metadata import entry_points
-
-    names = [each.name for each in entry_points(group=GROUP)]
+    names = installed(SOURCES)
     if source not in names:
         known = dict.fromkeys((*KINDS, *names))
         raise BadValue(
             f"unknown source {source!r}{did_you_mean(source, known)}; known: {', '.join(known)}; "
-            f"another one is a package with an entry point in {GROUP}"
+            f"another one is a package with an entry point in {SOURCES}"
         )
 
 

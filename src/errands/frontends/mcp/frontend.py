@@ -13,7 +13,7 @@ from errands.engine.actor import actor, enclosing_run
 from errands.engine.async_engine import AsyncEngine
 from errands.engine.engine import Engine
 from errands.frontends.mcp.client import Client
-from errands.model.errors import BadValue, NotFound
+from errands.model.errors import BadValue, unknown_task
 from errands.model.record import evolve
 from errands.model.text.naming import is_task_id
 from errands.model.text.sanitise import line
@@ -105,7 +105,7 @@ class Frontend:
             for view in self.engine.engine.list(Query(ids=(task_id,))):
                 if caller.everything or view.parent == caller.session:
                     return view
-        raise NotFound(f"unknown task {line(task_id[:80])!r}")
+        raise unknown_task(line(task_id[:80]))
 
     def cancel(self, caller: Caller, task_ids: Sequence[str]) -> None:
         self.engine.engine.cancel(task_ids, by=caller.actor)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from errands.model.action import WALLS
+from errands.model.action import INPUTS, WALLS
 from errands.model.approval import CONSENTS
+from errands.model.limits import ON_IDLE, SMALLEST_OUTPUT
 from errands.model.notices.notice import POLICIES
 from errands.model.record import record
+from errands.model.schedule.event_sources import KINDS
 from errands.model.task import PRIORITIES
 from errands.model.trigger import MISFIRES
 
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
 TRIGGERS = ("at", "every", "cron", "on")
 _SCHEDULE = ("every", "cron")
 _RECURRING = ("every", "cron", "on")
+_EVENTS = [f"{name}:{kind.metavar}" for name, kind in KINDS.items()]
 _MOMENT = timedelta(milliseconds=1)
 
 
@@ -136,7 +139,7 @@ OPTIONS = (
     _option("idle", "duration", "--idle-timeout",
             "stop a run that prints nothing for this long; none: no limit", least=_MOMENT, unlimited=True,
             setting="runs.idle"),
-    _option("on_idle", "choice", "--on-idle", "what to do at the idle timeout", choices=("stop", "report"),
+    _option("on_idle", "choice", "--on-idle", "what to do at the idle timeout", choices=ON_IDLE,
             setting="runs.on_idle"),
     _option("grace", "duration", "--grace",
             "how long a run may take to end after SIGTERM; 0 kills it at once", least=timedelta(),
@@ -151,9 +154,9 @@ OPTIONS = (
             least=0, unlimited=True, setting="runs.processes"),
     _option("nice", "count", "--nice", "the niceness of its processes, from -20 (first) to 19 (last)",
             least=-20, most=19, default="the daemon's"),
-    _option("output", "size", "--output-cap", "how much output to keep", least=4096,
+    _option("output", "size", "--output-cap", "how much output to keep", least=SMALLEST_OUTPUT,
             setting="runs.output_cap"),
-    _option("input", "choice", "", "how the command takes input", choices=("none", "pipe", "pty"),
+    _option("input", "choice", "", "how the command takes input", choices=INPUTS,
             kind="shell", default="none",
             switches=(
                 ("--stdin", "pipe", "keep its input open for errands send; with --wait it reads yours"),
@@ -191,8 +194,7 @@ OPTIONS = (
     _option("max_runs", "count", "--max-runs", "end the task after N runs", group="recurring",
             needs=_RECURRING, least=1),
     _option("on", "text", "--on",
-            "run it whenever this happens: file:PATTERN, command:LINE, github:OWNER/REPOSITORY, "
-            "webhook:NAME or task:ID",
+            f"run it whenever this happens: {', '.join(_EVENTS[:-1])} or {_EVENTS[-1]}",
             metavar="SOURCE:SUBJECT", group="recurring", completes="sources"),
     _option("on_options", "settings", "--on-option",
             "an option of the event source, such as every=1m or events=created (docs/events.md)",

@@ -1,4 +1,4 @@
-"""Event triggers: the event sources that come with Errands, and the trigger of a draft that names one.
+"""Event triggers: the trigger of a draft that names an event source, and the checks of its options.
 
 A wrong option of a built-in source is refused before there is a task; a source of a plugin checks its options
 when it is opened.
@@ -9,113 +9,18 @@ from __future__ import annotations
 from datetime import timedelta
 
 from errands.model.errors import BadValue
-from errands.model.record import record
+from errands.model.schedule.event_sources import KINDS
 from errands.model.text.duration import parse_duration
 from errands.model.trigger import On
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Literal
 
     from errands.model.options.draft import Draft
-
-    Shape = Literal["duration", "choice", "choices", "pattern", "text"]
+    from errands.model.schedule.event_sources import SourceOption
 
 SHORTEST_PERIOD = timedelta(seconds=1)  # between two polls of a source
-
-
-@record
-class SourceOption:
-    """An option of a source: the values it takes, and its default."""
-
-    name: str
-    help: str
-    shape: Shape = "text"
-    choices: tuple[str, ...] = ()
-    default: str = ""
-
-
-@record
-class SourceKind:
-    """A built-in source; `subject` says what follows the colon."""
-
-    subject: str
-    example: str
-    options: tuple[SourceOption, ...] = ()
-
-
-_EVERY = SourceOption(name="every", shape="duration", help="how often to check", default="30s")
-
-KINDS: dict[str, SourceKind] = {
-    "file": SourceKind(
-        subject="a pattern of paths",
-        example="file:src/**/*.py",
-        options=(
-            SourceOption(
-                name="events",
-                shape="choices",
-                choices=("created", "modified", "deleted"),
-                help="which changes count",
-                default="created,modified,deleted",
-            ),
-            SourceOption(
-                name="during",
-                shape="choice",
-                choices=("own", "heard"),
-                help="whether to ignore changes made while the task runs (own), or run again (heard)",
-                default="own",
-            ),
-        ),
-    ),
-    "command": SourceKind(
-        subject="a shell line",
-        example="command:git rev-parse HEAD",
-        options=(
-            _EVERY,
-            SourceOption(
-                name="when",
-                shape="choice",
-                choices=("changed", "output", "exit"),
-                help="what must change: the output, the exit code, or either",
-                default="changed",
-            ),
-            SourceOption(name="match", shape="pattern", help="run when the output starts to match this"),
-            SourceOption(name="timeout", shape="duration", help="how long one check may take", default="30s"),
-        ),
-    ),
-    "github": SourceKind(
-        subject="a repository",
-        example="github:owner/repository",
-        options=(
-            SourceOption(
-                name="events",
-                shape="choices",
-                choices=("pull", "build"),
-                help="new pull requests, failed builds",
-                default="pull,build",
-            ),
-            SourceOption(name="branch", help="only builds of this branch"),
-            SourceOption(name="every", shape="duration", help="how often to poll", default="1m"),
-            SourceOption(name="hook", help="take deliveries at this configured webhook, do not poll"),
-        ),
-    ),
-    "webhook": SourceKind(subject="a webhook of the configuration", example="webhook:deploy"),
-    "task": SourceKind(
-        subject="a task, or *",
-        example="task:build-4k2m7x",
-        options=(
-            SourceOption(
-                name="state",
-                shape="choices",
-                choices=("completed", "failed", "cancelled", "skipped"),
-                help="which results count",
-                default="completed,failed,cancelled,skipped",
-            ),
-            SourceOption(name="batch", help="only tasks of this batch"),
-        ),
-    ),
-}
 
 
 def check_event(on: str, options: Mapping[str, str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errands.model.errors import BadValue
 from errands.model.schedule.event_trigger import event_trigger
-from errands.model.trigger import NOTHING, Cron, Every
+from errands.model.trigger import Cron, Every
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,14 +29,15 @@ def trigger_of(draft: Draft, *, now: datetime, zone: str) -> Standing:
     zone_named(named)
     if hours:
         parse_hours(hours)
-    shared: dict[str, Any] = {
+    chosen: dict[str, Any] = {
         "zone": named,
         "hours": hours,
-        "jitter": draft.jitter or NOTHING,
-        "misfire": draft.misfire or "once",
+        "jitter": draft.jitter,
+        "misfire": draft.misfire,
         "max_age": draft.max_age,
         "max_runs": draft.max_runs,
     }
+    shared = {name: value for name, value in chosen.items() if value is not None}
     schedule: Every | Cron
     if draft.every is not None:
         schedule = Every(span=draft.every, anchor=now, **shared)

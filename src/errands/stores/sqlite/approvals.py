@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from errands.model.approval import Approval, AuditEntry, StandingApproval
 from errands.model.codec import RowCodec, Shape
-from errands.model.errors import Ambiguous, NotFound
+from errands.model.errors import Ambiguous, unknown_task
 from errands.model.record import fields
 from errands.model.run import task_of
 from errands.model.text.json_text import plain_text, utf8
@@ -163,7 +163,7 @@ class ApprovalRows(Table):
         if prefix in ids or len(ids) == 1:
             return prefix if prefix in ids else ids[0]
         if not ids:
-            raise NotFound(f"unknown task {prefix!r}; `errands ls` lists the tasks")
+            raise unknown_task(prefix)
         raise Ambiguous(f"{prefix!r} matches several tasks: {', '.join(ids[:5])}; type more letters")
 
     def answer(

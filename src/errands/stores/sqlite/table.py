@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from errands.model.errors import NotFound
+from errands.model.errors import unknown_task
 from errands.model.run import task_of
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ class Table:
         """Read the one row that belongs to a task."""
         rows = self.db.read(sql, (task_id, *values))
         if not rows:
-            raise NotFound(f"unknown task {task_id!r}; `errands ls` lists the tasks")
+            raise unknown_task(task_id)
         row: tuple[Any, ...] = rows[0]
         return row
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from errands.model.codec import RowCodec, Shape
-from errands.model.errors import Ambiguous, BadValue, NotFound, StoreUnreadable
+from errands.model.errors import Ambiguous, BadValue, NotFound, StoreUnreadable, unknown_task
 from errands.model.run import Event
 from errands.model.states import OPEN
 from errands.model.view import RecurringView, RunView, View, shown_state, unrun
@@ -197,7 +197,7 @@ class ViewRows(Table):
         if prefix in ids:
             return prefix
         if not ids:
-            raise NotFound(f"unknown task {prefix!r}; `errands ls` lists the tasks")
+            raise unknown_task(prefix)
         # A whole name wins over the beginning of a longer one, and a live task over an ended one.
         named = [row for row in rows if row[0].rpartition("-")[0] == prefix] or rows
         meant = named if len(named) == 1 else [row for row in named if row[1]]

@@ -12,7 +12,7 @@ from errands.frontends.cli.parser import HELP, Operand, Verb
 from errands.frontends.cli.targets import answerable
 from errands.frontends.cli.verbs import FAMILIES, GROUPS, NAMES, load
 from errands.model.errors import ErrandsError
-from errands.model.schedule.event_trigger import KINDS
+from errands.model.schedule.event_sources import KINDS
 from errands.model.states import ENDED, OPEN, STANDING
 from errands.model.text.sanitise import line
 from errands.ports.store import Query

@@ -1,0 +1,103 @@
+"""Facts that have to stand in two places agree."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from errands import agents, channels, dialects, sources
+from errands.config.channels import KINDS as CHANNEL_KINDS
+from errands.config.channels import READY
+from errands.config.sections import Runs
+from errands.model.limits import Limits
+from errands.model.options.table import BY_NAME
+from errands.model.record import fields
+from errands.model.schedule.event_sources import KINDS as SOURCE_KINDS
+from errands.model.text.duration import exact
+from errands.model.trigger import Every, On
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "errands"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+SHELVES = {"agents": agents, "channels": channels, "dialects": dialects, "sources": sources}
+
+
+@pytest.mark.parametrize("shelf", SHELVES)
+def test_built_in_plugins_are_registered_like_those_of_other_packages(shelf: str) -> None:
+    assert PROJECT["entry-points"][f"errands.{shelf}"] == SHELVES[shelf].BUILT_IN
+
+
+@pytest.mark.parametrize("shelf", [agents, channels, sources])
+def test_an_extra_belongs_to_a_built_in_plugin_and_can_be_installed(shelf: object) -> None:
+    extras: dict[str, str] = vars(shelf)["EXTRAS"]
+    assert extras.keys() <= vars(shelf)["BUILT_IN"].keys()
+    assert set(extras.values()) <= PROJECT["optional-dependencies"].keys()
+
+
+def test_every_source_has_its_options_listed() -> None:
+    assert list(SOURCE_KINDS) == list(sources.BUILT_IN)
+    assert all(kind.example.startswith(f"{name}:") for name, kind in SOURCE_KINDS.items())
+
+
+def test_every_channel_has_its_settings_listed() -> None:
+    assert list(CHANNEL_KINDS) == ["inbox", *channels.BUILT_IN]
+    assert READY == ("inbox", "session", "terminal", "desktop")
+
+
+def test_the_help_names_the_default_of_the_code() -> None:
+    on = On(source="file")
+    assert BY_NAME["debounce"].default == exact(on.debounce)
+    assert BY_NAME["max_wait"].default == exact(on.max_wait)
+    assert BY_NAME["rate"].default == str(on.rate)
+    assert BY_NAME["retries"].default == str(Limits().retries)
+    assert BY_NAME["misfire"].default == Every.__defaults__["misfire"]  # type: ignore[attr-defined]
+
+
+def test_the_configuration_has_the_default_limits_of_the_model() -> None:
+    runs, limits = Runs(), Limits()
+    names = [name for name in fields(Limits) if BY_NAME[name].setting]
+    for name in names:
+        assert getattr(runs, BY_NAME[name].setting.removeprefix("runs.")) == getattr(limits, name)
+
+
+def _literals(tree: ast.Module) -> dict[str, set[str]]:
+    """Return the values of every `NAME = Literal[...]` of a module."""
+    found = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Subscript(value=ast.Name(id="Literal"))):
+                assert isinstance(node.value, ast.Subscript)
+                found[name] = set(ast.literal_eval(node.value.slice))
+    return found
+
+
+def _tuples(tree: ast.Module) -> list[tuple[str, str, set[str]]]:
+    """Return name, type and values of every `NAME: tuple[TYPE, ...] = (...)` that lists plain texts."""
+    found = []
+    for node in tree.body:
+        if isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Tuple):
+            kind = ast.unparse(node.annotation)
+            if kind.startswith("tuple[") and all(isinstance(each, ast.Constant) for each in node.value.elts):
+                name = ast.unparse(node.target)
+                found.append((name, kind[6:].partition(",")[0], set(ast.literal_eval(node.value))))
+    return found
+
+
+# Tuples that list only some of the values on purpose.
+PARTS = {"LIVE", "STANDING", "ENDED", "RAN", "_WAITS"}
+
+
+def test_a_tuple_of_all_choices_lists_every_value_of_its_type() -> None:
+    """A type checker refuses a wrong value in such a tuple, but not a missing one."""
+    checked = 0
+    for path in sorted(SOURCE.rglob("*.py")):
+        tree = ast.parse(path.read_text())
+        types = _literals(tree)
+        for name, kind, values in _tuples(tree):
+            if kind in types and name not in PARTS:
+                assert values == types[kind], f"{path.relative_to(ROOT)}: {name} and {kind} differ"
+                checked += 1
+    assert checked > 12
