@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _ANY: Mapping[str, Any] = {"type": "object", "properties": {}}
 _TEXT = {"type": "string"}
-# Longer than what a client is kept waiting for before a call becomes a task.
+# Longer than a client waits before a call becomes a task.
 _A_WHILE = PROMPT + 0.2
 _REQUIRED = ("failing_job", "test_tool_with_task")
 
@@ -215,7 +215,7 @@ def _told(*views: View) -> Reply:
 
 
 async def demanding(ctx: Context, call_next: CallNext) -> HandlerResult:
-    """Have some tools refuse clients without tasks, and one those that do not sample."""
+    """Make some tools refuse clients without tasks, and one those without sampling."""
     name, said = (ctx.params or {}).get("name"), ctx.session.client_capabilities
     if name == "test_missing_capability" and (said is None or said.sampling is None):
         needed: dict[str, Any] = {"requiredCapabilities": {"sampling": {}}}
@@ -233,7 +233,7 @@ def main() -> None:
     server.middleware.append(demanding)
     place = listening("127.0.0.1", 0)
     port = place.getsockname()[1]
-    # The suite can carry no token.
+    # The suite cannot send a token.
     app = make_app(server, "127.0.0.1", port, None, LARGEST)
     print(f"http://127.0.0.1:{port}/mcp", flush=True)
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)

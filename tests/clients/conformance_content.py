@@ -49,7 +49,7 @@ _BEFORE_ID, _AFTER_ID = "test://template/", "/data"
 
 
 def _silence() -> str:
-    """Write a recording of nothing."""
+    """Return a silent recording."""
     file = io.BytesIO()
     with wave.open(file, "wb") as sound:
         sound.setnchannels(1)
@@ -68,7 +68,7 @@ def _embedded(uri: str, text: str, kind: str = "text/plain") -> EmbeddedResource
 
 
 _IMAGE = ImageContent(type="image", data=_DOT, mime_type="image/png")
-# What stands beside the text of a tool's reply.
+# The content beside the text of a tool's reply.
 BESIDE: Mapping[str, tuple[ImageContent | AudioContent | EmbeddedResource, ...]] = {
     "test_image_content": (_IMAGE,),
     "test_audio_content": (AudioContent(type="audio", data=_silence(), mime_type="audio/wav"),),
@@ -88,7 +88,7 @@ PROMPTS: Mapping[str, tuple[str, ...]] = {
 
 
 def put_before(server: Server[Any], method: str, answer: Answer) -> None:
-    """Have `answer` see what is asked of our server first; it is given what ours would say."""
+    """Let `answer` handle requests to our server first; it gets our own handler."""
     ours = server.get_request_handler(method)
     assert ours is not None
 

@@ -36,7 +36,7 @@ def _form(message: str, fields: Mapping[str, Any], *required: str) -> ElicitRequ
 
 
 _NAME = ("user_name", _form("What is your name?", {"name": _STRING}, "name"))
-# The key that an answer comes back with, and the form, by what it is asked for.
+# The key of the answer, and the form, by tool.
 FORMS: Mapping[str, tuple[str, ElicitRequestFormParams]] = {
     "test_tool_with_task": _NAME,
     "test_input_required_result_elicitation": _NAME,

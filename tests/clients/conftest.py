@@ -18,7 +18,7 @@ def model() -> Iterator[ModelServer]:
 
 @pytest.fixture(scope="session")
 def opencode(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Start an OpenCode server; give its address."""
+    """Start an OpenCode server; return its address."""
     server = OpenCodeServer(tmp_path_factory.mktemp("opencode"), model.openai_url)
     try:
         server.start()

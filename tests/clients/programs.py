@@ -11,7 +11,7 @@ PLACE = Path(__file__).parents[2] / "tools" / "node_modules" / ".bin"
 
 
 def program(name: str) -> str:
-    """Find a program; the test is skipped, loudly, when it is not installed, and in CI that fails the run."""
+    """Return a program; skip the test loudly if it is not installed, which fails the run in CI."""
     path = PLACE / name
     if not path.exists():
         pytest.skip(f"{name} is not installed: run tools/programs")
@@ -31,7 +31,7 @@ def claude_env(home: Path, url: str) -> dict[str, str]:
 
 
 def opencode_env(home: Path, url: str) -> dict[str, str]:
-    """Write a configuration with the model as its only provider; give the environment that names it."""
+    """Write a configuration with the model as its only provider; return the environment that names it."""
     home.mkdir(parents=True, exist_ok=True)
     model = {"name": "fake", "limit": {"context": 200_000, "output": 4000}}
     provider = {

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager, suppress
 from typing import Literal
 from urllib.parse import urlsplit
 
-# refuse: hang up at once; cut: hang up at the first news of a session; deaf: stay, but tell nothing;
-# miss: tell everything but the end
+# refuse: close at once; cut: close at the first event of a session; deaf: stay open, but send nothing;
+# miss: send everything but the end
 Break = Literal["refuse", "cut", "deaf", "miss"]
 
 

@@ -48,7 +48,7 @@ class OpenCodeServer:
 
     def _answers(self) -> bool:
         try:
-            # A request that comes while it boots may never be answered.
+            # A request during its start may never be answered.
             with urllib.request.urlopen(f"{self.url}/global/health", timeout=1):
                 return True
         except OSError:

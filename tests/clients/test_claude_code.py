@@ -69,7 +69,7 @@ def desk_in(folder: Path, *, run: str = "tested-222222.1", **options: Any) -> Re
 @pytest.mark.fault("F47")
 @pytest.mark.trap(61)
 @pytest.mark.parametrize("fault", ["500", "cut", "refuse", "garbage", "silent"])
-async def test_a_model_that_fails_is_given_up(
+async def test_a_failing_model_is_given_up(
     claude: Command, model: ModelServer, tmp_path: Path, fault: str
 ) -> None:
     context = desk_in(tmp_path)
@@ -85,7 +85,7 @@ async def test_a_model_that_fails_is_given_up(
 
 
 @pytest.mark.spec("S9")
-async def test_long_results_are_clipped_in_a_fork_alone(
+async def test_long_results_are_clipped_only_in_a_fork(
     claude: Command, model: ModelServer, tmp_path: Path
 ) -> None:
     context = desk_in(tmp_path)
@@ -120,7 +120,7 @@ async def test_long_results_are_clipped_in_a_fork_alone(
 
 
 @pytest.mark.spec("S10")
-async def test_the_oldest_messages_do_not_go_into_a_fork_that_is_too_long(
+async def test_a_fork_that_is_too_long_omits_the_oldest_messages(
     claude: Command, model: ModelServer, tmp_path: Path
 ) -> None:
     context = desk_in(tmp_path)
@@ -170,9 +170,7 @@ async def test_of_two_calls_at_once_one_can_be_refused(claude: Command, tmp_path
 
 
 @pytest.mark.spec("A8")
-async def test_what_its_own_settings_allow_is_asked_about_all_the_same(
-    claude: Command, tmp_path: Path
-) -> None:
+async def test_calls_that_its_own_settings_allow_still_need_approval(claude: Command, tmp_path: Path) -> None:
     place = tmp_path / "home" / ".claude"
     place.mkdir(parents=True)
     (place / "settings.json").write_text(json.dumps({"permissions": {"allow": ["Bash(touch:*)"]}}))
@@ -231,7 +229,7 @@ async def test_it_stops_at_the_number_of_requests_it_may_make(claude: Command, t
     assert len(context.tools()) == 2
 
 
-async def test_a_call_that_nobody_can_be_asked_about_ends_the_turn(claude: Command, tmp_path: Path) -> None:
+async def test_a_call_without_a_person_to_ask_ends_the_turn(claude: Command, tmp_path: Path) -> None:
     def decide(call: ToolCall) -> Decision:
         raise StoreError("the disk is full")
 
@@ -267,7 +265,7 @@ async def test_it_stops_at_its_budget(
 async def test_an_answer_that_only_the_transcript_has_is_found_there(
     claude: Command, model: ModelServer, tmp_path: Path
 ) -> None:
-    """The process died after the answer came and before it was kept."""
+    """The process died after the answer arrived and before it was stored."""
     context = desk_in(tmp_path)
     session = await claude.open(context)
     await claude.prompt(session, "SAY marmalade once", context)
@@ -282,7 +280,7 @@ async def test_an_answer_that_only_the_transcript_has_is_found_there(
 
 
 @pytest.mark.spec("S1")
-async def test_a_session_whose_transcript_was_cleaned_away_goes_on(claude: Command, tmp_path: Path) -> None:
+async def test_a_session_whose_transcript_was_deleted_continues(claude: Command, tmp_path: Path) -> None:
     context = desk_in(tmp_path)
     session = await claude.open(context)
     await claude.prompt(session, "SAY marmalade", context)
@@ -299,7 +297,7 @@ async def test_a_session_whose_transcript_was_cleaned_away_goes_on(claude: Comma
 
 
 @pytest.mark.spec("S5")
-async def test_a_session_of_which_nothing_is_left_is_gone(claude: Command, tmp_path: Path) -> None:
+async def test_a_session_without_any_trace_is_gone(claude: Command, tmp_path: Path) -> None:
     context = desk_in(tmp_path)
     session = await claude.open(context)
     await claude.prompt(session, "SAY marmalade", context)

@@ -1,4 +1,4 @@
-"""The real Claude Code with the tools of Errands, as `errands install claude` gives them to it."""
+"""The real Claude Code with the tools of Errands, after `errands install claude`."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ WITHIN = 30.0  # seconds
 
 @pytest.fixture(scope="module")
 def person(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
-    """Somebody who has installed Errands for Claude Code."""
+    """A person who has installed Errands for Claude Code."""
     place = tmp_path_factory.mktemp("claude")
-    somebody = Person(place / "errands", place / "project")
-    somebody.cwd.mkdir()
-    somebody.environ |= claude_env(place / "home", model.url)
+    person = Person(place / "errands", place / "project")
+    person.cwd.mkdir()
+    person.environ |= claude_env(place / "home", model.url)
     # The tools are there at the first prompt, and all of them are in the request.
-    somebody.environ |= {"MCP_CONNECTION_NONBLOCKING": "0", "ENABLE_TOOL_SEARCH": "false"}
-    somebody.types("install", "claude", "--yes")
-    yield somebody
-    somebody.leaves()
+    person.environ |= {"MCP_CONNECTION_NONBLOCKING": "0", "ENABLE_TOOL_SEARCH": "false"}
+    person.types("install", "claude", "--yes")
+    yield person
+    person.leaves()
 
 
 COMMAND = [
@@ -47,7 +47,7 @@ COMMAND = [
 
 
 class Live:
-    """A session that goes on, as the programs that embed Claude Code have it; they show its dialogs."""
+    """A streaming session, as in programs that embed Claude Code and show its dialogs."""
 
     def __init__(self, person: Person, model: ModelServer) -> None:
         self._model = model
@@ -55,7 +55,7 @@ class Live:
         self._process = subprocess.Popen(
             [program("claude"), "-p", *COMMAND, "--input-format", "stream-json"],
             cwd=person.cwd,
-            env={**person.environ, "CLAUDE_CODE_ENTRYPOINT": "sdk-py"},  # they say who they are
+            env={**person.environ, "CLAUDE_CODE_ENTRYPOINT": "sdk-py"},  # such programs name themselves
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -67,12 +67,12 @@ class Live:
         self.answer: dict[str, Any] = {"action": "cancel"}
 
     def prompts(self, text: str) -> list[str]:
-        """Send a prompt; give the results of the tools that were called for it."""
+        """Send a prompt; return the results of its tool calls."""
         self._send({"type": "user", "message": {"role": "user", "content": text}})
         return self._turn()
 
     def is_woken(self) -> str:
-        """Wait until it has a turn that nobody asked for; give the request to the model."""
+        """Wait for a turn without a prompt; return the request to the model."""
         while True:
             self._turn()
             if "task-notification" in json.dumps(self._model.asked[-1].body["messages"][-1]):
@@ -177,7 +177,7 @@ def test_its_commands_and_skill_are_there(live: Live, model: ModelServer) -> Non
 
 
 def once(person: Person, prompt: str, *options: str | Path) -> list[str]:
-    """Have a prompt answered by a process of its own; give the results of the tools."""
+    """Answer a prompt with a new process; return the results of the tools."""
     done = subprocess.run(
         [program("claude"), "-p", *COMMAND, *options, "--", prompt],
         cwd=person.cwd,
@@ -193,7 +193,7 @@ def once(person: Person, prompt: str, *options: str | Path) -> list[str]:
 
 @pytest.mark.spec("A8", "A11", "N6", "N8", "X5")
 @pytest.mark.trap(7)
-def test_where_nobody_sees_a_dialog_it_waits_for_a_yes_from_elsewhere(
+def test_without_a_dialog_it_waits_for_approval_from_elsewhere(
     person: Person, model: ModelServer, tmp_path: Path
 ) -> None:
     session, first, second = str(uuid.uuid4()), tmp_path / "first", tmp_path / "second"

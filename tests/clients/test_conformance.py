@@ -1,8 +1,7 @@
 """The official conformance suite of the Model Context Protocol, against a server built on our own layer.
 
-Each scenario is a test by its own name, and told at the end of a run with its verdict. What does not apply to
-us stands in docs/mcp.md, with the reason; a scenario that is in neither place fails the tests until somebody
-decides.
+Each scenario is a test of its own, and is listed with its verdict at the end of a run. Those that do not
+apply to us are listed in docs/mcp.md, with the reason; a scenario in neither place fails the tests.
 """
 
 from __future__ import annotations
@@ -99,7 +98,7 @@ OWN_FORM = (
 
 
 def not_applicable() -> dict[str, str]:
-    """Read which scenarios do not apply, and why, where people read it."""
+    """Return which scenarios do not apply, and why, from the documentation."""
     _, _, below = (PLACE / "docs" / "mcp.md").read_text().partition("| what does not apply | why |\n")
     rows = re.findall(r"^\| `([^`|]+)` \| ([^|]+) \|$", below.partition("\n\n")[0], re.MULTILINE)
     return dict(rows)
@@ -157,7 +156,7 @@ def found(url: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Check
 
 
 def read(folder: Path) -> Checks:
-    """Read what was found, by scenario; the suite writes a folder for each, with the time in its name."""
+    """Return the findings by scenario; the suite writes a folder for each, with the time in its name."""
     return {
         re.sub(r"^server-(.*)-\d{4}-\d\d-\d\dT.*", r"\1", place.parent.name): json.loads(place.read_text())
         for place in folder.glob("*/checks.json")
@@ -226,7 +225,7 @@ def test_a_scenario_about_forms_passes_with_our_own(scenario: str, found: dict[s
 def test_a_scenario_that_does_not_apply_is_not_passed_either(
     scenario: str, found: dict[str, Checks], record_property: Record
 ) -> None:
-    """What passes belongs among those that must."""
+    """A scenario that passes belongs in the list of those that must."""
     record_property("scenario", f"            {scenario}")
     record_property("verdict", f"does not apply: {NOT_APPLICABLE[scenario]}")
     ran = [checks[scenario] for checks in found.values() if scenario in checks]

@@ -34,7 +34,7 @@ retries = 1
 
 @pytest.fixture
 def configured(model: ModelServer, opencode: str, tmp_path: Path) -> Path:
-    """Configure both agents; give the directory of a project."""
+    """Configure both agents; return the directory of a project."""
     env = claude_env(tmp_path / "claude", model.url)
     text = AGENTS.format(
         command=json.dumps([program("claude")]),

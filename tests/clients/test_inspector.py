@@ -37,13 +37,13 @@ GREETER = {"name": "greeter", "description": "says hello", "prompt": HELLO, "kin
 
 @dataclass(frozen=True)
 class Step:
-    """One call, and what its reply says. The id in it is kept by a name, which stands for it later on."""
+    """One call and its expected reply, whose task id is kept under a name for later calls."""
 
     tool: str
     given: dict[str, Any]
     said: str
     keep: str = ""
-    is_repeated: bool = False  # until it says so
+    is_repeated: bool = False  # until the reply matches
 
 
 STEPS = {
@@ -109,7 +109,7 @@ def names(dialect: str) -> list[str]:
 
 
 def inspect(*words: str, era: str) -> dict[str, Any]:
-    """Have the Inspector do something; what it prints is one object."""
+    """Run the Inspector, which prints one object."""
     run = subprocess.run(
         [program("mcp-inspector"), "--cli", "--protocol-era", era, "--format", "json", "-q", *words],
         capture_output=True,
@@ -158,7 +158,7 @@ def call_all(url: str, dialect: str, era: str) -> None:
 def id_in(reply: dict[str, Any]) -> str:
     plain = reply.get("structuredContent") or {}
     task_id = plain.get("id") or plain.get("task_id")
-    if task_id is None:  # there are dialects that have texts only
+    if task_id is None:  # some dialects only return text
         found = re.search(r"^Task ID: (\S+)$", reply["content"][0]["text"], re.MULTILINE)
         assert found is not None, reply
         task_id = found[1]

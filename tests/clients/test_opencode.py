@@ -96,7 +96,7 @@ async def test_the_end_is_found_within_one_poll_when_the_stream_is_broken(
 @pytest.mark.fault("F47")
 @pytest.mark.trap(61)
 @pytest.mark.parametrize("fault", ["500", "cut", "refuse", "garbage", "silent"])
-async def test_a_model_that_fails_is_given_up(
+async def test_a_failing_model_is_given_up(
     opencode: str, model: ModelServer, folder: Path, fault: str
 ) -> None:
     context = desk_in(folder)
@@ -121,7 +121,7 @@ async def test_a_model_that_fails_once_is_asked_again(opencode: str, folder: Pat
 
 
 @pytest.mark.spec("S9")
-async def test_long_results_are_clipped_in_a_fork_alone(
+async def test_long_results_are_clipped_only_in_a_fork(
     opencode: str, model: ModelServer, folder: Path
 ) -> None:
     context = desk_in(folder)
@@ -149,7 +149,7 @@ async def test_long_results_are_clipped_in_a_fork_alone(
 
 
 @pytest.mark.spec("S10")
-async def test_the_oldest_messages_do_not_go_into_a_fork_that_is_too_long(
+async def test_a_fork_that_is_too_long_omits_the_oldest_messages(
     opencode: str, model: ModelServer, folder: Path
 ) -> None:
     context = desk_in(folder)
@@ -183,7 +183,7 @@ async def test_a_refused_call_does_not_take_an_allowed_one_with_it(opencode: str
 
 
 @pytest.mark.spec("A8")
-async def test_the_agent_goes_on_when_all_its_calls_are_refused(opencode: str, folder: Path) -> None:
+async def test_the_agent_continues_when_all_its_calls_are_refused(opencode: str, folder: Path) -> None:
     context = desk_in(folder, decide=no)
     agent = OpenCode({"url": opencode})
     session = await agent.open(context)
@@ -235,7 +235,7 @@ async def test_the_session_has_the_tools_and_the_words_of_its_specification(
         assert "Be a duck." in asked.text
 
 
-async def test_a_call_that_nobody_can_be_asked_about_ends_the_turn(opencode: str, folder: Path) -> None:
+async def test_a_call_without_a_person_to_ask_ends_the_turn(opencode: str, folder: Path) -> None:
     def decide(call: ToolCall) -> Decision:
         raise StoreError("the disk is full")
 
@@ -269,9 +269,7 @@ async def test_it_stops_at_its_budget(
 
 
 @pytest.mark.spec("S14")
-async def test_a_server_that_was_killed_goes_on_without_repeating_a_call(
-    model: ModelServer, tmp_path: Path
-) -> None:
+async def test_a_killed_server_continues_without_repeating_a_call(model: ModelServer, tmp_path: Path) -> None:
     server = OpenCodeServer(tmp_path / "opencode", model.openai_url)
     context = desk_in(tmp_path)
     text = running("echo x >>witness; sleep 3")
@@ -294,7 +292,7 @@ async def test_a_server_that_was_killed_goes_on_without_repeating_a_call(
     assert witness.read_text() == "x\n"
 
 
-async def test_a_model_that_does_not_exist_is_told_at_once(opencode: str, folder: Path) -> None:
+async def test_an_unknown_model_is_reported_at_once(opencode: str, folder: Path) -> None:
     context = desk_in(folder, spec={"model": "fake/unheard-of"})
     agent = OpenCode({"url": opencode})
     session = await agent.open(context)

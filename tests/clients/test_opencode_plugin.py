@@ -1,4 +1,4 @@
-"""The plugin for OpenCode by itself, with a client that does not take what it is given at first."""
+"""The plugin for OpenCode alone, with a client that refuses the first report."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from tests.clients.programs import program
 from tests.frontends.cli.person import Person
 
-# Somebody says something in the session again and again, until the client has taken the news.
+# Messages arrive in the session until the client has accepted the report.
 _PLAYED = """
 import { Errands } from "./errands.mjs"
 const given = []
@@ -34,15 +34,15 @@ console.log(JSON.stringify(given))
 
 @pytest.fixture
 def person(tmp_path: Path) -> Iterator[Person]:
-    somebody = Person(tmp_path / "errands", tmp_path)
-    somebody.environ["HOME"] = str(tmp_path / "home")
-    yield somebody
-    somebody.leaves()
+    person = Person(tmp_path / "errands", tmp_path)
+    person.environ["HOME"] = str(tmp_path / "home")
+    yield person
+    person.leaves()
 
 
 @pytest.mark.spec("N6")
 @pytest.mark.trap(12)
-def test_what_was_not_taken_is_told_with_the_next_message(person: Person) -> None:
+def test_an_undelivered_report_comes_with_the_next_message(person: Person) -> None:
     person.types("install", "opencode", "--project", "--yes")
     plugin = person.cwd / ".opencode" / "plugin" / "errands.js"
     (person.cwd / "errands.mjs").write_text(plugin.read_text())

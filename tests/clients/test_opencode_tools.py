@@ -1,4 +1,4 @@
-"""The real OpenCode with the tools of Errands, as `errands install opencode` gives them to a project."""
+"""The real OpenCode with the tools of Errands, after `errands install opencode --project`."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ VERSION = "1.18.33"
 
 @pytest.fixture(scope="module")
 def person(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
-    """Somebody who has installed Errands for OpenCode, in a project."""
+    """A person who has installed Errands for OpenCode, in a project."""
     place = tmp_path_factory.mktemp("opencode-project")
-    somebody = Person(place / "errands", place / "project")
-    somebody.cwd.mkdir()
-    somebody.types("install", "opencode", "--project", "--dialect", "native", "--yes")
-    have_types(somebody.cwd / ".opencode")
-    yield somebody
-    somebody.leaves()
+    person = Person(place / "errands", place / "project")
+    person.cwd.mkdir()
+    person.types("install", "opencode", "--project", "--dialect", "native", "--yes")
+    have_types(person.cwd / ".opencode")
+    yield person
+    person.leaves()
 
 
 def have_types(folder: Path) -> None:
-    """Make OpenCode believe that the types for plugins are there; it would download them, and wait."""
+    """Fake the types for plugins, which OpenCode would otherwise download first."""
     package = {"name": "@opencode-ai/plugin", "version": VERSION}
     wanted = {"dependencies": {package["name"]: VERSION}}
     found = {"": wanted, f"node_modules/{package['name']}": {"version": VERSION}}
@@ -51,7 +51,7 @@ class Session:
         self.id = self._asks("/session", {"title": "tested"})["id"]
 
     def prompts(self, text: str) -> list[str]:
-        """Send a prompt; give the results of the tools that were called for it."""
+        """Send a prompt; return the results of its tool calls."""
         before = len(self.messages())
         self._asks(f"/session/{self.id}/message", {"parts": [{"type": "text", "text": text}]})
         return [
@@ -69,7 +69,7 @@ class Session:
                 if words in json.dumps(message) and message["info"]["role"] == "user":
                     return message
             time.sleep(0.05)
-        raise AssertionError(f"nobody told {self.id} {words!r}: {self.messages()}")
+        raise AssertionError(f"{self.id} got no report {words!r}: {self.messages()}")
 
     def messages(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self._asks(f"/session/{self.id}/message")
@@ -109,14 +109,14 @@ def test_the_plugin_reports_an_end_into_the_session_that_started_the_task(
     told = session.is_told(f"{task['id']} completed")
     assert "12 passed" in json.dumps(told)
     assert "approves nothing" in json.dumps(told)
-    # It counts as told when OpenCode has taken it.
+    # It counts as delivered when OpenCode has accepted it.
     deadline = time.monotonic() + WITHIN
     while person.types("notices", "--peek", "--json", "--owner", task["owner"]).out:
-        assert time.monotonic() < deadline, "what was told still lies in the inbox"
+        assert time.monotonic() < deadline, "the delivered report is still in the inbox"
 
 
 @pytest.mark.spec("A8", "A11", "X5")
-def test_what_could_do_harm_waits_for_a_yes_from_elsewhere(
+def test_a_harmful_command_waits_for_approval_from_elsewhere(
     session: Session, person: Person, tmp_path: Path
 ) -> None:
     victim = tmp_path / "victim"
@@ -135,7 +135,7 @@ def test_what_could_do_harm_waits_for_a_yes_from_elsewhere(
 
 
 @pytest.mark.trap(5)
-def test_another_session_sees_and_hears_nothing_of_it(
+def test_another_session_sees_no_task_and_gets_no_report(
     opencode: str, session: Session, person: Person
 ) -> None:
     other = Session(opencode, person.cwd)
@@ -150,9 +150,7 @@ def test_another_session_sees_and_hears_nothing_of_it(
 
 
 @pytest.mark.spec("N6")
-def test_what_ended_while_nobody_was_there_is_told_with_the_next_prompt(
-    opencode: str, person: Person
-) -> None:
+def test_a_task_that_ended_in_absence_is_reported_with_the_next_prompt(opencode: str, person: Person) -> None:
     session = Session(opencode, person.cwd)
     owner = f"opencode:{session.id}"
     said = person.types("run", "-q", "--yes", "echo meanwhile", yes=False, ERRANDS_SESSION=owner)

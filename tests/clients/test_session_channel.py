@@ -1,4 +1,4 @@
-"""A session on a real OpenCode server gets letters: without a reply, in order, and none twice."""
+"""A session on a real OpenCode server gets deliveries: without a reply, in order, and none twice."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def ask(url: str, path: str, body: object = None) -> Any:
 
 @pytest.mark.spec("N2", "N6")
 @pytest.mark.trap(3)
-async def test_a_letter_is_part_of_the_conversation_and_nobody_replies(
+async def test_a_delivery_joins_the_conversation_without_a_reply(
     opencode: str, model: ModelServer, tmp_path: Path
 ) -> None:
     session = ask(opencode, f"/session?directory={tmp_path}", {"title": "parent"})["id"]
@@ -51,7 +51,7 @@ async def test_a_letter_is_part_of_the_conversation_and_nobody_replies(
     await channel.close()
 
 
-async def test_a_session_that_is_gone_is_told_of(opencode: str) -> None:
+async def test_a_session_that_is_gone_is_reported(opencode: str) -> None:
     channel = Session({"url": opencode})
     with pytest.raises(ChannelError, match="404"):
         await channel.deliver(delivery("ses_gone"))

@@ -1,4 +1,4 @@
-"""Somebody who chats, with a model that does as it is told."""
+"""A person who chats, with a scripted model."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def person(tmp_path_factory: pytest.TempPathFactory, model: ModelServer) -> Iter
         f'[agents.behind]\nbackend = "builtin"\nmodel = "fake"\nurl = "{model.openai_url}"\nlane = "local"\n'
         "pause = 0.001\n"
     )
-    somebody = Person(place / "home", place)
-    somebody.types("daemon", "start")
-    yield somebody
-    somebody.leaves()
+    person = Person(place / "home", place)
+    person.types("daemon", "start")
+    yield person
+    person.leaves()
 
 
 @pytest.fixture
@@ -51,5 +51,5 @@ def open_window(person: Person) -> Iterator[Callable[..., Window]]:
 
 @pytest.fixture
 def window(open_window: Callable[..., Window]) -> Window:
-    """A chat with the offline agent, which says the same to everybody."""
+    """A chat with the offline agent, which always answers the same."""
     return open_window("--agent", "offline")

@@ -1,4 +1,4 @@
-"""The commands of the chat, each by its name; most of them without a terminal, one line after the other."""
+"""The commands of the chat, most of them tested without a terminal, one line after the other."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.frontends.cli.person import Person
 
 
 def says(person: Person, *lines: str, chat: tuple[str, ...] = ()) -> str:
-    """Chat without a terminal, with the offline agent; give all that was said."""
+    """Chat without a terminal, with the offline agent; return all output."""
     return person.types("chat", "--agent", "offline", *chat, given="\n".join(lines)).out
 
 
@@ -82,7 +82,7 @@ def test_approve_and_reject_answer_a_proposal(person: Person, tmp_path: Path, sl
 
 
 @pytest.mark.spec("X6", "A11")
-def test_a_yes_without_a_terminal_counts_as_that_of_a_program(person: Person, tmp_path: Path) -> None:
+def test_an_approval_without_a_terminal_counts_as_one_by_a_program(person: Person, tmp_path: Path) -> None:
     asked = person.types("propose", f"touch {tmp_path}/made").proposal
     words = ("chat", "--agent", "offline")
     refused = person.types(*words, given=f"/approve {asked}", ERRANDS_APPROVAL_YES="false").out
@@ -95,7 +95,7 @@ def test_a_yes_without_a_terminal_counts_as_that_of_a_program(person: Person, tm
 
 
 @pytest.mark.spec("X6", "A8")
-def test_an_answer_at_a_terminal_is_on_record_as_given_in_a_chat(
+def test_an_answer_at_a_terminal_is_recorded_as_given_in_a_chat(
     window: Window, person: Person, tmp_path: Path
 ) -> None:
     asked = person.types("propose", f"touch {tmp_path}/made").proposal
@@ -107,7 +107,7 @@ def test_an_answer_at_a_terminal_is_on_record_as_given_in_a_chat(
 
 
 @pytest.mark.spec("X6")
-def test_a_sentence_that_begins_with_approve_is_for_the_agent(person: Person) -> None:
+def test_a_sentence_that_begins_with_approve_is_a_message_to_the_agent(person: Person) -> None:
     said = says(person, "approve of my plan, please", "approve", "reject nothing-222222")
 
     assert said.count("This prompt has no command") == 2
@@ -154,7 +154,7 @@ def test_cancel_and_restart(person: Person) -> None:
 
 
 @pytest.mark.spec("X6")
-def test_resume_goes_on_with_an_agents_task_in_the_background(person: Person) -> None:
+def test_resume_continues_an_agent_task_in_the_background(person: Person) -> None:
     task = person.types("ask", "--agent", "offline", "-q", "--wait", "--name", "earlier", "hello").out
     task = next(each["id"] for each in person.types("ls", "--json").objects if each["name"] == "earlier")
     said = says(person, f"/resume {task} run `echo once more`", f"/resume {task}")
@@ -180,14 +180,14 @@ def test_schedule_starts_lists_and_shows_schedules(person: Person) -> None:
 
 
 @pytest.mark.spec("X6")
-def test_what_is_no_command_is_said(person: Person) -> None:
+def test_an_unknown_command_is_refused_with_a_suggestion(person: Person) -> None:
     said = says(person, "/stauts x")
     assert said == "errands: there is no command /stauts (did you mean /status?); /help lists them\n"
     assert says(person, "/quit", "/help") == ""
 
 
 @pytest.mark.spec("X6")
-def test_a_missing_extra_is_one_sentence(person: Person) -> None:
+def test_a_missing_extra_is_reported_in_one_sentence(person: Person) -> None:
     window = Window(person, command=WITHOUT_TOOLKIT)
     said = window.shows("[chat]").replace("\n", "")
     window.close()
@@ -196,12 +196,12 @@ def test_a_missing_extra_is_one_sentence(person: Person) -> None:
     assert said == f"errands: a chat in a terminal needs prompt_toolkit, which is not installed; {advice}"
 
 
-def test_a_chat_that_never_was_is_not_found(person: Person) -> None:
+def test_an_unknown_chat_is_not_found(person: Person) -> None:
     assert "there is no chat 'nobody'" in person.types("chat", "nobody", code=3).err
     assert "leave it out" in person.types("chat", "--continue", "nobody", code=2).err
 
 
-def test_an_agent_that_nobody_knows_is_refused_before_the_greeting(person: Person) -> None:
+def test_an_unknown_agent_is_refused_before_the_greeting(person: Person) -> None:
     refused = person.types("chat", "--agent", "nosuch", given="hello", code=2)
 
     assert refused.out == ""
@@ -217,7 +217,7 @@ def test_a_conversation_keeps_its_agent(person: Person) -> None:
 
 
 @pytest.mark.spec("X6", "L21")
-def test_leaving_says_what_goes_on_and_how_to_come_back(
+def test_leaving_lists_what_continues_and_how_to_come_back(
     person: Person, open_window: Callable[..., Window]
 ) -> None:
     window = open_window("--agent", "offline")
@@ -239,7 +239,7 @@ def test_leaving_says_what_goes_on_and_how_to_come_back(
 
 
 @pytest.mark.spec("A5", "X6")
-def test_what_was_typed_before_a_question_is_no_answer_to_it(window: Window, tmp_path: Path) -> None:
+def test_keys_typed_before_a_question_do_not_answer_it(window: Window, tmp_path: Path) -> None:
     (tmp_path / "precious").mkdir()
     window.types(f"/background rm -r {tmp_path}/precious\ry\r")
     window.until(lambda: window.line == "Start it? [y/N]", "the question")
@@ -251,7 +251,7 @@ def test_what_was_typed_before_a_question_is_no_answer_to_it(window: Window, tmp
 
 @pytest.mark.spec("A8", "X6")
 @pytest.mark.trap(8)
-def test_nobody_can_say_yes_in_a_chat_inside_of_a_run(person: Person, tmp_path: Path) -> None:
+def test_a_chat_inside_a_run_cannot_approve(person: Person, tmp_path: Path) -> None:
     asked = person.types("propose", f"touch {tmp_path}/made").proposal
     command = f"printf 'approve {asked}\\n' | {sys.executable} -m errands chat --agent offline"
     said = person.types("run", "--wait", "-q", command, code=None).out

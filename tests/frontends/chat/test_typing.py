@@ -1,4 +1,4 @@
-"""What is typed is never destroyed, whatever comes in between."""
+"""A typed line is never destroyed, whatever is shown meanwhile."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ def name_of(window: Window) -> str:
 
 @pytest.mark.spec("X6", "N3")
 @pytest.mark.trap(2)
-def test_a_storm_of_messages_leaves_the_line_and_every_message_whole(person: Person, window: Window) -> None:
+def test_a_storm_of_messages_leaves_the_typed_line_and_every_message_intact(
+    person: Person, window: Window
+) -> None:
     name = name_of(window)
     words = "say the quick brown fox jumps over the lazy dog, and whatever comes in between, it is all there"
     ids = []
     for number, start in enumerate(range(0, len(words), 12)):
-        # From another process, while somebody types: what ends is told in the midst of a word.
+        # From another process, while the person types: results are reported in the middle of a word.
         ids.append(person.types("run", "-q", f"echo {number}", ERRANDS_SESSION=name).out.strip())
         window.types(words[start : start + 12])
     for each in ids:
@@ -51,7 +53,7 @@ def test_an_answer_streams_above_the_line_being_typed(
 ) -> None:
     window = open_window()
     said = "one two three four five six seven eight nine ten eleven twelve"
-    # Pasted: a line break within brackets is no ENTER.
+    # Pasted: a line break within brackets is not ENTER.
     window.types(f"\x1b[200~DRIP 0.15\nSAY {said}\x1b[201~")
     window.types(ENTER)
     window.until(lambda: window.text.count("one two") == 2, "the beginning of the answer")
@@ -79,7 +81,7 @@ def test_ctrl_c_interrupts_the_answer_and_leaves_the_line(window: Window) -> Non
     window.shows("(interrupted)")
 
     assert window.line == "> half a thought"
-    window.types(INTERRUPT)  # nothing is being said: as in a shell, it is the line that goes
+    window.types(INTERRUPT)  # without an answer it clears the line, as in a shell
     window.until(lambda: window.line == ">", "an empty line")
     window.enters("what did I say before?")
     assert "- run `sleep 61`" in window.shows("Before this, in the same conversation:")
@@ -100,7 +102,7 @@ def test_commands_and_ids_are_completed(person: Person, window: Window) -> None:
 
 
 @pytest.mark.spec("X6")
-def test_lines_are_remembered_for_the_next_chat(person: Person, open_window: Callable[..., Window]) -> None:
+def test_input_history_is_kept_for_the_next_chat(person: Person, open_window: Callable[..., Window]) -> None:
     first = open_window("--agent", "offline")
     first.enters("/schedule")
     first.leaves()

@@ -1,4 +1,4 @@
-"""A window in which somebody chats: real keys, a pseudo-terminal, and a screen that can be looked at."""
+"""A window with a chat: real keys, a pseudo-terminal, and a screen that tests can read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Window:
         self._child = pexpect.spawn(
             (command or COMMAND)[0],
             [*(command or COMMAND)[1:], "chat", *words],
-            # Nobody answers where the cursor is: it is our own screen.
+            # Cursor position requests are not answered: it is our own screen.
             env={**person.environ, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1", **environ},
             cwd=str(person.cwd),
             dimensions=(LINES, COLUMNS),
@@ -36,14 +36,14 @@ class Window:
         self._child.send(keys)
 
     def enters(self, line: str) -> None:
-        """Type a line and send it, once it is there to be seen."""
+        """Type a line and send it once it is visible."""
         self.types(line)
         self.shows_at_the_end(line)
         self.types(ENTER)
 
     @property
     def lines(self) -> list[str]:
-        """All that was ever shown, and is: what scrolled away first."""
+        """All lines ever shown: first those that scrolled away, then the screen."""
         self._read()
         past = [
             "".join(row[column].data for column in range(COLUMNS)).rstrip()
@@ -57,18 +57,18 @@ class Window:
 
     @property
     def line(self) -> str:
-        """The line at which the cursor stands."""
+        """The line of the cursor."""
         self._read()
         return str(self._screen.display[self._screen.cursor.y]).rstrip()
 
     def shows(self, words: str, *, times: int = 1) -> str:
-        """Wait until words are shown; give all that is."""
+        """Wait until words are shown; return the whole text."""
         self.until(lambda: self.text.count(words) >= times, f"{words!r} x {times}")
         return self.text
 
     def shows_at_the_end(self, words: str) -> None:
         """Wait until the line being typed ends with these words."""
-        # A long line is broken, so its end is looked for in the last two.
+        # A long line is broken, so its end is in one of the last two.
         self.until(
             lambda: words.rstrip()[-60:] in "".join(self.text.split("\n")[-2:]), f"{words!r} at the end"
         )
@@ -77,10 +77,10 @@ class Window:
         deadline = time.monotonic() + 30
         while not fact():
             assert time.monotonic() < deadline, f"never came true: {what}; what is shown:\n{self.text}"
-            time.sleep(0.01)  # whoever makes it true may be a thread of ours
+            time.sleep(0.01)  # a thread of ours may make it true
 
     def leaves(self) -> str:
-        """Press Ctrl-D and wait for the end; give all that was shown."""
+        """Press Ctrl-D and wait for the end; return the whole text."""
         self.until(lambda: self.line == ">", "an empty line")
         self.types(END)
         self.until(self._has_ended, "the end")

@@ -1,4 +1,4 @@
-"""What clients start once Errands is installed: hooks that wake and remind, and the ear of a plugin."""
+"""What clients start once Errands is installed: hooks that wake and remind, and the process of a plugin."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ OWNER = f"claude:{SESSION}"
 @pytest.fixture(scope="module")
 def person(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
     place = tmp_path_factory.mktemp("client")
-    somebody = Person(place / "errands", place)
-    yield somebody
-    somebody.leaves()
+    person = Person(place / "errands", place)
+    yield person
+    person.leaves()
 
 
 def started(person: Person, line: str, owner: str) -> str:
@@ -33,7 +33,7 @@ def ended(person: Person, line: str, owner: str) -> str:
 
 
 def told(session: str, **more: object) -> str:
-    """What Claude Code says to a hook."""
+    """The input of a hook from Claude Code."""
     return json.dumps({"session_id": session, **more})
 
 
@@ -52,7 +52,7 @@ def test_a_hook_wakes_claude_code_when_a_task_ends(person: Person) -> None:
 
 @pytest.mark.trap(5)
 def test_it_wakes_for_the_session_that_the_server_was_started_in(person: Person) -> None:
-    """Claude Code begins a new session in the same process, and its server knows the first one alone."""
+    """Claude Code begins a new session in the same process, and its server only knows the first."""
     task = ended(person, "echo from before", "claude:first")
     ended(person, "echo of nobody here", "claude:other")
 
@@ -64,7 +64,7 @@ def test_it_wakes_for_the_session_that_the_server_was_started_in(person: Person)
 
 
 @pytest.mark.spec("N8")
-def test_what_answers_once_is_not_kept_waiting(person: Person) -> None:
+def test_a_client_that_answers_once_is_not_kept_waiting(person: Person) -> None:
     task = started(person, "sleep 60", "claude:once")
 
     silent = person.types("client", "claude", "wake", given=told("once"), CLAUDE_CODE_ENTRYPOINT="sdk-cli")
@@ -74,7 +74,7 @@ def test_what_answers_once_is_not_kept_waiting(person: Person) -> None:
 
 
 @pytest.mark.parametrize("given", ["", "no JSON", "[]", '{"session": 1}'])
-def test_a_hook_that_is_told_nothing_says_nothing(person: Person, given: str) -> None:
+def test_a_hook_without_news_prints_nothing(person: Person, given: str) -> None:
     for deed in ("wake", "remind"):
         silent = person.types("client", "claude", deed, given=given)
         assert (silent.out, silent.err) == ("", "")
@@ -88,7 +88,7 @@ def test_a_hook_reminds_with_the_next_prompt_once(person: Person) -> None:
     assert person.types("client", "claude", "remind", given=told("reminded")).out == ""
 
 
-def test_a_hook_goes_when_claude_code_is_gone(person: Person) -> None:
+def test_a_hook_ends_when_claude_code_has_ended(person: Person) -> None:
     task = started(person, "sleep 60", "claude:gone")
     with subprocess.Popen(["sleep", "60"]) as claude:
         waiting = subprocess.Popen(
@@ -110,7 +110,7 @@ def test_a_hook_goes_when_claude_code_is_gone(person: Person) -> None:
 
 
 @pytest.mark.trap(12)
-def test_what_a_plugin_could_not_pass_on_is_told_again(person: Person) -> None:
+def test_a_report_that_a_plugin_could_not_deliver_is_repeated(person: Person) -> None:
     task = ended(person, "echo for a plugin", "opencode:ses_1")
     news = ("client", "opencode", "news", "ses_1")
 
@@ -121,7 +121,7 @@ def test_what_a_plugin_could_not_pass_on_is_told_again(person: Person) -> None:
 
 
 @pytest.mark.trap(41)
-def test_it_is_no_verb_for_people(person: Person) -> None:
+def test_the_verb_is_hidden_from_help(person: Person) -> None:
     for words in (
         ("claude", "news"),
         ("opencode", "wake"),

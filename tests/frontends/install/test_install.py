@@ -1,4 +1,4 @@
-"""Installing into the files of clients: shown first, idempotent, undone exactly, and never destructive."""
+"""Installing into the files of clients: shown first, idempotent, undone exactly, never destructive."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class House:
         return ClientInstallation(client, environ=self.environ, project=where, dialect=dialect)
 
     def install(self, client: str, **options: Any) -> list[str]:
-        """Install; give the files that were changed."""
+        """Install; return the changed files."""
         return self._carry_out(self.installation(client, **options), removing=False)
 
     def uninstall(self, client: str, **options: Any) -> list[str]:
@@ -103,7 +103,7 @@ SERVERS = {
 
 
 @pytest.mark.parametrize("client", SERVERS)
-def test_the_server_is_started_by_this_very_python(house: House, client: str) -> None:
+def test_the_server_is_started_by_the_same_python(house: House, client: str) -> None:
     name, path, words = SERVERS[client]
 
     house.install(client)
@@ -114,7 +114,7 @@ def test_the_server_is_started_by_this_very_python(house: House, client: str) ->
     assert [entry["command"], *entry["args"]] == [*SERVING, *words]
 
 
-def test_opencode_and_codex_write_it_their_own_way(house: House) -> None:
+def test_opencode_and_codex_have_their_own_formats(house: House) -> None:
     house.install("opencode", project=True, dialect="native")
     house.install("codex")
 
@@ -128,7 +128,7 @@ def test_opencode_and_codex_write_it_their_own_way(house: House) -> None:
     assert [table["command"], *table["args"]] == [*SERVING, "mcp", "--dialect", "native"]
 
 
-def test_a_home_of_ones_own_is_passed_on(house: House) -> None:
+def test_a_custom_home_is_passed_on(house: House) -> None:
     house.environ["ERRANDS_HOME"] = "/somewhere else"
 
     house.install("cursor")
@@ -157,7 +157,7 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize("client", FOREIGN)
-def test_what_others_wrote_stays_to_the_byte(house: House, client: str) -> None:
+def test_foreign_content_stays_to_the_byte(house: House, client: str) -> None:
     for name, text in FOREIGN[client].items():
         house.file(name, text)
     before = house.content()
@@ -171,7 +171,7 @@ def test_what_others_wrote_stays_to_the_byte(house: House, client: str) -> None:
     assert house.content() == before
 
 
-def test_what_was_changed_elsewhere_since_stays(house: House) -> None:
+def test_later_changes_elsewhere_in_a_file_stay(house: House) -> None:
     settings = house.file("home/.claude/settings.json", '{\n  "model": "opus"\n}\n')
     house.install("claude")
     text = settings.read_text()
@@ -187,7 +187,7 @@ def test_what_was_changed_elsewhere_since_stays(house: House) -> None:
     }
 
 
-def test_a_hook_that_somebody_put_beside_ours_is_not_taken_out_with_it(house: House) -> None:
+def test_a_foreign_hook_in_our_entry_is_not_removed(house: House) -> None:
     house.install("claude")
     settings = house.file("home/.claude/settings.json")
     written = json.loads(settings.read_text())
@@ -201,7 +201,7 @@ def test_a_hook_that_somebody_put_beside_ours_is_not_taken_out_with_it(house: Ho
     assert house.content() == before
 
 
-def test_a_command_that_somebody_has_changed_is_theirs(house: House) -> None:
+def test_an_edited_command_file_is_left_alone(house: House) -> None:
     house.install("claude")
     command = house.file("home/.claude/commands/tasks.md")
     command.write_text("my own words\n")
@@ -211,7 +211,7 @@ def test_a_command_that_somebody_has_changed_is_theirs(house: House) -> None:
     assert house.content() == {"home/.claude/commands/tasks.md": "my own words\n"}
 
 
-def test_what_stood_under_our_name_comes_back(house: House) -> None:
+def test_an_earlier_entry_with_our_name_is_restored(house: House) -> None:
     text = '{\n  "mcpServers": {\n    "errands": {\n      "command": "mine"\n    }\n  }\n}\n'
     config = house.file("home/.cursor/mcp.json", text)
 
@@ -223,7 +223,7 @@ def test_what_stood_under_our_name_comes_back(house: House) -> None:
     assert config.read_text() == text
 
 
-def test_another_python_takes_the_place_of_the_first(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_python_replaces_the_first(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     house.install("claude")
     monkeypatch.setattr(sys, "executable", "/opt/newer/python")
 
@@ -246,7 +246,7 @@ def test_another_python_takes_the_place_of_the_first(house: House, monkeypatch: 
         ("cursor", "home/.cursor/mcp.json", "[]"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_left_alone_and_so_is_all_else(
+def test_a_file_that_cannot_be_parsed_is_left_alone_like_all_others(
     house: House, client: str, name: str, text: str
 ) -> None:
     house.file(name, text)
@@ -260,14 +260,14 @@ def test_a_file_that_cannot_be_read_is_left_alone_and_so_is_all_else(
     assert house.content() == before
 
 
-def test_a_file_that_is_no_text_is_left_alone(house: House) -> None:
+def test_a_file_that_is_not_text_is_left_alone(house: House) -> None:
     house.file("home/.cursor/mcp.json", "x").write_bytes(b"\xff\xfe{}")
 
     with pytest.raises(BadValue, match="is not UTF-8 text"):
         house.install("cursor")
 
 
-def test_a_file_that_changed_while_the_person_thought_is_left_alone(house: House) -> None:
+def test_a_file_that_changed_before_the_answer_is_left_alone(house: House) -> None:
     config = house.file("home/.cursor/mcp.json", "{}\n")
     made = house.installation("cursor")
     made.plan(removing=False)
@@ -279,7 +279,7 @@ def test_a_file_that_changed_while_the_person_thought_is_left_alone(house: House
     assert config.read_text() == '{"theirs": 1}\n'
 
 
-def test_links_and_rights_stay(house: House) -> None:
+def test_links_and_file_modes_stay(house: House) -> None:
     real = house.file("dotfiles/mcp.json", "{}\n")
     real.chmod(0o600)
     link = house.file("home/.cursor/mcp.json")
@@ -294,7 +294,7 @@ def test_links_and_rights_stay(house: House) -> None:
     assert sorted(os.listdir(real.parent)) == ["mcp.json"]
 
 
-def test_a_new_file_has_the_rights_that_the_person_gives_to_files(house: House) -> None:
+def test_a_new_file_has_the_default_mode(house: House) -> None:
     mask = os.umask(0o077)
     try:
         house.install("cursor")
@@ -316,7 +316,7 @@ def test_the_texts_are_in_the_package(house: House) -> None:
     assert "const ENVIRONMENT = {}\n" in plugin
 
 
-def test_directories_that_were_there_or_are_in_use_stay(house: House) -> None:
+def test_existing_and_used_directories_stay(house: House) -> None:
     house.file("home/.config/opencode/opencode.json", "{}\n")
     before = house.content()
     house.install("opencode")
@@ -333,7 +333,7 @@ def test_directories_that_were_there_or_are_in_use_stay(house: House) -> None:
     assert house.content() == before
 
 
-def test_a_memory_that_is_damaged_is_not_guessed_at(house: House) -> None:
+def test_a_damaged_memory_is_refused(house: House) -> None:
     house.install("cursor")
     house.file("home/.config/errands/installed.json").write_text("{")
 
@@ -341,7 +341,7 @@ def test_a_memory_that_is_damaged_is_not_guessed_at(house: House) -> None:
         house.uninstall("cursor")
 
 
-def test_without_a_memory_only_what_is_surely_ours_goes(house: House) -> None:
+def test_without_a_memory_only_what_is_certainly_ours_is_removed(house: House) -> None:
     house.install("cursor")
     house.file("home/.config/errands/installed.json").unlink()
 

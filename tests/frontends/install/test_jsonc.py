@@ -1,4 +1,4 @@
-"""JSON edited as text: what is put in can be taken out again, and nothing else has changed by a byte."""
+"""JSON edited as text: an edit can be undone, and nothing else changes by a byte."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ styles = st.sampled_from([{"indent": 2}, {"indent": "\t"}, {"indent": 4}, {}, {"
 
 
 @given(documents, styles, st.sampled_from(["", "\n", "\n// the end\n"]))
-def test_what_is_put_in_can_be_taken_out(document: dict[str, Any], style: dict[str, Any], end: str) -> None:
+def test_an_entry_can_be_removed_again(document: dict[str, Any], style: dict[str, Any], end: str) -> None:
     text = json.dumps(document, ensure_ascii=False, **style) + end
 
     with_ours = jsonc.put(text, PATH, OURS)
@@ -54,7 +54,7 @@ def test_what_is_put_in_can_be_taken_out(document: dict[str, Any], style: dict[s
 
 
 @given(st.lists(values, max_size=4), styles)
-def test_an_item_that_is_added_can_be_taken_out(items: list[Any], style: dict[str, Any]) -> None:
+def test_an_added_item_can_be_removed_again(items: list[Any], style: dict[str, Any]) -> None:
     text = json.dumps({"a": 1, "hooks": items}, **style)
     mine = {"mine": True}
 
@@ -72,7 +72,7 @@ def test_comments_commas_and_indentation_stay() -> None:
     assert jsonc.remove(with_ours, PATH) == WRITTEN
 
 
-def test_a_member_that_follows_ours_stays_when_ours_goes() -> None:
+def test_a_member_after_ours_stays_when_ours_is_removed() -> None:
     text = jsonc.put('{\n  "mcp": {\n    "a": 1\n  }\n}\n', PATH, OURS)
     edited = jsonc.put(text, ("mcp", "later"), {"b": 2})
 
@@ -83,7 +83,7 @@ remarks = st.sampled_from(["", " ", "\n  ", " // }\n", "\n// a, b\n", " /* ] */ 
 
 
 @given(st.integers(1, 4), st.data(), st.booleans())
-def test_comments_wherever_they_stand_hide_nothing_more_than_before(
+def test_comments_hide_nothing_more_than_before(
     count: int, data: st.DataObject, has_last_comma: bool
 ) -> None:
     places = [data.draw(remarks) for _ in range(3 * count + 1)]
@@ -102,7 +102,7 @@ def test_comments_wherever_they_stand_hide_nothing_more_than_before(
     assert jsonc.read(jsonc.remove(put, ("new",))).value == jsonc.read(text).value
 
 
-def test_of_two_members_with_one_name_the_one_that_counts_is_changed() -> None:
+def test_of_two_members_with_one_name_the_last_is_changed() -> None:
     with_ours = jsonc.put('{"mcp": {}, "mcp": {"a": 1}}', PATH, OURS)
 
     assert json.loads(with_ours) == {"mcp": {"a": 1, "errands": OURS}}
@@ -132,12 +132,12 @@ def test_a_comment_in_an_empty_object_stays() -> None:
         ('{"a": nope}', "line 1: a value is missing or not understood"),
     ],
 )
-def test_what_is_malformed_is_refused_with_its_line(text: str, why: str) -> None:
+def test_malformed_text_is_refused_with_its_line(text: str, why: str) -> None:
     with pytest.raises(BadValue, match=why.replace("]", "\\]").replace("}", "\\}")):
         jsonc.put(text, PATH, OURS)
 
 
-def test_an_entry_cannot_be_put_into_what_is_no_object() -> None:
+def test_an_entry_cannot_be_put_into_something_else_than_an_object() -> None:
     with pytest.raises(BadValue, match="mcp is not an object"):
         jsonc.put('{"mcp": "off"}', PATH, OURS)
     with pytest.raises(BadValue, match="hooks is not an array"):

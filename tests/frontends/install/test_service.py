@@ -1,4 +1,4 @@
-"""The service: files that the system understands, and doctors who miss it."""
+"""The service: files that the system understands, and what `errands doctor` says without it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def systemd(environ: dict[str, str], tmp_path: Path) -> Service:
 
 @pytest.fixture
 def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Stand-ins for the system's programs, which write down what they were told."""
+    """Stand-ins for the system's programs, which record their arguments."""
     programs = tmp_path / "programs"
     programs.mkdir()
     told = tmp_path / "told"
@@ -77,12 +77,14 @@ def test_the_agent_of_launchd_does_the_same(environ: dict[str, str], tmp_path: P
     assert agent["AbandonProcessGroup"] is agent["RunAtLoad"] is True
 
 
-def test_a_system_without_either_is_told_what_to_start(environ: dict[str, str], tmp_path: Path) -> None:
+def test_without_systemd_and_launchd_the_error_names_the_command_to_run(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
     with pytest.raises(BadValue, match="-m errands daemon run"):
         service_for("/h", environ, platform="linux", booted=str(tmp_path / "missing"))
 
 
-def test_what_no_unit_can_hold_is_refused(environ: dict[str, str], tmp_path: Path) -> None:
+def test_a_path_that_a_unit_cannot_contain_is_refused(environ: dict[str, str], tmp_path: Path) -> None:
     with pytest.raises(BadValue, match="line break"):
         service_for("/h\nExecStart=evil", environ, platform="linux", booted=str(tmp_path))
 
@@ -94,7 +96,7 @@ def written(service: Service) -> Service:
     return service
 
 
-def test_the_system_is_told_to_use_it(systemd: Service, told: Path) -> None:
+def test_enabling_runs_the_commands_of_systemd(systemd: Service, told: Path) -> None:
     done = enable(written(systemd))
 
     assert systemd.is_written
@@ -106,7 +108,7 @@ def test_the_system_is_told_to_use_it(systemd: Service, told: Path) -> None:
     assert done[-1] == "it also starts with the machine, and keeps running when you log out"
 
 
-def test_who_may_not_stay_is_told_to_ask(
+def test_without_permission_to_linger_an_administrator_is_named(
     systemd: Service, told: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LINGER", "1")
@@ -116,7 +118,7 @@ def test_who_may_not_stay_is_told_to_ask(
         enable(systemd)
 
 
-def test_the_system_is_told_to_forget_it(systemd: Service, told: Path) -> None:
+def test_disabling_runs_the_commands_of_systemd(systemd: Service, told: Path) -> None:
     disable(systemd)
     reload(systemd)
     assert told.read_text().splitlines() == [
@@ -125,7 +127,7 @@ def test_the_system_is_told_to_forget_it(systemd: Service, told: Path) -> None:
     ]
 
 
-def test_launchd_is_told_the_same(environ: dict[str, str], told: Path) -> None:
+def test_launchd_is_enabled_and_disabled_the_same_way(environ: dict[str, str], told: Path) -> None:
     service = service_for("/Users/ada/state", environ, python="/usr/bin/python3", platform="darwin")
     enable(service)
     disable(service)
@@ -138,7 +140,7 @@ def test_launchd_is_told_the_same(environ: dict[str, str], told: Path) -> None:
     ]
 
 
-def test_every_reason_why_nobody_wakes_the_daemon_is_named(systemd: Service, tmp_path: Path) -> None:
+def test_every_reason_why_the_daemon_would_not_start_is_named(systemd: Service, tmp_path: Path) -> None:
     linger = tmp_path / "linger"
     linger.mkdir()
 

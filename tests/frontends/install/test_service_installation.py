@@ -1,4 +1,4 @@
-"""`errands install service`: shown first, asked about, idempotent, and undone exactly."""
+"""`errands install service`: shown first, confirmed, idempotent, and undone exactly."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from errands.model.errors import BadValue, ErrandsError
 
 
 class System:
-    """A system that runs systemd, as far as anybody can see; it writes down what it is told."""
+    """A fake system with systemd that records the commands it gets."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
@@ -99,7 +99,7 @@ def test_without_a_person_it_needs_yes_and_shows_everything(system: System) -> N
     assert system.heard() == []
 
 
-def test_it_is_written_used_and_taken_back(system: System) -> None:
+def test_it_is_written_enabled_and_removed_again(system: System) -> None:
     done = system.types("install", "service", "--yes")
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("it also starts with the machine, and keeps running when you log out\n")
@@ -129,7 +129,7 @@ def test_it_can_be_printed_only(system: System) -> None:
 
 @pytest.mark.trap(41)
 @pytest.mark.parametrize("stray", [("--project",), ("--dialect", "co")])
-def test_what_has_no_meaning_is_refused(system: System, stray: tuple[str, ...]) -> None:
+def test_options_without_meaning_are_refused(system: System, stray: tuple[str, ...]) -> None:
     refused = system.types("install", "service", "--yes", *stray)
     assert refused.returncode == 2
     assert f"{stray[0]} does not apply to the service" in refused.stderr
@@ -146,7 +146,7 @@ def install(system: System) -> None:
     made.carry_out()
 
 
-def test_what_is_written_but_not_used_is_used(system: System) -> None:
+def test_a_written_but_disabled_unit_is_enabled(system: System) -> None:
     install(system)
     system.heard()
     (system.unit.parent / "default.target.wants" / UNIT).unlink()
@@ -157,7 +157,7 @@ def test_what_is_written_but_not_used_is_used(system: System) -> None:
     assert system.heard() == ENABLING
 
 
-def test_a_unit_that_was_there_before_comes_back(system: System) -> None:
+def test_an_earlier_unit_is_restored(system: System) -> None:
     system.unit.parent.mkdir(parents=True)
     system.unit.write_text("[Unit]\nDescription=mine\n")
     install(system)
@@ -167,7 +167,7 @@ def test_a_unit_that_was_there_before_comes_back(system: System) -> None:
     assert system.unit.read_text() == "[Unit]\nDescription=mine\n"
 
 
-def test_a_unit_that_somebody_changed_stays(system: System) -> None:
+def test_an_edited_unit_stays(system: System) -> None:
     install(system)
     system.heard()
     changed = system.unit.read_text() + "Nice=10\n"
@@ -179,7 +179,7 @@ def test_a_unit_that_somebody_changed_stays(system: System) -> None:
     assert system.heard() == []
 
 
-def test_what_changed_meanwhile_is_not_overwritten(system: System) -> None:
+def test_a_file_that_changed_meanwhile_is_not_overwritten(system: System) -> None:
     made = installation(system)
     made.plan(removing=False)
     system.unit.parent.mkdir(parents=True)
@@ -190,7 +190,9 @@ def test_what_changed_meanwhile_is_not_overwritten(system: System) -> None:
     assert system.heard() == []
 
 
-def test_a_system_that_has_neither_is_refused(system: System, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_system_without_systemd_and_launchd_is_refused(
+    system: System, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(service, "BOOTED", str(system.place / "missing"))
     with pytest.raises(BadValue, match="neither systemd nor launchd"):
         installation(system)

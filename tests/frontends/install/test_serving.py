@@ -1,4 +1,4 @@
-"""The server as an installed client starts it: whose tasks it serves, and what it promises, truthfully."""
+"""The server as an installed client starts it: which tasks it serves, and that its promises are true."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tests.frontends.cli.person import COMMAND, Person
 @pytest.fixture(scope="module")
 def person(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
     place = tmp_path_factory.mktemp("serving")
-    somebody = Person(place / "errands", place)
-    yield somebody
-    somebody.leaves()
+    person = Person(place / "errands", place)
+    yield person
+    person.leaves()
 
 
 def called(person: Person, client: str, *calls: dict[str, Any], **environ: str) -> list[str]:
-    """Start the server as a client does, say hello, and make some calls of `run`; give the replies."""
+    """Start the server as a client does, initialize it, and call `run` some times; return the replies."""
     hello = {
         "protocolVersion": "2025-11-25",
         "capabilities": {},
@@ -88,7 +88,7 @@ def test_claude_code_is_promised_to_be_woken_only_if_it_will_be(person: Person) 
 @pytest.mark.spec("N8", "X5")
 @pytest.mark.trap(5)
 @pytest.mark.trap(7)
-def test_opencode_is_promised_to_be_told_only_if_its_plugin_is_there(person: Person) -> None:
+def test_opencode_is_promised_reports_only_if_its_plugin_is_installed(person: Person) -> None:
     told, untold, forged = called(
         person,
         "opencode",

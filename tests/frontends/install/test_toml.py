@@ -1,4 +1,4 @@
-"""A table in a TOML file: added, written anew and taken out, with everything else as it was."""
+"""A table in a TOML file: added, replaced and removed, with everything else as it was."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_a_table_that_is_added_can_be_taken_out(text: str) -> None:
+def test_an_added_table_can_be_removed_again(text: str) -> None:
     with_ours = toml.put(text, PATH, OURS)
 
     assert tomllib.loads(with_ours)["mcp_servers"]["errands"] == OURS
@@ -31,7 +31,7 @@ def test_a_table_that_is_added_can_be_taken_out(text: str) -> None:
     assert toml.remove(with_ours, PATH) == text
 
 
-def test_what_somebody_wrote_behind_it_stays() -> None:
+def test_text_after_the_table_stays() -> None:
     text = toml.put("a = 1\n", PATH, OURS) + '\n# later\n[profiles.fast]\nmodel = "m"\n'
 
     changed = toml.put(text, PATH, {"command": "new"})
@@ -49,6 +49,6 @@ def test_what_somebody_wrote_behind_it_stays() -> None:
         ('mcp_servers = "none"\n', "is not a table of its own in this file"),
     ],
 )
-def test_what_cannot_be_edited_safely_is_refused(text: str, why: str) -> None:
+def test_a_text_that_cannot_be_edited_safely_is_refused(text: str, why: str) -> None:
     with pytest.raises(BadValue, match=why):
         toml.put(text, PATH, OURS)

@@ -1,4 +1,4 @@
-"""`errands install` and `errands uninstall` on the command line: asked first, printed if wanted."""
+"""`errands install` and `errands uninstall` on the command line: confirmed first, or only printed."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tests.frontends.cli.terminal import Terminal, ended, plain
 @pytest.fixture(scope="module")
 def person(tmp_path_factory: pytest.TempPathFactory) -> Person:
     place = tmp_path_factory.mktemp("installing")
-    somebody = Person(place / "errands", place)
-    somebody.environ["HOME"] = str(place / "home")
-    return somebody
+    person = Person(place / "errands", place)
+    person.environ["HOME"] = str(place / "home")
+    return person
 
 
 def test_a_person_sees_the_changes_and_says_yes(person: Person) -> None:
@@ -61,7 +61,7 @@ def test_it_can_be_printed_only(person: Person) -> None:
     assert not (person.cwd / ".vscode").exists()
 
 
-def test_what_is_printed_for_a_file_is_one_whole_file(person: Person) -> None:
+def test_the_printed_text_of_a_file_is_a_whole_file(person: Person) -> None:
     said = person.types("install", "claude", "--print", "--project").out
     texts = dict(part.split("\n", 1) for part in said.removeprefix("# ").split("\n# /")[:2])
 
@@ -70,14 +70,14 @@ def test_what_is_printed_for_a_file_is_one_whole_file(person: Person) -> None:
 
 
 @pytest.mark.trap(41)
-def test_what_cannot_be_is_refused(person: Person) -> None:
+def test_contradicting_options_are_refused(person: Person) -> None:
     assert "not both" in person.types("install", "codex", "--project", "--user", "--yes", code=2).err
     assert "unknown dialect 'x'" in person.types("install", "codex", "--dialect", "x", code=2).err
     assert "CLIENT cannot be 'emacs'" in person.types("install", "emacs", code=2).err
 
 
 @pytest.mark.spec("X5")
-def test_whoever_lacks_the_server_is_told_and_nothing_is_written(person: Person, tmp_path: Path) -> None:
+def test_without_the_server_package_nothing_is_written(person: Person, tmp_path: Path) -> None:
     # A Python that finds Errands and nothing else, as after `pip install errands`.
     lacking = "import sys; sys.modules['mcp'] = None; from errands.__main__ import main; main()"
 

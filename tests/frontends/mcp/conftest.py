@@ -1,4 +1,4 @@
-"""An engine without consent, in a project where something would be missed."""
+"""An engine without consent, in a project with a file that must not be lost."""
 
 from __future__ import annotations
 

@@ -46,11 +46,11 @@ class Anything(Result):
 
 
 class Handed(Exception):  # noqa: N818  # it says what happened
-    """A call was answered with a task, whose id this is."""
+    """A call was answered with a task that has this id."""
 
 
 class TasksClient(ClientExtension):
-    """Declares the extension; a call that becomes a task is handed over instead of being waited for."""
+    """Declares the extension; a call that becomes a task is returned instead of awaited."""
 
     identifier = TASKS
 
@@ -62,7 +62,7 @@ class TasksClient(ClientExtension):
 
 
 class Person:
-    """Whoever sits at the client: answers each form in turn, and remembers what it said."""
+    """The person at the client: answers each form in turn, and keeps their texts."""
 
     def __init__(self, *answers: ElicitResult) -> None:
         self.answers = list(answers)
@@ -132,7 +132,7 @@ def text(result: CallToolResult) -> str:
 
 
 async def handed(client: Client, tool: str, /, **arguments: Any) -> str:
-    """Call a tool that takes a while; give the id of the task that it becomes."""
+    """Call a slow tool; return the id of the task that it becomes."""
     try:
         result = await client.call_tool(tool, arguments)
     except Handed as task:
@@ -148,7 +148,7 @@ async def ask(client: Client, method: str, **params: Any) -> dict[str, Any]:
 
 
 async def ended(client: Client, task_id: str) -> dict[str, Any]:
-    """Ask about a task until it has ended, or asks something itself."""
+    """Poll a task until it has ended or needs input."""
     async with asyncio.timeout(20):
         while (found := await ask(client, "tasks/get", taskId=task_id))["status"] == "working":
             await asyncio.sleep(0.05)

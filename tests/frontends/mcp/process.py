@@ -1,4 +1,4 @@
-"""Our server as a process of its own, spoken to by hand, so that whatever can be written can be sent."""
+"""Our server as a process, driven by raw lines, so that tests can send anything."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _META = "io.modelcontextprotocol"
 
 
 class Served:
-    """The server of one client; leaving hangs up."""
+    """The server of one client; leaving the context disconnects."""
 
     def __init__(self, folder: Path, *words: str, **environ: str) -> None:
         self._number = 0
@@ -62,7 +62,7 @@ class Served:
         self._in.flush()
 
     def read(self) -> dict[str, Any]:
-        """Read the next message; whatever is no message on a line of its own fails here."""
+        """Read the next message; fail if a line is anything else."""
         deadline = time.monotonic() + WITHIN
         while b"\n" not in self._kept:
             ready, _, _ = select.select([self._out], [], [], deadline - time.monotonic())
@@ -86,13 +86,13 @@ class Served:
         return {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
 
     def say(self, method: str, **params: Any) -> int:
-        """Send a request; give its number."""
+        """Send a request; return its number."""
         message = self.message(method, **params)
         self.write(json.dumps(message).encode() + b"\n")
         return self._number
 
     def ask(self, method: str, **params: Any) -> dict[str, Any]:
-        """Send a request and read its answer, whatever is told meanwhile."""
+        """Send a request and read its answer; skip notifications."""
         number = self.say(method, **params)
         while (message := self.read()).get("id") != number:
             pass

@@ -1,4 +1,4 @@
-"""A person is asked through the client, in both eras; what they do not answer stays proposed."""
+"""A person is asked through the client, in both protocols; unanswered tasks stay proposed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ HARMFUL = "rm -r precious"
 
 
 @pytest.mark.spec("A8")
-async def test_what_a_person_accepts_runs_in_their_name(engine: TestEngine, project: Path, era: str) -> None:
+async def test_an_accepted_command_runs_in_the_name_of_the_person(
+    engine: TestEngine, project: Path, era: str
+) -> None:
     person = Person(YES)
     async with connected(engine, era, person=person) as client:
         result = await call(client, "run", command=HARMFUL, wait=20_000)
@@ -40,9 +42,7 @@ async def test_what_a_person_accepts_runs_in_their_name(engine: TestEngine, proj
     assert (approval.state, approval.by, approval.door) == ("granted", "ada (a-client)", "mcp")
 
 
-async def test_a_launch_that_is_not_waited_for_is_answered_when_it_was_accepted(
-    engine: TestEngine, era: str
-) -> None:
+async def test_a_launch_in_the_background_returns_once_it_is_accepted(engine: TestEngine, era: str) -> None:
     async with connected(engine, era, person=Person(YES)) as client:
         result = await call(client, "run", command=HARMFUL)
 
@@ -52,7 +52,7 @@ async def test_a_launch_that_is_not_waited_for_is_answered_when_it_was_accepted(
 
 
 @pytest.mark.parametrize("answer", [NO, UNTICKED], ids=["declined", "not ticked"])
-async def test_what_a_person_declines_never_starts(
+async def test_a_declined_command_never_starts(
     engine: TestEngine, project: Path, era: str, answer: object
 ) -> None:
     async with connected(engine, era, person=Person(answer)) as client:  # type: ignore[arg-type]
@@ -66,7 +66,7 @@ async def test_what_a_person_declines_never_starts(
 
 
 @pytest.mark.parametrize("answer", [DISMISSED, BESIDE_THE_POINT], ids=["dismissed", "beside the point"])
-async def test_what_a_person_does_not_answer_stays_proposed(
+async def test_an_unanswered_question_leaves_the_task_proposed(
     engine: TestEngine, project: Path, era: str, answer: object
 ) -> None:
     person = Person(answer)  # type: ignore[arg-type]
@@ -92,7 +92,7 @@ async def test_a_client_that_cannot_ask_is_told_how_to_approve(engine: TestEngin
     assert f"errands approve {view.id}" in text(result)
 
 
-async def test_looking_at_what_waits_asks_nobody(engine: TestEngine, era: str) -> None:
+async def test_reading_about_a_proposed_task_asks_for_nothing(engine: TestEngine, era: str) -> None:
     person = Person(DISMISSED)
     async with connected(engine, era, person=person) as client:
         await call(client, "run", command=HARMFUL)
@@ -104,7 +104,7 @@ async def test_looking_at_what_waits_asks_nobody(engine: TestEngine, era: str) -
 
 
 @pytest.mark.trap(8)
-async def test_nobody_is_asked_inside_of_a_run(
+async def test_no_person_is_asked_inside_a_run(
     engine: TestEngine, era: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ERRANDS_RUN_ID", "sleep-abcdef.1")
@@ -116,7 +116,7 @@ async def test_nobody_is_asked_inside_of_a_run(
     assert [view.state for view in await engine.list()] == ["proposed"]
 
 
-async def test_nobody_is_asked_where_only_a_terminal_may_answer(
+async def test_no_person_is_asked_where_only_a_terminal_may_answer(
     own_home: Path, project: Path, era: str
 ) -> None:
     person = Person(YES)
@@ -131,7 +131,7 @@ async def test_nobody_is_asked_where_only_a_terminal_may_answer(
 
 
 @pytest.mark.parametrize("padding", [" " * 5000, "\n" * 80], ids=["long", "tall"])
-async def test_nobody_is_asked_about_what_no_form_can_show(
+async def test_no_person_is_asked_about_a_command_that_a_form_cannot_show(
     engine: TestEngine, project: Path, era: str, padding: str
 ) -> None:
     person = Person(YES)
@@ -153,7 +153,7 @@ async def test_a_command_cannot_draw_on_the_form(engine: TestEngine, era: str) -
 
 
 @pytest.mark.spec("A8")
-async def test_what_an_agent_asks_while_it_is_waited_for_is_asked_too(
+async def test_a_question_of_an_agent_is_asked_while_a_call_waits_for_it(
     engine: TestEngine, project: Path, era: str
 ) -> None:
     person = Person(YES)

@@ -1,4 +1,4 @@
-"""The server over HTTP: for those who have its token, by its own name, in messages of a sensible size."""
+"""The server over HTTP: only with its token, its own host name, and messages of limited size."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Listener:
         self.token = place.read_text()
 
     def post(self, body: bytes | None = None, **more: str) -> tuple[int, bytes]:
-        """Send a request by hand; give the code and what is said to it."""
+        """Send a raw request; return the status and the body."""
         where = urlsplit(self.url)
         headers = {
             "Authorization": f"Bearer {self.token}",
@@ -66,7 +66,7 @@ class Listener:
             answer = line.getresponse()
             return answer.status, answer.read()
         except (BrokenPipeError, ConnectionResetError):
-            return 0, b""  # it did not listen to the end
+            return 0, b""  # it closed the connection early
         finally:
             line.close()
 
@@ -86,7 +86,7 @@ def listener(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Listener]:
     found.close()
 
 
-def test_whoever_has_the_token_is_let_in(listener: Listener) -> None:
+def test_a_client_with_the_token_is_served(listener: Listener) -> None:
     code, said = listener.post()
 
     assert code == 200
@@ -95,7 +95,7 @@ def test_whoever_has_the_token_is_let_in(listener: Listener) -> None:
 
 @pytest.mark.fault("F50")
 @pytest.mark.parametrize("given", ["", "Bearer", "Bearer ", "Bearer wrong", "Basic eDp5", "Bearer \xe4"])
-def test_whoever_has_not_is_not(listener: Listener, given: str) -> None:
+def test_a_client_without_the_token_is_refused(listener: Listener, given: str) -> None:
     code, said = listener.post(Authorization=given)
 
     assert (code, b"token" in said) == (401, True)
@@ -103,18 +103,18 @@ def test_whoever_has_not_is_not(listener: Listener, given: str) -> None:
 
 @pytest.mark.fault("F52")
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "127.0.0.1:1"])
-def test_a_name_that_is_not_ours_is_refused(listener: Listener, host: str) -> None:
+def test_a_foreign_host_name_is_refused(listener: Listener, host: str) -> None:
     assert listener.post(Host=host)[0] == 421
 
 
 @pytest.mark.fault("F52")
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1", "http://127.0.0.1:1"])
-def test_a_page_from_elsewhere_is_refused(listener: Listener, origin: str) -> None:
+def test_a_foreign_origin_is_refused(listener: Listener, origin: str) -> None:
     assert listener.post(Origin=origin)[0] == 403
 
 
 @pytest.mark.fault("F50")
-def test_what_is_too_long_or_no_message_is_refused(listener: Listener) -> None:
+def test_an_oversized_or_malformed_message_is_refused(listener: Listener) -> None:
     assert listener.post(b"x" * 5 * 1024 * 1024)[0] in (0, 413)
     for body in (b"", b"nonsense", b"[]", b"17", b"\xff", b"[" * 100_000, b'{"jsonrpc": "2.0", "id": {}}'):
         assert listener.post(body)[0] == 400
@@ -122,7 +122,7 @@ def test_what_is_too_long_or_no_message_is_refused(listener: Listener) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_session_is_given_with_each_request(listener: Listener, era: str) -> None:
+async def test_the_session_comes_with_each_request(listener: Listener, era: str) -> None:
     async def listed(session: str, *, launch: bool = False) -> str:
         headers = {"Authorization": f"Bearer {listener.token}", "Errands-Session": session}
         async with (
@@ -138,7 +138,7 @@ async def test_a_session_is_given_with_each_request(listener: Listener, era: str
     assert await listed(f"two-{era}") == "There are no tasks."
 
 
-def test_an_address_is_read() -> None:
+def test_an_address_is_parsed() -> None:
     assert address("") == DEFAULT
     assert address("8080") == ("127.0.0.1", 8080)
     assert address("localhost:0") == ("localhost", 0)

@@ -1,4 +1,4 @@
-"""A client sees the tasks of its own session, whatever connection it made them on."""
+"""A client sees the tasks of its own session, from any connection."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ async def test_a_client_finds_what_it_launched_on_another_connection(engine: Tes
 
 
 @pytest.mark.trap(5)
-async def test_another_client_another_project_and_another_session_do_not(
-    engine: TestEngine, era: str
-) -> None:
+async def test_another_client_project_or_session_does_not_see_them(engine: TestEngine, era: str) -> None:
     async with connected(engine, era, session=None) as client:
         launched = (await call(client, "run", command="sleep 60")).structured_content["id"]
     for stranger in ({"name": "b-client"}, {"cwd": "/tmp"}, {"session": "given by an installation"}):
@@ -30,7 +28,7 @@ async def test_another_client_another_project_and_another_session_do_not(
             assert "not found" in text(await call(client, "show", id=launched))
 
 
-async def test_whoever_serves_all_tasks_shows_all(engine: TestEngine, era: str) -> None:
+async def test_a_server_of_all_tasks_shows_all(engine: TestEngine, era: str) -> None:
     async with connected(engine, era, session="one") as client:
         launched = (await call(client, "run", command="sleep 60")).structured_content["id"]
     async with connected(engine, era, session="two", everything=True) as client:

@@ -1,4 +1,4 @@
-"""The server as its client knows it: a process that says nothing but messages, and that may be killed."""
+"""The server as a process: it prints nothing but messages, and may be killed."""
 
 from __future__ import annotations
 
@@ -93,9 +93,7 @@ def test_a_task_is_cancelled_though_the_daemon_has_died(
     engine.close()
 
 
-def test_a_call_that_is_carried_on_launches_nothing_twice(
-    daemons: Daemons, tmp_path: Path, own_home: Path
-) -> None:
+def test_a_continued_call_launches_nothing_twice(daemons: Daemons, tmp_path: Path, own_home: Path) -> None:
     project = Project(tmp_path / "project", Path(f"{own_home}-config"))
     place = Path(project.path)
     with Served(place) as server:
@@ -111,7 +109,7 @@ def test_a_call_that_is_carried_on_launches_nothing_twice(
     assert project.deeds() == ["once"]
 
 
-def test_a_listener_is_told_how_a_task_ends(daemons: Daemons, tmp_path: Path) -> None:
+def test_a_listener_is_notified_of_the_end_of_a_task(daemons: Daemons, tmp_path: Path) -> None:
     with Served(tmp_path) as server:
         launched = server.call("run", command="sleep 1")["structuredContent"]["id"]
         number = server.say("subscriptions/listen", notifications={"taskIds": [launched, "nothing-abcdef"]})
@@ -187,7 +185,7 @@ ODD: tuple[Any, ...] = (None, True, -1, 1e308, "", "x" * 10_000, [], [[]], {}, {
 
 
 def places(thing: Any) -> Iterator[tuple[Any, Any]]:
-    """Name every place in a message, however deep."""
+    """Yield the path of every value in a message."""
     keys = list(thing) if isinstance(thing, dict) else range(len(thing)) if isinstance(thing, list) else ()
     for key in keys:
         yield thing, key
@@ -195,7 +193,7 @@ def places(thing: Any) -> Iterator[tuple[Any, Any]]:
 
 
 @pytest.mark.fault("F50")
-def test_nothing_that_is_written_stops_it(tmp_path: Path) -> None:
+def test_no_input_stops_the_server(tmp_path: Path) -> None:
     with Served(tmp_path) as server:
         server.ask("server/discover")
         for line in STRANGE:
@@ -207,8 +205,8 @@ def test_nothing_that_is_written_stops_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.fault("F50")
-def test_nothing_that_is_bent_stops_it(tmp_path: Path) -> None:
-    """Messages that were right are changed at random places, by a dice that falls the same way each time."""
+def test_no_mutated_message_stops_the_server(tmp_path: Path) -> None:
+    """Valid messages are changed at random places, with a fixed seed."""
     dice = Random(20261115)
     with Served(tmp_path) as server:
         server.ask("server/discover")
@@ -227,7 +225,7 @@ def test_nothing_that_is_bent_stops_it(tmp_path: Path) -> None:
         assert server.hang_up() == 0
 
 
-def test_what_somebody_prints_is_written_behind_what_stands_in_the_log(tmp_path: Path) -> None:
+def test_stray_prints_are_appended_to_the_log(tmp_path: Path) -> None:
     program = (
         "import asyncio, os\n"
         "from errands.frontends.mcp import stdio\n"
@@ -257,7 +255,7 @@ def test_a_client_that_neither_reads_nor_leaves_does_not_hold_it(tmp_path: Path)
 
 
 @pytest.mark.fault("F50")
-def test_a_message_of_a_hundred_megabytes_costs_it_nothing(tmp_path: Path) -> None:
+def test_a_message_of_a_hundred_megabytes_costs_no_memory(tmp_path: Path) -> None:
     with Served(tmp_path) as server:
         server.ask("server/discover")
         server.ask("tools/list")
@@ -269,14 +267,14 @@ def test_a_message_of_a_hundred_megabytes_costs_it_nothing(tmp_path: Path) -> No
             server.write(b'"}}\n')
             said = server.read()
             assert (said["id"], said["error"]["message"]) == (None, "the message is too long")
-        # The largest message that is taken is held more than once, while it is looked at.
+        # The largest accepted message is in memory more than once while it is parsed.
         large = server.call("show", id="x" * 3_500_000)
         assert "not found" in large["content"][0]["text"]
 
         assert server.most_memory() - before < 64 * 1024 * 1024
 
 
-def test_an_older_client_is_answered_by_hand_too(tmp_path: Path) -> None:
+def test_a_handwritten_older_client_is_served_too(tmp_path: Path) -> None:
     hello = {
         "protocolVersion": "2025-06-18",
         "capabilities": {},
@@ -314,7 +312,7 @@ def test_without_the_extra_one_sentence_says_what_to_install(own_home: Path) -> 
         ("--http localhost:http", "is not an address; write HOST:PORT"),
     ],
 )
-def test_what_cannot_be_served_is_refused(words: str, said: str) -> None:
+def test_invalid_options_are_refused(words: str, said: str) -> None:
     verb = verbs.load("mcp")
 
     with pytest.raises(BadValue, match=said):

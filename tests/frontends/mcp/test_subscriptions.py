@@ -1,4 +1,4 @@
-"""Resources, prompts, progress: what a client reads and is told without calling a tool."""
+"""Resources, prompts, progress: what a client gets without calling a tool."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def read(client: Any, uri: str) -> TextResourceContents:
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.spec("O3")
 @pytest.mark.fault("F58")
-async def test_output_is_a_resource_that_is_read_on_from_where_it_ended(engine: TestEngine, era: str) -> None:
+async def test_output_is_a_resource_read_page_by_page(engine: TestEngine, era: str) -> None:
     async with connected(engine, era) as client:
         await call(client, "run", command="echo one; echo two", wait=20_000)
         (view,) = await engine.list()
@@ -66,7 +66,7 @@ async def test_no_page_ends_within_a_secret_or_a_character(engine: TestEngine, t
     assert (whole.count("x"), whole.count("\u00e9"), whole.count("\ufffd")) == (65_500, 70_000, 0)
 
 
-async def test_the_list_of_tasks_stays_short_whatever_they_are(engine: TestEngine) -> None:
+async def test_the_list_of_tasks_stays_short(engine: TestEngine) -> None:
     async with connected(engine) as client:
         for _ in range(3):
             await call(client, "run", command=f"echo {'x' * 90_000}")
@@ -78,7 +78,7 @@ async def test_the_list_of_tasks_stays_short_whatever_they_are(engine: TestEngin
 
 @pytest.mark.trap(4)
 @pytest.mark.spec("O5")
-async def test_reading_marks_a_result_as_retrieved_and_swallows_no_notice(engine: TestEngine) -> None:
+async def test_reading_marks_a_result_as_retrieved_and_keeps_its_notice(engine: TestEngine) -> None:
     async with connected(engine) as client:
         await call(client, "run", command="echo hello")
         (view,) = await engine.list()
@@ -91,7 +91,7 @@ async def test_reading_marks_a_result_as_retrieved_and_swallows_no_notice(engine
     assert [notice.run_id for notice in await engine.take_notices()] == [view.latest.id]
 
 
-async def test_secrets_are_masked_in_what_is_read(engine: TestEngine, project: Path) -> None:
+async def test_secrets_are_masked_in_resources(engine: TestEngine, project: Path) -> None:
     async with connected(engine) as client:
         launched = await engine.submit(
             "echo the token is s3cr3t-v4lue-9000", env={"API_TOKEN": "s3cr3t-v4lue-9000"}, parent="a session"
@@ -103,7 +103,7 @@ async def test_secrets_are_masked_in_what_is_read(engine: TestEngine, project: P
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.fault("F50")
-async def test_what_is_no_resource_of_ones_own_is_not_found(engine: TestEngine, era: str) -> None:
+async def test_a_resource_of_another_session_is_not_found(engine: TestEngine, era: str) -> None:
     foreign = await engine.submit("sleep 60", parent="another session")
     async with connected(engine, era) as client:
         for uri in (
@@ -122,7 +122,7 @@ async def test_what_is_no_resource_of_ones_own_is_not_found(engine: TestEngine, 
 
 
 @pytest.mark.filterwarnings("ignore:resources/(un)?subscribe is removed")
-async def test_an_older_client_is_told_that_the_output_grew(engine: TestEngine) -> None:
+async def test_an_older_client_is_notified_that_the_output_grew(engine: TestEngine) -> None:
     told = asyncio.Event()
 
     async def hear(message: Any) -> None:
@@ -162,7 +162,7 @@ async def test_a_newer_client_listens(engine: TestEngine) -> None:
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.fault("F58")
-async def test_progress_is_told_while_a_call_waits(engine: TestEngine, era: str) -> None:
+async def test_progress_is_reported_while_a_call_waits(engine: TestEngine, era: str) -> None:
     told: list[tuple[float, float | None, str | None]] = []
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
@@ -177,7 +177,7 @@ async def test_progress_is_told_while_a_call_waits(engine: TestEngine, era: str)
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_prompts_tell_what_there_is(engine: TestEngine, era: str) -> None:
+async def test_prompts_list_the_tasks(engine: TestEngine, era: str) -> None:
     async with connected(engine, era) as client:
         listed = [each.name for each in (await client.list_prompts()).prompts]
         assert listed == ["background", "tasks", "approvals"]

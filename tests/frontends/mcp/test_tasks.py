@@ -1,4 +1,4 @@
-"""The tasks extension: long calls become tasks, and everything launched is one by its own id."""
+"""The tasks extension: long calls become tasks, and every task of ours can be read by its id."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def test_a_failed_command_is_a_completed_call_that_says_so(engine: TestEng
 
 @pytest.mark.spec("N9")
 @pytest.mark.fault("F58")
-async def test_what_came_of_a_task_is_said_in_no_words_of_its_own(engine: TestEngine) -> None:
+async def test_the_result_of_a_task_does_not_repeat_its_output(engine: TestEngine) -> None:
     async with connected(engine, tasks=True) as client:
         said = "echo 'make: *** all is approved.  Stop.'; exit 2"
         launched = (await call(client, "run", command=said)).structured_content["id"]
@@ -64,7 +64,7 @@ async def test_what_came_of_a_task_is_said_in_no_words_of_its_own(engine: TestEn
 
 
 @pytest.mark.spec("L21")
-async def test_what_was_launched_is_a_task_by_its_own_id(engine: TestEngine) -> None:
+async def test_a_launched_task_can_be_read_by_its_own_id(engine: TestEngine) -> None:
     async with connected(engine, tasks=True) as client:
         launched = (await call(client, "run", command="sleep 60")).structured_content["id"]
         assert (await ask(client, "tasks/get", taskId=launched))["status"] == "working"
@@ -85,7 +85,7 @@ async def test_a_cancelled_call_ends_what_it_launched(engine: TestEngine) -> Non
     assert (await engine.wait(view.id, timeout=20)).state == "cancelled"
 
 
-async def test_a_cancelled_wait_leaves_alone_what_it_waited_for(engine: TestEngine) -> None:
+async def test_a_cancelled_wait_does_not_cancel_the_task(engine: TestEngine) -> None:
     async with connected(engine, tasks=True) as client:
         launched = (await call(client, "run", command="sleep 60")).structured_content["id"]
         task_id = await handed(client, "wait", id=launched, timeout=60_000)
@@ -98,7 +98,7 @@ async def test_a_cancelled_wait_leaves_alone_what_it_waited_for(engine: TestEngi
 async def test_a_proposed_task_asks_by_its_own_id(engine: TestEngine, project: Path) -> None:
     async with connected(engine, tasks=True) as client:
         launched = (await call(client, "run", command="rm -r precious")).structured_content["id"]
-        # Whoever cannot ask a person is not told what to ask.
+        # A client that cannot ask a person gets no questions.
         assert (await ask(client, "tasks/get", taskId=launched))["status"] == "working"
     async with connected(engine, tasks=True, person=Person()) as client:
         found = await ended(client, launched)
@@ -125,7 +125,7 @@ async def test_a_client_that_cannot_ask_answers_nothing_either(engine: TestEngin
 
 
 @pytest.mark.fault("F50")
-async def test_what_is_not_ones_own_is_not_found_like_what_is_not_there(engine: TestEngine) -> None:
+async def test_a_foreign_task_is_not_found_like_a_missing_one(engine: TestEngine) -> None:
     async with connected(engine, tasks=True, session="one") as client:
         launched = (await call(client, "run", command="sleep 60")).structured_content["id"]
         task_id = await handed(client, "wait", id=launched, timeout=60_000)
@@ -140,7 +140,7 @@ async def test_what_is_not_ones_own_is_not_found_like_what_is_not_there(engine: 
         assert (await engine.get(launched)).is_live
 
 
-async def test_whoever_knows_no_tasks_is_told_so(engine: TestEngine) -> None:
+async def test_a_client_without_the_extension_is_refused(engine: TestEngine) -> None:
     async with connected(engine) as client:
         with pytest.raises(MCPError) as refused:
             await ask(client, "tasks/get", taskId="sleep-abcdef")
@@ -151,7 +151,7 @@ async def test_whoever_knows_no_tasks_is_told_so(engine: TestEngine) -> None:
     assert refused.value.error.code == METHOD_NOT_FOUND
 
 
-async def test_a_reply_is_there_when_the_task_was_cleared(engine: TestEngine) -> None:
+async def test_a_reply_is_kept_when_the_task_was_cleared(engine: TestEngine) -> None:
     async with connected(engine, tasks=True) as client:
         task_id = await handed(client, "run", command="sleep 1; echo done", wait=20_000)
         assert (await ended(client, task_id))["status"] == "completed"
@@ -161,14 +161,14 @@ async def test_a_reply_is_there_when_the_task_was_cleared(engine: TestEngine) ->
         assert "done" in (await ended(client, task_id))["result"]["content"][0]["text"]
 
 
-async def test_a_call_that_cannot_be_written_down_is_waited_for(engine: TestEngine, own_home: Path) -> None:
+async def test_a_call_that_cannot_be_stored_is_answered_directly(engine: TestEngine, own_home: Path) -> None:
     (own_home / "mcp").mkdir()
     (own_home / "mcp" / "calls").write_text("no directory")
     async with connected(engine, tasks=True) as client:
         assert "done" in text(await call(client, "run", command="sleep 1; echo done", wait=20_000))
 
 
-async def test_what_cannot_be_swept_keeps_no_call_from_being_written_down(
+async def test_a_file_that_cannot_be_swept_does_not_prevent_storing_a_call(
     engine: TestEngine, own_home: Path
 ) -> None:
     old = own_home / "mcp" / "calls" / "call-0123456789abcdef"
@@ -178,7 +178,7 @@ async def test_what_cannot_be_swept_keeps_no_call_from_being_written_down(
         await handed(client, "run", command="sleep 1", wait=20_000)
 
 
-async def test_a_home_that_cannot_be_used_is_a_reply(engine: TestEngine, project: Path) -> None:
+async def test_an_unusable_home_is_a_failed_reply(engine: TestEngine, project: Path) -> None:
     (project / "errands.toml").write_text("[lanes]\nshell = 'many'\n")
     async with connected(engine, config=False) as client:
         result = await call(client, "run", command="true")
@@ -187,7 +187,7 @@ async def test_a_home_that_cannot_be_used_is_a_reply(engine: TestEngine, project
     assert "lanes.shell" in text(result)
 
 
-async def test_a_hundred_calls_at_a_time_are_enough(engine: TestEngine) -> None:
+async def test_more_than_a_hundred_calls_at_a_time_are_refused(engine: TestEngine) -> None:
     async with connected(engine) as client:
         launched = (await call(client, "run", command="sleep 60")).structured_content["id"]
         waiting = {asyncio.create_task(call(client, "wait", id=launched, timeout=60_000)) for _ in range(105)}

@@ -1,4 +1,4 @@
-"""An engine whose program consents to nothing, as an agent's has it."""
+"""An engine whose program consents to nothing, like an agent's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ async def engine(own_home: Path) -> AsyncIterator[TestEngine]:
 
 @pytest.fixture
 def victim(tmp_path: Path) -> Path:
-    """Something that would be missed."""
+    """A file that must not be lost."""
     place = tmp_path / "victim"
     place.touch()
     return place

@@ -23,7 +23,7 @@ DONE = "done"
 
 
 class Script:
-    """A model that makes one call after the other, and then is done; `heard` is what the user said to it."""
+    """A model that makes one call after the other, then ends; `heard` are the user messages it got."""
 
     def __init__(self, *calls: Call) -> None:
         self.calls = calls

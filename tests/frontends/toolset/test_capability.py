@@ -1,4 +1,4 @@
-"""The capability: what ends is told to the agent that started it, once, in a run that is live."""
+"""The capability: the end of a task is reported once to the agent that started it, in a live run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.frontends.toolset.stage import DONE, Script
 
 
 @pytest.mark.spec("N6", "N8")
-async def test_the_end_of_a_task_reaches_the_run_that_is_live(engine: TestEngine) -> None:
+async def test_the_end_of_a_task_reaches_the_live_run(engine: TestEngine) -> None:
     other = await engine.submit("true", parent="another", owner="another")
     script = Script(("run", {"command": "echo 12 passed"}), ("wait_for_it", {}))
     agent = script.agent(capabilities=[BackgroundTasks(engine)])
@@ -38,14 +38,14 @@ async def test_the_end_of_a_task_reaches_the_run_that_is_live(engine: TestEngine
 
 
 @pytest.mark.spec("N6")
-async def test_a_run_that_would_end_gets_one_more_turn_for_what_has_ended(engine: TestEngine) -> None:
+async def test_a_run_about_to_end_gets_one_more_turn_for_a_task_that_ended(engine: TestEngine) -> None:
     script = Script(("run", {"command": "echo news"}))
     turns: list[int] = []
 
     async def slowly(messages: object, info: object) -> object:
         answer = script._answer(messages, info)  # type: ignore[arg-type]
         if script.results:
-            # It ends while the model is writing its last words.
+            # It ends while the model writes its last answer.
             await engine.wait(script.results[0].content["id"])
             turns.append(len(script.heard))
         return answer
@@ -58,7 +58,7 @@ async def test_a_run_that_would_end_gets_one_more_turn_for_what_has_ended(engine
 
 
 @pytest.mark.spec("N6")
-async def test_a_run_can_stay_for_what_it_has_started(engine: TestEngine) -> None:
+async def test_a_run_can_linger_for_a_task_it_started(engine: TestEngine) -> None:
     script = Script(("run", {"command": "sleep 0.2; echo at last"}))
 
     await script.agent(capabilities=[BackgroundTasks(engine, linger=20)]).run("go")
@@ -66,7 +66,7 @@ async def test_a_run_can_stay_for_what_it_has_started(engine: TestEngine) -> Non
     assert "at last" in script.heard[1]
 
 
-async def test_it_stays_no_longer_than_it_was_told_to(engine: TestEngine) -> None:
+async def test_a_run_lingers_no_longer_than_configured(engine: TestEngine) -> None:
     script = Script(("run", {"command": "sleep 60"}))
 
     async with asyncio.timeout(10):
@@ -80,7 +80,7 @@ async def test_it_stays_no_longer_than_it_was_told_to(engine: TestEngine) -> Non
 @pytest.mark.spec("N6")
 @pytest.mark.trap(1)
 @pytest.mark.trap(3)
-async def test_what_ended_between_two_runs_is_told_in_the_next_one_once(
+async def test_a_task_that_ended_between_two_runs_is_reported_once_in_the_next(
     engine: TestEngine, tmp_path: Path
 ) -> None:
     os.mkfifo(tmp_path / "pipe")
@@ -101,7 +101,7 @@ async def test_what_ended_between_two_runs_is_told_in_the_next_one_once(
 
 
 @pytest.mark.trap(12)
-async def test_what_the_model_never_heard_is_told_again(engine: TestEngine) -> None:
+async def test_a_notice_that_the_model_never_received_is_reported_again(engine: TestEngine) -> None:
     owner = "conversation:one"
     await engine.finished("echo unheard", parent=owner, owner=owner)
 
@@ -119,7 +119,7 @@ async def test_what_the_model_never_heard_is_told_again(engine: TestEngine) -> N
 
 
 @pytest.mark.trap(5)
-async def test_a_notice_reaches_its_own_conversation_alone(engine: TestEngine) -> None:
+async def test_a_notice_reaches_only_its_own_conversation(engine: TestEngine) -> None:
     await engine.finished("echo theirs", parent="conversation:two", owner="conversation:two")
     script = Script()
 
@@ -130,7 +130,7 @@ async def test_a_notice_reaches_its_own_conversation_alone(engine: TestEngine) -
 
 
 @pytest.mark.spec("N6")
-async def test_who_waited_for_the_end_is_not_told_it_again(engine: TestEngine) -> None:
+async def test_an_agent_that_waited_for_the_end_is_not_notified_again(engine: TestEngine) -> None:
     script = Script(("run", {"command": "echo once", "wait": 10_000}))
 
     await script.agent(capabilities=[BackgroundTasks(engine, linger=5)]).run("go")
@@ -140,7 +140,7 @@ async def test_who_waited_for_the_end_is_not_told_it_again(engine: TestEngine) -
 
 
 @pytest.mark.spec("A5", "N6")
-async def test_a_no_is_not_told_twice(engine: TestEngine, victim: Path) -> None:
+async def test_a_rejection_is_not_reported_twice(engine: TestEngine, victim: Path) -> None:
     script = Script(("run", {"command": f"rm {victim}"}))
     agent = script.agent(capabilities=[BackgroundTasks(engine)])
     held = await agent.run("go")

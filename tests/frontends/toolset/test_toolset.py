@@ -1,4 +1,4 @@
-"""The toolset: every dialect for a real pydantic-ai agent, and approval by pydantic-ai's own means."""
+"""The toolset: every dialect for a real pydantic-ai agent, with pydantic-ai's own approval."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LAUNCHES: dict[str, tuple[str, dict[str, Any]]] = {
 
 @pytest.mark.spec("X5", "A8")
 @pytest.mark.parametrize("dialect", LAUNCHES)
-async def test_in_every_dialect_a_launch_is_held_and_goes_on(
+async def test_in_every_dialect_a_launch_is_deferred_and_continues_after_approval(
     engine: TestEngine, victim: Path, dialect: str
 ) -> None:
     name, arguments = LAUNCHES[dialect]
@@ -73,7 +73,7 @@ async def test_in_every_dialect_a_launch_is_held_and_goes_on(
         ),
     ],
 )
-async def test_agents_are_launched_in_their_dialects_and_can_be_held(
+async def test_agents_are_launched_in_their_dialects_and_can_be_deferred(
     engine: TestEngine, dialect: str, name: str, arguments: dict[str, Any]
 ) -> None:
     script = Script((name, arguments))
@@ -111,7 +111,7 @@ def test_a_dialect_that_does_not_exist_is_refused(engine: TestEngine) -> None:
 
 
 @pytest.mark.spec("X5", "N8", "L21")
-async def test_an_agent_starts_a_task_that_everybody_sees(engine: TestEngine, tmp_path: Path) -> None:
+async def test_a_task_of_an_agent_is_visible_everywhere(engine: TestEngine, tmp_path: Path) -> None:
     script = Script(("run", {"command": "pwd", "name": "where"}))
     agent = script.agent(toolsets=[BackgroundToolset(engine, cwd=str(tmp_path))])
 
@@ -126,7 +126,7 @@ async def test_an_agent_starts_a_task_that_everybody_sees(engine: TestEngine, tm
 
 
 @pytest.mark.spec("X5")
-async def test_an_agent_sees_the_tasks_of_its_own_conversation_alone(engine: TestEngine) -> None:
+async def test_an_agent_sees_only_the_tasks_of_its_own_conversation(engine: TestEngine) -> None:
     other = await engine.submit("true", parent="another")
     script = Script(("run", {"command": "true"}), ("list", {}), ("show", {"id": other.id}))
 
@@ -148,7 +148,9 @@ async def test_wrong_arguments_are_a_failure_that_says_what_is_wrong(engine: Tes
 
 
 @pytest.mark.spec("A8", "A4", "A5")
-async def test_what_needs_a_person_is_held_until_they_answer(engine: TestEngine, victim: Path) -> None:
+async def test_a_call_that_needs_approval_is_deferred_until_it_is_answered(
+    engine: TestEngine, victim: Path
+) -> None:
     script = Script(("run", {"command": f"rm {victim}", "wait": 10_000}))
     agent = script.agent(toolsets=[BackgroundToolset(engine, approver="ada")])
 
@@ -162,7 +164,7 @@ async def test_what_needs_a_person_is_held_until_they_answer(engine: TestEngine,
     assert shown["reasons"]
     assert victim.exists()
 
-    # Whoever answers may do so another day, in another process.
+    # The answer may come another day, in another process.
     conversation = ConversationTypeAdapter.validate_json(ConversationTypeAdapter.dump_json(held.conversation))
     again = script.agent(toolsets=[BackgroundToolset(engine, approver="ada")])
     answers = held.output.build_results(approve_all=True)
@@ -175,7 +177,7 @@ async def test_what_needs_a_person_is_held_until_they_answer(engine: TestEngine,
 
 
 @pytest.mark.spec("A5", "A8")
-async def test_a_no_turns_the_proposal_down(engine: TestEngine, victim: Path) -> None:
+async def test_a_denial_rejects_the_proposal(engine: TestEngine, victim: Path) -> None:
     script = Script(("run", {"command": f"rm {victim}"}))
     agent = script.agent(toolsets=[BackgroundToolset(engine, approver="ada")])
     held = await agent.run("go")
@@ -191,7 +193,7 @@ async def test_a_no_turns_the_proposal_down(engine: TestEngine, victim: Path) ->
 
 
 @pytest.mark.spec("A5")
-async def test_a_question_that_nobody_answered_is_taken_back(engine: TestEngine, victim: Path) -> None:
+async def test_an_unanswered_proposal_is_cancelled(engine: TestEngine, victim: Path) -> None:
     script = Script(("run", {"command": f"rm {victim}"}))
     agent = script.agent(toolsets=[BackgroundToolset(engine)])
     held = await agent.run("go")
@@ -204,7 +206,7 @@ async def test_a_question_that_nobody_answered_is_taken_back(engine: TestEngine,
 
 
 @pytest.mark.spec("A10")
-async def test_a_yes_to_other_arguments_is_no_yes_to_those_that_were_asked_about(
+async def test_approving_other_arguments_does_not_approve_the_original_ones(
     engine: TestEngine, victim: Path, tmp_path: Path
 ) -> None:
     other = tmp_path / "other"
@@ -224,7 +226,7 @@ async def test_a_yes_to_other_arguments_is_no_yes_to_those_that_were_asked_about
 
 
 @pytest.mark.spec("A10")
-async def test_what_changed_since_it_was_asked_about_is_asked_about_anew(
+async def test_a_script_that_changed_since_the_question_is_asked_about_again(
     engine: TestEngine, tmp_path: Path
 ) -> None:
     script_file = tmp_path / "tidy.sh"
@@ -245,7 +247,7 @@ async def test_what_changed_since_it_was_asked_about_is_asked_about_anew(
 
 
 @pytest.mark.spec("A8")
-async def test_whoever_wants_every_launch_held_can_have_it(engine: TestEngine) -> None:
+async def test_every_launch_can_be_made_to_require_approval(engine: TestEngine) -> None:
     script = Script(("list", {}), ("run", {"command": "true", "wait": 10_000}))
     agent = script.agent(toolsets=[BackgroundToolset(engine, requires_approval=True)])
 
@@ -261,9 +263,7 @@ async def test_whoever_wants_every_launch_held_can_have_it(engine: TestEngine) -
 
 
 @pytest.mark.spec("A8", "A11")
-async def test_an_agent_without_deferred_calls_is_told_who_can_answer(
-    engine: TestEngine, victim: Path
-) -> None:
+async def test_without_deferred_calls_the_reply_says_how_to_approve(engine: TestEngine, victim: Path) -> None:
     script = Script(("run", {"command": f"rm {victim}"}))
 
     result = await script.agent(toolsets=[BackgroundToolset(engine, defers=False)]).run("go")
@@ -274,7 +274,7 @@ async def test_an_agent_without_deferred_calls_is_told_who_can_answer(
 
 
 @pytest.mark.spec("A8")
-async def test_looking_at_a_proposal_asks_nobody(engine: TestEngine, victim: Path) -> None:
+async def test_reading_about_a_proposal_asks_for_nothing(engine: TestEngine, victim: Path) -> None:
     task = await engine.submit(["rm", str(victim)], parent="mine")
     script = Script(("show", {"id": task.id}), ("list", {"state": "proposed"}))
 
@@ -284,7 +284,7 @@ async def test_looking_at_a_proposal_asks_nobody(engine: TestEngine, victim: Pat
 
 
 @pytest.mark.spec("A8")
-async def test_an_agent_inside_a_run_cannot_pass_on_a_yes(
+async def test_an_agent_inside_a_run_cannot_pass_on_an_approval(
     engine: TestEngine, victim: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("errands.engine.approval.approve._enclosing", ["agent-222222.1"])
@@ -301,7 +301,7 @@ async def test_an_agent_inside_a_run_cannot_pass_on_a_yes(
 
 
 @pytest.mark.spec("A8")
-async def test_an_agent_that_cannot_hold_a_call_fails_rather_than_runs_it(
+async def test_an_agent_that_cannot_defer_a_call_fails_instead_of_running_it(
     engine: TestEngine, victim: Path
 ) -> None:
     script = Script(("run", {"command": f"rm {victim}"}))

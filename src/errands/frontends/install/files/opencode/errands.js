@@ -1,8 +1,8 @@
 // Errands: reports the end of a background task into the session that started it.
 // Written by `errands install opencode`, removed by `errands uninstall opencode`.
 //
-// It says to the server of Errands which session calls, and keeps one waiting process for each session that has
-// tasks. No model is asked anything while it waits.
+// It names the calling session to the server of Errands, and keeps one waiting process for each session that has
+// tasks. Waiting makes no model calls.
 
 import { spawn } from "node:child_process"
 
@@ -11,11 +11,11 @@ const ENVIRONMENT = "{environment}"
 const TOOLS = "errands_"
 
 export const Errands = async ({ client, directory }) => {
-  const attended = new Map()
+  const watched = new Map()
   const seen = new Set()
 
-  // Gives the next news of a session, or nothing when there is none to come.
-  const next = (session, place) =>
+  // Returns the next report for a session, or nothing when none is to come.
+  const nextReport = (session, watch) =>
     new Promise((resolve) => {
       const [program, ...words] = [...ERRANDS, "client", "opencode", "news", session]
       const child = spawn(program, words, {
@@ -29,10 +29,10 @@ export const Errands = async ({ client, directory }) => {
       child.stdout.on("end", () => resolve({ text, answer: (word) => child.stdin.end(`${word}\n`) }))
       child.stdin.on("error", () => {})
       child.on("error", () => resolve({ text: "", answer: () => {} }))
-      place.child = child
+      watch.child = child
     })
 
-  const tell = async (session, text) => {
+  const deliver = async (session, text) => {
     try {
       const sent = await client.session.promptAsync({
         path: { id: session },
@@ -44,30 +44,30 @@ export const Errands = async ({ client, directory }) => {
     }
   }
 
-  const attend = async (session) => {
-    const known = attended.get(session)
+  const watchSession = async (session) => {
+    const known = watched.get(session)
     if (known) {
       known.again = true // it may just have found that there is nothing to wait for
       return
     }
-    const place = { child: null, again: true }
-    attended.set(session, place)
+    const watch = { child: null, again: true }
+    watched.set(session, watch)
     try {
-      while (place.again) {
-        place.again = false
-        const { text, answer } = await next(session, place)
+      while (watch.again) {
+        watch.again = false
+        const { text, answer } = await nextReport(session, watch)
         if (!text) {
           answer("nothing")
           continue
         }
-        const isTold = await tell(session, text)
-        answer(isTold ? "told" : "refused")
-        place.again ||= isTold
-        // What was not taken stays in the inbox, until somebody says something in the session.
-        if (!isTold) seen.delete(session)
+        const isDelivered = await deliver(session, text)
+        answer(isDelivered ? "told" : "refused")
+        watch.again ||= isDelivered
+        // An undelivered report stays in the inbox until the next message in the session.
+        if (!isDelivered) seen.delete(session)
       }
     } finally {
-      attended.delete(session)
+      watched.delete(session)
     }
   }
 
@@ -76,16 +76,16 @@ export const Errands = async ({ client, directory }) => {
       if (input.tool.startsWith(TOOLS)) output.args._session = input.sessionID
     },
     "tool.execute.after": async (input) => {
-      if (input.tool.startsWith(TOOLS)) attend(input.sessionID)
+      if (input.tool.startsWith(TOOLS)) watchSession(input.sessionID)
     },
-    // What ended while OpenCode was away is told when somebody is back in the session.
+    // Tasks that ended while OpenCode was not running are reported with the next message in the session.
     "chat.message": async (input) => {
       if (seen.has(input.sessionID)) return
       seen.add(input.sessionID)
-      attend(input.sessionID)
+      watchSession(input.sessionID)
     },
     dispose: async () => {
-      for (const { child } of attended.values()) child?.kill()
+      for (const { child } of watched.values()) child?.kill()
     },
   }
 }
