@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from errands.ports import rundir
 from errands.ports.rundir import NOTE_SIZE
 from errands.runners.output import log
 from errands.runners.output.capped_log import Log
@@ -27,16 +28,16 @@ def flooded(tmp_path: Path) -> Log:
 
 def flood_before_reads(log_: Log, monkeypatch: pytest.MonkeyPatch, *, times: float) -> list[int]:
     """Overwrite the whole ring whenever a reader is about to read what it has just located."""
-    pread = log._pread
+    read_at = rundir.read_at
     rounds: list[int] = []
 
     def late(file: int, size: int, at: int) -> bytes:
         if at >= NOTE_SIZE and len(rounds) < times:
             rounds.append(size)
             log_.write(LINES, lines=LINES.count(b"\n"))
-        return pread(file, size, at)
+        return read_at(file, size, at)
 
-    monkeypatch.setattr(log, "_pread", late)
+    monkeypatch.setattr(log, "read_at", late)
     return rounds
 
 

@@ -1,4 +1,4 @@
-"""Output: how what a run printed is read, and how it is sent input, straight from its directory."""
+"""Output: reading what a run printed, and sending it input, directly through its directory."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class Piece:
     """A part of a run's output.
 
-    Offsets count the bytes the task produced, kept or not, so that reading on from `next_offset` neither
-    repeats nor skips anything; `missing` bytes right before this piece were dropped under the cap.
+    Offsets count the bytes that the task printed, kept or not, so that reading from `next_offset` neither
+    repeats nor skips anything; `missing` bytes right before this piece were dropped because of the cap.
     """
 
     content: bytes

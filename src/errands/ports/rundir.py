@@ -1,11 +1,11 @@
 """The run directory: the name and format of every file of a run, for everything that writes or reads them.
 
-    record.<attempt>  what became of an attempt: lines `run`, `pid` and `exit`, or the one word `tombstone`
+    record.<attempt>  the run record of an attempt: lines `run`, `pid` and `exit`, or the one word `tombstone`
     output.log        a header, then what the run printed, up to half of its cap
-    output.tail       a note, then a ring with the end of what it printed beyond that
+    output.tail       a note, then a ring buffer with the end of what it printed beyond that
     output.<n>.log    what an earlier attempt of an agent printed
-    progress          the progress that the task last reported
-    control           the socket that takes input
+    progress          the latest progress that the task reported
+    control           the socket that accepts input
     held              how long an agent has waited for others
     speech            what an agent in a chat says, as it is generated
     event.json        the events that caused the run
@@ -34,9 +34,9 @@ CONTROL = "control"
 WAIT = "held"
 SPEECH = "speech"
 EVENT_FILE = "event.json"
-TOMBSTONE = "tombstone"  # the whole record of an attempt that will never run
+TOMBSTONE = "tombstone"  # the whole run record of an attempt that will never run
 
-NOTE_SIZE = 64  # bytes at the beginning of the ring
+NOTE_SIZE = 64  # bytes before the ring buffer itself
 _OURS = (LOG, TAIL, PROGRESS, CONTROL, WAIT, f"{WAIT}.new", SPEECH, EVENT_FILE)
 _STARTED = b"# started "
 _LONGEST_HEADER = 1 << 20
@@ -46,7 +46,7 @@ _LONGEST_HEADER = 1 << 20
 
 
 def create(directory: str, header: bytes) -> None:
-    """Create a run's directory with the log in it, before there is a row of the run.
+    """Create the directory of a run with the log in it, before the run is in the store.
 
     A disk error does not prevent the launch: the shim creates what is missing.
     """
@@ -63,7 +63,7 @@ def create(directory: str, header: bytes) -> None:
         finally:
             os.close(file)
     except OSError:
-        # Without a log the directory would look as if the run had begun and removed it.
+        # Without a log the directory would look as if the run had started and removed it.
         for remove, made in ((os.unlink, path), (os.rmdir, directory)):
             try:
                 remove(made)
@@ -75,12 +75,12 @@ def _make(directory: str) -> None:
     try:
         os.mkdir(directory, 0o700)
     except FileNotFoundError:
-        os.mkdir(os.path.dirname(directory), 0o700)  # the first run of a home; a home that is gone stays gone
+        os.mkdir(os.path.dirname(directory), 0o700)  # the first run of a home; never create the home itself
         os.mkdir(directory, 0o700)
 
 
 def files_in(directory: str) -> list[str]:
-    """Return the names of the files that a task left in its run's directory."""
+    """Return the names of the files that a task left in its run directory."""
     try:
         names = sorted(os.listdir(directory))
     except OSError:
@@ -89,10 +89,10 @@ def files_in(directory: str) -> list[str]:
 
 
 def remove_tree(directory: str) -> None:
-    """Remove a run's directory; what cannot be removed now is swept by the janitor later."""
+    """Remove a run directory; the janitor later removes what cannot be removed now."""
     import shutil
 
-    # Under another name it cannot become the directory of a later run while it is being emptied.
+    # Rename it first, so that it cannot become the directory of a later run while it is being emptied.
     gone = directory if directory.endswith(".gone") else f"{directory}.gone"
     try:
         os.rename(directory, gone)
@@ -101,7 +101,21 @@ def remove_tree(directory: str) -> None:
     shutil.rmtree(gone, ignore_errors=True)
 
 
-# The record of an attempt.
+def open_file(path: str) -> int:
+    """Open a file for reading, but never through a link that a task put in its place."""
+    return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+
+
+def read_at(file: int, size: int, at: int) -> bytes:
+    """Read `size` bytes from an open file, or up to its end; a missing file (-1) is empty."""
+    content = piece = os.pread(file, size, at) if size > 0 and file >= 0 else b""
+    while piece and len(content) < size:
+        piece = os.pread(file, size - len(content), at + len(content))
+        content += piece
+    return content
+
+
+# The run record of an attempt.
 
 
 def record_path(directory: str, attempt: int) -> str:
@@ -109,13 +123,13 @@ def record_path(directory: str, attempt: int) -> str:
 
 
 def attempts(directory: str) -> list[int]:
-    """Return the attempts that have a record, the latest first."""
+    """Return the attempts that have a run record, the latest first."""
     names = (name.partition(".") for name in os.listdir(directory))
     return sorted((int(number) for word, _, number in names if word == "record" and number.isdecimal()))[::-1]
 
 
 def first_line(run: str, *, attempt: int, shim: int, boot: str, header: int, cap: int) -> bytes:
-    """Return the first line of a record; `header` is where the output begins, `head` where the ring does."""
+    """Return the first line of a run record; the output starts at `header`, the ring after `head` bytes."""
     facts: dict[str, Word] = {"attempt": attempt, "shim": shim, "boot": boot, "v": 1}
     return record_line(f"run {run}", facts | {"header": header, "head": head_size(cap)})
 
@@ -126,14 +140,14 @@ def pid_line(pid: int, *, since: float, until: float, step: int) -> bytes:
 
 
 def record_line(word: str, fields: Mapping[str, Word]) -> bytes:
-    """Return one line of a record: a word, then `key=value` for every field."""
+    """Return one line of a run record: a word, then `key=value` for every field."""
     for key, value in fields.items():
         word += f" {key}={_quote(value) if type(value) is str else value}"
     return word.encode("utf-8", "backslashreplace") + b"\n"
 
 
 def record_lines(content: bytes) -> list[str]:
-    """Split a record into its lines; a last one without a newline was cut off and does not count."""
+    """Split a run record into its lines; a last one without a newline was cut off and does not count."""
     return content.decode("utf-8", "replace").split("\n")[:-1]
 
 
@@ -173,9 +187,9 @@ def header_of(file: int) -> bytes:
 
 
 def has_begun(directory: str) -> bool:
-    """Return whether the log says that its run was started; a shim completes the header as it begins."""
+    """Return whether the log says that its run was started: the shim then completes the header."""
     try:
-        file = os.open(f"{directory}/{LOG}", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        file = open_file(f"{directory}/{LOG}")
     except OSError:
         return True  # the run removed or replaced it
     try:
@@ -191,7 +205,7 @@ def keep_log(directory: str, *, attempt: int) -> None:
         try:
             os.rename(f"{directory}/{LOG}", f"{directory}/output.{attempt - 1}.log")
         except OSError:
-            pass  # there is none
+            pass  # there is no log
 
 
 def ring_note(written: int, writing: int, size: int) -> bytes:
@@ -209,9 +223,9 @@ def read_ring_note(note: bytes) -> tuple[int, int, int]:
 
 
 def last_output(directory: str) -> float | None:
-    """Return when a run last printed something; None as long as it has no log."""
+    """Return when a run last printed something; None if it has no log yet."""
     last = None
-    for name in (LOG, TAIL):  # beyond half of the cap only the second one is written
+    for name in (LOG, TAIL):  # after half of the cap only the second one is written
         try:
             last = max(last or 0.0, os.stat(f"{directory}/{name}").st_mtime)
         except OSError:
@@ -230,7 +244,7 @@ def last_activity(directory: str) -> datetime | None:
 
 
 def write_progress(directory: str, text: bytes) -> None:
-    """Replace the progress that is shown, unless the disk refuses."""
+    """Replace the progress that is shown, unless the disk is full."""
     path = f"{directory}/{PROGRESS}"
     try:
         with open(path + ".new", "wb", buffering=0) as file:
@@ -241,7 +255,7 @@ def write_progress(directory: str, text: bytes) -> None:
 
 
 def reported_progress(directory: str) -> Progress | None:
-    """Read the progress that a run reported on purpose."""
+    """Return the progress that a task reported explicitly."""
     from errands.model.text import progress
 
     try:
@@ -252,7 +266,7 @@ def reported_progress(directory: str) -> Progress | None:
 
 
 def recognised_progress(output: OutputPort, directory: str) -> Progress | None:
-    """Find progress in the last line of output, for tasks that do not report it on purpose."""
+    """Find progress in the last line of output, for tasks that do not report it explicitly."""
     from errands.model.text import progress
 
     try:
@@ -277,7 +291,7 @@ def write_wait(directory: str, *, total: float, since: float, last: float) -> No
 
 
 def waited(directory: str, *, now: float) -> tuple[float, float]:
-    """Return how many seconds a run has waited, and when it last did: now, if it does.
+    """Return how many seconds a run has waited, and when it last did: now, if it is waiting.
 
     A run that died while it waited counts as waiting until now.
     """
@@ -290,8 +304,8 @@ def waited(directory: str, *, now: float) -> tuple[float, float]:
 
 
 def forget_wait(directory: str) -> None:
-    """Remove what an earlier attempt of the run wrote."""
+    """Remove the waiting time of an earlier attempt."""
     try:
         os.unlink(f"{directory}/{WAIT}")
     except OSError:
-        pass  # there is none
+        pass  # it never waited

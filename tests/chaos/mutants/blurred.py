@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from errands.runners.output.log import _Log
+from errands.runners.output.log import _LogFiles
 from tests.chaos.surgery import exchange
 
 SCENARIO = "flooded"
 CAUGHT_BY = "I14"
 
-ring_note = _Log._ring_note
+ring_note = _LogFiles._ring_note
 
 
 def break_engine() -> None:
-    exchange(_Log, "_ring_note", _believe)
+    exchange(_LogFiles, "_ring_note", _believe)
 
 
-def _believe(log: _Log) -> tuple[int, int]:
+def _believe(log: _LogFiles) -> tuple[int, int]:
     return ring_note(log)[0], 0

@@ -1,11 +1,9 @@
-"""The capped log of a run: its beginning in `output.log`, its end in a ring beside it.
+"""The capped log of a run: the beginning in `output.log`, the end in a ring buffer beside it.
 
-While a run writes no more than half of its cap, the log is one plain file. What comes later goes round in
-`output.tail`, so that the disk never holds more than the cap; at the end the ring is put behind the
-beginning, with a line between them that says how much is missing.
-
-The ring's note is written before and after each piece, so that a reader of a live run, or of one whose shim
-was killed, knows what is true.
+Up to half of the cap the log is one plain file. Later output goes into the ring `output.tail`, so that both
+never exceed the cap; at the end of the run the ring is appended to the log, after a line that says how much
+is missing. The note of the ring is written before and after each piece, so that a reader of a live run, or of
+one whose shim was killed, knows which bytes are valid.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from __future__ import annotations
 import fcntl
 import os
 
-from errands.ports.rundir import LOG, NOTE_SIZE, TAIL, head_size, ring_note
+from errands.ports.rundir import LOG, NOTE_SIZE, TAIL, head_size, read_at, ring_note
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class Log:
-    """Write a run's output; count everything, keep what the cap allows.
+    """Write the output of a run; count everything, keep what the cap allows.
 
-    A disk that refuses to take it never stops the run: the bytes are counted and `disk` says why.
+    A full disk never stops the run: the bytes are still counted, and `disk` says what went wrong.
     """
 
     def __init__(self, directory: str, *, header: bytes, cap: int) -> None:
@@ -39,10 +37,10 @@ class Log:
         self._ends_line = True
         self._file = -1
         self._header = 0
-        self._begin(header)
+        self._open(header)
 
     def write(self, piece: Bytes, *, lines: int) -> None:
-        """Take one piece of output that has so many line ends."""
+        """Write one piece of output, which has this number of line ends."""
         size = len(piece)
         self.total += size
         self.lines += lines
@@ -57,14 +55,14 @@ class Log:
             self.kept += self._append(piece[:room])
             piece = piece[room:]
         if not self.disk:
-            self._go_round(piece)
+            self._write_ring(piece)
 
     def finish(self) -> dict[str, int | str]:
-        """Make one plain file of it and give the facts that readers need to find their way."""
+        """Turn log and ring into one plain file; return the facts that readers need."""
         tail = self._take_ring()
         missing, gap = self._join(tail)
         if self._file >= 0 and missing > self.total - self.kept - len(tail):
-            # The disk filled up under the tail: what is left of it would follow a note that is wrong.
+            # The disk filled up while the tail was appended, so the line before it would be wrong.
             os.ftruncate(self._file, self._header + self.kept)
             missing, gap = self._join(b"")
         if self._file >= 0:
@@ -84,15 +82,15 @@ class Log:
         return facts
 
     def _join(self, tail: bytes) -> tuple[int, int]:
-        """Append the tail after a note of what is missing; return the missing bytes and the note's size."""
+        """Append a line about what is missing and the tail; return the missing bytes and that line's size."""
         missing, gap = self.total - self.kept - len(tail), 0
         if missing:
             cause, dots = ("truncated: disk full,", "") if self.disk else ("...", " ...")
             gap = self._append(f"\n[{cause} {missing:,} bytes not kept{dots}]\n".encode(), force=True)
         return missing + len(tail) - self._append(tail, force=True), gap
 
-    def _begin(self, header: bytes) -> None:
-        """Write the header over the one from the launch, without a moment at which the file has none."""
+    def _open(self, header: bytes) -> None:
+        """Overwrite the header from the launch in place, so that the file always has one."""
         try:
             flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
             self._file = os.open(f"{self._directory}/{LOG}", flags, 0o600)
@@ -100,7 +98,7 @@ class Log:
             os.ftruncate(self._file, self._header)
             fcntl.fcntl(self._file, fcntl.F_SETFL, os.O_APPEND)
         except OSError as error:
-            self.disk = _why(error)
+            self.disk = _reason(error)
 
     def _append(self, piece: Bytes, *, force: bool = False) -> int:
         done = 0
@@ -110,16 +108,16 @@ class Log:
             while done < len(piece):
                 done += os.write(self._file, piece[done:] if done else piece)
         except OSError as error:
-            self.disk = self.disk or _why(error)
+            self.disk = self.disk or _reason(error)
         return done
 
-    def _go_round(self, piece: Bytes) -> None:
+    def _write_ring(self, piece: Bytes) -> None:
         try:
             if self._ring < 0:
                 flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
                 self._ring = os.open(f"{self._directory}/{TAIL}", flags, 0o600)
             end = self._written + len(piece)
-            self._note(self._written, end)
+            self._write_note(self._written, end)
             piece = piece[-self._size :]
             at = (end - len(piece)) % self._size
             first = self._size - at
@@ -127,11 +125,11 @@ class Log:
             if len(piece) > first:
                 self._pwrite(piece[first:], 0)
             self._written = end
-            self._note(end, end)
+            self._write_note(end, end)
         except OSError as error:
-            self.disk = _why(error)
+            self.disk = _reason(error)
 
-    def _note(self, written: int, writing: int) -> None:
+    def _write_note(self, written: int, writing: int) -> None:
         os.pwrite(self._ring, ring_note(written, writing, self._size), 0)
 
     def _pwrite(self, piece: Bytes, at: int) -> None:
@@ -140,30 +138,21 @@ class Log:
             piece, at = piece[done:], at + done
 
     def _take_ring(self) -> bytes:
-        """Read the ring in order and give its space back, so that the log has room for it."""
+        """Return the content of the ring and remove it, so that the disk has room for the log."""
         if self._ring < 0:
             return b""
         tail = b""
         if not self.disk:
-            ring = _pread(self._ring, self._size)
+            ring = read_at(self._ring, self._size, NOTE_SIZE)
             at = self._written % self._size
             tail = ring if self._written <= self._size else ring[at:] + ring[:at]
         os.close(self._ring)
         try:
             os.unlink(f"{self._directory}/{TAIL}")
         except OSError:
-            pass  # the task removed it; the bytes were ours all the same
+            pass  # the task removed it, but we still had it open
         return tail
 
 
-def _why(error: OSError) -> str:
+def _reason(error: OSError) -> str:
     return error.strerror or str(error)
-
-
-def _pread(file: int, size: int) -> bytes:
-    pieces = []
-    at = 0
-    while at < size and (piece := os.pread(file, size - at, NOTE_SIZE + at)):
-        pieces.append(piece)
-        at += len(piece)
-    return b"".join(pieces)

@@ -1,7 +1,7 @@
-"""The log of a run as others read it: by offset, from the end, live or finished, in constant memory.
+"""Reading the log of a run: by offset or from the end, live or finished, in constant memory.
 
-An offset counts the bytes the task produced, kept or not; the header that stands before them has none.
-What lies between the kept beginning and the kept end is gone, and every reader is told how much.
+An offset counts the bytes that the task printed, kept or not, without the header before them. The bytes
+between the kept beginning and the kept end are gone, and every reader learns how many.
 """
 
 from __future__ import annotations
@@ -13,55 +13,60 @@ from errands.model.errors import NoInput
 from errands.ports import rundir
 from errands.ports.home import reach_socket
 from errands.ports.output import Piece
+from errands.ports.rundir import read_at
 from errands.runners.shim import run_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import _socket
     from collections.abc import Callable
 
 MOST_AT_ONCE = 1 << 20
 _TAIL_SIZES = (1 << 16, 1 << 18)
-_LOOKS = 20
-_PAUSE = 0.0005  # seconds between two looks: about what a shim takes for one piece
+_TRIES = 20
+_PAUSE = 0.0005  # seconds between two tries: about what a shim needs for one piece
 
 
 def read(directory: str, *, offset: int = 0, limit: int | None = None) -> Piece:
-    """Read on from an offset: at most `limit` bytes, and never more than a mebibyte at once.
+    """Read from an offset: at most `limit` bytes, and never more than a mebibyte at once.
 
-    A piece ends where bytes are missing; the next one says how many. An empty piece means that nothing
-    more is there yet, or, seldom, that the task overwrote it faster than it could be read: then the next
-    offset is beyond it.
+    A piece ends where bytes are missing; the next one says how many. An empty piece means that there is no
+    more yet, or, rarely, that the task overwrote it faster than it could be read: then `next_offset` is
+    beyond it.
     """
     size = MOST_AT_ONCE if limit is None else min(limit, MOST_AT_ONCE)
 
-    def look(log: _Log) -> tuple[Piece, bool]:
+    def read_once(log: _LogFiles) -> tuple[Piece, bool]:
         piece = log.read(max(offset, 0), size)
         return piece, bool(piece.content) or not piece.missing
 
-    return _look(directory, look)
+    return _read_stable(directory, read_once)
 
 
 def tail(directory: str, lines: int, *, size: int | None = None) -> Piece:
-    """Read the last lines, as far as they are kept and fit into a quarter of a mebibyte.
+    """Read the last lines, as far as they were kept and fit into a quarter of a mebibyte.
 
-    `size` is that of all the output of a run that has ended, if it was kept: then its record is not needed.
+    `size` is that of the whole output of a finished run, if all was kept; it saves reading the run record.
     """
     if size is not None and size <= _TAIL_SIZES[0]:
-        content = _last_lines(_end(f"{directory}/{rundir.LOG}", size), lines)
+        file = rundir.open_file(f"{directory}/{rundir.LOG}")
+        try:
+            content = read_at(file, size, max(0, os.fstat(file).st_size - size))
+        finally:
+            os.close(file)
+        content = _last_lines(content, lines)
         return Piece(content=content, offset=size - len(content), next_offset=size)
 
-    def look(log: _Log) -> tuple[Piece, bool]:
+    def read_once(log: _LogFiles) -> tuple[Piece, bool]:
         content = b""
         for size in _TAIL_SIZES:
             content = log.end(size)
             if lines <= content.count(b"\n", 0, -1) or len(content) < size:
                 break
-        is_enough = bool(content) or not log.total
+        is_valid = bool(content) or not log.total
         content = _last_lines(content, lines)
-        return Piece(content=content, offset=log.total - len(content), next_offset=log.total), is_enough
+        return Piece(content=content, offset=log.total - len(content), next_offset=log.total), is_valid
 
-    return _look(directory, look)
+    return _read_stable(directory, read_once)
 
 
 def _last_lines(content: bytes, lines: int) -> bytes:
@@ -73,34 +78,25 @@ def _last_lines(content: bytes, lines: int) -> bytes:
     return content[at + 1 :] if lines > 0 else b""
 
 
-def _end(path: str, size: int) -> bytes:
-    """Read the last bytes of a file."""
-    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    try:
-        return _pread(file, size, max(0, os.fstat(file).st_size - size))
-    finally:
-        os.close(file)
-
-
-def _look(directory: str, look: Callable[[_Log], tuple[Piece, bool]]) -> Piece:
-    """Look at a log, and again while all that was looked at was overwritten meanwhile; but not for ever."""
-    for _ in range(_LOOKS):
-        with _Log(directory) as log:
-            piece, is_enough = look(log)
-            if is_enough or not log.is_live:
+def _read_stable(directory: str, read_once: Callable[[_LogFiles], tuple[Piece, bool]]) -> Piece:
+    """Read a log; try again, but not for ever, while the task overwrites all that is read."""
+    for _ in range(_TRIES):
+        with _LogFiles(directory) as log:
+            piece, is_valid = read_once(log)
+            if is_valid or not log.is_live:
                 break
         time.sleep(_PAUSE)
     return piece
 
 
 def header(directory: str) -> bytes:
-    """Read what stands before the output: the task, its command, who approved it and when."""
-    with _Log(directory) as log:
+    """Read the lines before the output: the task, its command, who approved it and when."""
+    with _LogFiles(directory) as log:
         return log.header
 
 
 def send(directory: str, content: bytes, *, eof: bool = False) -> None:
-    """Send a running task input, and end its input with `eof`; return once the task's pipe has it all."""
+    """Send input to a running task, and end it with `eof`; return once the task's pipe has accepted all."""
     import _socket
 
     peer = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
@@ -109,25 +105,20 @@ def send(directory: str, content: bytes, *, eof: bool = False) -> None:
             reach_socket(peer.connect, f"{directory}/{rundir.CONTROL}")
         except OSError:
             raise NoInput(_why_no_input(directory)) from None
-        answer = _deliver(peer, (b"e" if eof else b"d") + content)
+        try:
+            peer.sendall((b"e" if eof else b"d") + content)
+            peer.shutdown(1)  # SHUT_WR: the message is complete
+        except OSError:
+            pass  # refused halfway; the answer says why
+        try:
+            answer = peer.recv(1000)
+        except OSError:
+            answer = b""
     finally:
         peer.close()
     if answer != b"k":
         reason = answer[1:].decode() if answer else "the run ended before it took all of it"
         raise NoInput(f"the input was not taken: {reason}")
-
-
-def _deliver(peer: _socket.socket, message: bytes) -> bytes:
-    try:
-        peer.sendall(message)
-        peer.shutdown(1)  # all is said, and an answer is awaited
-    except OSError:
-        pass  # refused in the middle; the answer says why
-    try:
-        answer: bytes = peer.recv(1000)
-        return answer
-    except OSError:
-        return b""
 
 
 def _why_no_input(directory: str) -> str:
@@ -142,8 +133,8 @@ def _why_no_input(directory: str) -> str:
     return "the run was started without input; start it with --stdin or --pty to send it some"
 
 
-class _Log:
-    """The files of a log, opened once, so that what is read fits together."""
+class _LogFiles:
+    """The files of a log, opened once, so that everything read from them is consistent."""
 
     def __init__(self, directory: str) -> None:
         self._file = self._ring = -1
@@ -152,7 +143,7 @@ class _Log:
         self.end_begins = 0
         try:
             found = run_record.latest(directory)
-            # Before the ring: when a run ends, the ring goes away first and then the file grows.
+            # The ring before the log: when a run ends, the ring is removed first, and then the log grows.
             self._ring = _open(f"{directory}/{rundir.TAIL}")
             self._file = _open(f"{directory}/{rundir.LOG}")
         except FileNotFoundError:
@@ -161,7 +152,7 @@ class _Log:
         self._header = 0
         if found is not None and found.header is not None:
             self._header = found.header
-        elif self._file >= 0:  # the run has not begun, or the task removed its record
+        elif self._file >= 0:  # the run has not started, or the task removed its run record
             self._header = len(rundir.header_of(self._file))
         if facts is not None and "kept" in facts:
             self._kept = run_record.number(facts["kept"]) or 0
@@ -179,9 +170,9 @@ class _Log:
             self.total = self._kept + written
             self.end_begins = self._kept + overwritten
         if self.end_begins == self._kept:
-            self.end_begins = 0  # nothing is missing: the end goes back to the beginning
+            self.end_begins = 0  # nothing is missing
 
-    def __enter__(self) -> _Log:
+    def __enter__(self) -> _LogFiles:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -191,23 +182,23 @@ class _Log:
 
     @property
     def is_live(self) -> bool:
-        """Return whether what is read can be overwritten meanwhile."""
+        """Return whether the task may overwrite what is being read."""
         return self._ring >= 0
 
     @property
     def header(self) -> bytes:
-        return _pread(self._file, self._header, 0) if self._file >= 0 else b""
+        return read_at(self._file, self._header, 0)
 
     def read(self, offset: int, limit: int) -> Piece:
-        """Read from one side of what is missing."""
+        """Read from the kept beginning or from the kept end."""
         asked = offset
         if offset < self._kept:
-            content = _pread(self._file, min(limit, self._kept - offset), self._header + offset)
+            content = read_at(self._file, min(limit, self._kept - offset), self._header + offset)
         else:
             offset = min(max(offset, self.end_begins), max(self.total, asked))
             content = self._read_end(offset, min(limit, self.total - offset))
             if self._ring >= 0:
-                # What was overwritten while we read it is missing, too.
+                # Bytes that were overwritten while we read are missing, too.
                 lost = max(0, self._kept + self._ring_note()[1] - offset)
                 content, offset = content[lost:], offset + min(lost, len(content))
         return Piece(
@@ -215,13 +206,13 @@ class _Log:
         )
 
     def end(self, size: int) -> bytes:
-        """Read the last bytes: at most `size`, and none from before what is missing."""
+        """Read the last bytes: at most `size`, and only from the kept end."""
         content = b""
         at = max(self.total - size, self.end_begins)
         while at < self.total:
             piece = self.read(at, self.total - at)
             if piece.next_offset <= at:
-                break  # the file is shorter than its record says
+                break  # the file is shorter than the run record says
             content = piece.content if piece.missing else content + piece.content
             at = piece.next_offset
         return content
@@ -231,27 +222,19 @@ class _Log:
             return b""
         if self._ring < 0:
             begins = self.end_begins or self._kept
-            return _pread(self._file, size, self._header + self._kept + self._gap + offset - begins)
+            return read_at(self._file, size, self._header + self._kept + self._gap + offset - begins)
         at = (offset - self._kept) % self._size
-        content = _pread(self._ring, min(size, self._size - at), rundir.NOTE_SIZE + at)
-        return content + _pread(self._ring, size - len(content), rundir.NOTE_SIZE)
+        content = read_at(self._ring, min(size, self._size - at), rundir.NOTE_SIZE + at)
+        return content + read_at(self._ring, size - len(content), rundir.NOTE_SIZE)
 
     def _ring_note(self) -> tuple[int, int]:
         """Return how much went into the ring, and how much of that is overwritten or may be."""
-        written, writing, self._size = rundir.read_ring_note(_pread(self._ring, rundir.NOTE_SIZE, 0))
+        written, writing, self._size = rundir.read_ring_note(read_at(self._ring, rundir.NOTE_SIZE, 0))
         return written, max(0, writing - self._size)
 
 
 def _open(path: str) -> int:
     try:
-        return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        return rundir.open_file(path)
     except FileNotFoundError:
         return -1
-
-
-def _pread(file: int, size: int, at: int) -> bytes:
-    content = piece = os.pread(file, size, at) if size > 0 and file >= 0 else b""
-    while piece and len(content) < size:
-        piece = os.pread(file, size - len(content), at + len(content))
-        content += piece
-    return content

@@ -42,7 +42,7 @@ class RunRecord:
 def read(directory: str, attempt: int) -> RunRecord | None:
     """Read the run record of an attempt; return None if it does not exist."""
     try:
-        file = os.open(record_path(directory, attempt), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        file = rundir.open_file(record_path(directory, attempt))
     except FileNotFoundError:
         return None
     try:
@@ -175,14 +175,6 @@ def _moment(text: str) -> datetime:
     return datetime.fromtimestamp(float(text), UTC)
 
 
-def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in text.split(",") if number)
-
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.split(","))
-
-
 # The field of an ending that each fact belongs to, and its parser; facts for readers of the log are left out.
 _READERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     **{name: (name, int) for name in ("code", "signal", "pid", "step", "bytes", "lines", "lost_bytes")},
@@ -192,6 +184,6 @@ _READERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "started": ("started_at", _moment),
     "ended": ("ended_at", _moment),
     "truncated": ("truncated", bool),
-    "survivors": ("survivors", _numbers),
-    "hooks": ("hooks", _words),
+    "survivors": ("survivors", lambda text: tuple(int(pid) for pid in text.split(",") if pid)),
+    "hooks": ("hooks", lambda text: tuple(text.split(","))),
 }

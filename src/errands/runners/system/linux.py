@@ -30,7 +30,6 @@ _SET_PIPE_SIZE = 1031
 
 
 def prepare_subreaper() -> None:
-    """Load what `become_subreaper` needs, once, before any fork."""
     global _prctl
     import _ctypes  # `ctypes` itself would make every shim larger
 
@@ -38,37 +37,31 @@ def prepare_subreaper() -> None:
 
 
 def become_subreaper() -> None:
-    """Let this process inherit the orphans of all its descendants."""
     import _ctypes
 
     _ctypes.call_function(_prctl, (_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 
 
 def boot_id() -> str:
-    """Return the id of this boot of the machine; processes of an earlier boot are gone."""
     path = os.environ.get("ERRANDS_BOOT_ID_FILE", "/proc/sys/kernel/random/boot_id")
     return _read(path).decode().strip()
 
 
 def clock() -> float:
-    """Return the time of the clock that `start_time` uses."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def start_time(pid: int) -> float | None:
-    """Return when a process started, to a hundredth of a second; None if it does not exist."""
     stat = _stat(pid)
     return int(stat[19]) / TICKS if stat else None
 
 
 def is_alive(pid: int) -> bool:
-    """Return whether a process exists and is not a zombie."""
     stat = _stat(pid)
     return bool(stat) and stat[0] not in b"ZX"
 
 
 def children(pid: int) -> list[int]:
-    """List the children of a process, zombies included."""
     try:
         threads = os.listdir(f"/proc/{pid}/task")
     except OSError:
@@ -78,10 +71,7 @@ def children(pid: int) -> list[int]:
 
 
 def descendants(root: int, *, groups: Iterable[int] = (), most: int = 1 << 22) -> list[int]:
-    """List the descendants of a process, parents first, zombies included; stop searching at `most`.
-
-    `groups` adds nothing here: a process that leaves the tree is inherited by the subreaper.
-    """
+    # `groups` adds nothing: the subreaper inherits every process that leaves the tree.
     found: dict[int, None] = {}
     level = [root]
     while level and len(found) < most:
@@ -91,19 +81,16 @@ def descendants(root: int, *, groups: Iterable[int] = (), most: int = 1 << 22) -
 
 
 def marked(variable: str, value: str) -> list[int]:
-    """List the processes that were started with this variable in their environment."""
     marker = f"\0{variable}={value}\0".encode("utf-8", "surrogateescape")
     return [pid for pid in _processes() if marker in b"\0" + _read(f"/proc/{pid}/environ") + b"\0"]
 
 
 def session(leader: int) -> list[int]:
-    """List the processes of a session."""
     number = str(leader).encode()
     return [pid for pid in _processes() if (stat := _stat(pid)) and stat[3] == number]
 
 
 def ancestors(pid: int) -> list[int]:
-    """List the parent of a process, the grandparent, and so on."""
     found: list[int] = []
     while (stat := _stat(pid)) and (pid := int(stat[1])) > 1:
         found.append(pid)
@@ -111,17 +98,16 @@ def ancestors(pid: int) -> list[int]:
 
 
 def usage(pids: Iterable[int]) -> tuple[int, float]:
-    """Sum resident memory (bytes) and CPU time (seconds, including reaped children)."""
     pages = ticks = 0
     for pid in pids:
         if stat := _stat(pid):
             pages += int(stat[21])
+            # User and system time, each also of the children that it has reaped.
             ticks += int(stat[11]) + int(stat[12]) + int(stat[13]) + int(stat[14])
     return pages * PAGE, ticks / TICKS
 
 
 def memory(pids: Iterable[int]) -> int:
-    """Sum the memory of processes in bytes, counting shared memory once; slow, reads every mapping."""
     total = 0
     for pid in pids:
         for entry in _read(f"/proc/{pid}/smaps_rollup").split(b"\n"):
@@ -131,7 +117,6 @@ def memory(pids: Iterable[int]) -> int:
 
 
 def widen(pipe: int, size: int) -> bool:
-    """Enlarge the buffer of a pipe; return whether the system allowed it."""
     try:
         fcntl.fcntl(pipe, _SET_PIPE_SIZE, size)
     except OSError:
@@ -140,7 +125,6 @@ def widen(pipe: int, size: int) -> bool:
 
 
 def watch(pid: int) -> int | None:
-    """Return a pidfd, readable once the process is gone; None if there is no such process."""
     try:
         return os.pidfd_open(pid)
     except OSError:
@@ -148,7 +132,6 @@ def watch(pid: int) -> int | None:
 
 
 def signal_shim(watched: int | None, pid: int, number: int) -> None:
-    """Send a signal to exactly the process that `watch` opened; a pid alone is not trusted."""
     if watched is None:
         return
     try:

@@ -34,7 +34,6 @@ def become_subreaper() -> None: ...
 
 
 def boot_id() -> str:
-    """Return the start time of init as the id of this boot."""
     if path := os.environ.get("ERRANDS_BOOT_ID_FILE"):
         with open(path) as file:
             return file.read().strip()
@@ -42,29 +41,25 @@ def boot_id() -> str:
 
 
 def clock() -> float:
-    """Return the time of the clock that `start_time` uses."""
     return time.time()
 
 
 def start_time(pid: int) -> float | None:
-    """Return when a process started, to about a second; None if it does not exist."""
     elapsed = _ps("-p", str(pid), "-o", "etime=").strip()
     return time.time() - _seconds(elapsed) if elapsed else None
 
 
 def is_alive(pid: int) -> bool:
-    """Return whether a process existed and was not a zombie when `ps` last ran."""
+    # As of the last `ps`: asking again for every process would be slow.
     return pid in _processes and not _processes[pid][2].startswith("Z")
 
 
 def children(pid: int) -> list[int]:
-    """List the children of a process, zombies included."""
     _list_processes()
     return [child for child, facts in _processes.items() if facts[0] == pid]
 
 
 def descendants(root: int, *, groups: Iterable[int] = (), most: int = 1 << 22) -> list[int]:
-    """List the descendants of a process and of the members of these groups, parents first."""
     _list_processes()
     wanted = set(groups)
     found = dict.fromkeys(pid for pid, facts in _processes.items() if facts[1] in wanted)
@@ -77,7 +72,6 @@ def descendants(root: int, *, groups: Iterable[int] = (), most: int = 1 << 22) -
 
 
 def marked(variable: str, value: str) -> list[int]:
-    """List the processes that were started with this variable in their environment."""
     marker = f" {variable}={value} "
     everything = "-axEww" if sys.platform == "darwin" else "axeww"
     lines = (line.split(None, 1) for line in _ps(everything, "-o", "pid=", "-o", "command=").split("\n"))
@@ -85,13 +79,11 @@ def marked(variable: str, value: str) -> list[int]:
 
 
 def session(leader: int) -> list[int]:
-    """List the process group that a command was started in, which stands in for its session."""
-    _list_processes()
+    _list_processes()  # the process group of the command stands in for its session
     return [pid for pid, facts in _processes.items() if facts[1] == leader]
 
 
 def ancestors(pid: int) -> list[int]:
-    """List the parent of a process, the grandparent, and so on."""
     _list_processes()
     found: list[int] = []
     while pid in _processes and (pid := _processes[pid][0]) > 1:
@@ -100,14 +92,12 @@ def ancestors(pid: int) -> list[int]:
 
 
 def usage(pids: Iterable[int]) -> tuple[int, float]:
-    """Sum resident memory (bytes) and CPU time (seconds) as of when `ps` last ran."""
     facts = [_processes[pid] for pid in pids if pid in _processes]
     return sum(fact[3] for fact in facts) * 1024, sum(fact[4] for fact in facts)
 
 
 def memory(pids: Iterable[int]) -> int:
-    """Return 0: shared memory cannot be measured here."""
-    return 0
+    return 0  # shared memory cannot be measured here
 
 
 def widen(pipe: int, size: int) -> bool:
@@ -115,12 +105,10 @@ def widen(pipe: int, size: int) -> bool:
 
 
 def watch(pid: int) -> int | None:
-    """Return None: a process cannot be watched here, but its lock can be polled."""
-    return None
+    return None  # a process cannot be watched here; the pool polls its lock instead
 
 
 def signal_shim(watched: int | None, pid: int, number: int) -> None:
-    """Send a signal to a shim; the caller has just seen that it has its lock."""
     try:
         os.kill(pid, number)
     except OSError:

@@ -16,22 +16,53 @@ if TYPE_CHECKING:
         CLOCK_STEP: float
         INHERITS_ORPHANS: bool
 
-        def prepare_subreaper(self) -> None: ...
-        def become_subreaper(self) -> None: ...
-        def boot_id(self) -> str: ...
-        def clock(self) -> float: ...
-        def start_time(self, pid: int) -> float | None: ...
-        def is_alive(self, pid: int) -> bool: ...
-        def children(self, pid: int) -> list[int]: ...
-        def descendants(self, root: int, *, groups: Iterable[int] = (), most: int = 1 << 22) -> list[int]: ...
-        def marked(self, variable: str, value: str) -> list[int]: ...
-        def session(self, leader: int) -> list[int]: ...
-        def ancestors(self, pid: int) -> list[int]: ...
-        def usage(self, pids: Iterable[int]) -> tuple[int, float]: ...
-        def memory(self, pids: Iterable[int]) -> int: ...
-        def widen(self, pipe: int, size: int) -> bool: ...
-        def watch(self, pid: int) -> int | None: ...
-        def signal_shim(self, watched: int | None, pid: int, number: int) -> None: ...
+        def prepare_subreaper(self) -> None:
+            """Load what `become_subreaper` needs, once, before any fork."""
+
+        def become_subreaper(self) -> None:
+            """Let this process inherit the orphans of all its descendants, if the system supports that."""
+
+        def boot_id(self) -> str:
+            """Return the id of this boot of the machine; processes of an earlier boot are gone."""
+
+        def clock(self) -> float:
+            """Return the time of the clock that `start_time` uses."""
+
+        def start_time(self, pid: int) -> float | None:
+            """Return when a process started, to within CLOCK_STEP; None if it does not exist."""
+
+        def is_alive(self, pid: int) -> bool:
+            """Return whether a process exists and is not a zombie."""
+
+        def children(self, pid: int) -> list[int]:
+            """List the children of a process, zombies included."""
+
+        def descendants(self, root: int, *, groups: Iterable[int] = (), most: int = 1 << 22) -> list[int]:
+            """List all below a process or a member of `groups`, parents first, zombies included."""
+
+        def marked(self, variable: str, value: str) -> list[int]:
+            """List the processes that were started with this variable in their environment."""
+
+        def session(self, leader: int) -> list[int]:
+            """List the processes in the session of a command."""
+
+        def ancestors(self, pid: int) -> list[int]:
+            """List the parent of a process, the grandparent, and so on."""
+
+        def usage(self, pids: Iterable[int]) -> tuple[int, float]:
+            """Sum resident memory (bytes) and CPU time (seconds)."""
+
+        def memory(self, pids: Iterable[int]) -> int:
+            """Sum memory in bytes, counting shared memory once; slow, and 0 if that is unknown."""
+
+        def widen(self, pipe: int, size: int) -> bool:
+            """Enlarge the buffer of a pipe; return whether the system allowed it."""
+
+        def watch(self, pid: int) -> int | None:
+            """Return a descriptor that is readable once the process is gone; None if that is impossible."""
+
+        def signal_shim(self, watched: int | None, pid: int, number: int) -> None:
+            """Send a signal to the process that `watch` opened."""
 
 
 def choose() -> System:

@@ -1,7 +1,7 @@
-"""A warm shim: its run is no new program but a fork of itself, which has the library loaded already.
+"""A warm shim: it does not start a new program but forks itself, with the library already loaded.
 
-The fork becomes what the program would have been: everything that was the shim's is let go of, and everything
-that a process is started with is given to it, before the first line of its own is run.
+Before the fork runs its module it drops everything of the shim and sets up everything that a new process
+would start with, so that it is indistinguishable from one.
 """
 
 from __future__ import annotations
@@ -28,49 +28,49 @@ if TYPE_CHECKING:
 
     from errands.runners.shim.run import FileActions
 
-_ARG_START = 45  # the fields of /proc/self/stat behind the name: where words and variables begin and end
-_UNFLUSHED = 120  # what Python says when its last words cannot be written
+_ARG_START = 45  # index in /proc/self/stat, after the name: arg_start, arg_end, env_start, env_end
+_UNFLUSHED = 120  # Python's exit code when it cannot flush its output
 
 
 class WarmShim(Shim):
     def spawn(self, path: str, argv: list[str], env: dict[str, str], actions: FileActions) -> int:
-        """Fork, and have the fork run the module that the last of the words names."""
-        # A signal for the fork must neither get lost in our handlers nor be taken for one for us.
-        usual = signal.pthread_sigmask(signal.SIG_BLOCK, ALL_SIGNALS)
+        """Fork, and run the module that the last argument names in the fork."""
+        # Signals to the fork must not reach the shim's handlers: they would be lost, or wake up the shim.
+        previous = signal.pthread_sigmask(signal.SIG_BLOCK, ALL_SIGNALS)
         try:
             pid = os.fork()
             if not pid:
-                _become(argv, env, actions, shim=self.pid)
+                _run_as_new_process(argv, env, actions, shim=self.pid)
         finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, usual)
+            signal.pthread_sigmask(signal.SIG_SETMASK, previous)
         return pid
 
 
-def _become(argv: list[str], env: dict[str, str], actions: FileActions, *, shim: int) -> NoReturn:
+def _run_as_new_process(argv: list[str], env: dict[str, str], actions: FileActions, *, shim: int) -> NoReturn:
     code = 1
     try:
         os.setsid()
-        _take_files(actions)
-        _forget_signals()
-        _change_variables(env)
-        _show(argv, env)
+        _set_up_files(actions)
+        _reset_signals()
+        _set_variables(env)
+        _set_proc_title(argv, env)
         if os.getppid() != shim:
-            os._exit(1)  # it was killed before we could be found as its run: the run is lost, so are we
+            os._exit(1)  # the shim was killed before this process could be found as part of its run
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         time.tzset()
         gc.enable()
         sys.orig_argv = list(argv)
-        _renew_streams()
-        code = _run(argv[-1])
-        code = _leave(code)
-    except BaseException as error:  # noqa: BLE001  # nothing of the shim's may go on in a fork
-        _tell(error)
+        _reopen_streams()
+        code = _run_module(argv[-1])
+        code = _shut_down(code)
+    except BaseException as error:  # noqa: BLE001  # the shim's code must not continue in a fork
+        _print_exception(error)
     finally:
         os._exit(code)
 
 
-def _take_files(actions: FileActions) -> None:
-    """Have the descriptors that the run is to have, and none besides: the record is locked through one."""
+def _set_up_files(actions: FileActions) -> None:
+    """Set up the descriptors of the run and close all others: one of them locks the run record."""
     for action in actions:
         match action:
             case os.POSIX_SPAWN_DUP2, file, wanted:
@@ -80,8 +80,8 @@ def _take_files(actions: FileActions) -> None:
     os.closerange(3, MOST_FILES)
 
 
-def _forget_signals() -> None:
-    """Have signals as an interpreter has them that has just begun."""
+def _reset_signals() -> None:
+    """Set all signals as a new interpreter has them."""
     signal.set_wakeup_fd(-1)
     for number in ALL_SIGNALS:
         signal.signal(number, signal.SIG_DFL)
@@ -90,20 +90,20 @@ def _forget_signals() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
-def _change_variables(env: dict[str, str]) -> None:
-    """Have the run's variables, with the changes that the interpreter and the library make to theirs."""
-    before, now = _started_with(), dict(os.environ)
+def _set_variables(env: dict[str, str]) -> None:
+    """Set the run's variables, with the changes that the interpreter and the library made to them."""
+    before, now = _initial_variables(), dict(os.environ)
     changed = {name: value for name, value in now.items() if before.get(name) != value}
     os.environ.clear()
     os.environ.update({name: env[name] for name in env if name in now or name not in before} | changed)
 
 
-def _renew_streams() -> None:
-    """Make streams like those that the interpreter made for what was open when it began."""
+def _reopen_streams() -> None:
+    """Create standard streams as a new interpreter would."""
     for file, name in enumerate(("stdin", "stdout", "stderr")):
         stream = getattr(sys, name)
         mode = "w" if file else "r"
-        buffer: Any = open(file, f"{mode}b", closefd=False)  # noqa: SIM115  # for as long as we live
+        buffer: Any = open(file, f"{mode}b", closefd=False)  # noqa: SIM115  # open until the process exits
         buffer.raw.name = f"<{name}>"
         renewed: Any = io.TextIOWrapper(
             buffer,
@@ -117,8 +117,8 @@ def _renew_streams() -> None:
         setattr(sys, f"__{name}__", renewed)
 
 
-def _run(module: str) -> int:
-    """Run a module as `python -m` does; give the exit code."""
+def _run_module(module: str) -> int:
+    """Run a module as `python -m` does; return the exit code."""
     sys.argv = ["-m"]
     sys.modules["__main__"] = ModuleType("__main__")
     try:
@@ -129,24 +129,24 @@ def _run(module: str) -> int:
         print(error.code, file=sys.stderr)
         return 1
     except KeyboardInterrupt as error:
-        _tell(error)
+        _print_exception(error)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
-    except BaseException as error:  # noqa: BLE001  # the interpreter's edge: whatever it is, it is told
-        _tell(error)
+    except BaseException as error:  # noqa: BLE001  # as the interpreter does for an uncaught exception
+        _print_exception(error)
         return 1
     return 0
 
 
-def _tell(error: BaseException) -> None:
-    """Say what nobody has caught, beginning where the program begins."""
+def _print_exception(error: BaseException) -> None:
+    """Print an uncaught exception, without our frame in the traceback."""
     ours = error.__traceback__
     error.__traceback__ = ours and ours.tb_next
     sys.excepthook(type(error), error, error.__traceback__)
 
 
-def _leave(code: int) -> int:
-    """Do what an interpreter does at its end; give the exit code after that."""
+def _shut_down(code: int) -> int:
+    """Shut down as an interpreter does; return the exit code."""
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     try:
@@ -157,24 +157,23 @@ def _leave(code: int) -> int:
     return code
 
 
-def _started_with() -> dict[str, str]:
-    """Return the variables that this process was started with, whatever became of them."""
+def _initial_variables() -> dict[str, str]:
+    """Return the variables that this process was started with."""
     with open("/proc/self/environ", "rb") as file:
         pairs = (os.fsdecode(each).partition("=") for each in file.read().split(b"\0") if each)
         return {name: value for name, _, value in pairs}
 
 
-def _show(words: Iterable[str], variables: Mapping[str, str]) -> None:
-    """Have `ps` show these words and as many variables as there is room for, the mark of the run first.
+def _set_proc_title(argv: Iterable[str], variables: Mapping[str, str]) -> None:
+    """Make `ps` show these arguments, and as many variables as fit, the mark of the run first.
 
-    A fork has those of its parent there, where the kernel put them when the program was started.
-
-    The process must have set its variables anew before: those it was started with are written over.
+    The kernel shows the memory in which the parent's arguments and variables were put when it started. So the
+    process must have replaced its variables before: the memory of the original ones is overwritten.
     """
     with open("/proc/self/stat", "rb") as file:
         places = file.read().rpartition(b") ")[2].split()[_ARG_START : _ARG_START + 4]
-    words_start, words_end, start, end = map(int, places)
-    _overwrite([os.fsencode(word) for word in words], words_start, words_end)
+    argv_start, argv_end, start, end = map(int, places)
+    _overwrite([os.fsencode(word) for word in argv], argv_start, argv_end)
     shown = sorted(variables.items(), key=lambda each: (each[0] != MARK, not each[0].startswith("ERRANDS_")))
     _overwrite([os.fsencode(f"{name}={value}") for name, value in shown], start, end)
 

@@ -1,8 +1,8 @@
-"""The warm zygote: loads modules before it serves, run as `python -P -m MODULE RUNS MODULE...`.
+"""The warm zygote: imports modules before it serves, run as `python -P -m MODULE RUNS MODULE...`.
 
-Its shims are forks that have the modules, too, so the process of a run is there in milliseconds. A fork must
-be no different from a new process: so nothing may be running or open here that a fork would not have, and the
-pool is told what the modules looked at while they were loaded.
+Its shims have the modules loaded as well, so the process of a run starts in milliseconds. A fork must be
+indistinguishable from a new process, so no thread or open file may be left by the imports, and the pool
+learns which variables the modules read.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _THREADS = "/proc/self/task"
 
 
 class UnfitError(Exception):
-    """Forks of this process would not be like new processes."""
+    """Forks of this process would differ from new processes."""
 
 
-class _Noting(dict[bytes, bytes]):
-    """The variables of this process, which note the name of every one that somebody asks for."""
+class _Recording(dict[bytes, bytes]):
+    """The variables of this process; notes the names of those that are read."""
 
     def __init__(self, variables: dict[bytes, bytes]) -> None:
         super().__init__(variables)
@@ -37,28 +37,28 @@ class _Noting(dict[bytes, bytes]):
 
 
 def load(modules: list[str]) -> tuple[list[str], list[tuple[str, int]]]:
-    """Load modules; give the variables they asked for, and when what they come from was last changed."""
+    """Import modules; return the variables that they read, and the modification times of their sources."""
     before = set(os.listdir(_OPEN_FILES))
-    inside = vars(os.environ)  # where it keeps them; every way to ask for one leads there
+    inside = vars(os.environ)  # every way to read a variable goes through its `_data`
     variables = inside["_data"]
-    noting = inside["_data"] = _Noting(variables)
+    noting = inside["_data"] = _Recording(variables)
     for name in modules:
         try:
             importlib.import_module(name)
         except ImportError:
-            continue  # whoever needs it says so better
+            continue  # the run that needs it reports it better
     variables.clear()
     variables.update(noting)
     inside["_data"] = variables
     if len(os.listdir(_THREADS)) > 1:
         raise UnfitError("a module starts threads, which a fork does not have")
     if set(os.listdir(_OPEN_FILES)) - before:
-        raise UnfitError("a module opens files, which a fork would have to share")
+        raise UnfitError("a module opens files, which all forks would share")
     return sorted(map(os.fsdecode, noting.names)), [(path, os.stat(path).st_mtime_ns) for path in _sources()]
 
 
 def _sources() -> list[str]:
-    """Name what a change to a module changes: the folder it was installed in, or its own file elsewhere."""
+    """List what changes with a module: its site-packages folder, or its own file if it is elsewhere."""
     folders = [path for path in sys.path if path.endswith("-packages") and os.path.isdir(path)]
     installed = (*[f"{path}/" for path in folders], f"{os.path.dirname(os.__file__)}/")
     files = {str(getattr(module, "__file__", None)) for module in list(sys.modules.values())}
@@ -66,12 +66,12 @@ def _sources() -> list[str]:
 
 
 def main() -> None:
-    """Load what the words say and serve the pool, or tell it why that cannot be done."""
+    """Import the modules in argv and serve the pool, or send it the reason why that is impossible."""
     pool = detach()
     runs, *modules = sys.argv[1:]
     try:
         facts = load(modules)
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # a stranger's code; the pool has another way
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # foreign code may raise anything; the pool starts cold instead
         reason = str(error) if isinstance(error, UnfitError) else f"{type(error).__name__}: {error}"
         pool.send(frame(("unfit", reason)))
         return
