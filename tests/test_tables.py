@@ -13,11 +13,15 @@ from errands.config.channels import KINDS as CHANNEL_KINDS
 from errands.config.channels import READY
 from errands.config.sections import Runs
 from errands.model.limits import Limits
+from errands.model.notices.notice import CONDITIONS, POLICIES
 from errands.model.options.table import BY_NAME
 from errands.model.record import fields
+from errands.model.retry import RETRIED
 from errands.model.schedule.event_sources import KINDS as SOURCE_KINDS
+from errands.model.states import FAILURES, RUN_MOVES, SIGNS, TASK_MOVES
 from errands.model.text.duration import exact
 from errands.model.trigger import Every, On
+from errands.text import STATES
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "errands"
@@ -101,3 +105,15 @@ def test_a_tuple_of_all_choices_lists_every_value_of_its_type() -> None:
                 assert values == types[kind], f"{path.relative_to(ROOT)}: {name} and {kind} differ"
                 checked += 1
     assert checked > 12
+
+
+def test_every_state_has_a_sign_and_a_colour() -> None:
+    assert set(SIGNS) == {*TASK_MOVES, *RUN_MOVES, "cancelling"} == set(STATES)
+
+
+def test_every_policy_that_reports_only_some_results_says_which() -> None:
+    assert set(CONDITIONS) == set(POLICIES) - {"always", "never"}
+
+
+def test_every_retried_failure_exists() -> None:
+    assert set(RETRIED) < set(FAILURES)

@@ -6,6 +6,7 @@ Nothing here prints or inspects the terminal: a `Look` says what the terminal ca
 from __future__ import annotations
 
 from errands.model.record import record
+from errands.model.states import SIGNS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,26 +64,27 @@ def wants_colour(stream: Stream, *, setting: str, environ: Mapping[str, str]) ->
 
 # --- states --------------------------------------------------------------------------------------
 
-STATES: dict[str, tuple[str, str, Colour]] = {
-    "proposed": ("?", "?", "magenta"),
-    "rejected": ("✗", "x", "grey"),
-    "active": ("●", "*", "cyan"),
-    "paused": ("‖", "=", "yellow"),
-    "done": ("✓", "+", "green"),
-    "pending": ("○", "o", "yellow"),
-    "running": ("●", "*", "cyan"),
-    "cancelling": ("◐", "~", "yellow"),
-    "completed": ("✓", "+", "green"),
-    "failed": ("✗", "x", "red"),
-    "cancelled": ("⊘", "-", "grey"),
-    "skipped": ("»", ">", "grey"),
+# Of every state: the sign where only ASCII can be shown, and the colour.
+STATES: dict[str, tuple[str, Colour]] = {
+    "proposed": ("?", "magenta"),
+    "rejected": ("x", "grey"),
+    "active": ("*", "cyan"),
+    "paused": ("=", "yellow"),
+    "done": ("+", "green"),
+    "pending": ("o", "yellow"),
+    "running": ("*", "cyan"),
+    "cancelling": ("~", "yellow"),
+    "completed": ("+", "green"),
+    "failed": ("x", "red"),
+    "cancelled": ("-", "grey"),
+    "skipped": (">", "grey"),
 }
 
 
 def state_cell(state: str, look: Look) -> Cell:
     """Return a state as people see it: an icon, the word, a colour."""
-    fancy, plain, colour = STATES.get(state, ("·", ".", ""))
-    return Cell(text=f"{look.sign(fancy, plain)} {state}", colour=colour)
+    plain, colour = STATES.get(state, (".", ""))
+    return Cell(text=f"{look.sign(SIGNS.get(state, '·'), plain)} {state}", colour=colour)
 
 
 # --- widths --------------------------------------------------------------------------------------

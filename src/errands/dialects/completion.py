@@ -6,13 +6,12 @@ Only the reply to a caller that will be notified says not to poll; any other say
 from __future__ import annotations
 
 from errands.dialects.output_text import one_line
+from errands.model.notices.notice import CONDITIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.model.view import View
     from errands.ports.dialect import Caller
-
-_WHEN = {"on_failure": "if it fails", "on_change": "if its result changes"}
 
 
 def is_notified(caller: Caller) -> bool:
@@ -36,7 +35,7 @@ def wake(view: View, caller: Caller, ask_with: str) -> str:
     if view.notify == "never" or way == "none":
         return f"none; ask with {ask_with}"
     if view.notify != "always":
-        return f"{way} {_WHEN[view.notify]}; ask with {ask_with}"
+        return f"{way} {CONDITIONS[view.notify]}; ask with {ask_with}"
     return way if way == "session" else f"{way}; ask with {ask_with}"
 
 

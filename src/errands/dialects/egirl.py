@@ -5,11 +5,12 @@ from __future__ import annotations
 from errands.dialects.arguments import number, schema, settings, task_id, text
 from errands.dialects.base import BaseDialect, left_out, reply
 from errands.dialects.completion import approval, wake_line
-from errands.dialects.egirl_words import KINDS, NOTIFY, drafted, facts, listed
+from errands.dialects.egirl_words import KINDS, drafted, facts, listed
 from errands.dialects.output_text import one_line
 from errands.dialects.projections import EGIRL, egirl
 from errands.dialects.tool_context import Missing
 from errands.model.errors import BadValue
+from errands.model.notices.notice import POLICIES
 from errands.ports.dialect import Reply, Tool
 
 TYPE_CHECKING = False
@@ -35,7 +36,7 @@ _NEW = {
         'for event: {"path": "src/**/*.py"} of a file, {"repository": "owner/name"} of github, {"command": '
         '"git rev-parse HEAD"} of a command whose result shall change'
     ),
-    "notify": text("when to report", longest=20, enum=list(NOTIFY), default="on_change"),
+    "notify": text("when to report", longest=20, enum=list(POLICIES), default="on_change"),
     "max_runs": number("ends after as many runs; left out: never", minimum=1),
     "channel": text("where to report: discord, cli; left out: where you are", longest=100),
     "channel_target": text("channel or user id, or stdout", longest=1000),

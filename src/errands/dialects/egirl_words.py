@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     Kind = Literal["scheduled", "event", "oneshot"]
 
 KINDS: tuple[Kind, ...] = ("scheduled", "event", "oneshot")
-NOTIFY = ("always", "on_change", "on_failure", "never")
 # The name of a source's subject in its config; `subject` for sources of other packages.
 _SUBJECTS = {
     "file": "path",

@@ -9,7 +9,7 @@ from errands.model.errors import BadValue, unknown_task
 from errands.model.record import evolve
 from errands.model.text.naming import is_id
 from errands.ports.rundir import files_in, last_activity, recognised_progress, reported_progress
-from errands.ports.store import Query
+from errands.ports.store import MOST_IDS, Query
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from errands.ports.home import Home
     from errands.ports.output import OutputPort, Piece
     from errands.ports.store import Store
-
-MANY = 5000  # ids in one question: SQLite takes a limited number of values
 
 
 class EngineCore:
@@ -146,8 +144,8 @@ class EngineCore:
         ids = tuple(task_ids)
         views = {
             view.id: view
-            for start in range(0, len(ids), MANY)
-            for view in self.list(Query(ids=ids[start : start + MANY]))
+            for start in range(0, len(ids), MOST_IDS)
+            for view in self.list(Query(ids=ids[start : start + MOST_IDS]))
         }
         # A missing one is damaged or was cleared; the store raises the error that says which.
         return [views.get(each) or self.with_live_facts(self.store.view(each)) for each in ids]

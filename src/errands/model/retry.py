@@ -9,6 +9,13 @@ from datetime import timedelta
 
 from errands.model.record import record
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from errands.model.states import Failure
+
+# Failures of a one-shot task that another run may not have. A command that cannot be started, a limit and a
+# budget would only be hit again.
+RETRIED: tuple[Failure, ...] = ("exit", "signal", "timeout", "idle", "agent", "lost", "interrupted")
 _MOST_DOUBLINGS = 16
 
 

@@ -21,7 +21,7 @@ from errands.model.ending import (
 from errands.model.errors import assert_never
 from errands.model.notices.notice import should_notify
 from errands.model.record import record
-from errands.model.retry import Retry
+from errands.model.retry import RETRIED, Retry
 from errands.model.schedule.cursor import SCHEDULED_RETRIES
 from errands.model.states import run_after, task_after
 from errands.model.trigger import recurring
@@ -42,10 +42,6 @@ SIGNALS = {
     8: "SIGFPE", 9: "SIGKILL", 10: "SIGUSR1", 11: "SIGSEGV", 12: "SIGUSR2", 13: "SIGPIPE",
     14: "SIGALRM", 15: "SIGTERM", 24: "SIGXCPU", 25: "SIGXFSZ", 31: "SIGSYS",
 }  # fmt: skip
-
-# Failures of a one-shot task that another run may not have. A command that cannot be started, a limit and a
-# budget would only be hit again.
-RETRIED: tuple[Failure, ...] = ("exit", "signal", "timeout", "idle", "agent", "lost", "interrupted")
 
 
 @record

@@ -56,6 +56,12 @@ FAILURES: tuple[Failure, ...] = (
 )  # fmt: skip
 SKIPS: tuple[Skip, ...] = ("overlap", "dependency", "quiet", "duplicate")
 
+# The sign of every state that people see; a task that is being cancelled has one too.
+SIGNS = {
+    "proposed": "?", "rejected": "✗", "active": "●", "paused": "‖", "done": "✓", "pending": "○",
+    "running": "●", "cancelling": "◐", "completed": "✓", "failed": "✗", "cancelled": "⊘", "skipped": "»",
+}  # fmt: skip
+
 
 def task_after(state: TaskState, move: str) -> TaskState:
     """Return the state that `move` leads a task to."""

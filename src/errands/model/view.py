@@ -7,6 +7,7 @@ until it has answered, whether or not the run has started.
 from __future__ import annotations
 
 from errands.model.action import Prompt
+from errands.model.notices.notice import CONDITIONS
 from errands.model.record import fields, record
 from errands.model.states import LIVE, STANDING
 from errands.model.text.json_text import utf8
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from errands.model.task import Task
     from errands.model.text.progress import Progress
     from errands.model.trigger import Standing
+
+# Exit codes of `errands wait` besides that of the command.
+NOT_APPROVED, STILL_LIVE, STOPPED, NO_RESULT = 4, 124, 143, 125
 
 
 @record
@@ -151,7 +155,7 @@ class View:
         if self.notify == "never":
             return f"none; ask with `errands wait {self.id}`"
         ways = [_way(each) for each in self.channels]
-        when = {"on_failure": "if it fails: ", "on_change": "if its result changes: "}.get(self.notify, "")
+        when = f"{CONDITIONS[self.notify]}: " if self.notify in CONDITIONS else ""
         return when + "; ".join([*ways, f"inbox of {self.owner}: `errands notices`"])
 
     @property
@@ -232,9 +236,9 @@ def exit_code(view: View) -> int:
     """Return the exit code of `errands wait`: the task's own if it has one."""
     run = view.latest
     if view.state in ("proposed", "rejected"):
-        return 4
+        return NOT_APPROVED
     if view.standing is not None:
-        return {"done": 0, "cancelled": 143, "active": 124}.get(view.state, 1)
+        return {"done": 0, "cancelled": STOPPED, "active": STILL_LIVE}.get(view.state, 1)
     return run_exit_code(run)
 
 
@@ -244,17 +248,17 @@ def run_exit_code(run: RunView) -> int:
         case "completed":
             return 0
         case "skipped":
-            return 125
+            return NO_RESULT
         case "pending" | "running":
-            return 124
+            return STILL_LIVE
         case "failed" | "cancelled":
             if run.failure in ("lost", "interrupted"):
-                return 125
+                return NO_RESULT
             if run.signal is not None:
                 return 128 + run.signal
             if run.failure == "exit" and run.exit_code:
                 return run.exit_code
-            return 143 if run.state == "cancelled" else 1
+            return STOPPED if run.state == "cancelled" else 1
 
 
 def as_json(view: View) -> dict[str, Any]:

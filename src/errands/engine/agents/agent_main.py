@@ -15,12 +15,12 @@ from errands.engine.notices.chat_notices import announce
 from errands.model.agent.fork import PREAMBLE
 from errands.model.errors import AgentError, ErrandsError, SessionGone
 from errands.model.record import evolve
+from errands.model.view import STOPPED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from errands.ports.agent import Agent, Answer
 
-STOPPED = 143
 _CLOSE_WITHIN = 2.0  # seconds for an agent to stop what it started
 
 

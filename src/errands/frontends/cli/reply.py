@@ -5,6 +5,7 @@ from __future__ import annotations
 from errands.frontends.cli.display.format import now, waits_for
 from errands.frontends.cli.display.recurring import say_recurring
 from errands.frontends.cli.parser import JSON, Option, Usage
+from errands.model.view import NOT_APPROVED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from errands.model.view import View
 
 AT_ONCE = 0.1  # seconds to wait for a task to start, before saying that it is queued
-NOT_APPROVED = 4
 
 REPLY = (
     Option(flags=("-w", "--wait"), help="show its output and exit with its exit code"),

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 LONGEST_BACKOFF = timedelta(minutes=15)
 
 POLICIES: tuple[Policy, ...] = ("always", "on_change", "on_failure", "never")
+# The policies that report only some results, in words.
+CONDITIONS: dict[Policy, str] = {"on_failure": "if it fails", "on_change": "if its result changes"}
 
 
 # The name of a channel is a word, because an address and the configuration contain it.

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
         def close(self) -> None: ...
 
 
+MOST_IDS = 5000  # in one query: a database takes a limited number of values
+
+
 @record
 class Query:
     """Which tasks to list, newest first; everything that is given must hold."""

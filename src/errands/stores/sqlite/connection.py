@@ -18,10 +18,11 @@ from errands.stores.sqlite.migrations import MIGRATIONS, statements
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any, Literal, TypeVar
+    from typing import Any, TypeVar
+
+    from errands.config.sections import Durability
 
     T = TypeVar("T")
-    Durability = Literal["normal", "full"]
 
 PATIENCE = 5.0  # seconds to wait for another process's transaction
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)

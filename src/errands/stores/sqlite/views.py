@@ -8,6 +8,7 @@ from errands.model.run import Event
 from errands.model.states import OPEN
 from errands.model.view import RecurringView, RunView, View, shown_state, unrun
 from errands.ports.rundir import LOG
+from errands.ports.store import MOST_IDS
 from errands.stores.sqlite.columns import (
     PRIORITY,
     TASK,
@@ -41,7 +42,6 @@ _VIEW = RowCodec(
     waits=Shape(read=lambda waits: waits or 0),
 )
 _RUN = RowCodec(RunView, "runs", TYPES, given=("id", "output_file"))
-MANY = 5000  # ids in one query: SQLite takes a limited number of values
 _SPOKEN = " LEFT JOIN exchanges ON exchanges.run = runs.seq"
 # A recurring task has no run until it first fires, and only recurring tasks have a cursor (`hearings`).
 _ALL = "tasks LEFT JOIN runs ON runs.seq = tasks.run"
@@ -222,8 +222,8 @@ class ViewRows(Table):
 
     def liveness(self, task_ids: Sequence[str]) -> dict[str, bool]:
         found: dict[str, bool] = {}
-        for start in range(0, len(task_ids), MANY):
-            some = task_ids[start : start + MANY]
+        for start in range(0, len(task_ids), MOST_IDS):
+            some = task_ids[start : start + MOST_IDS]
             sql = f"""
                 SELECT tasks.id, {_LIVE} FROM {_ALL} WHERE tasks.id IN ({marks(some)})
             """

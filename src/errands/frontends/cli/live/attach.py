@@ -14,7 +14,7 @@ from errands.frontends.cli.live.follow import follow, wait_for
 from errands.frontends.cli.live.keyboard import INTERRUPT, SUSPEND, KeyPresses
 from errands.frontends.cli.live.output_filter import Bare, OutputFilter
 from errands.model.run import task_of
-from errands.model.view import exit_code
+from errands.model.view import STILL_LIVE, exit_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 # How long after the first one a second Ctrl-C counts.
 SECOND_THOUGHTS = 2.0
-STILL_LIVE = 124
 INTERRUPTED = 130
 PIECE = 1 << 16
 # How often to check whether the task takes input yet.

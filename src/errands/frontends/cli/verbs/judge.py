@@ -6,11 +6,11 @@ import sys
 
 from errands.frontends.cli.display.format import now
 from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
-from errands.frontends.cli.reply import NOT_APPROVED
 from errands.frontends.cli.task_options import command_of
 from errands.model.errors import BadValue
 from errands.model.options.table import BY_NAME
 from errands.model.options.values import value_of
+from errands.model.view import NOT_APPROVED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
