@@ -42,6 +42,7 @@ class Stage:
         self.reports: list[Report] = []
         self.pool.listener = self.reports.append
         self._number = 0
+        self._attempts: dict[str, set[int]] = {}
 
     def launch(self, *commands: str | tuple[str, ...], **options: Any) -> Launch:
         self._number += 1
@@ -74,7 +75,9 @@ class Stage:
             "grace": 5.0,
         }
         limits = {name: options.pop(name) for name in LIMITS if name in options}
-        return Launch(**{**given, "limits": limits, **options})
+        launch = Launch(**{**given, "limits": limits, **options})
+        self._attempts.setdefault(run_id, set()).add(launch.attempt)
+        return launch
 
     def start(self, *commands: str | tuple[str, ...], **options: Any) -> str:
         """Start shell lines (or argument lists), one after the other, and return the run's id."""
@@ -131,7 +134,10 @@ class Stage:
             self.pool.stop(run_id, grace=0)
         await until(lambda: not self.pool._running, "the end of what a test left")
 
-    def _find(self, run_id: str, *kinds: type[Any]) -> Report | None:
-        return next(
-            (each for each in self.reports if each.run_id == run_id and isinstance(each, kinds)), None
-        )
+    def _find(self, run_id: str, *kinds: type[Report]) -> Report | None:
+        """Find a report of a run, which must name an attempt that was launched."""
+        for each in self.reports:
+            if each.run_id == run_id and isinstance(each, kinds):
+                assert each.attempt in self._attempts.get(run_id, {1}), each
+                return each
+        return None

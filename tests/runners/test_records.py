@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,12 +27,13 @@ def forge(stage: Stage, run: str, *lines: str) -> None:
 async def test_a_recovered_attempt_that_never_began_never_will(stage: Stage) -> None:
     launch = stage.launch("echo ran >> count")
 
-    assert isinstance(stage.pool.recover(launch.run_id, attempt=1), NotStarted)
-    assert isinstance(stage.pool.recover(launch.run_id, attempt=1), NotStarted)
+    for _ in range(2):
+        found = stage.pool.recover(launch.run_id, attempt=1)
+        assert found == NotStarted(run_id=launch.run_id, attempt=1)
     stage.pool.start(launch)
     await until(lambda: stage.reports, "a report")
 
-    assert stage.reports == [Refused(run_id=launch.run_id)]
+    assert stage.reports == [Refused(run_id=launch.run_id, attempt=1)]
     assert not (stage.folder / "count").exists()
 
 
@@ -43,6 +45,27 @@ async def test_the_next_attempt_runs_and_its_log_is_found(stage: Stage) -> None:
 
     assert (await stage.ended(run)).code == 0
     assert stage.output(run) == b"second attempt\n"
+
+
+@pytest.mark.spec("L20")
+async def test_every_report_and_every_recovery_names_the_attempt(stage: Stage) -> None:
+    run = stage.start("echo ready; sleep 1000", attempt=3)
+    await stage.started(run)
+    other = ShimPool(str(stage.runs))
+    await other.open()
+    heard: list[Any] = []
+    other.listener = heard.append
+
+    alive = other.recover(run, attempt=3)
+    stage.pool.stop(run, grace=5)
+    await stage.ended(run)
+    await until(lambda: heard, "the report of the other pool")
+    over = other.recover(run, attempt=3)
+    await other.close()
+
+    assert isinstance(alive, Alive)
+    assert isinstance(over, Ended)
+    assert {each.attempt for each in (alive, over, *stage.reports, *heard)} == {3}
 
 
 @pytest.mark.fault("F3")

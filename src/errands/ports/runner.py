@@ -1,7 +1,7 @@
-"""The runner: what starts and stops the processes of runs.
+"""The runner: starts and stops the processes of runs.
 
-It never blocks and never decides. It reports what it saw, later, through `listener`; the supervisor
-turns the reports into state.
+It never blocks and never decides. It reports later, through `listener`, and every report names the attempt
+that it is about; the supervisor turns reports into state.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
             """End the run's whole process tree; its `Ended` follows. Unknown runs are ignored."""
 
         def recover(self, run_id: str, *, attempt: int) -> Found:
-            """Find out what became of a run that another holder started.
+            """Find out what became of an attempt that an earlier daemon started.
 
             `Alive` runs are watched from now on: their `Ended` follows. `NotStarted` means that
             this attempt never ran and never will.
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
             """Get ready to start runs."""
 
         async def close(self) -> None:
-            """Let go of everything; the processes of live runs go on."""
+            """Release everything; the processes of live runs go on."""
 
 
 @record
 class Step:
-    """One command of a run, as words; `label` is what the person wrote."""
+    """One command of a run, as words; `label` is how the caller wrote it."""
 
     role: Role
     argv: tuple[str, ...]
@@ -56,11 +56,11 @@ class Step:
 
 @record
 class Launch:
-    """All a shim has to know about a run.
+    """All that a shim needs to know about an attempt at a run.
 
-    `base` is the environment of whoever launched it, which many runs share, `env` what it has besides. A run
-    that `may_wait` says in the file `held` how long it waited for others, which counts for no time-out. One
-    that `may_be_warm` may be a fork of a process that has loaded its library, if that makes no difference.
+    `base` is the environment of the caller, which many runs share; `env` is added to it. A run that
+    `may_wait` notes in the file `held` how long it waited for others, which does not count towards time-outs.
+    One that `may_be_warm` may be forked from a process that has loaded its library, if that changes nothing.
     """
 
     run_id: str
@@ -85,6 +85,7 @@ class Launch:
 @record
 class Started:
     run_id: str
+    attempt: int
     pid: int
     at: datetime
 
@@ -92,24 +93,28 @@ class Started:
 @record
 class Ended:
     run_id: str
+    attempt: int
     ending: Ending
 
 
 @record
 class Refused:
-    """This attempt has a record already, so the shim did not start it."""
+    """The attempt has a record already, so the shim did not start it."""
 
     run_id: str
+    attempt: int
 
 
 @record
 class NotStarted:
     run_id: str
+    attempt: int
 
 
 @record
 class Alive:
     run_id: str
+    attempt: int
     pid: int | None
 
 

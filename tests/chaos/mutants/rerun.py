@@ -15,4 +15,4 @@ def break_engine() -> None:
 
 
 def _recover(pool: ShimPool, run_id: str, *, attempt: int) -> NotStarted:
-    return NotStarted(run_id=run_id)
+    return NotStarted(run_id=run_id, attempt=attempt)

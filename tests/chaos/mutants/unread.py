@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from errands.model.ending import Ending
+from errands.model.record import evolve
 from errands.ports.runner import Ended
 from errands.runners.pool.pool import ShimPool
 from tests.chaos.surgery import exchange
@@ -24,4 +25,4 @@ def break_engine() -> None:
 
 def _recover(pool: ShimPool, run_id: str, *, attempt: int) -> Found:
     found = recover(pool, run_id, attempt=attempt)
-    return Ended(run_id=run_id, ending=Ending(lost="who knows")) if isinstance(found, Ended) else found
+    return evolve(found, ending=Ending(lost="who knows")) if isinstance(found, Ended) else found

@@ -224,7 +224,7 @@ def test_leaving_lists_what_continues_and_how_to_come_back(
     window.enters("/background sleep 60")
     window.shows("started sleep-")
     window.enters("remember the milk")
-    window.shows("There is no command")
+    window.shows("This prompt has no command")
     said = window.leaves()
     name = next(word for word in said.split() if word.startswith("chat:"))
     task = said.partition("1 task continues: ")[2].split()[0]

@@ -75,7 +75,7 @@ class Supervisor:
             launch = self._launches.build(task, run)
         except ErrandsError as error:
             # The claim is on disk and only this process acts on it: without an end it would run for ever.
-            self._ended[run.id] = Ended(run_id=run.id, ending=Ending(error=str(error)))
+            self._end(run, Ending(error=str(error)))
             self._wake()
         else:
             self._runner.start(launch)
@@ -90,9 +90,9 @@ class Supervisor:
         self._watch(task, run)
         match self._runner.recover(run.id, attempt=run.attempt):
             case NotStarted() if run.stop_requested_at is not None:
-                self._ended[run.id] = Ended(run_id=run.id, ending=Ending(stop="cancel"))
+                self._end(run, Ending(stop="cancel"))
             case NotStarted() if is_after_reboot:
-                self._ended[run.id] = Ended(run_id=run.id, ending=Ending(interrupted=True))
+                self._end(run, Ending(interrupted=True))
             case NotStarted():
                 return self._next_attempt(task, run)
             case Alive(pid=pid):
@@ -106,7 +106,7 @@ class Supervisor:
         try:
             is_fit = self._dispatcher.is_fit(task, run, self._clock.now())
         except StoreUnreadable as error:
-            self._ended[run.id] = Ended(run_id=run.id, ending=Ending(error=str(error)))
+            self._end(run, Ending(error=str(error)))
             return None
         if not is_fit:
             self._dispatcher.free(run.id)
@@ -211,9 +211,16 @@ class Supervisor:
         if task.limits.on_idle == "report" and task.limits.idle is not None:
             self._last_output[run.id] = (_NO_OUTPUT_SEEN, 0.0)
 
+    def _end(self, run: Run, ending: Ending) -> None:
+        self._ended[run.id] = Ended(run_id=run.id, attempt=run.attempt, ending=ending)
+
     def _receive(self, report: Report) -> None:
         if report.run_id not in self._live:
             _LOG.error("run %s is over or not ours, but was reported: %s", report.run_id, report)
+            return
+        task, run = self._live[report.run_id]
+        if report.attempt != run.attempt:
+            _LOG.error("run %s is in attempt %d, so this is ignored: %s", run.id, run.attempt, report)
             return
         match report:
             case Started():
@@ -225,7 +232,6 @@ class Supervisor:
                 self._ended[report.run_id] = report
             case Refused():
                 # Its record exists: this attempt was started or given up by another daemon.
-                task, run = self._live[report.run_id]
                 match self._runner.recover(run.id, attempt=run.attempt):
                     case Ended() as found:
                         self._ended[run.id] = found

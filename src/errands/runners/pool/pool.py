@@ -71,7 +71,7 @@ class ShimPool:
         self._expiry: asyncio.TimerHandle | None = None
         self._adopted: dict[str, Adoption] = {}
         self._queued: dict[str, Launch] = {}
-        self._delayed: dict[str, asyncio.TimerHandle] = {}
+        self._delayed: dict[str, tuple[Launch, asyncio.TimerHandle]] = {}
         self._sweeping: dict[str, tuple[str, int]] = {}
 
     async def open(self) -> None:
@@ -85,7 +85,7 @@ class ShimPool:
         self._is_closed = True
         if self._expiry is not None:
             self._expiry.cancel()
-        for timer in self._delayed.values():
+        for _, timer in self._delayed.values():
             timer.cancel()
         self._delayed.clear()
         self._queued.clear()
@@ -119,11 +119,12 @@ class ShimPool:
         if shim := self._running.get(run_id):
             shim.is_cancelled = True
             shim.channel.send({"op": "cancel", "run": run_id, "grace": grace})
-        elif timer := self._delayed.pop(run_id, None):
+        elif delayed := self._delayed.pop(run_id, None):
+            launch, timer = delayed
             timer.cancel()
-            self._end(run_id, Ending(stop="cancel"))
-        elif self._queued.pop(run_id, None):
-            self._end(run_id, Ending(stop="cancel"))
+            self._end(run_id, launch.attempt, Ending(stop="cancel"))
+        elif queued := self._queued.pop(run_id, None):
+            self._end(run_id, queued.attempt, Ending(stop="cancel"))
         elif adopted := self._adopted.get(run_id):
             adopted.cancel()
 
@@ -135,23 +136,23 @@ class ShimPool:
     def recover(self, run_id: str, *, attempt: int) -> Found:
         """Find out what happened to a run that another pool started."""
         if self.knows(run_id):
-            return Alive(run_id=run_id, pid=None)
+            return Alive(run_id=run_id, attempt=attempt, pid=None)
         directory = os.path.join(self._runs_dir, run_id)
         if run_record.was_removed(directory, attempt):
             self.sweep(run_id, directory, attempt)
-            return Alive(run_id=run_id, pid=None)
+            return Alive(run_id=run_id, attempt=attempt, pid=None)
         if run_record.write_tombstone(directory, attempt):
-            return NotStarted(run_id=run_id)
+            return NotStarted(run_id=run_id, attempt=attempt)
         if self._adopt(run_id, directory, attempt):
             found = run_record.read(directory, attempt)
-            return Alive(run_id=run_id, pid=found.pid if found else None)
+            return Alive(run_id=run_id, attempt=attempt, pid=found.pid if found else None)
         found = run_record.read(directory, attempt)
         if found is None or found.exit is not None:
-            return Ended(run_id=run_id, ending=_ending(found))
+            return Ended(run_id=run_id, attempt=attempt, ending=_ending(found))
         if found.boot != self._system.boot_id():
-            return Ended(run_id=run_id, ending=Ending(interrupted=True, pid=found.pid))
+            return Ended(run_id=run_id, attempt=attempt, ending=Ending(interrupted=True, pid=found.pid))
         self.sweep(run_id, directory, attempt)
-        return Alive(run_id=run_id, pid=found.pid)
+        return Alive(run_id=run_id, attempt=attempt, pid=found.pid)
 
     def _assign(self, shim: Shim, launch: Launch) -> None:
         message = _start_message(launch)
@@ -164,7 +165,8 @@ class ShimPool:
     def _delay(self, launch: Launch, reason: str) -> None:
         """Start a run later, because the system has no room for it now."""
         _LOG.warning("run %s cannot start yet: %s", launch.run_id, reason)
-        self._delayed[launch.run_id] = self._loop.call_later(BUSY_TIME, self._start_delayed, launch)
+        timer = self._loop.call_later(BUSY_TIME, self._start_delayed, launch)
+        self._delayed[launch.run_id] = launch, timer
 
     def _start_delayed(self, launch: Launch) -> None:
         del self._delayed[launch.run_id]
@@ -183,27 +185,27 @@ class ShimPool:
         return shim
 
     def _on_message(self, shim: Shim, message: tuple[Any, ...]) -> None:
-        what, run_id, *rest = message
+        what, run_id, attempt, *rest = message
         if what == "started":
-            pid, at = rest
-            self.listener(Started(run_id=run_id, pid=pid, at=datetime.fromtimestamp(float(at), UTC)))
+            pid, at = rest[0], datetime.fromtimestamp(float(rest[1]), UTC)
+            self.listener(Started(run_id=run_id, attempt=attempt, pid=pid, at=at))
             return
         del self._running[run_id]
         launch, is_cancelled = shim.launch, shim.is_cancelled
         shim.launch, shim.is_cancelled = None, False
         self._keep_idle(shim)
         if what == "refused":
-            self.listener(Refused(run_id=run_id))
+            self.listener(Refused(run_id=run_id, attempt=attempt))
         elif what == "ended":
-            self._end(run_id, run_record.ending(rest[0]))
+            self._end(run_id, attempt, run_record.ending(rest[0]))
         elif is_cancelled:
-            self._end(run_id, Ending(stop="cancel"))
+            self._end(run_id, attempt, Ending(stop="cancel"))
         else:
             assert launch is not None
             self._delay(launch, rest[0])
 
-    def _end(self, run_id: str, ending: Ending) -> None:
-        self.listener(Ended(run_id=run_id, ending=ending))
+    def _end(self, run_id: str, attempt: int, ending: Ending) -> None:
+        self.listener(Ended(run_id=run_id, attempt=attempt, ending=ending))
 
     def _keep_idle(self, shim: Shim) -> None:
         """Keep a shim for the next run, up to IDLE_TIME."""
@@ -235,14 +237,14 @@ class ShimPool:
             # The shim died before it created the run record, and no other shim has this launch.
             self._start_again(launch, shim)
         elif found is not None and found.exit is not None:
-            self._end(launch.run_id, _ending(found))
+            self._end(launch.run_id, launch.attempt, _ending(found))
         else:
             self.sweep(launch.run_id, launch.directory, launch.attempt)
 
     def _start_again(self, launch: Launch, shim: Shim) -> None:
         shim.zygote.receive_all()  # did the zygote die, too, before it forked the shim?
         if shim.is_cancelled:
-            self._end(launch.run_id, Ending(stop="cancel"))
+            self._end(launch.run_id, launch.attempt, Ending(stop="cancel"))
         elif self._failures >= _TRIES:
             self._give_up(launch)
         elif shim.zygote is self._zygote and not shim.idle_since:
@@ -252,7 +254,7 @@ class ShimPool:
 
     def _give_up(self, launch: Launch) -> None:
         error = f"the supervisor of processes cannot be started with {self._python}"
-        self._end(launch.run_id, Ending(error=error))
+        self._end(launch.run_id, launch.attempt, Ending(error=error))
 
     def _adopt(self, run_id: str, directory: str, attempt: int) -> bool:
         """Watch a run whose shim is alive; checking the lock again proves that we watch the right process."""
@@ -279,7 +281,7 @@ class ShimPool:
         adopted = self._adopted.pop(run_id)
         found = run_record.read(adopted.directory, adopted.attempt)
         if found is None or found.exit is not None:
-            self._end(run_id, _ending(found))
+            self._end(run_id, adopted.attempt, _ending(found))
         else:
             self.sweep(run_id, adopted.directory, adopted.attempt)
 
@@ -334,7 +336,7 @@ class ShimPool:
         directory, attempt = self._sweeping.pop(run_id)
         if self._adopt(run_id, directory, attempt):
             return  # its shim is alive after all
-        self._end(run_id, _ending(run_record.read(directory, attempt)))
+        self._end(run_id, attempt, _ending(run_record.read(directory, attempt)))
 
     def _zygote_ended(self) -> None:
         """Start another zygote; the shims of this one live on, and queued runs wait for the next one."""

@@ -63,6 +63,7 @@ class Run:
 
     def __init__(self, shim: Parent, launch: dict[str, Any]) -> None:
         self.id: str = launch["run"]
+        self.attempt: int = launch["attempt"]
         self.survivors: tuple[int, ...] = ()
         self._shim = shim
         self._system = shim.system
@@ -118,7 +119,7 @@ class Run:
         try:
             if self._launch["may_wait"]:  # an agent, which is started again if it dies
                 rundir.forget_wait(self.directory)
-                rundir.keep_log(self.directory, attempt=self._launch["attempt"])
+                rundir.keep_log(self.directory, attempt=self.attempt)
             self._log = Log(self.directory, header=self._launch["header"], cap=self._launch["cap"])
             self._progress = Progress(self.directory)
             self._pump = OutputPump(self._system, self._shim.poll, self._log, self._progress)
@@ -265,7 +266,7 @@ class Run:
                 return
             if now >= self._report_at:
                 self._report_at = _NEVER
-                self._shim.report(("started", self.id, self._leader, self._facts["started"]))
+                self._shim.report(("started", self.id, self.attempt, self._leader, self._facts["started"]))
             progress = self._progress
             if now >= progress.due:
                 progress.flush(now)

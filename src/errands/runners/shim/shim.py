@@ -127,11 +127,11 @@ class Shim:
 
     def _supervise(self, run: Run) -> None:
         try:
-            self.report(("ended", run.id, run.execute()))
+            self.report(("ended", run.id, run.attempt, run.execute()))
         except RefusedError:
-            self.report(("refused", run.id))
+            self.report(("refused", run.id, run.attempt))
         except BusyError as error:
-            self.report(("busy", run.id, str(error)))
+            self.report(("busy", run.id, run.attempt, str(error)))
         except OSError as error:
             self._give_up(run, f"{error.strerror}: {error.filename}" if error.filename else str(error))
         except Exception as error:  # noqa: BLE001 - a bug of ours ends this run only, and is reported
@@ -141,9 +141,9 @@ class Shim:
         """End a run that cannot be supervised, so that a bug of ours leaves no processes behind."""
         run.survivors = tree.kill(self.living, by_group=True)
         if run.was_started:
-            self.report(("ended", run.id, {"lost": f"its supervisor failed: {reason}"}))
+            self.report(("ended", run.id, run.attempt, {"lost": f"its supervisor failed: {reason}"}))
         else:
-            self.report(("ended", run.id, {"error": f"the run could not be set up: {reason}"}))
+            self.report(("ended", run.id, run.attempt, {"error": f"the run could not be set up: {reason}"}))
 
     def _on_signals(self) -> None:
         arrived = os.read(self._wake, 64)

@@ -192,7 +192,7 @@ class WarmPool(ShimPool):
     def _start_again(self, launch: Launch, shim: Shim) -> None:
         """Start a run cold that provably did not start here."""
         if shim.is_cancelled:
-            self._end(launch.run_id, Ending(stop="cancel"))
+            self._end(launch.run_id, launch.attempt, Ending(stop="cancel"))
         else:
             self._cold.start(launch)
 

@@ -1,0 +1,133 @@
+"""The supervisor: every report of the runner counts for the attempt that it names, and for no other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from errands.config import Config
+from errands.engine.daemon.dispatcher import Dispatcher
+from errands.engine.daemon.launch import LaunchBuilder
+from errands.engine.daemon.outcome import OutcomeWriter
+from errands.engine.daemon.supervisor import Supervisor
+from errands.ports.home import Home
+from errands.ports.runner import Ended, Launch, NotStarted, Refused, Started
+from errands.runners.output import log
+from errands.stores.sqlite.connection import Connection
+from errands.stores.sqlite.store import SqliteStore
+from errands.testing.clock import START, HandClock
+from tests.samples import sample_ending, sample_task
+
+if TYPE_CHECKING:
+    from errands.ports.runner import Found, Report
+
+RUN = "true-222222.1"
+
+
+class QuietRunner:
+    """A runner that starts nothing; the test reports in its place."""
+
+    def __init__(self) -> None:
+        self.listener: Callable[[Report], None] = lambda _: None
+        self.launches: list[Launch] = []
+
+    def start(self, launch: Launch) -> None:
+        self.launches.append(launch)
+
+    def stop(self, run_id: str, *, grace: float) -> None: ...
+
+    def recover(self, run_id: str, *, attempt: int) -> Found:
+        return NotStarted(run_id=run_id, attempt=attempt)
+
+    async def open(self) -> None: ...
+    async def close(self) -> None: ...
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    opened = SqliteStore(Connection(str(tmp_path / "errands.db")), str(tmp_path / "runs"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def runner() -> QuietRunner:
+    return QuietRunner()
+
+
+@pytest.fixture
+def supervisor(store: SqliteStore, runner: QuietRunner, tmp_path: Path) -> Supervisor:
+    """A supervisor with one run, in its second attempt."""
+    home, config = Home(path=str(tmp_path)), Config()
+    made = Supervisor(
+        store,
+        runner,
+        Dispatcher(store, config),
+        LaunchBuilder(store, home, config),
+        OutcomeWriter(store, log, home, backoff=config.schedules.backoff),
+        home,
+        clock=HandClock(),
+        wake=lambda: None,
+        wake_later=lambda: None,
+    )
+    with store:
+        store.add_environment("none", "{}")
+        assert store.add_task(sample_task()) is not None
+        store.claim("shell", limit=1, now=START)
+        assert store.new_attempt(RUN, attempt=2)
+    made.start(store.task("true-222222"), store.run(RUN))
+    return made
+
+
+@pytest.mark.spec("L20")
+@pytest.mark.parametrize(
+    "late",
+    [
+        Started(run_id=RUN, attempt=1, pid=4711, at=START),
+        Ended(run_id=RUN, attempt=1, ending=sample_ending(code=3)),
+        Refused(run_id=RUN, attempt=1),
+    ],
+    ids=lambda late: type(late).__name__,
+)
+def test_a_late_report_of_an_earlier_attempt_changes_nothing(
+    store: SqliteStore,
+    runner: QuietRunner,
+    supervisor: Supervisor,
+    caplog: pytest.LogCaptureFixture,
+    late: Report,
+) -> None:
+    before = store.run(RUN)
+
+    runner.listener(late)
+    with store:
+        ended, _ = supervisor.record(now=START)
+
+    assert (ended, supervisor.has_reports) == ([], False)
+    assert store.run(RUN) == before
+    assert [launch.attempt for launch in runner.launches] == [2]
+    assert f"run {RUN} is in attempt 2, so this is ignored" in caplog.text
+
+
+def test_the_reports_of_the_latest_attempt_count(
+    store: SqliteStore, runner: QuietRunner, supervisor: Supervisor
+) -> None:
+    runner.listener(Ended(run_id=RUN, attempt=1, ending=sample_ending(code=3)))
+    runner.listener(Started(run_id=RUN, attempt=2, pid=4711, at=START))
+    runner.listener(Ended(run_id=RUN, attempt=2, ending=sample_ending(code=0)))
+    with store:
+        ended, _ = supervisor.record(now=START)
+
+    assert ended == [RUN]
+    assert (store.run(RUN).state, store.run(RUN).attempt) == ("completed", 2)
+
+
+def test_an_attempt_that_is_refused_and_never_ran_is_followed_by_the_next(
+    store: SqliteStore, runner: QuietRunner, supervisor: Supervisor
+) -> None:
+    runner.listener(Refused(run_id=RUN, attempt=2))
+
+    assert [launch.attempt for launch in runner.launches] == [2, 3]
+    assert store.run(RUN).attempt == 3
