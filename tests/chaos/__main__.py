@@ -1,4 +1,4 @@
-"""Strike an engine with seeded faults and count what it loses.
+"""Hit an engine with seeded faults and count what it loses.
 
 A round is one seed: a home, a daemon, a hundred tasks, three clients, two readers, some thirty faults.
 """
@@ -28,7 +28,7 @@ def main() -> int:
     if arguments.mutant:
         mutants.check(arguments.mutant)
     become_subreaper()
-    for number in (signal.SIGINT, signal.SIGTERM):  # whoever stops us shall not have to clean up
+    for number in (signal.SIGINT, signal.SIGTERM):  # clean up when this process is stopped
         signal.signal(number, _leave)
     report = Report()
     report.skipped += [f"{fault}: {reason}" for fault, reason in _impossible().items()]
@@ -60,7 +60,7 @@ def _plans(arguments: argparse.Namespace) -> list[Plan]:
 
 
 def _impossible() -> dict[str, str]:
-    """Name the faults that this machine does not allow, and why."""
+    """Return the faults that this machine does not allow, and why."""
     reasons = {}
     if not can_have_small_disk():
         reasons["disk full"] = "only root can mount a small disk"

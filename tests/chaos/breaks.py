@@ -1,9 +1,9 @@
 """A break: an invariant that did not hold, and what was seen of it.
 
 I1 acknowledged tasks exist; I2 nothing starts twice; I3 the reported result is the witnessed one; I4 one
-terminal state, for ever; I5 told exactly once; I6 no lane wider than it is; I7 order within a lane; I8 no
+terminal state for ever; I5 reported exactly once; I6 no lane exceeds its width; I7 order within a lane; I8 no
 survivors; I9 output is what was printed; I10 no foreign process is signalled; I11 reads never go back; I14
-whoever asks is answered; I15 nothing is left behind; I16 one daemon per home; I17 everything comes to an end.
+every request is answered; I15 nothing is left behind; I16 one daemon per home; I17 everything ends.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The checker: compares what clients were told, what the tasks witnessed and what the engine says in the end.
+"""The checker: compares the answers to clients, the witness of the tasks and the final state of the engine.
 
-One function per invariant; each gives the breaks it finds. What nobody can know is not judged: an ask without
-an answer may have had its effect or not.
+One function per invariant yields the breaks it finds. What cannot be known is not judged: a request without
+an answer may or may not have taken effect.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def check(evidence: Evidence) -> list[Break]:
 
 
 def lost_runs(evidence: Evidence) -> set[str]:
-    """Name the runs whose own shim was killed before it had recorded their end."""
+    """Return the runs whose own shim was killed before it had recorded their end."""
     died = {run_id for run_id, point in evidence.witness.shims.items() if point != SAFE_SHIM_POINT}
     return evidence.lost | died
 
@@ -38,7 +38,7 @@ def existence(evidence: Evidence) -> Iterator[Break]:
     """I1: an acknowledged task exists, and a key stands for one task."""
     there = {view.id for view in evidence.views}
     cleared = evidence.acts("clear")
-    for token, ids in evidence.told.ids.items():
+    for token, ids in evidence.answers.ids.items():
         if len(ids) > 1:
             yield Break("I1", f"{token} was acknowledged under several ids: {sorted(ids)}")
         for task_id in ids - there:
@@ -147,8 +147,8 @@ def dependencies(evidence: Evidence) -> Iterator[Break]:
 
 
 def notices(evidence: Evidence) -> Iterator[Break]:
-    """I5: every end is told once, truly, to its owner."""
-    told = Counter(notice["run"] for notice in evidence.notices)
+    """I5: every end is reported once, correctly, to its owner."""
+    reported = Counter(notice["run"] for notice in evidence.notices)
     for notice_id, count in Counter(notice["id"] for notice in evidence.notices).items():
         if count > 1:
             yield Break("I5", f"notice {notice_id} was handed over {count} times")
@@ -156,20 +156,24 @@ def notices(evidence: Evidence) -> Iterator[Break]:
         wanted = deed.notify == "always" or (
             deed.notify == "on_failure" and run.state in ("failed", "skipped")
         )
-        if told[run.id] != wanted:
-            yield Break("I5", f"{run.id}, {run.state}, was told {told[run.id]} times, not {int(wanted)}")
+        if reported[run.id] != wanted:
+            yield Break(
+                "I5", f"{run.id}, {run.state}, was reported {reported[run.id]} times, not {int(wanted)}"
+            )
     for notice in evidence.notices:
         found, body = evidence.runs.get(notice["run"]), notice["body"]
         if found is None:
-            if told[notice["run"]] > 1:
-                yield Break("I5", f"{notice['run']}, cleared since, was told {told[notice['run']]} times")
+            if reported[notice["run"]] > 1:
+                yield Break(
+                    "I5", f"{notice['run']}, cleared since, was reported {reported[notice['run']]} times"
+                )
             continue
         deed = evidence.deeds[_token(evidence, found)]
         if notice["owner"] != deed.owner:
-            yield Break("I5", f"the end of {found.id} was told to {notice['owner']}, not to {deed.owner}")
+            yield Break("I5", f"the end of {found.id} was reported to {notice['owner']}, not to {deed.owner}")
         said = body["state"], body["exit_code"], body["signal"]
         if said != (found.state, found.exit_code, found.signal) or notice["event"] != found.state:
-            yield Break("I5", f"{found.id} is {found.state}, but {said} was told")
+            yield Break("I5", f"{found.id} is {found.state}, but {said} was reported")
 
 
 def lanes(evidence: Evidence) -> Iterator[Break]:
@@ -178,7 +182,7 @@ def lanes(evidence: Evidence) -> Iterator[Break]:
     over: set[str] = set()
     for word, run_id in evidence.witness.lines:
         if run_id not in evidence.witness.ends:
-            continue  # it was ended by others, so nobody witnessed when
+            continue  # it was killed, so the witness does not say when
         lane = evidence.deeds[evidence.witness.tokens[run_id]].lane
         if word == "start":
             busy[lane].add(run_id)

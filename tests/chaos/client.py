@@ -1,6 +1,6 @@
 """A client: a process that launches, cancels, restarts and clears tasks, as its part of the plan says.
 
-It may be killed at any time; started again, it goes on with the acts that were not answered. Launches are
+It may be killed at any time; started again, it continues with the acts that were not answered. Launches are
 safe to repeat because they have keys; a restart that was not answered is left alone.
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 PAUSE = 0.05
 PATIENCE = 20.0
-IMPATIENCE = 3.0  # what is still live then will be for long
+IMPATIENCE = 3.0  # a task that is still live then stays so for long
 
 
 class Client:
@@ -35,7 +35,7 @@ class Client:
         with open(f"{base}/plan.json") as file:
             self._plan = plan.read(file.read())
         self._deeds = {deed.token: deed for deed in self._plan.deeds}
-        self._told = history.read(base)
+        self._answers = history.read(base)
         self._history = history.History(f"{base}/history.{number}")
         self._number = number
         self._began = began
@@ -45,13 +45,13 @@ class Client:
     def run(self) -> None:
         self._engine: Engine = bootstrap.open_engine(config=config.load(cwd="/"), consent="yes")
         for number, act in enumerate(self._plan.acts):
-            if act.client != self._number or number in self._told.answered:
+            if act.client != self._number or number in self._answers.answered:
                 continue
             time.sleep(max(0.0, self._began + act.at - time.monotonic()))
             self._do(number, act)
 
     def _do(self, number: int, act: plan.Act) -> None:
-        again = number in self._told.asked
+        again = number in self._answers.asked
         if act.verb == "ensure":
             self._ensure()
             return
@@ -65,7 +65,7 @@ class Client:
                 ids = self._carry_out(act)
                 self._history.write("answer", number, ids=ids)
                 for token, task_id in ids.items():
-                    self._told.ids.setdefault(token, set()).add(task_id)
+                    self._answers.ids.setdefault(token, set()).add(task_id)
                 return
             except (StoreError, StillLive, IllegalMove, NotFound) as error:
                 self._history.write("refusal", number, error=str(error))
@@ -100,7 +100,7 @@ class Client:
         return {}
 
     def _id(self, token: str) -> str:
-        for task_id in self._told.ids.get(token, ()):
+        for task_id in self._answers.ids.get(token, ()):
             return task_id
         raise NotFound(f"the launch of {token} was never answered")
 
@@ -127,7 +127,7 @@ class Client:
         )
 
     def _ensure(self) -> None:
-        """See to it that there is a daemon, as every command does."""
+        """Ensure that a daemon runs, as every command does."""
         try:
             if not self._engine.bell.is_answered():
                 bootstrap.start_daemon(self._engine.home)

@@ -1,4 +1,4 @@
-"""Verdicts of the harness, several at a time: a small round mostly waits, so three share two cores."""
+"""Verdicts of the harness, three rounds at a time: a small round mostly waits, so they can share cores."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ import pytest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 AT_ONCE = 3
 
-# What hands out chosen process numbers counts them on its own: rounds beside it would take them, or be
-# struck in their place by an engine that is broken on purpose.
-OWN_NUMBERS = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
+# The scenario that chooses pids needs its own pid namespace: concurrent rounds would take its pids, or be
+# hit by mistake by an engine that is broken on purpose.
+OWN_PIDS = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 
 Verdict = subprocess.CompletedProcess[str]
 
 
 def run_harness(*words: str) -> Verdict:
-    """Run the harness in a process of its own, as `make chaos` does."""
-    command = [*(OWN_NUMBERS if "reused" in words else ()), sys.executable, "-m", "tests.chaos", *words]
+    """Run the harness in a separate process, as `make chaos` does."""
+    command = [*(OWN_PIDS if "reused" in words else ()), sys.executable, "-m", "tests.chaos", *words]
     return subprocess.run(command, cwd=ROOT, text=True, capture_output=True, timeout=280, check=False)
 
 
 @pytest.fixture(scope="session")
 def verdict_of(request: pytest.FixtureRequest) -> Iterator[Callable[[str, str], Verdict]]:
-    """Play the scenarios of all tests that were selected, and give their verdicts one by one."""
+    """Play the scenarios of all selected tests, and return their verdicts one by one."""
     asked = [getattr(item, "callspec", None) for item in request.session.items]
     params = [each.params for each in asked if each is not None and "scenario" in each.params]
     wanted = {(each["scenario"], each.get("mutant", "")) for each in params}

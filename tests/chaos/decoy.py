@@ -1,6 +1,6 @@
-"""A decoy: a process that looks a little like a task and writes down every signal that reaches it.
+"""A decoy: a foreign process that resembles a task and records every signal it receives.
 
-It belongs to nobody, so none ever should.
+The engine must never signal it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Decoys: processes that are none of the engine's business, and what became of them."""
+"""Decoys: foreign processes that the engine must never signal, and a check that it has not."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class Decoys:
         self._pids: dict[int, str] = {}
 
     def start(self, **look: str) -> int:
-        """Start a decoy; `look` gives it variables that the engine's own processes have."""
+        """Start a decoy; `look` sets variables that the engine's own processes have."""
         path = f"{self._subject.base}/decoy.{len(self._pids)}"
         pid = self._subject.spawn("-m", "tests.chaos.decoy", path, log="decoy.log", **look)
         self._pids[pid] = path
         return pid
 
     def start_as(self, pid: int) -> bool:
-        """Start a decoy under a certain number; False when the system gives that to somebody else."""
+        """Start a decoy with a given pid; return False when the system gives that pid to another process."""
         for _ in range(TRIES):
             with open(LAST_PID, "w") as file:
                 file.write(str(pid - 1))
@@ -34,7 +34,7 @@ class Decoys:
         return False
 
     def breaks(self) -> list[Break]:
-        """Ask every decoy which signals it has seen; ours must be the only one."""
+        """Ask every decoy which signals it has received; ours must be the only one."""
         return [each for pid, path in self._pids.items() for each in self._asked(pid, path)]
 
     def _asked(self, pid: int, path: str) -> list[Break]:
@@ -52,7 +52,7 @@ class Decoys:
 
 
 def can_reuse_pids() -> bool:
-    """Tell whether this machine lets us choose the number of the next process."""
+    """Return whether this machine lets us choose the pid of the next process."""
     try:
         with open(LAST_PID, "r+"):
             return True

@@ -1,6 +1,6 @@
 """A deed: what one task will do, and what must therefore be reported about it.
 
-A task is told its steps as words; `task.sh` carries them out in order and says in the witness file when it
+A task gets its steps as arguments; `task.sh` carries them out in order and writes to the witness file when it
 starts and how it ends. Everything else about it follows from the steps.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 TASK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "task.sh")
 BLOB_SIZE = 300_000
 FLOOD_SIZE = 30_000_000
-CLEAN = "sleep 303"  # how a child without any mark can be told, by the harness alone
+CLEAN = "sleep 303"  # how the harness recognises a child without any mark
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,17 +39,17 @@ class Deed:
 
     @property
     def result(self) -> int:
-        """How it ends if nobody interferes: an exit code, or minus the number of a signal."""
+        """How it ends if it is not disturbed: an exit code, or minus the number of a signal."""
         word, _, number = self.steps[-1].partition(":")
         return -int(number) if word == "signal" else int(number)
 
     @property
     def is_clean(self) -> bool:
-        """Tell whether it has a child without any mark, which only a living shim can find."""
+        """Return whether it has a child without any mark, which only a living shim can find."""
         return "clean" in self.steps
 
     def output(self, blob: bytes) -> bytes:
-        """Everything it prints when it gets to its end."""
+        """Everything it prints when it is not disturbed."""
         text = b""
         for step in self.steps:
             word, _, number = step.partition(":")

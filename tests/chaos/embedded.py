@@ -1,6 +1,6 @@
-"""A program that runs the loops itself, as `errands.connect(yes=True)` lets it, for as long as it lives.
+"""A program that embeds the daemon with `errands.connect(yes=True)` for as long as it lives.
 
-Where a daemon runs them already it has nothing to do, and leaves.
+Where a daemon runs already it has nothing to do, and exits.
 """
 
 from __future__ import annotations

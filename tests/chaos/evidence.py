@@ -1,4 +1,4 @@
-"""Evidence: everything that is known about a round once it is over, gathered before anybody judges."""
+"""Evidence: everything that is known about a round once it is over, gathered before it is checked."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Evidence:
 
     plan: Plan
     blob: bytes
-    told: history.Told
+    answers: history.Answers
     witness: witness.Witness
     views: list[View]
     runs: dict[str, RunView] = field(default_factory=dict)
@@ -40,9 +40,9 @@ class Evidence:
         self.deeds: dict[str, Deed] = {deed.token: deed for deed in self.plan.deeds}
 
     def acts(self, verb: str, *, answered: bool = False) -> dict[str, int]:
-        """Count, by token, the acts that were asked for, or only those that were answered."""
+        """Count, by token, the acts that were requested, or only those that were answered."""
         counted: dict[str, int] = {}
-        for number in self.told.answered if answered else self.told.asked:
+        for number in self.answers.answered if answered else self.answers.asked:
             act = self.plan.acts[number]
             if act.verb == verb:
                 for token in act.tokens:
@@ -51,11 +51,11 @@ class Evidence:
 
 
 def gather(subject: Subject, plan: Plan, engine: Engine) -> Evidence:
-    """Read everything there is: histories, witness, notices, and the engine's own final word."""
+    """Read all evidence: histories, witness, notices, and what the engine reports in the end."""
     evidence = Evidence(
         plan=plan,
         blob=subject.blob,
-        told=history.read(subject.base),
+        answers=history.read(subject.base),
         witness=witness.read(subject.witness),
         views=engine.list(Query()),
     )
@@ -64,7 +64,7 @@ def gather(subject: Subject, plan: Plan, engine: Engine) -> Evidence:
         for run in engine.get(view.id).history:
             evidence.runs[run.id] = run
             evidence.pieces[run.id] = _pieces(engine, run.id)
-    for path in glob.glob(f"{subject.base}/told.*"):
+    for path in glob.glob(f"{subject.base}/notices.*"):
         with open(path) as file:
             evidence.notices += map(json.loads, file)
     return evidence

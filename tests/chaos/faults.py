@@ -1,4 +1,4 @@
-"""Faults: the seeded plan of what strikes the engine, and when."""
+"""Faults: the seeded plan of what hits the engine, and when."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.chaos.points import CLIENT_POINTS, DAEMON_POINTS
 # What counts as a kill, how often each kind is drawn, and how many processes it kills.
 KILLS = {"daemon": 60, "zygote": 14, "shim": 14, "daemon and zygote": 7, "all three": 5}
 VICTIMS = {"daemon and zygote": 2, "all three": 3}
-# What is done beside the kills, for every hundred of them.
+# What happens besides the kills, for every hundred of them.
 OTHERS = {
     "stop daemon": 10,
     "stop shim": 6,
@@ -29,9 +29,9 @@ STEPS = (-86_400.0, -3_600.0, -5.0, 5.0, 600.0, 3_600.0, 86_400.0)
 def plan_faults(
     dice: Random, *, kills: int, span: float, without: Set[str] = frozenset()
 ) -> tuple[Fault, ...]:
-    """Plan so many kills and what goes with them, over a span of seconds.
+    """Plan a number of kills, and other faults in proportion, over a span of seconds.
 
-    `without` names the faults that this machine does not allow; the others are the same with and without.
+    `without` names the faults that this machine does not allow; the others stay the same.
     """
     faults: list[Fault] = []
     while kill_count(faults) < kills:
@@ -53,7 +53,7 @@ def _kill(dice: Random, at: float) -> Fault:
     if kind == "daemon" and dice.random() < 0.6:
         point = dice.choice(tuple(DAEMON_POINTS))
         nth = dice.choice((1, 1, 2, 4))
-    # Mostly at once; sometimes long enough that tasks end meanwhile, or too short to get ready.
+    # Mostly at once; sometimes late enough that tasks end meanwhile, or too early for it to get ready.
     span = dice.choice((0.0, 0.0, dice.uniform(0, 0.1), dice.uniform(0, 0.6)))
     return Fault(
         at=at,

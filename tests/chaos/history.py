@@ -1,6 +1,6 @@
-"""The history: what clients asked and what they were answered, written by themselves, line by line.
+"""The history: what each client requested and was answered, written by the client itself, line by line.
 
-An ask without an answer may have had its effect or not; an answer is a promise.
+A request without an answer may or may not have taken effect; an answer is a promise.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 
 class History:
-    """One client's history; a client that was killed goes on where it stopped."""
+    """One client's history; a client that was killed continues where it stopped."""
 
     def __init__(self, path: str) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
@@ -24,8 +24,8 @@ class History:
 
 
 @dataclass
-class Told:
-    """What all clients together were told."""
+class Answers:
+    """The answers to all clients together."""
 
     asked: set[int] = field(default_factory=set)
     answered: set[int] = field(default_factory=set)
@@ -34,9 +34,9 @@ class Told:
     answers: dict[int, Any] = field(default_factory=dict)
 
 
-def read(base: str) -> Told:
+def read(base: str) -> Answers:
     """Read the histories of all clients."""
-    told = Told()
+    answers = Answers()
     for path in glob.glob(f"{base}/history.*"):
         with open(path, "rb") as file:
             for entry in file:
@@ -45,12 +45,12 @@ def read(base: str) -> Told:
                 line = json.loads(entry)
                 match line["word"]:
                     case "ask":
-                        told.asked.add(line["act"])
+                        answers.asked.add(line["act"])
                     case "answer":
-                        told.answered.add(line["act"])
-                        told.answers[line["act"]] = line.get("ids", {})
+                        answers.answered.add(line["act"])
+                        answers.answers[line["act"]] = line.get("ids", {})
                         for token, task_id in line.get("ids", {}).items():
-                            told.ids.setdefault(token, set()).add(task_id)
+                            answers.ids.setdefault(token, set()).add(task_id)
                     case "refusal":
-                        told.refused += 1
-    return told
+                        answers.refused += 1
+    return answers

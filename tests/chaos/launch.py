@@ -1,7 +1,7 @@
-"""The daemon as the harness starts it: its clock can be stepped, its points armed, one part of it broken.
+"""The daemon as the harness starts it: with a clock that can be stepped, armed points, or one broken part.
 
-It is the real daemon in a process of its own; without a mutant its code is the engine's, unchanged, but that
-every task counts as harmless: so those that print nothing hand their records on.
+It is the real daemon in its own process; without a mutant its code is the engine's, unchanged, except that
+every task counts as harmless, so that tasks that print nothing hand on their records.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The lives of daemons: one dies, the next one is started, often with the point of its own death armed.
+"""The lives of daemons: when one dies, the next is started, often with a point armed at which it will die.
 
-Most are started with the harness's own clock and points, some as people start them, and some are programs
-that run the loops themselves.
+Most are started with the harness's clock and points, some as users start them, and some are programs
+that embed the daemon.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LEAVING_WITHIN = 10.0
 
 
 class Lives:
-    """`done` has the faults, by their place in the plan, that daemons brought upon themselves."""
+    """`done` has the faults, by their place in the plan, that daemons have carried out on themselves."""
 
     def __init__(self, subject: Subject, plan: Plan) -> None:
         self.counts: Counter[str] = Counter()
@@ -32,7 +32,7 @@ class Lives:
         self._armed: tuple[int, int] | None = None
 
     def begin(self, index: int, *, kind: str, wait: bool) -> None:
-        """Start a daemon, with the next planned point armed; tell how long it takes to answer."""
+        """Start a daemon with the next planned point armed; return how long it takes to answer."""
         self.note_end()
         began = time.monotonic()
         armed = self._next_point(index)
@@ -52,14 +52,14 @@ class Lives:
             self.breaks.append(Break("I17", f"no daemon answers after {READY_WITHIN} s"))
 
     def await_end(self, index: int) -> None:
-        """Give a daemon that was armed for this fault the time to come to its point."""
+        """Wait for a daemon that was armed for this fault to reach its point."""
         if self._armed is not None and self._armed[1] == index:
             pid = self._armed[0]
             wait_until(lambda: self._subject.is_over(pid), within=POINT_WITHIN)
             self.note_end()
 
     def note_end(self) -> None:
-        """Take note of a daemon that killed itself at its point."""
+        """Record a daemon that killed itself at its point."""
         if self._armed is None:
             return
         pid, index = self._armed
@@ -69,7 +69,7 @@ class Lives:
         self._armed = None
 
     def begin_rivals(self, fault: Fault) -> None:
-        """Start more daemons at once: one must be left, and the others must leave without complaint."""
+        """Start more daemons at once: one must remain, and the others must exit without an error."""
         self.counts["second daemon"] += 1
         rivals = [self._subject.spawn_daemon(kind="plain") for _ in range(fault.pick)]
         if not wait_until(lambda: len(self._subject.daemons()) <= 1, within=LEAVING_WITHIN, every=0.02):

@@ -1,6 +1,6 @@
-"""The nemesis: carries out the planned faults, one after the other, and keeps a list of what it did.
+"""The nemesis: the part of the harness that carries out the planned faults in order and records them.
 
-It brings back what it strikes down: a dead daemon gets a successor, a stopped process goes on, a full disk is
+It also repairs what it breaks: a dead daemon gets a successor, a stopped process continues, a full disk is
 freed, a killed client is started again.
 """
 
@@ -29,7 +29,7 @@ VICTIM_WITHIN = 1.0
 
 class Nemesis:
     """`lost` are the runs whose shim was killed before it had recorded their end, `perhaps_lost` those of
-    which that cannot be told, `unfindable` those whose orphans had no zygote to come to."""
+    which that is unknown, `unfindable` those whose orphans had no zygote to adopt them."""
 
     def __init__(self, subject: Subject, plan: Plan, decoys: Decoys, began: float) -> None:
         self.counts: Counter[str] = Counter()
@@ -66,11 +66,11 @@ class Nemesis:
                 self._await_start(fault.after)
             if index not in self.lives.done:
                 self._strike(index, fault)
-        while self.kills < kill_count(self._plan.faults):  # some victim was not there in time
+        while self.kills < kill_count(self._plan.faults):  # a victim did not appear in time
             self._kill_daemon(len(self._plan.faults), Fault(at=0, kind="daemon"))
 
     def heal(self) -> None:
-        """Undo everything that can be undone, and leave a daemon as people start it."""
+        """Undo everything that can be undone, and leave a daemon running as users start it."""
         self._write_clock(0.0)
         self._free_disk()
         for each in self._subject.processes():
@@ -81,7 +81,7 @@ class Nemesis:
         self.lives.begin(len(self._plan.faults), kind="plain", wait=True)
 
     def tend_clients(self) -> bool:
-        """Start killed clients again; tell whether all have done their part."""
+        """Restart killed clients; return whether all have done their part."""
         self._subject.reap()
         is_over = True
         for client, pid in list(self._clients.items()):
@@ -98,7 +98,7 @@ class Nemesis:
         return is_over
 
     def _tend(self, index: int) -> None:
-        """Give a daemon or client that reached its point a successor."""
+        """Start a successor for a daemon or client that died at its point."""
         self.tend_clients()
         if not self._subject.daemons():
             self.lives.begin(index, kind="armed", wait=False)
@@ -166,7 +166,7 @@ class Nemesis:
             self._kill("zygote", zygotes[fault.pick % len(zygotes)].pid)
 
     def _kill_shim(self, fault: Fault) -> list[int]:
-        """Stop a busy shim, see which run it has, and kill it; give the pids of it and its processes."""
+        """Stop a busy shim, see which run it has, and kill it; return the pids of it and its processes."""
         wait_until(lambda: bool(self._busy_shims()), within=VICTIM_WITHIN)
         shims = self._busy_shims()
         victim = shims[fault.pick % len(shims)] if shims else None
@@ -207,7 +207,7 @@ class Nemesis:
         return lost, perhaps
 
     def _reuse_pids(self, index: int, fault: Fault) -> None:
-        """Kill the daemon and a shim with all its processes, and give their numbers to decoys."""
+        """Kill the daemon and a shim with all its processes, and start decoys with their pids."""
         daemon = self._subject.daemon_pid()
         if daemon is None or not strike(daemon, signal.SIGSTOP):
             return
@@ -241,7 +241,7 @@ class Nemesis:
             wait_until(lambda: self._subject.is_over(pid), within=VICTIM_WITHIN)
             self._start_client(client, point=fault.point, nth=fault.nth)
 
-    # What passes by.
+    # Temporary faults.
 
     def _pause(self, fault: Fault, among: list[Process]) -> None:
         if among and strike(victim := among[fault.pick % len(among)].pid, signal.SIGSTOP):
@@ -250,7 +250,7 @@ class Nemesis:
             strike(victim, signal.SIGCONT)
 
     def _step_clock_if_due(self, index: int) -> None:
-        """Step the clock while there is no daemon, if it is time for that by now."""
+        """Step the clock while there is no daemon, if that is due."""
         passed = time.monotonic() - self._began
         for later in range(index, len(self._plan.faults)):
             fault = self._plan.faults[later]
@@ -269,7 +269,7 @@ class Nemesis:
         file = os.open(f"{self._subject.home.path}/ballast", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         deadline = time.monotonic() + fault.span
         while time.monotonic() < deadline:
-            # Again and again: whatever is freed meanwhile is taken, too.
+            # Repeatedly: whatever is freed meanwhile is taken too.
             with suppress(OSError):
                 while os.write(file, bytes(1 << 16)):
                     pass
@@ -283,5 +283,5 @@ class Nemesis:
 
 
 def _state(pid: int) -> str:
-    """Give the state of a process below us; one that is gone counts as dead."""
+    """Return the state of a descendant; one that is gone counts as dead."""
     return next((each.state for each in below(os.getpid()) if each.pid == pid), "Z")

@@ -1,6 +1,6 @@
-"""The observer: a reader that looks at everything all the time and must never see time run backwards.
+"""The observer: a reader that keeps reading everything and must never see a state go backwards.
 
-Whenever it sees that runs have ended, it looks for processes that still carry their marks.
+Whenever it sees that runs have ended, it looks for living processes with their marks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.chaos.breaks import Break
 from tests.chaos.processes import Process, with_mark
 
 PAUSE = 0.04
-LOOKS_WITHIN = 30.0  # seconds for one look, however slow the machine is
+LOOKS_WITHIN = 30.0  # seconds for one pass, however slow the machine is
 _STAGES = {"pending": 0, "running": 1}
 
 
@@ -69,7 +69,7 @@ class Observer:
         engine.store.close()
 
     def _compare(self, view: View) -> str | None:
-        """Compare a view with the last one of the same task; give the run that has ended since."""
+        """Compare a view with the previous one of the same task; return the run that has ended since."""
         before, self.seen[view.id] = self.seen.get(view.id), view
         was, now = before.latest if before is not None else None, view.latest
         if was is not None and was.number > now.number:

@@ -1,6 +1,6 @@
-"""The order of a lane, judged by the witness alone.
+"""The order of a lane, checked by the witness alone.
 
-While as many tasks as a lane is wide are between their first and last act, nobody else has been claimed.
+While as many tasks as a lane is wide are between their first and last act, no other has been claimed.
 Two tasks that both waited at such a moment must be claimed in their order; the first of them that still
 waits at a later such moment, when the other has started, was passed over.
 """
@@ -20,7 +20,7 @@ _RANK = {"high": 0, "normal": 1, "low": 2}
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """A task that waited for nothing but its turn: places are lines of the witness file."""
+    """A task that waited only for its turn; places are lines of the witness file."""
 
     run_id: str
     rank: int
@@ -30,7 +30,7 @@ class _Waiting:
     start: int
 
     def is_before(self, other: _Waiting) -> bool:
-        """Tell whether this one's turn comes first, as far as anybody outside can know."""
+        """Return whether this task's turn comes first, as far as can be known from outside."""
         if self.rank != other.rank:
             return self.rank < other.rank
         is_same_call = self.place[0] == other.place[0]
@@ -53,7 +53,7 @@ def order(evidence: Evidence) -> Iterator[Break]:
 
 
 def _full_moments(evidence: Evidence, lane: str) -> list[int]:
-    """List the lines of the witness after which nobody else can have been claimed in a lane."""
+    """List the lines of the witness after which no other run can have been claimed in a lane."""
     busy: set[str] = set()
     moments = []
     for number, (word, run_id) in enumerate(evidence.witness.lines):
@@ -75,7 +75,7 @@ def _queue(evidence: Evidence, lane: str) -> list[_Waiting]:
     for number, act in enumerate(evidence.plan.acts):
         if act.verb == "submit":
             for index, token in enumerate(act.tokens):
-                # Whose launch was asked for twice has no place in a call.
+                # A task whose launch was requested twice has no certain place.
                 places[token] = (number, index) if token not in places else (-len(places), 0)
     return [
         _Waiting(

@@ -1,6 +1,6 @@
-"""A plan: all that will be done in one round, fixed before the round begins.
+"""A plan: everything that will be done in one round, fixed before the round begins.
 
-It is made from a seed and nothing else, so the same seed gives the same deeds, acts and faults.
+It is made only from a seed, so the same seed always leads to the same deeds, acts and faults.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Fault:
 
     `point` and `nth` name where a daemon or client kills itself; `span` is how long the fault lasts; `pick`
     chooses among several victims; `after` names a deed that must have started before; `then` is the kind of
-    the next daemon: `armed` with points and clock, `plain` as people start it, `embedded` in a program.
+    the next daemon: `armed` with points and clock, `plain` as users start it, `embedded` in a program.
     """
 
     at: float
@@ -84,7 +84,7 @@ def read(text: str) -> Plan:
 
 
 def make_plan(seed: int, *, tasks: int, kills: int, without: Set[str] = frozenset()) -> Plan:
-    """Plan a round: so many tasks, and so many kills among the faults."""
+    """Plan a round with a number of tasks, and a number of kills among the faults."""
     from tests.chaos.faults import plan_faults
     from tests.chaos.workload import CLIENTS, plan_workload
 

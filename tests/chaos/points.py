@@ -1,7 +1,7 @@
 """Points: the named moments of a task's life at which a process of the engine can be made to kill itself.
 
-Nothing in the engine knows of them. They are put around its functions from outside, in processes of the
-harness alone; a function that is renamed makes this fail at once, with its name.
+The engine does not know about them. They are wrapped around its functions from outside, only in processes
+of the harness; a renamed function makes this fail at once, with its name.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Any
 
 from tests.chaos.surgery import exchange
 
-VARIABLE = "CHAOS_CRASH_AT"  # `P9:2` kills the process the second time it comes to P9
+VARIABLE = "CHAOS_CRASH_AT"  # `P9:2` kills the process the second time it reaches P9
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """`before` or `after` a call of a function; with `filled`, only when it was given or gives something."""
+    """`before` or `after` a function call; with `filled`, only when its argument or result is not empty."""
 
     where: str
     function: str
@@ -44,7 +44,7 @@ DAEMON_POINTS = {
     "P6 running": Point("errands.stores.sqlite.store", "SqliteStore.note_start", "after"),
     "P9 ended, not recorded": Point("errands.engine.daemon.outcome", "OutcomeWriter.write", "before"),
     "P10 ended, not announced": Point("errands.stores.sqlite.store", "SqliteStore.add_notice", "before"),
-    "P10 recorded, not told": Point(_SUPERVISOR, "Supervisor.forget", "before", filled=True),
+    "P10 recorded, not notified": Point(_SUPERVISOR, "Supervisor.forget", "before", filled=True),
     "P12 asked to stop": Point("errands.runners.pool.pool", "ShimPool.stop", "after"),
     "P16 in recovery": Point(_SUPERVISOR, "Supervisor.recover", "after"),
 }
@@ -61,7 +61,7 @@ SHIM_POINTS = {
     "P8 exited, not recorded": Point(_RUN_RECORD, "RunRecordWriter.write_exit", "before"),
     "P9 recorded, not reported": Point(_RUN_RECORD, "RunRecordWriter.write_exit", "after"),
 }
-# Only from here on does the record of a run know how it ended.
+# Only from here on does the record of a run say how it ended.
 SAFE_SHIM_POINT = "P9 recorded, not reported"
 
 
@@ -103,7 +103,7 @@ def find(point: Point) -> tuple[Any, str]:
 
 
 def check() -> None:
-    """See that all points are there; in a zygote nobody would hear of it."""
+    """Check that all points exist; a failure in a zygote would go unnoticed."""
     for point in (*DAEMON_POINTS.values(), *CLIENT_POINTS.values(), *SHIM_POINTS.values()):
         find(point)
 

@@ -1,6 +1,6 @@
-"""Processes as /proc shows them: who descends from the harness, in which state, with which marks.
+"""Processes as /proc shows them: the descendants of the harness, their states and their marks.
 
-The harness is a subreaper, so whatever the engine starts stays below it, whoever dies in between.
+The harness is a subreaper, so everything the engine starts stays below it, whichever process dies.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def below(root: int) -> list[Process]:
 
 
 def strike(pid: int, number: int) -> bool:
-    """Send a signal to a process below this one, and to no other; False when it is gone."""
+    """Send a signal to a descendant, and to no other process; return False when it is gone."""
     try:
         handle = os.pidfd_open(pid)
     except OSError:
@@ -73,7 +73,7 @@ def strike(pid: int, number: int) -> bool:
 
 
 def wait_until(fact: Callable[[], bool], *, within: float, every: float = 0.005) -> bool:
-    """Wait for a fact, no longer than told; tell whether it came true."""
+    """Wait for a condition until the timeout; return whether it came true."""
     deadline = time.monotonic() + within
     while not fact():
         if time.monotonic() > deadline:

@@ -1,6 +1,6 @@
 """A reader: a process that takes the notices of all owners as they come, beside others that do the same.
 
-What it was told stands in its file; nobody kills readers, because what a killed one was told nobody knows.
+It writes the notices to its file. Readers are never killed, because the last notices of one would be unknown.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LIMIT = 30  # seconds: a reader that hangs is ended by the alarm, which the harn
 
 def main(base: str, name: str) -> None:
     engine = bootstrap.open_engine(config=config.load(cwd="/"))
-    file = os.open(f"{base}/told.{name}", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    file = os.open(f"{base}/notices.{name}", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     while True:
         signal.alarm(LIMIT)
         is_last = os.path.exists(f"{base}/over")
@@ -31,7 +31,7 @@ def main(base: str, name: str) -> None:
             try:
                 notices = engine.take_notices(owner, reader=name, limit=7)
             except StoreError:
-                continue  # the disk is full or the store is held: nothing was handed over
+                continue  # the disk is full or the store is locked: nothing was handed over
             for notice in notices:
                 took = True
                 facts = json.loads(notice.body)

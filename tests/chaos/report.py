@@ -1,4 +1,4 @@
-"""The report: what was done to the engine over all rounds, and what came of it."""
+"""The report: what was done to the engine over all rounds, and the results."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Report:
         self.kept |= other.kept
 
     def line(self) -> str:
-        """Sum one round up."""
+        """Return the summary line of one round."""
         ends = ", ".join(f"{count} {state}" for state, count in sorted(self.runs.items()))
         verdict = f"{len(self.breaks)} BREAKS" if self.breaks else "good"
         head = (
@@ -50,7 +50,7 @@ class Report:
         return f"{head}; {ends}"
 
     def text(self) -> str:
-        """Write it all down for a person."""
+        """Return the whole report as text."""
         lines = [
             f"seeds            {_seeds(self.seeds)}",
             f"tasks            {self.tasks}, with {sum(self.runs.values())} runs",

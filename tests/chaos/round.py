@@ -21,7 +21,7 @@ from tests.chaos.subject import Subject
 
 READERS = ("first", "second")
 SETTLED_WITHIN = 40.0
-MOST_FILES = 64  # of an idle daemon: the store, the bell, and the lines to a few idle shims
+MOST_FILES = 64  # of an idle daemon: the store, the bell, and the channels to a few idle shims
 
 
 def play(
@@ -94,7 +94,7 @@ def _sum_up(report: Report, nemesis: Nemesis, evidence: gathering.Evidence) -> N
     report.kills = nemesis.kills + len(shims)
     report.counts = nemesis.counts + nemesis.lives.counts + Counter(f"kill shim at {each}" for each in shims)
     report.counts["attempts that never started"] = sum(max(0, run.attempt - 1) for run in runs)
-    report.counts["client refused"] = evidence.told.refused
+    report.counts["client refused"] = evidence.answers.refused
     report.recoveries = nemesis.lives.recoveries
 
 
@@ -116,8 +116,8 @@ def _end_readers(subject: Subject, readers: dict[int, str], report: Report) -> N
 
 
 def _survivors(subject: Subject, evidence: gathering.Evidence) -> list[Break]:
-    """Name the processes that are left when there is no daemon any more and nothing to do."""
-    # A child without marks of a run that lost shim and zygote can be found by nobody.
+    """List the processes that are left after the daemon has stopped and all tasks have ended."""
+    # A child without marks cannot be found once its run has lost both shim and zygote.
     tokens = {evidence.witness.tokens.get(run_id) for run_id in evidence.unfindable}
     is_forgiven = any(deed.is_clean for token, deed in evidence.deeds.items() if token in tokens)
     return [
@@ -128,7 +128,7 @@ def _survivors(subject: Subject, evidence: gathering.Evidence) -> list[Break]:
 
 
 def _leftovers(subject: Subject, evidence: gathering.Evidence) -> list[Break]:
-    """Look for what else the round left behind: complaints and files."""
+    """List what else the round left behind: logged errors and files."""
     found: list[Break] = []
     if not evidence.filled_disk:
         complaints = dict.fromkeys(subject.complaints())
@@ -141,5 +141,5 @@ def _leftovers(subject: Subject, evidence: gathering.Evidence) -> list[Break]:
 
 
 def _zombies() -> list[Process]:
-    """List the dead whose parent, other than the harness, did not bury them."""
+    """List the zombies that a parent other than the harness did not reap."""
     return [each for each in below(os.getpid()) if each.is_zombie and each.parent != os.getpid()]

@@ -1,4 +1,4 @@
-"""Scenarios: small plans, each made to bring one kind of fault to light in seconds."""
+"""Scenarios: small plans, each designed to reveal one kind of fault within seconds."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ SETTLED_WITHIN = 10.0
 
 
 def ends() -> Plan:
-    """Tasks end in every way there is, and readers are told."""
+    """Tasks end in every possible way, and readers get the notices."""
     steps = ("exit:0", "exit:7", "exit:255", "signal:9", "signal:15", "signal:11")
     deeds = [_deed(n, "lines:5", each, owner=("ann", "bob")[n % 2]) for n, each in enumerate(steps)]
     return _plan(deeds)
 
 
 def ends_in_a_crash() -> Plan:
-    """The daemon dies after it has recorded an end and before anybody was told."""
+    """The daemon dies after it has recorded an end and before anyone was notified."""
     deeds = [_deed(n, "sleep:0.3", f"exit:{n}") for n in range(4)]
-    return _plan(deeds, faults=[Fault(at=0.1, kind="daemon", point="P10 recorded, not told")])
+    return _plan(deeds, faults=[Fault(at=0.1, kind="daemon", point="P10 recorded, not notified")])
 
 
 def ends_half_recorded() -> Plan:
-    """The daemon dies between the two halves of recording an end."""
+    """The daemon dies between the two steps of recording an end."""
     deeds = [_deed(n, "sleep:0.3", f"exit:{n}") for n in range(4)]
     return _plan(deeds, faults=[Fault(at=0.1, kind="daemon", point="P10 ended, not announced")])
 
 
 def ends_unrecorded() -> Plan:
-    """The daemon dies when it has heard of an end and not recorded it."""
+    """The daemon dies after it has received an end and before recording it."""
     deeds = [_deed(n, "lines:5", "sleep:0.3", f"exit:{n}") for n in range(4)]
     return _plan(deeds, faults=[Fault(at=0.1, kind="daemon", point="P9 ended, not recorded")])
 
@@ -51,7 +51,7 @@ def cancelled() -> Plan:
 
 
 def cancelled_while_down() -> Plan:
-    """A cancel is asked for while there is no daemon."""
+    """A cancel is requested while no daemon runs."""
     deeds = [_deed(0, "tree", FOREVER, "exit:0")]
     faults = [Fault(at=0.0, kind="daemon", span=0.6, pick=1, after="d0")]
     acts = [_act(0.1, "submit", deeds[0], when="running"), _act(0.2, "cancel", deeds[0], when="down")]
@@ -80,13 +80,13 @@ def repeated() -> Plan:
 
 
 def shim_killed() -> Plan:
-    """A shim dies, and the children of its task are left alone."""
+    """A shim dies, and leaves the children of its task behind."""
     deeds = [_deed(0, "tree", "session", "lines:3", FOREVER, "exit:0")]
     return _plan(deeds, faults=[Fault(at=0.0, kind="shim", after="d0")])
 
 
 def zygotes_killed() -> Plan:
-    """Zygotes die one after the other, hardly ready, while tasks wait to be started."""
+    """Zygotes die one after the other, as soon as they are ready, while tasks wait to be started."""
     deeds = [_deed(n, "lines:3", "sleep:0.1", f"exit:{n}", lane="broad") for n in range(24)]
     acts = [Act(at=0.0, client=0, verb="submit", tokens=(deed.token,)) for deed in deeds]
     faults = [Fault(at=0.02 * n, kind="zygote") for n in range(10)]
@@ -94,14 +94,14 @@ def zygotes_killed() -> Plan:
 
 
 def printed() -> Plan:
-    """Tasks print more than their caps, and less."""
+    """Tasks print more and less than their caps."""
     sizes = ((200_000, 20_000), (9_000, 4_096), (5_000, 65_536))
     deeds = [_deed(n, f"blob:{size}", "lines:40", "exit:0", cap=cap) for n, (size, cap) in enumerate(sizes)]
     return _plan(deeds)
 
 
 def flooded() -> Plan:
-    """Tasks print faster than anybody reads, while somebody reads."""
+    """Tasks print faster than viewers can read."""
     deeds = [
         _deed(n, f"flood:{n + 3}0000000", "sleep:1.5", "lines:5", "exit:0", cap=100_000) for n in range(3)
     ]
@@ -115,18 +115,18 @@ def rivals() -> Plan:
 
 
 def reused() -> Plan:
-    """The numbers of dead processes belong to strangers when the daemon comes back."""
+    """The pids of dead processes belong to foreign processes when the daemon comes back."""
     deeds = [_deed(n, "tree", "lines:2", FOREVER, "exit:0") for n in range(2)]
     acts = [_act(1.0, "cancel", deed, when="running") for deed in deeds]
     return _plan(deeds, acts=acts, faults=[Fault(at=0.0, kind="reused pids", after="d1")])
 
 
 def clock_set_back() -> Plan:
-    """The clock is twenty minutes ahead while tasks end, and is then set right."""
+    """The clock is twenty minutes ahead while tasks end, and is then corrected."""
     deeds = [_deed(n, "sleep:0.3", f"exit:{n}") for n in range(3)]
     faults = [
         Fault(at=0.0, kind="clock", span=1200.0),
-        Fault(at=0.1, kind="daemon", point="P10 recorded, not told"),
+        Fault(at=0.1, kind="daemon", point="P10 recorded, not notified"),
         Fault(at=0.2, kind="clock", span=0.0),
     ]
     return _plan(deeds, faults=faults)

@@ -1,6 +1,6 @@
-"""The subject: an engine in a home of its own, and the only way the harness touches it.
+"""The subject: the engine under test in its own home, and the only way the harness touches it.
 
-Daemon, zygote, shims, clients and readers are real processes, all of them below this one.
+Daemon, zygote, shims, clients and readers are real processes, all descendants of this one.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Subject:
         self.config = config.load(cwd="/", environ=self.environ())
 
     def environ(self, **more: str) -> dict[str, str]:
-        """The environment of every process of the harness; tasks get it, too."""
+        """Return the environment of every process of the harness; tasks get it too."""
         return {
             "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
             "HOME": self.base,
@@ -98,7 +98,7 @@ class Subject:
             os.close(output)
 
     def spawn_daemon(self, *, kind: str = "armed", point: str = "", nth: int = 1) -> int:
-        """Start a daemon of a kind, or with a point armed; do not wait for it. Mutants are of one kind."""
+        """Start a daemon of a kind, or with a point armed, and do not wait. Mutants are of one kind."""
         armed = {points.VARIABLE: f"{point}:{nth}"} if point else {}
         words = _DAEMONS["armed" if self._mutant else kind]
         pid = self.spawn("-m", *words, log="daemon.log", **armed)
@@ -106,7 +106,7 @@ class Subject:
         return pid
 
     def is_ready(self) -> bool:
-        """Tell whether a daemon answers."""
+        """Return whether a daemon answers."""
         self.reap()
         bell = BellClient(self.home.bell)
         try:
@@ -115,12 +115,12 @@ class Subject:
             bell.close()
 
     def is_over(self, pid: int) -> bool:
-        """Tell whether a process that was started here has ended."""
+        """Return whether a process that was started here has ended."""
         self.reap()
         return pid in self.codes
 
     def reap(self) -> None:
-        """Take note of every child that ended, and of the orphans that came to us."""
+        """Record every child that ended, and the orphans that this process adopted."""
         while True:
             try:
                 pid, code = os.waitpid(-1, os.WNOHANG)
@@ -131,7 +131,7 @@ class Subject:
             self.codes[pid] = os.waitstatus_to_exitcode(code)
 
     def complaints(self) -> list[str]:
-        """Tell which daemons ended by themselves with an error, and what daemons wrote about errors."""
+        """List the daemons that exited with an error, and the errors that daemons logged."""
         self.reap()
         ends = [self.codes.get(pid, 0) for pid in self._started_daemons]
         said = [f"a daemon ended with {code}" for code in ends if code not in (0, -signal.SIGKILL)]
@@ -144,7 +144,7 @@ class Subject:
         return [each for each in self.processes() if _is_daemon(each)]
 
     def daemon_pid(self) -> int | None:
-        """Give the pid of the daemon that holds the home, as far as it can be told."""
+        """Return the pid of the daemon of the home, as far as it is known."""
         daemons = [each.pid for each in self.daemons()]
         named = (daemon_facts(self.home) or {}).get("pid")
         if named in daemons:
@@ -167,23 +167,23 @@ class Subject:
         ]
 
     def task_processes(self) -> list[Process]:
-        """List the processes of tasks, as far as they carry a mark."""
+        """List the processes of tasks that carry a mark."""
         return [each for each in self.processes() if _is_task(each)]
 
     def processes(self) -> list[Process]:
-        """List what lives below the harness."""
+        """List the living descendants of the harness."""
         self.reap()
         return [each for each in below(os.getpid()) if not each.is_zombie]
 
     # Round.
 
     def stop(self) -> None:
-        """Ask the daemons to leave."""
+        """Ask the daemons to exit."""
         for each in self.daemons():
             strike(each.pid, signal.SIGTERM)
 
     def remove(self, *, files: bool) -> None:
-        """End whatever is left; remove every file, or leave them all for somebody to look at."""
+        """End every remaining process; remove all files, or keep them all for inspection."""
         for _ in range(50):
             left = self.processes()
             if not left:
@@ -215,7 +215,7 @@ class Subject:
 
 
 def can_have_small_disk() -> bool:
-    """Only root may mount a disk that is small enough to be filled."""
+    """Return whether a small disk can be mounted, which only root may do."""
     return os.geteuid() == 0 and shutil.which("mount") is not None
 
 

@@ -1,4 +1,4 @@
-"""Surgery: one part of the engine exchanged for another, in processes of the harness alone."""
+"""Surgery: replaces one part of the engine by another, only in processes of the harness."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def exchange(owner: Any, name: str, new: Any) -> None:
-    """Put something in the place of a function, a method or a value; there must be one of that name."""
+    """Replace a function, a method or a value, which must exist."""
     if not hasattr(owner, name):
         raise AttributeError(f"{owner} has no {name} any more: the harness has to follow")
     setattr(owner, name, new)

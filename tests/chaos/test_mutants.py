@@ -1,4 +1,4 @@
-"""The harness is only worth its time if it catches broken engines: here are some, and it must catch each."""
+"""The harness must catch every one of these broken engines, or its verdicts mean nothing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _params() -> list[Any]:
     for module in pkgutil.iter_modules(mutants.__path__):
         mutant = importlib.import_module(f"{mutants.__name__}.{module.name}")
         needs_root = mutant.SCENARIO == "reused" and not can_reuse_pids()
-        marks = [pytest.mark.skip(reason="only root can choose the number of the next process")] * needs_root
+        marks = [pytest.mark.skip(reason="only root can choose the pid of the next process")] * needs_root
         params.append(
             pytest.param(mutant.SCENARIO, module.name, mutant.CAUGHT_BY, id=module.name, marks=marks)
         )

@@ -1,4 +1,4 @@
-"""Each scenario, played with the engine as it is: nothing is lost, doubled, wrong or left behind."""
+"""Each scenario with the unbroken engine: nothing is lost, doubled, wrong or left behind."""
 
 from __future__ import annotations
 
@@ -32,9 +32,7 @@ PROOFS = {
     "reused": [
         fault("F13"),
         trap(23),
-        pytest.mark.skipif(
-            not can_reuse_pids(), reason="only root can choose the number of the next process"
-        ),
+        pytest.mark.skipif(not can_reuse_pids(), reason="only root can choose the pid of the next process"),
     ],
     "clock_set_back": [fault("F22")],
     "disk_full": [
@@ -50,7 +48,7 @@ def test_every_scenario_is_played() -> None:
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("scenario", [pytest.param(name, marks=marks) for name, marks in PROOFS.items()])
-def test_nothing_breaks(scenario: str, verdict_of: Callable[[str, str], Verdict]) -> None:
+def test_no_invariant_is_broken(scenario: str, verdict_of: Callable[[str, str], Verdict]) -> None:
     verdict = verdict_of(scenario, "")
 
     assert verdict.returncode == 0, verdict.stdout + verdict.stderr

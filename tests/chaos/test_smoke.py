@@ -1,4 +1,4 @@
-"""A minute of chaos: a few seeds of the long run."""
+"""A minute of chaos: a few of the seeds that `make chaos` runs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A viewer: a process that reads what tasks print while they print it, as people and agents do.
+"""A viewer: a process that reads the output of tasks while they print, as people and agents do.
 
-It must never hang, never stand still, and never be shown what no task has printed.
+It must never hang, always make progress, and never see output that no task has printed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The witness: what the tasks say about themselves, in the order in which they said it.
+"""The witness: the file in which tasks record what they do, in the order in which they did it.
 
-They append to one file, so its order is the order of events; the engine never touches it. Clients add when
-they asked for a task and when they knew that there is one.
+All append to one file, so its order is the order of events; the engine never touches it. Clients add when
+they requested a task and when they knew that it exists.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def read(path: str) -> Witness:
 
 
 def say(path: str, word: str, tokens: Iterable[str]) -> None:
-    """Add what a client knows about launches: that it `asked`, or that they are `known`."""
+    """Add what a client knows about launches: that it has `asked`, or that they are `known`."""
     file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
     try:
         os.write(file, "".join(f"{word} - {token} -\n" for token in tokens).encode())
@@ -64,7 +64,7 @@ def say(path: str, word: str, tokens: Iterable[str]) -> None:
 
 
 def have_started(path: str, tokens: Iterable[str]) -> bool:
-    """Tell whether these tasks have started and done what comes first."""
+    """Return whether these tasks have started and done their first steps."""
     witness = read(path)
     begun = {witness.tokens[run_id] for word, run_id in witness.lines if word == "begun"}
     return begun.issuperset(tokens)

@@ -1,4 +1,4 @@
-"""The workload: a seeded mix of deeds, and what the clients do with them and when."""
+"""The workload: a seeded mix of deeds, and what clients do with them and when."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.chaos.plan import OWNERS, Act
 from tests.chaos.points import SHIM_POINTS
 
 CLIENTS = 3
-# Signals whose default is the end of a process, the uncatchable one among them.
+# Signals that end a process by default, SIGKILL among them.
 SIGNALS = (1, 2, 3, 6, 9, 10, 11, 12, 13, 14, 15)
 FOREVER = "sleep:120"
 # What tasks do, and how often each kind is drawn.
@@ -21,7 +21,7 @@ KINDS = {
 
 
 def plan_workload(dice: Random, *, tasks: int, span: float) -> tuple[tuple[Deed, ...], tuple[Act, ...]]:
-    """Plan so many deeds and the acts on them, spread over a span of seconds."""
+    """Plan a number of deeds and the acts on them, spread over a span of seconds."""
     deeds: list[Deed] = []
     acts: list[Act] = []
     prefix = f"s{dice.getrandbits(24):06x}"
@@ -42,7 +42,7 @@ def plan_workload(dice: Random, *, tasks: int, span: float) -> tuple[tuple[Deed,
         deeds.append(deed)
         acts += [Act(at=at, client=client, verb="submit", tokens=(deed.token,)), *more]
         if dice.random() < 0.12 and not any(act.verb == "clear" for act in more):
-            # The same key again: at the same moment from somebody else, or later.
+            # The same key again: from another client at the same moment, or later.
             late = dice.choice((0.0, 0.0, dice.uniform(0, 2)))
             acts.append(
                 Act(at=at + late, client=dice.randrange(CLIENTS), verb="submit", tokens=(deed.token,))
@@ -62,7 +62,7 @@ def _deed(dice: Random, token: str, at: float, client: int) -> tuple[Deed, list[
         priority=dice.choices(("high", "normal", "low"), (2, 6, 2))[0],
         owner=dice.choice(OWNERS),
         notify=dice.choices(("always", "on_failure", "never"), (17, 2, 1))[0],
-        # A client that dies between asking and hearing asks again: only a key makes that safe.
+        # A client that dies before it gets the answer asks again: only a key makes that safe.
         key=f"key {token}",
         delay=dice.uniform(0.1, 0.8) if dice.random() < 0.05 else 0.0,
     )
@@ -97,7 +97,7 @@ def _deed(dice: Random, token: str, at: float, client: int) -> tuple[Deed, list[
         case "large":
             deed = replace(deed, cap=dice.choice((4096, 20_000, 65_536)))
             steps = (f"blob:{dice.randint(1, BLOB_SIZE)}", "lines:40", nap, "lines:40", _end(dice))
-        case "flood":  # faster than anybody reads
+        case "flood":  # faster than a viewer reads
             deed = replace(deed, cap=dice.choice((4096, 20_000, 65_536)))
             steps = ("lines:9", f"flood:{dice.randint(1, FLOOD_SIZE)}", "lines:9", _end(dice))
             if dice.random() < 0.3:
@@ -109,7 +109,7 @@ def _deed(dice: Random, token: str, at: float, client: int) -> tuple[Deed, list[
             deed = replace(deed, dies_at=dice.choice(tuple(SHIM_POINTS)))
             steps = ("tree", "lines:9", nap, "lines:9", _end(dice))
     if FOREVER in steps and deed.lane == "narrow":
-        deed = replace(deed, lane="wide")  # it would hold up the whole lane
+        deed = replace(deed, lane="wide")  # it would block the whole lane
     if dice.random() < 0.05 and not acts:
         acts.append(Act(at=at + dice.uniform(0.5, 3), client=client, verb="restart", tokens=(token,)))
     elif dice.random() < 0.05:

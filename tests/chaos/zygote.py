@@ -1,6 +1,6 @@
-"""The zygote as the harness starts it: its shims kill themselves where a task's environment says so.
+"""The zygote as the harness starts it: its shims kill themselves at the point a task's environment names.
 
-Like the real one it runs without site packages and sees nothing of `errands` but its runners.
+Like the real one it runs without site packages and imports only the runners of `errands`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def _arm_shims() -> None:
-    """Let every shim look, at every point, whether the run it has is to lose it there."""
+    """Make every shim check, at every point, whether its run should lose it there."""
     from errands.runners.shim.run import Run
     from tests.chaos import points
     from tests.chaos.surgery import exchange

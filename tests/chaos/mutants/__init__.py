@@ -1,7 +1,7 @@
-"""Mutants: engines that are broken on purpose, to see that the harness catches each of them.
+"""Mutants: engines that are broken on purpose, to prove that the harness catches each of them.
 
 One module per mutant. `break_engine` changes the daemon and its clients, `break_shims` the shims; the
-environment names the one that is in force.
+environment names the active one.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ VARIABLE = "CHAOS_MUTANT"
 
 
 def break_engine() -> None:
-    """Break what runs in this process, if a mutant is in force."""
+    """Break the engine of this process, if a mutant is active."""
     if mutant := _mutant():
         getattr(mutant, "break_engine", _do_nothing)()
 
 
 def break_shims() -> None:
-    """Break the shims that this process will fork, if a mutant is in force."""
+    """Break the shims that this process will fork, if a mutant is active."""
     if mutant := _mutant():
         mutant.break_shims()
 
 
 def check(name: str) -> None:
-    """See, in a fork, that a mutant can still be made of this engine; in a daemon nobody would hear of it."""
+    """Check in a fork that a mutant still fits the engine; a failure in a daemon would go unnoticed."""
     os.environ[VARIABLE] = name
     pid = os.fork()
     if not pid:
@@ -48,12 +48,12 @@ def check(name: str) -> None:
 
 
 def is_in_shims() -> bool:
-    """Tell whether the mutant in force breaks shims; those must not load any other, nor could they."""
+    """Return whether the active mutant breaks shims, which can load no other mutant."""
     return hasattr(_mutant(), "break_shims")
 
 
 def rewrite(old: str, new: str) -> None:
-    """Have one part of an SQL question replaced whenever it is asked in this process."""
+    """Replace one part of an SQL query whenever this process runs it."""
     from errands.stores.sqlite.connection import Connection
 
     read = Connection.read
@@ -70,4 +70,4 @@ def _mutant() -> ModuleType | None:
 
 
 def _do_nothing() -> None:
-    """This mutant breaks other processes than this one."""
+    """Do nothing: this mutant breaks other processes."""

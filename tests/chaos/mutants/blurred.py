@@ -1,4 +1,4 @@
-"""A reader takes what was overwritten while it read for what the task has printed there."""
+"""A reader returns output that was overwritten while it read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A daemon does not know of stops that were asked for before it was started."""
+"""A daemon ignores stop requests from before it was started."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A clock decides when a notice may be told: one written by a clock ahead of the reader's has to wait."""
+"""A clock decides when a notice is due: one written by a clock ahead of the reader's has to wait."""
 
 from __future__ import annotations
 

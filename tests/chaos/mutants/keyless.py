@@ -1,4 +1,4 @@
-"""A launch is carried out whatever its key says."""
+"""A launch ignores its key."""
 
 from __future__ import annotations
 

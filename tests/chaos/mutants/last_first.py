@@ -1,4 +1,4 @@
-"""The youngest run of a priority is claimed first."""
+"""The newest run of a priority is claimed first."""
 
 from __future__ import annotations
 

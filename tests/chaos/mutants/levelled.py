@@ -1,4 +1,4 @@
-"""Priorities are not looked at."""
+"""Priorities are ignored."""
 
 from __future__ import annotations
 

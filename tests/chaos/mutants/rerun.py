@@ -1,4 +1,4 @@
-"""Recovery starts every running run again, without asking its record."""
+"""Recovery starts every running run again, without reading its record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process is taken for one of a run because it has the number that the record names."""
+"""A process is taken for one of a run because it has the pid that the record names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A daemon does not mind that another one holds the home."""
+"""A daemon ignores the lock of another one."""
 
 from __future__ import annotations
 

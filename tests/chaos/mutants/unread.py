@@ -1,4 +1,4 @@
-"""Recovery does not read the exit line of a record: whatever ended meanwhile is lost."""
+"""Recovery does not read the exit line of a record: a run that ended meanwhile is lost."""
 
 from __future__ import annotations
 

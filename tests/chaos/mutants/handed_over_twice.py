@@ -1,4 +1,4 @@
-"""The inbox hands out a notice without noting that it did, the first time."""
+"""The inbox does not record the first time that it hands over a notice."""
 
 from __future__ import annotations
 

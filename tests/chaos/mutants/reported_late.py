@@ -1,4 +1,4 @@
-"""The notice of an end is written after the end was committed, not with it."""
+"""The notice of an end is written after the end is committed, not with it."""
 
 from __future__ import annotations
 
