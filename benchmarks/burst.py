@@ -1,6 +1,6 @@
-"""A burst: one round of one contender, in a process of its own.
+"""A burst: one round of one contender, in its own process.
 
-The process adopts what its contender orphans, so that the processor time of everything involved can be added
+It adopts the orphans of its contender, so that the processor time of everything involved can be added
 up: client, servers, supervisors and the commands themselves. Starting and stopping them is not counted.
 """
 

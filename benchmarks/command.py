@@ -8,13 +8,13 @@ import time
 
 
 def command(line: str) -> list[str]:
-    """Split a line whose program lies beside this Python."""
+    """Split a line whose program is in the same directory as this Python."""
     program, *words = line.split()
     return [os.path.join(os.path.dirname(sys.executable), program), *words]
 
 
 def seconds(words: list[str], *, home: str | None = None) -> float:
-    """Run a command to its end with its output thrown away; a failure is an error, never a sample."""
+    """Run a command to its end, discarding its output; a failure is an error, never a sample."""
     environ = dict(os.environ) if home is None else {**os.environ, "ERRANDS_HOME": home}
     nothing = (os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)
     began = time.perf_counter()

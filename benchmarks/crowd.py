@@ -1,4 +1,4 @@
-"""A crowd: a store with very many tasks, made by copying a few real ones.
+"""A crowd: a store with a great many tasks, made by copying a few real ones.
 
 The originals were run by a real daemon and are copied column by column, whatever columns there are, so the
 crowd looks like what would be there after years.
@@ -18,11 +18,11 @@ from errands.model.text.naming import ALPHABET
 HELD = "held"
 WAITING = 100  # tasks that are queued, and as many that are due later, whatever the size of the crowd
 _SUFFIXES = len(ALPHABET) ** 6
-_SCATTER = 7_654_321  # shares no factor with the number of suffixes: every number gets another one
+_SCATTER = 7_654_321  # coprime to the number of suffixes, so that every number gets a different one
 
 
 def fill(stage: Stage, count: int) -> None:
-    """Fill a stage's store; most tasks have ended, those that wait are spread evenly among them."""
+    """Fill a stage's store; most tasks have ended, the waiting ones are spread evenly among them."""
     stage.set(lanes_held="0")
     stage.start()
     completed, failed, pending, delayed = asyncio.run(_originals(stage.home.path))
@@ -70,7 +70,7 @@ def fill(stage: Stage, count: int) -> None:
 
 
 def suffix(number: int) -> str:
-    """Make the random-looking end of an id, another one for every number."""
+    """Return the random-looking end of an id, a different one for every number."""
     rest, letters = number * _SCATTER % _SUFFIXES, ""
     for _ in range(6):
         rest, digit = divmod(rest, len(ALPHABET))

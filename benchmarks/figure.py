@@ -1,7 +1,7 @@
-"""A figure: one thing that was measured, what it stands beside, and whether that is good enough.
+"""A figure: one measurement, what it is compared with, and whether it is good enough.
 
 Ratios outlive the machine they were measured on, so bars are set for them wherever there is something to
-compare with. A bar that is missed fails the run; a goal that is missed is only told.
+compare with. A bar that is missed fails the run; a goal that is missed is only reported.
 """
 
 from __future__ import annotations

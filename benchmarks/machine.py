@@ -19,7 +19,7 @@ def machine() -> str:
 
 
 def commands(words: list[str]) -> str:
-    """Say how the run was called."""
+    """Return the command line of the run."""
     return " ".join((os.path.relpath(sys.executable), "-m", "benchmarks", *words))
 
 
@@ -31,7 +31,7 @@ def _processor() -> str:
 
 
 def _file_system(path: str) -> str:
-    """The type of the file system a path lies on, by the longest mount point above it."""
+    """Return the type of the file system of a path, by the longest mount point above it."""
     best, kind = "", "unknown"
     with open("/proc/mounts", encoding="utf-8") as file:
         for _, point, found, *_ in map(str.split, file):

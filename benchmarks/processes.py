@@ -1,7 +1,7 @@
 """Processes: what a tree of them costs, read from /proc.
 
 A process that ended is counted where the kernel counts it, with the parent that waited for it; so the sum
-over a tree forgets nobody as long as its root adopts the orphans (`adopt_orphans`).
+over a tree misses no process as long as its root adopts the orphans (`adopt_orphans`).
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ _TICK = os.sysconf("SC_CLK_TCK")
 
 
 def adopt_orphans() -> None:
-    """Let every orphaned descendant become a child of this process."""
+    """Make every orphaned descendant a child of this process."""
     if ctypes.CDLL(None, use_errno=True).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "this kernel knows no subreaper")
 
 
 def reap() -> None:
-    """Wait for every child that has ended already."""
+    """Reap every child that has already ended."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
@@ -31,7 +31,7 @@ def reap() -> None:
 
 
 def tree(root: int) -> dict[int, str]:
-    """Give the names of a process and all its descendants by pid."""
+    """Return the names of a process and all its descendants by pid."""
     parents: dict[int, int] = {}
     names: dict[int, str] = {}
     for entry in os.listdir("/proc"):
@@ -44,22 +44,22 @@ def tree(root: int) -> dict[int, str]:
 
 
 def cpu(pids: Iterable[int]) -> float:
-    """Add up the processor time of processes, with that of the children they waited for, in seconds."""
+    """Add up the processor time of processes and of the children they waited for, in seconds."""
     return sum(_own_cpu(pid, facts[1]) + _children_cpu(facts[1]) for pid in pids if (facts := _facts(pid)))
 
 
 def pss(pids: Iterable[int]) -> int:
-    """Add up the proportional set size: shared pages are divided among those who share them."""
+    """Add up the proportional set size: shared pages are divided among the processes that share them."""
     return sum(_rollup(pid, "Pss:") for pid in pids)
 
 
 def rss(pids: Iterable[int]) -> int:
-    """Add up the resident set size: shared pages are counted for everybody anew."""
+    """Add up the resident set size: shared pages are counted again for every process."""
     return sum(_rollup(pid, "Rss:") for pid in pids)
 
 
 def _facts(pid: int) -> tuple[str, list[str]] | None:
-    """Read a process's name and the fields after it: state, parent and so on; None when it is gone."""
+    """Return a process's name and the fields after it (state, parent and so on), or None when it is gone."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             text = file.read()

@@ -1,4 +1,4 @@
-"""The README of the benchmarks, whose results a run can write anew."""
+"""The README of the benchmarks, whose results a run can replace."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _BEGIN, _END = "<!-- results -->\n", "<!-- end of results -->\n"
 
 
 def write(results: str) -> None:
-    """Put the results of a run in place of the last ones."""
+    """Replace the results in the README by those of this run."""
     text = _README.read_text(encoding="utf-8")
     before, found, rest = text.partition(_BEGIN)
     _, ended, after = rest.partition(_END)

@@ -1,4 +1,4 @@
-"""The scale of a run: the full one makes results, the quick one shows in a minute that everything works."""
+"""The scale of a run: full for results, quick to show within a minute that everything works."""
 
 from __future__ import annotations
 

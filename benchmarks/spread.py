@@ -1,4 +1,4 @@
-"""A spread: many measurements of one thing, told as a middle and how far they lie apart."""
+"""A spread: many measurements of one thing, shown as their median and range."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ class Spread:
         return median(self.samples)
 
     def percentile(self, percent: float) -> float:
-        """The smallest sample that so many percent do not exceed; no sample is made up."""
+        """Return the smallest sample that the given percentage does not exceed, without interpolation."""
         ordered = sorted(self.samples)
         return ordered[min(len(ordered) - 1, max(0, -int(-len(ordered) * percent // 100) - 1))]
 
     def over(self, other: Spread) -> Spread:
-        """Divide round by round: what disturbed one round disturbed both."""
+        """Divide round by round, because a disturbance affects both sides of a round."""
         return Spread([ours / theirs for ours, theirs in zip(self.samples, other.samples, strict=True)])
 
     def text(self, write: Callable[[float], str]) -> str:
-        """Write the middle and, where there is more than one sample, the least and the most."""
+        """Return the median and, with more than one sample, the minimum and maximum."""
         if len(self.samples) == 1:
             return write(self.middle)
         return f"{write(self.middle)} ({write(min(self.samples))} to {write(max(self.samples))})"

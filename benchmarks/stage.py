@@ -1,6 +1,6 @@
-"""A stage: a home of its own in the yard, with the daemon that belongs to it.
+"""A stage: a separate home in the yard, with its daemon.
 
-Everything started from this process while the stage is set finds it through the environment.
+Everything this process starts while the stage is set finds it through the environment.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class Stage:
         os.unlink(self.home.store)  # a large one takes a gigabyte; the rest goes with the yard
 
     def set(self, **settings: str) -> None:
-        """Change settings; the daemon takes notice when it is started anew."""
+        """Change settings; the daemon reads them when it is restarted."""
         os.environ.update({f"ERRANDS_{name.upper()}": value for name, value in settings.items()})
 
     def start(self) -> int:
-        """Start the daemon, wait until it answers, and give its pid."""
+        """Start the daemon, wait until it answers, and return its pid."""
         bootstrap.start_daemon(self.home)
         facts = daemon_facts(self.home)
         assert facts is not None
@@ -54,7 +54,7 @@ class Stage:
         return self._daemon
 
     def stop(self, number: int = signal.SIGTERM) -> None:
-        """End the daemon, and wait for its end."""
+        """Stop the daemon, and wait for its end."""
         if self._daemon:
             os.kill(self._daemon, number)
             os.waitpid(self._daemon, 0)
@@ -64,12 +64,12 @@ class Stage:
         return bootstrap.open_engine(self.home, consent="yes")
 
     def supervisors(self) -> list[int]:
-        """The daemon, its zygote and the shims: all that is ours, and none of the tasks' own processes."""
+        """Return the daemon, its zygote and the shims, without the tasks' own processes."""
         return [pid for pid in processes.tree(self._daemon) if _is_ours(pid)]
 
 
 def _is_ours(pid: int) -> bool:
-    """Tell a supervisor from a task by its program: shims are forks, so they have their zygote's words."""
+    """Return whether a process is a supervisor, by its command line; a shim has its zygote's."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             words = file.read().split(b"\0")

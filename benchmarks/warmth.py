@@ -1,4 +1,4 @@
-"""Warmth: how soon a task of the built-in agent asks its model, cold and warm, and what the warmth costs."""
+"""Warmth: how soon a task of the built-in agent asks its model, cold and warm, and what warmth costs."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def measure(count: int) -> Table:
 
 @contextmanager
 def _configured(stage: Stage, url: str) -> Iterator[None]:
-    """Name the model in a configuration of our own, for both daemons and all their tasks."""
+    """Configure the model for both daemons and all their tasks."""
     folder = Path(stage.directory) / "config" / "errands"
     folder.mkdir(parents=True)
     (folder / "config.toml").write_text(f'[agents.builtin]\nmodel = "fake"\nurl = "{url}"\n')
@@ -79,7 +79,7 @@ def _configured(stage: Stage, url: str) -> Iterator[None]:
 
 
 def _launch(engine: Engine, model: ModelServer) -> float:
-    """Give the seconds from a submit to the request, once the task is over."""
+    """Return the seconds from a submit to the request, once the task has ended."""
     began = time.monotonic()
     task = engine.submit(Draft(prompt="hello", agent="builtin"))
     left = wait(engine, [task.id], timeout=_PATIENCE)
@@ -89,7 +89,7 @@ def _launch(engine: Engine, model: ModelServer) -> float:
 
 
 def _sizes(engine: Engine, model: ModelServer, others: list[int]) -> int:
-    """Give the bytes that tasks take while they wait for their model, with their shims and these others."""
+    """Return the bytes that tasks take while waiting for their model, with shims and the given processes."""
     before = len(model.asked)
     tasks = [engine.submit(Draft(prompt="SLOW 600", agent="builtin")).id for _ in range(_AT_ONCE)]
     _wait_for(lambda: len(model.asked) == before + _AT_ONCE, "all to ask")
@@ -105,7 +105,7 @@ def _parent(pid: int) -> int:
 
 
 def _warm(daemon: int) -> list[int]:
-    """Name the processes that have the library, but for the agents themselves."""
+    """Return the processes that have loaded the library, except the agents themselves."""
     found = []
     for pid in processes.tree(daemon):
         try:

@@ -1,4 +1,4 @@
-"""The yard: where everything a run makes lies until its end, out of reach of the user's own settings.
+"""The yard: the directory with everything a run creates, kept until its end, apart from the user's settings.
 
 Nothing is removed before that: ext4 is slow to hand out inodes where many have just been freed, so the
 contender that comes after a removal would pay for it. A user has a configuration file, so there is one here.
@@ -27,9 +27,9 @@ allow = ["npm test", "cargo build"]
 
 @contextmanager
 def yard() -> Iterator[None]:
-    """Put temporary files into one directory, with a configuration file in place of the user's settings."""
+    """Put temporary files into one directory, with a configuration file instead of the user's settings."""
     for name in list(os.environ):
-        # Without compiled files every start of the command line would compile the package anew.
+        # Without compiled files every start of the command line would compile the package again.
         if name.startswith("ERRANDS_") or name == "PYTHONDONTWRITEBYTECODE":
             del os.environ[name]
     with tempfile.TemporaryDirectory(prefix="errands-bench-", ignore_cleanup_errors=True) as directory:

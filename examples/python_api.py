@@ -1,4 +1,4 @@
-"""Errands from Python: a small pipeline, followed live, with what went wrong at the end.
+"""Errands from Python: a small pipeline, followed live, with a summary of what went wrong.
 
 Run it with `python examples/python_api.py`; it needs nothing but Errands and leaves nothing behind.
 """
@@ -33,7 +33,7 @@ async def main(home: str) -> None:
             print(f"{view.name:6} {view.state:10} exit code {run.exit_code}  {facts}")
 
         for notice in await engine.take_notices():
-            print("told  ", notice.run_id, notice.event)
+            print("notice", notice.run_id, notice.event)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A pydantic-ai agent with background tasks: it starts one, is told its end, and asks before it deletes.
+"""A pydantic-ai agent with background tasks: it starts one, is notified of its end, and asks before deleting.
 
 Run it with `python examples/toolset.py`. The model is a script, so that nothing but `errands[agents]` is
 needed; put the name of a real one in its place.
@@ -30,13 +30,13 @@ CALLS = (
 
 
 def scripted(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-    """Do what a model would: make the calls, and sum up what it was told."""
+    """Act as a model would: make the calls, then sum up the notices."""
     parts = [part for each in messages if isinstance(each, ModelRequest) for part in each.parts]
     results = [part for part in parts if isinstance(part, ToolReturnPart)]
     if len(results) < len(CALLS):
         return ModelResponse(parts=[ToolCallPart(*CALLS[len(results)])])
-    told = [str(part.content) for part in parts if isinstance(part, UserPromptPart)][1:]
-    return ModelResponse(parts=[TextPart("\n".join(["I was told:", *told]))])
+    notices = [str(part.content) for part in parts if isinstance(part, UserPromptPart)][1:]
+    return ModelResponse(parts=[TextPart("\n".join(["I was notified:", *notices]))])
 
 
 async def main(home: str) -> None:

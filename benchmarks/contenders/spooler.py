@@ -68,7 +68,7 @@ class Spooler:
 
 
 def program() -> str | None:
-    """Debian calls it tsp; elsewhere it is ts."""
+    """Return its program: Debian calls it tsp, others ts."""
     return shutil.which("tsp") or shutil.which("ts")
 
 

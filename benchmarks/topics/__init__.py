@@ -1,4 +1,4 @@
-"""Topics: what is measured, each giving its tables."""
+"""Topics: what is measured; each returns its tables."""
 
 from __future__ import annotations
 

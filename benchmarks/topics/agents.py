@@ -81,7 +81,7 @@ def _beside(what: str, ours: Spread, bare: Spread, bar: Bar | None) -> Figure:
 
 
 async def _loops(rounds: int) -> tuple[Pair, Pair]:
-    """Give the seconds for each call, of rounds in turns: those that pass, and those of a processor."""
+    """Return the seconds for each call in alternating rounds: wall clock and processor time."""
     directory = tempfile.mkdtemp()
     for number in range(_CALLS):
         Path(directory, f"{number}.txt").write_text(f"the text of file {number}\n")
@@ -126,7 +126,7 @@ async def _bare(url: str, directory: str, prompt: str) -> str:
 
 @contextmanager
 def _served() -> Iterator[str]:
-    """Serve the model from a process of its own, so that its work is nobody's."""
+    """Serve the model from a separate process, so that its work is not counted."""
     command = [sys.executable, "-m", "errands.testing.model_server"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
@@ -137,7 +137,7 @@ def _served() -> Iterator[str]:
 
 
 def _launches(count: int) -> Pair:
-    """Give the seconds from the start of a process to its request, of launches in turns."""
+    """Return the seconds from the start of a process to its request, alternating between the contenders."""
     ours: list[float] = []
     bare: list[float] = []
     with ModelServer() as model:

@@ -53,7 +53,7 @@ async def _measure(stage: Stage, scale: Scale) -> list[Table]:
 
 
 def _producers(directory: str, size: int) -> dict[str, Command]:
-    """Commands that write so many bytes to standard output, as fast as can be."""
+    """Return commands that write a number of bytes to standard output as fast as possible."""
     lines = f"{directory}/lines"
     with open(lines, "wb") as file:
         block = (_LINE * (1 + (1 << 20) // len(_LINE)))[: 1 << 20]
@@ -97,7 +97,7 @@ def _discarded(command: Command) -> float:
 
 
 async def _disk_use(engine: AsyncEngine, seconds: float) -> Figure:
-    """Let `yes` run and look all the time how much disk its run takes."""
+    """Run `yes` and keep measuring how much disk its run takes."""
     view = await engine.submit(("yes",), timeout=seconds, grace=1.0)
     directory = os.path.dirname(view.latest.output_file)
     waiting = asyncio.create_task(engine.wait(view.id))

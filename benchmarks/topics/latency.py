@@ -1,4 +1,4 @@
-"""Latency on an idle queue: how long until a task starts, and until whoever waits hears of its end.
+"""Latency on an idle queue: how long until a task starts, and until a waiter knows of its end.
 
 `date` says when it ran; its own start is part of what is measured, for us and for the peers alike.
 """
@@ -22,7 +22,7 @@ from benchmarks.units import milliseconds
 from errands.engine.async_engine import AsyncEngine
 
 _STARTS = ("date", "+%s%N")
-# By its end everybody who wants to wait for it does.
+# Long enough for every waiter to be waiting by its end.
 _ENDS = ("sh", "-c", "sleep 0.03; exec date +%s%N")
 _OURS, _POPEN, _SPOOLER = "errands", "subprocess.Popen", "task-spooler"
 
@@ -103,27 +103,27 @@ async def _samples(count: int) -> tuple[Samples, Samples, Samples]:
 async def _one(
     name: str, engine: AsyncEngine, spooler: Spooler, words: tuple[str, ...]
 ) -> tuple[float, float, float]:
-    """Run one command; give the seconds to `date`, to the answer of the submit, and from `date` to us."""
+    """Run a command; return the seconds to `date`, to the submit's answer, and from `date` to the waiter."""
     before = time.time_ns()
     match name:
         case "errands":
             view = await engine.submit(words)
             answered = time.time_ns()
             await engine.wait(view.id)
-            heard = time.time_ns()
+            woken = time.time_ns()
             said = (await engine.output(view.id)).content
         case "task-spooler":
             number = spooler.ask(*words).strip()
             answered = time.time_ns()
             spooler.ask("-w", number)
-            heard = time.time_ns()
+            woken = time.time_ns()
             with open(spooler.ask("-o", number).strip(), "rb") as file:
                 said = file.read()
         case _:
             process = subprocess.Popen(words, stdout=subprocess.PIPE, start_new_session=True)
             answered = time.time_ns()
             process.wait()
-            heard = time.time_ns()
+            woken = time.time_ns()
             said, _ = process.communicate()
     ran = int(said)
-    return (ran - before) / 1e9, (answered - before) / 1e9, (heard - ran) / 1e9
+    return (ran - before) / 1e9, (answered - before) / 1e9, (woken - ran) / 1e9

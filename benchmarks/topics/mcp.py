@@ -84,7 +84,7 @@ def _cost() -> Table:
 
 
 def _answered(words: list[str]) -> float:
-    """Give the seconds until a server that was started cold answers."""
+    """Return the seconds until a server that was started cold answers."""
     began = time.perf_counter()
     with _server(words) as server:
         _ask(server, 1, "initialize", _HELLO)

@@ -56,7 +56,7 @@ def measure(scale: Scale) -> list[Table]:
             ),
             notes=(
                 "The tasks' own processes are not counted. PSS divides pages among all who share them, this "
-                "measuring process included; RSS counts them for everybody anew and is the upper limit.",
+                "measuring process included; RSS counts them again for every process and is the upper limit.",
             ),
         )
     ]
@@ -69,7 +69,7 @@ async def _warm_up(stage: Stage) -> None:
 
 
 async def _busy(stage: Stage, count: int) -> tuple[int, int]:
-    """Measure with so many tasks running."""
+    """Measure with a number of tasks running."""
     async with errands.connect(stage.home.path, embedded=False, yes=True) as engine:
         ids = [(await engine.submit(("sleep", "600"))).id for _ in range(count)]
         _wait_for(lambda: len(stage.supervisors()) == count + 2, "all tasks to run")

@@ -20,7 +20,7 @@ from errands.ports.store import Query
 
 _FLAT = Bar(limit=3, at_most=True)
 _COLD_STARTS = 10
-_PATIENCE = 10.0  # seconds; a question that is far too slow is known to be after a few calls
+_PATIENCE = 10.0  # seconds; a query that is far too slow shows it after a few calls
 
 Question = Callable[[Engine], float]
 
@@ -83,7 +83,7 @@ def _commanded(stages: dict[int, Stage]) -> dict[int, Spread]:
 
 
 class _UndoError(Exception):
-    """Ends a transaction as if nothing had happened in it."""
+    """Rolls a transaction back."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""A long queue: very many tasks wait, the daemon is killed and comes back, and they run exactly in order."""
+"""A long queue: many tasks wait, the daemon is killed and restarted, and they run exactly in order."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def measure(scale: Scale) -> list[Table]:
 
 
 async def _submit(home: str, witness: str, count: int) -> str:
-    """Submit tasks that write down their number; give the id of the last."""
+    """Submit tasks that write their number; return the id of the last."""
     async with errands.connect(home, embedded=False, yes=True) as engine:
         for number in range(count):
             view = await engine.submit(("sh", "-c", f"echo {number} >> {witness}"))

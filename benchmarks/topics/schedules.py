@@ -19,7 +19,7 @@ from errands.model.errors import ErrandsError
 from errands.model.options.draft import Draft
 
 _COUNT = 1000
-_SETTLE = 2.0  # seconds until whoever has just started is idle
+_SETTLE = 2.0  # seconds until a new process is idle
 _PATIENCE = 30.0
 _LATENESS = 5  # slots that are waited for
 # The same schedules in the memory of a process that does nothing else: half of them every so many hours, half
@@ -99,7 +99,7 @@ def _schedule(stage: Stage, day: str) -> None:
 
 
 def _idle(seconds: float, ours: list[int], theirs: list[int]) -> tuple[float, float]:
-    """Give the seconds of a processor that each takes in a second, at the same time."""
+    """Return the processor seconds that each takes per second, measured at the same time."""
     before = processes.cpu(ours), processes.cpu(theirs)
     began = time.monotonic()
     time.sleep(seconds)
@@ -108,7 +108,7 @@ def _idle(seconds: float, ours: list[int], theirs: list[int]) -> tuple[float, fl
 
 
 def _lateness(stage: Stage, daemon: int) -> Spread:
-    """Tell how long after its time each slot of a schedule starts."""
+    """Return how long after its time each slot of a schedule starts."""
     engine = stage.engine()
     draft = Draft(command=("true",), every=timedelta(seconds=1), max_runs=_LATENESS)
     task = engine.submit(draft)

@@ -166,7 +166,7 @@ def test_the_documented_example_runs_and_leaves_nothing_behind(home: Home) -> No
     assert (shown.returncode, shown.stderr) == (0, "")
     assert "build  completed" in shown.stdout
     assert "lint   failed     exit code 3" in shown.stdout
-    assert shown.stdout.count("told ") == 3
+    assert shown.stdout.count("notice ") == 3
 
 
 @pytest.mark.spec("L21")
