@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
+import sqlite3
 import tomllib
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -12,15 +15,19 @@ from errands import agents, channels, dialects, sources
 from errands.config.channels import KINDS as CHANNEL_KINDS
 from errands.config.channels import READY
 from errands.config.sections import Runs
+from errands.engine.daemon.launch import _tree_limits
+from errands.frontends.mcp import tasks as mcp_tasks
 from errands.model.limits import Limits
 from errands.model.notices.notice import CONDITIONS, POLICIES
 from errands.model.options.table import BY_NAME
 from errands.model.record import fields
 from errands.model.retry import RETRIED
 from errands.model.schedule.event_sources import KINDS as SOURCE_KINDS
-from errands.model.states import FAILURES, RUN_MOVES, SIGNS, TASK_MOVES
+from errands.model.states import ENDED, FAILURES, RUN_MOVES, SIGNS, TASK_MOVES
 from errands.model.text.duration import exact
 from errands.model.trigger import Every, On
+from errands.runners.shim.limits import LIMITS as TREE_LIMITS
+from errands.stores.sqlite.migrations import MIGRATIONS
 from errands.text import STATES
 
 ROOT = Path(__file__).parents[1]
@@ -48,7 +55,8 @@ def test_every_source_has_its_options_listed() -> None:
 
 def test_every_channel_has_its_settings_listed() -> None:
     assert list(CHANNEL_KINDS) == ["inbox", *channels.BUILT_IN]
-    assert READY == ("inbox", "session", "terminal", "desktop")
+    assert {"inbox", "session", "terminal", "desktop"} <= set(READY)
+    assert not {"webhook", "discord", "apprise"} & set(READY)
 
 
 def test_the_help_names_the_default_of_the_code() -> None:
@@ -117,3 +125,25 @@ def test_every_policy_that_reports_only_some_results_says_which() -> None:
 
 def test_every_retried_failure_exists() -> None:
     assert set(RETRIED) < set(FAILURES)
+
+
+@pytest.mark.parametrize(("table", "moves"), [("tasks", TASK_MOVES), ("runs", RUN_MOVES)])
+def test_the_store_takes_exactly_the_states_of_the_model(table: str, moves: dict[str, object]) -> None:
+    database = sqlite3.connect(":memory:")
+    for script in MIGRATIONS:
+        database.executescript(script)
+    (schema,) = database.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+    database.close()
+    assert set(re.findall(r"\bstate = '(\w+)'", schema)) == set(moves)
+
+
+def test_every_limit_of_a_process_tree_is_passed_on_and_measured() -> None:
+    limits = Limits(memory=1, cpu=timedelta(seconds=1), processes=1)
+    assert set(_tree_limits(limits)) == set(TREE_LIMITS)
+    tree = ast.parse((SOURCE / "model" / "ending.py").read_text())
+    assert _literals(tree)["Limit"] == {"timeout", "idle", *TREE_LIMITS}
+
+
+def test_mcp_knows_every_final_state() -> None:
+    """A state that it does not know would look like a task that never ends."""
+    assert set(mcp_tasks._STATES) == set(ENDED)
