@@ -85,10 +85,7 @@ def run(
 
 async def _with_background(session: ChatSession, talk: Awaitable[None]) -> None:
     """Talk while answers and messages are shown; if one of the three fails, all end."""
-    background = [
-        asyncio.ensure_future(session.talk()),
-        asyncio.ensure_future(session.messages.watch()),
-    ]
+    background = [asyncio.ensure_future(session.talk()), asyncio.ensure_future(session.messages.watch())]
     front = asyncio.ensure_future(talk)
     try:
         await asyncio.wait([front, *background], return_when=asyncio.FIRST_COMPLETED)

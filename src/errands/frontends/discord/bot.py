@@ -32,14 +32,7 @@ _LOG = logging.getLogger("errands.discord")
 class Bot(discord.Client):
     """`channel` is the channel's name in the configuration; tasks started here report there."""
 
-    def __init__(
-        self,
-        engine: Engine,
-        *,
-        channel: str,
-        allowed: Iterable[int],
-        guild: int | None,
-    ) -> None:
+    def __init__(self, engine: Engine, *, channel: str, allowed: Iterable[int], guild: int | None) -> None:
         intents = discord.Intents.none()
         intents.guilds = intents.guild_reactions = intents.dm_reactions = True
         # Members are never looked up, so there is no reason to wait for them at the start.

@@ -48,7 +48,6 @@ class Client:
 
     name: str
     title: str
-    dialect: str
     targets: Callable[[Place], tuple[Target, ...]]
     reports: str = "it is not woken when a task ends, and has to ask"
 
@@ -161,12 +160,15 @@ def _codex(place: Place) -> tuple[Target, ...]:
     return (Target(path=path, pieces=(table,)),)
 
 
-def _plain(
-    project: str, user: Callable[[Place], str], *path: str, **more: Any
+def _json_server(
+    path: str, key: str, user: Callable[[Place], str] | None = None, **more: Any
 ) -> Callable[[Place], tuple[Target, ...]]:
+    """Return the targets of a client with one JSON file, at `path` in a project or a home, or at `user`."""
+
     def targets(place: Place) -> tuple[Target, ...]:
-        entry = Entry(path=(*path, SERVER), value=_server(_server_command(place, "native"), place, **more))
-        return (Target(path=place.either(project, user(place)), pieces=(entry,)),)
+        of_user = os.path.join(place.home, path) if user is None else user(place)
+        entry = Entry(path=(key, SERVER), value=_server(_server_command(place, "native"), place, **more))
+        return (Target(path=place.either(path, of_user), pieces=(entry,)),)
 
     return targets
 
@@ -175,44 +177,25 @@ CLIENTS = (
     Client(
         name="claude",
         title="Claude Code",
-        dialect="claude",
         targets=_claude,
         reports="it is woken when a task ends, except as claude -p, which has to ask",
     ),
     Client(
         name="opencode",
         title="OpenCode",
-        dialect="opencode",
         targets=_opencode,
         reports="the plugin reports each end into the session that started the task",
     ),
-    Client(name="codex", title="Codex", dialect="native", targets=_codex),
-    Client(
-        name="cursor",
-        title="Cursor",
-        dialect="native",
-        targets=_plain(
-            ".cursor/mcp.json", lambda place: os.path.join(place.home, ".cursor", "mcp.json"), "mcpServers"
-        ),
-    ),
-    Client(
-        name="gemini",
-        title="Gemini CLI",
-        dialect="native",
-        targets=_plain(
-            ".gemini/settings.json",
-            lambda place: os.path.join(place.home, ".gemini", "settings.json"),
-            "mcpServers",
-        ),
-    ),
+    Client(name="codex", title="Codex", targets=_codex),
+    Client(name="cursor", title="Cursor", targets=_json_server(".cursor/mcp.json", "mcpServers")),
+    Client(name="gemini", title="Gemini CLI", targets=_json_server(".gemini/settings.json", "mcpServers")),
     Client(
         name="vscode",
         title="Visual Studio Code",
-        dialect="native",
-        targets=_plain(
+        targets=_json_server(
             ".vscode/mcp.json",
-            lambda place: place.config("Code", "User", "mcp.json"),
             "servers",
+            lambda place: place.config("Code", "User", "mcp.json"),
             type="stdio",
         ),
     ),

@@ -31,11 +31,7 @@ _PROMPTS = (
         arguments=[PromptArgument(name="command", description="the command", required=True)],
     ),
     Prompt(name="tasks", title="Tasks", description="The tasks of this session and their state"),
-    Prompt(
-        name="approvals",
-        title="Approvals",
-        description="The tasks that wait for your approval",
-    ),
+    Prompt(name="approvals", title="Approvals", description="The tasks that wait for your approval"),
 )
 
 

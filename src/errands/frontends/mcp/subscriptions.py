@@ -73,9 +73,8 @@ class Subscriptions:
         caller = self._frontend.caller(client)
         uris = list(dict.fromkeys(requested.resource_subscriptions or ()))[:_MOST_NAMES]
         named = (requested.model_extra or {}).get("taskIds") if client.has_tasks else None
-        ids = (
-            [each for each in named if isinstance(each, str)][:_MOST_NAMES] if isinstance(named, list) else []
-        )
+        names = named if isinstance(named, list) else []
+        ids = [each for each in names if isinstance(each, str)][:_MOST_NAMES]
         honoured = SubscriptionFilter(
             resources_list_changed=requested.resources_list_changed or None,
             resource_subscriptions=uris or None,
@@ -83,27 +82,24 @@ class Subscriptions:
         if ids:
             setattr(honoured, "taskIds", ids)  # noqa: B010  # a field of the extension
         meta: dict[str, Any] = {SUBSCRIPTION_ID_META_KEY: ctx.request_id}
+
+        async def notify(note: Any) -> None:
+            await ctx.session.send_notification(note, related_request_id=ctx.request_id)
+
         self._count += 1
         try:
-            await ctx.session.send_notification(
-                SubscriptionsAcknowledgedNotification(
-                    params=SubscriptionsAcknowledgedNotificationParams(notifications=honoured, _meta=meta)
-                ),
-                related_request_id=ctx.request_id,
-            )
+            accepted = SubscriptionsAcknowledgedNotificationParams(notifications=honoured, _meta=meta)
+            await notify(SubscriptionsAcknowledgedNotification(params=accepted))
             watched = _Watched(self._frontend, caller, uris, bool(requested.resources_list_changed))
             detailed = {each: self._detailed(client, each) for each in ids}
             async for changed in watched.changes(bool(ids)):
                 for uri in changed:
-                    await ctx.session.send_notification(
-                        _updated(uri, meta), related_request_id=ctx.request_id
-                    )
+                    await notify(_updated(uri, meta))
                 for task_id in ids:
                     now = self._detailed(client, task_id)
                     if now is not None and now != detailed[task_id]:
                         detailed[task_id] = now
-                        note = TaskNotification(params=TaskParams(_meta=meta, **now))
-                        await ctx.session.send_notification(note, related_request_id=ctx.request_id)  # type: ignore[arg-type]
+                        await notify(TaskNotification(params=TaskParams(_meta=meta, **now)))
         finally:
             self._count -= 1
         return SubscriptionsListenResult(_meta=meta)
