@@ -182,7 +182,7 @@ def test_schedule_starts_lists_and_shows_schedules(person: Person) -> None:
 @pytest.mark.spec("X6")
 def test_an_unknown_command_is_refused_with_a_suggestion(person: Person) -> None:
     said = says(person, "/stauts x")
-    assert said == "errands: there is no command /stauts (did you mean /status?); /help lists them\n"
+    assert said == "errands: unknown command /stauts (did you mean /status?); /help lists them\n"
     assert says(person, "/quit", "/help") == ""
 
 
@@ -197,8 +197,8 @@ def test_a_missing_extra_is_reported_in_one_sentence(person: Person) -> None:
 
 
 def test_an_unknown_chat_is_not_found(person: Person) -> None:
-    assert "there is no chat 'nobody'" in person.types("chat", "nobody", code=3).err
-    assert "leave it out" in person.types("chat", "--continue", "nobody", code=2).err
+    assert "unknown chat 'nobody'" in person.types("chat", "nobody", code=3).err
+    assert "give either it or a chat, not both" in person.types("chat", "--continue", "nobody", code=2).err
 
 
 def test_an_unknown_agent_is_refused_before_the_greeting(person: Person) -> None:

@@ -116,7 +116,7 @@ async def test_a_resource_of_another_session_is_not_found(engine: TestEngine, er
             "errands://tasks/" + "x" * 50_000,
             "",
         ):
-            with pytest.raises(MCPError, match=r"there is no (task|resource)") as refused:
+            with pytest.raises(MCPError, match=r"unknown (task|resource)") as refused:
                 await client.read_resource(uri)
             assert refused.value.error.code == (-32602 if era == NEWER else -32002)
 
@@ -195,7 +195,7 @@ async def test_prompts_list_the_tasks(engine: TestEngine, era: str) -> None:
         assert "make test" in await said("background", command="make test")
         with pytest.raises(MCPError, match="background takes command"):
             await said("background")
-        with pytest.raises(MCPError, match="there is no prompt"):
+        with pytest.raises(MCPError, match="unknown prompt"):
             await said("nothing")
 
 

@@ -177,7 +177,7 @@ def _find(engine: Engine, given: str) -> str:
     except NotFound:
         key = None
     if key is None or not key.startswith(CHAT):
-        raise NotFound(f"there is no chat {given[:80]!r}; errands sessions lists conversations")
+        raise NotFound(f"unknown chat {given[:80]!r}; `errands sessions` lists the conversations")
     return key
 
 

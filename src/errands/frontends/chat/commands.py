@@ -145,7 +145,7 @@ def find_command(session: ChatSession, line: str) -> Callable[[], None] | None:
     word, _, rest = line.strip().partition(" ")
     if word.startswith("/"):
         if word not in BY_NAME:
-            raise BadValue(f"there is no command {word}{did_you_mean(word, BY_NAME)}; /help lists them")
+            raise BadValue(f"unknown command {word}{did_you_mean(word, BY_NAME)}; /help lists them")
     elif not (word in ANSWERS and _is_answer(session, rest.strip())):
         return None
     command = BY_NAME[f"/{word.removeprefix('/')}"]

@@ -47,7 +47,7 @@ class Prompts:
         prompt = next((each for each in _PROMPTS if each.name == params.name), None)
         if prompt is None:
             known = ", ".join(each.name for each in _PROMPTS)
-            raise NotFound(f"there is no prompt {line(params.name[:80])!r}; there are: {known}")
+            raise NotFound(f"unknown prompt {line(params.name[:80])!r}; the prompts are: {known}")
         expected = {each.name for each in prompt.arguments or ()}
         if set(arguments) != expected:
             raise BadValue(f"{prompt.name} takes {', '.join(expected) or 'no arguments'}; pass exactly that")

@@ -138,10 +138,10 @@ def parse_uri(uri: str) -> tuple[str, bool, int]:
     path, _, query = uri.removeprefix(f"{ROOT}/").partition("?")
     task_id, slash, rest = path.partition("/")
     if not uri.startswith(f"{ROOT}/") or (slash and rest != "output") or (query and not slash):
-        raise NotFound(f"there is no resource {line(uri[:80])!r}")
+        raise NotFound(f"unknown resource {line(uri[:80])!r}")
     name, _, value = query.partition("=")
     if query and name != "offset":
-        raise NotFound(f"there is no resource {line(uri[:80])!r}")
+        raise NotFound(f"unknown resource {line(uri[:80])!r}")
     return task_id, bool(slash), _number(value or None, "offset")
 
 
