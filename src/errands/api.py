@@ -44,8 +44,8 @@ def connect(
     With `yes` the program consents to all it submits; without it, what is not known to be harmless becomes a
     proposal that waits for a person.
 
-    If no daemon runs for this home, this process embeds it for as long as it is connected (`embedded`), and
-    hands work that is still live to a daemon then. With `embedded=False` a daemon is started instead.
+    If no daemon runs for this home, this process embeds it while it is connected (`embedded`), and starts a
+    daemon for what is still live afterwards. With `embedded=False` a daemon is started right away.
     `overrides` are configuration keys such as `{"runs.grace": "2s"}`.
     """
     place = bootstrap.open_home(home)
