@@ -22,20 +22,19 @@ class Measurement:
         self.system = system
         self.living = living
         self.cpu_before = cpu_before
-        self._pids: list[int] | None = None
-        self._usage = (0, 0.0)
-
-    @property
-    def pids(self) -> list[int]:
-        self.usage()
-        return self._pids or []
+        self._pids: list[int] = []
+        self._usage: tuple[int, float] | None = None
 
     def usage(self) -> tuple[int, float]:
         """Return the memory (bytes) and the CPU time (seconds) of the living processes."""
-        if self._pids is None:
+        if self._usage is None:
             self._pids = self.living()
             self._usage = self.system.usage(self._pids)
         return self._usage
+
+    def exact_memory(self) -> int:
+        """Return the memory (bytes) of the processes that `usage` measured; 0 if that is unknown."""
+        return self.system.memory(self._pids)
 
 
 def _processes(measured: Measurement, limit: float) -> float:
@@ -50,7 +49,7 @@ def _cpu(measured: Measurement, limit: float) -> float:
 def _memory(measured: Measurement, limit: float) -> float:
     value = measured.usage()[0]
     # Shared memory was counted for each process; an exact count is slow, so it waits until now.
-    return measured.system.memory(measured.pids) or value if value > limit else value
+    return measured.exact_memory() or value if value > limit else value
 
 
 # By name, in the order of checking: how it is measured, its unit, and the message when it is exceeded.
