@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from errands.ports import rundir
 from errands.runners.output import capped_log, log
 from tests.runners.stage import HEADER, Stage, until
 
@@ -360,3 +361,20 @@ def test_a_disk_that_fills_up_while_the_tail_is_joined_leaves_a_true_note(
     assert kept + lost == facts["bytes"]
     assert text.startswith(HEADER + numbers(1, 10_000)[:kept])
     assert len(text) == len(HEADER) + kept + int(facts.get("gap", 0))
+
+
+@pytest.mark.spec("O17")
+def test_a_header_that_is_completed_while_a_reader_looks_is_not_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rundir.create(str(tmp_path / "run"), b"# task      it-333333, run 1\n\n")
+    measure = rundir.header_of
+
+    def then_complete(file: int) -> bytes:
+        header = measure(file)
+        capped_log.Log(str(tmp_path / "run"), header=HEADER + b"# started   later\n\n", cap=8192)
+        return header
+
+    monkeypatch.setattr(rundir, "header_of", then_complete)
+
+    assert log.read(str(tmp_path / "run")).content == b""

@@ -193,9 +193,13 @@ def has_begun(directory: str) -> bool:
     except OSError:
         return True  # the run removed or replaced it
     try:
-        header = header_of(file)
+        return is_completed(header_of(file))
     finally:
         os.close(file)
+
+
+def is_completed(header: bytes) -> bool:
+    """Return whether this is the header of a run that was started; a task may have removed it."""
     return header[header.rfind(b"\n", 0, -2) + 1 :].startswith(_STARTED) or not header
 
 

@@ -149,11 +149,12 @@ class _LogFiles:
         except FileNotFoundError:
             return
         facts = found.exit if found is not None else None
-        self._header = 0
+        self._header, is_started = 0, True
         if found is not None and found.header is not None:
             self._header = found.header
         elif self._file >= 0:  # the run has not started, or the task removed its run record
-            self._header = len(rundir.header_of(self._file))
+            header = rundir.header_of(self._file)
+            self._header, is_started = len(header), rundir.is_completed(header)
         if facts is not None and "kept" in facts:
             self._kept = run_record.number(facts["kept"]) or 0
             self._gap = run_record.number(facts.get("gap")) or 0
@@ -162,7 +163,7 @@ class _LogFiles:
             if self._ring >= 0:
                 os.close(self._ring)
                 self._ring = -1
-        elif self._file >= 0:
+        elif self._file >= 0 and is_started:  # else its shim may be completing the header right now
             self._kept = max(0, os.fstat(self._file).st_size - self._header)
             if found is not None and found.head is not None:
                 self._kept = min(self._kept, found.head)
