@@ -116,7 +116,7 @@ def test_waiting_for_an_agent_is_woken_by_the_bell_to_say_what_to_type(
         told.append(text)
         person.types("approve", text.split()[0])
 
-    (view,) = follow.wait_for(context, [agent], timeout=20, tell=tell)
+    (view,) = follow.wait_for(context, [agent], timeout=20, notify=tell)
 
     assert (len(told), view.state, precious.exists()) == (1, "completed", False)
 

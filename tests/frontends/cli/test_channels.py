@@ -151,7 +151,7 @@ def test_what_was_given_up_is_listed_and_sent_again(hooked: Person, receiver: Re
     assert "errands notices retry --all sends them" in doctor.out
 
     receiver.mood = ""
-    assert "which notices? Give errands notices retry ID" in hooked.types("notices", "retry", code=2).err
+    assert "name the notices: errands notices retry ID" in hooked.types("notices", "retry", code=2).err
     assert "has no undelivered notices" in hooked.types("notices", "retry", "999999", code=3).err
     assert (
         "'no-such' is neither a task nor the number of a notice"

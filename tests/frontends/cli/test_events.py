@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from errands.frontends.cli.display.json_fields import ALONE, ALWAYS, OF_STANDING
+from errands.frontends.cli.display.json_fields import ALONE, ALWAYS, OF_RECURRING
 from tests.engine.daemons import eventually
 from tests.frontends.cli.person import Person
 
@@ -28,7 +28,7 @@ def test_a_watch_is_made_shown_and_runs(person: Person, tmp_path: Path) -> None:
     eventually(lambda: person.sees(task_id[1])["run_state"] == "completed")
     view = person.sees(task_id[1])
 
-    assert set(view) == {*ALWAYS, *ALONE, *OF_STANDING}
+    assert set(view) == {*ALWAYS, *ALONE, *OF_RECURRING}
     assert (view["schedule"], view["health"], view["state"]) == ("on file:*.txt", "well", "active")
     assert view["watch"]["last_event"]["text"] == "a.txt created"
     assert view["checked_at"] is not None

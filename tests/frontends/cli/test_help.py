@@ -79,7 +79,7 @@ def test_help_and_version_can_be_asked_for_in_every_usual_way(person: Person) ->
         (["daemon"], "Usage: errands daemon VERB"),
         (
             ["daemon", "strat"],
-            "there is no 'daemon strat' (did you mean start?); there is: start, stop, status, run",
+            "there is no 'daemon strat' (did you mean start?); choose one of: start, stop, status, run",
         ),
         (["config", "show", "--jsno"], "config show has no option --jsno (did you mean --json?)"),
         (["completion", "tcsh"], "SHELL cannot be 'tcsh'; choose one of: bash, zsh, fish"),

@@ -176,7 +176,7 @@ def test_raw_bytes_come_through_as_they_are(person: Person) -> None:
         (["--at", "teatime", "true"], "'teatime' is not a time"),
         (["--lane", "shel", "true"], "did you mean shell?"),
         (["--lane", "a b", "true"], "the name of a lane begins with a letter"),
-        (["--cwd", "/no/such/place", "true"], "there is no directory /no/such/place; make it first"),
+        (["--cwd", "/no/such/place", "true"], "there is no directory /no/such/place; create it first"),
         (["--priority", "hihg", "true"], "did you mean high?"),
         ([], "run needs COMMAND"),
         (["  "], "the command is empty"),

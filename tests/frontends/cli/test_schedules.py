@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from errands.frontends.cli.display.json_fields import ALONE, ALWAYS, OF_STANDING
+from errands.frontends.cli.display.json_fields import ALONE, ALWAYS, OF_RECURRING
 from tests.frontends.cli.person import Person
 
 
@@ -47,7 +47,7 @@ def test_a_schedule_is_shown_fired_paused_and_resumed(person: Person) -> None:
     assert person.types("fire", task_id, "--wait").out == "hello\n"
     view = person.sees(task_id)
 
-    assert set(view) == {*ALWAYS, *ALONE, *OF_STANDING}
+    assert set(view) == {*ALWAYS, *ALONE, *OF_RECURRING}
     assert (view["state"], view["task_state"], view["run_state"]) == ("active", "active", "completed")
     assert (view["schedule"], view["run_count"], view["max_runs"], view["runs"]) == ("every 1h", 1, 9, 1)
     assert (view["next_run_at"] == view["next_runs"][0], len(view["next_runs"])) == (True, 5)

@@ -130,5 +130,5 @@ def test_the_verb_is_hidden_from_help(person: Person) -> None:
         ("claude", "wake", "session"),
         ("claude", "remind", "--dialect", "native"),
     ):
-        assert "this is for the programs" in person.types("client", *words, code=2).err
+        assert "this is for clients" in person.types("client", *words, code=2).err
     assert "client" not in person.types("--help").out.split()

@@ -94,7 +94,7 @@ class Operand:
 class Verb:
     """A command of the command line; `usage` replaces the generated usage line.
 
-    A verb that `starts` tasks refuses a wrong configuration; the others warn and go on. `refused` are flags
+    A verb that `starts` tasks refuses a wrong configuration; the others only warn. `refused` are flags
     that people look for here, each with the reason why it does not exist.
     """
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from errands import config
-from errands.frontends.cli.display.json_fields import ALONE, ALWAYS, OF_AGENTS, OF_STANDING
+from errands.frontends.cli.display.json_fields import ALONE, ALWAYS, OF_AGENTS, OF_RECURRING
 from errands.frontends.cli.help import explained, spelled, usage_lines
 from errands.frontends.cli.parser import HELP
 from errands.frontends.cli.verbs import GROUPS, load
@@ -80,7 +80,7 @@ def _fields() -> Iterator[str]:
     yield from _field_table(OF_AGENTS)
     yield ""
     yield "For a recurring task also:"
-    yield from _field_table(OF_STANDING)
+    yield from _field_table(OF_RECURRING)
 
 
 def _field_table(fields: Mapping[str, str]) -> Iterator[str]:

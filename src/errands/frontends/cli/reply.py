@@ -38,12 +38,12 @@ def check_reply(arguments: Arguments) -> None:
 def reply(context: Context, arguments: Arguments, view: View, *, is_new: bool = True) -> int:
     """Print that a task has started, or follow it to its end; ask first if it needs approval."""
     if view.state in ("proposed", "rejected"):
-        from errands.frontends.cli.approval.proposals import settled
+        from errands.frontends.cli.approval.proposals import ask_or_report
 
-        answered = settled(context, arguments, view, is_new=is_new)
-        if answered is None:
+        approved = ask_or_report(context, arguments, view, is_new=is_new)
+        if approved is None:
             return NOT_APPROVED
-        view = answered
+        view = approved
     if arguments.wait and view.standing is None:
         from errands.frontends.cli.live.attach import attach
 

@@ -119,4 +119,4 @@ def _place(arguments: Arguments, values: dict[str, Any]) -> None:
         return
     values["cwd"] = path = os.path.normpath(os.path.join(here, os.path.expanduser(given)))
     if hasattr(arguments, "after") and not arguments.after and not os.path.isdir(path):
-        raise Usage(f"--cwd: there is no directory {path}; make it first, or in a task that --after names")
+        raise Usage(f"--cwd: there is no directory {path}; create it first, or in a task given with --after")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LONGEST, MOST_LINES = 2000, 30
 
 
-def settled(context: Context, arguments: Arguments, view: View, *, is_new: bool) -> View | None:
+def ask_or_report(context: Context, arguments: Arguments, view: View, *, is_new: bool) -> View | None:
     """Ask the person who has just submitted a task that needs approval, or report that it waits.
 
     Return the task if it starts, and None if it does not.
@@ -42,11 +42,11 @@ def settled(context: Context, arguments: Arguments, view: View, *, is_new: bool)
     elif arguments.quiet:
         context.say(view.id)
     else:
-        tell(context, view)
+        print_proposal(context, view)
     return None
 
 
-def tell(context: Context, view: View) -> None:
+def print_proposal(context: Context, view: View) -> None:
     """Print that a task waits for approval, why, and how to answer."""
     look = context.look
     context.say(f"proposed {look.paint(view.id, 'bold')}: waiting for approval")
@@ -113,7 +113,7 @@ def facts_of(context: Context, view: View) -> Iterator[tuple[str, str]]:
         yield "checked by", visible(details["watched"])
     yield "directory", visible(view.cwd)
     if details.get("sandbox"):
-        yield "sandbox", visible(walls(details["sandbox"]))
+        yield "sandbox", visible(sandbox_text(details["sandbox"]))
     for name, value in details["env"].items():
         yield "variable", f"{visible(name)}={value}"
     for name, value in _inherited(context, view):
@@ -136,7 +136,7 @@ def _inherited(context: Context, view: View) -> Iterator[tuple[str, str]]:
             yield name, variables[name]
 
 
-def walls(sandbox: dict[str, Any]) -> str:
+def sandbox_text(sandbox: dict[str, Any]) -> str:
     """Return what a sandbox allows."""
     network = "with" if sandbox["network"] else "no"
     return f"writes to {', '.join(sandbox['writable'])} only; {network} network"

@@ -119,7 +119,7 @@ OF_AGENTS = {
     "result": "the latest answer, or null",
 }
 # For a recurring task.
-OF_STANDING = {
+OF_RECURRING = {
     "trigger": "the schedule, or the event: an object with `kind` and its settings, durations in seconds",
     "next_runs": "its next five times",
     "slots": "the outcome of its latest slots: objects with `slot`, `until`, `count`, `outcome` (`ran`, "

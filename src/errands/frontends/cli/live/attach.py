@@ -51,21 +51,21 @@ def attach(context: Context, arguments: Arguments, view: View, *, is_new: bool) 
             from errands.frontends.cli.verbs.wait import report
 
             return report(context, wait_for(context, [view.id]), as_objects=True, quiet=False)
-        lens = Bare() if arguments.raw else OutputFilter(context, view)
+        output = Bare() if arguments.raw else OutputFilter(context, view)
         if person:
             with KeyPresses() as presses:
-                code = _stay(context, view, run_id, lens, presses, is_quiet=arguments.quiet)
+                code = _follow_keys(context, view, run_id, output, presses, is_quiet=arguments.quiet)
         else:
-            follow(context, run_id, lens)
-            while again := _next_try(context, run_id, is_quiet=arguments.quiet):
+            follow(context, run_id, output)
+            while again := _next_attempt(context, run_id, is_quiet=arguments.quiet):
                 run_id = again
-                follow(context, run_id, lens)
-            lens.close()
+                follow(context, run_id, output)
+            output.close()
             code = 0
     except KeyboardInterrupt:
-        context.note(_goes_on(view))
+        context.note(_continues(view))
         return INTERRUPTED
-    return code or _ended(context, view.id, is_told=not arguments.quiet, person=person)
+    return code or _ended(context, view.id, is_reported=not arguments.quiet, person=person)
 
 
 def _feed(context: Context, arguments: Arguments, view: View) -> None:
@@ -128,13 +128,13 @@ def _wait_until_it_runs(engine: Engine, task_id: str) -> None:
         time.sleep(STDIN_LOOK)
 
 
-def _stay(
-    context: Context, view: View, run_id: str, lens: OutputFilter, presses: KeyPresses, *, is_quiet: bool
+def _follow_keys(
+    context: Context, view: View, run_id: str, output: OutputFilter, presses: KeyPresses, *, is_quiet: bool
 ) -> int:
     """Follow a task and obey the keys; return the exit code for detaching, or 0 at its end."""
     offset, cancelling = 0, False
     while True:
-        offset = follow(context, run_id, lens, offset=offset, presses=presses)
+        offset = follow(context, run_id, output, offset=offset, presses=presses)
         pressed = presses.next()
         if pressed == INTERRUPT and not cancelling:
             context.note("", f"leaving {view.id} running; Ctrl-C again cancels it")
@@ -145,17 +145,17 @@ def _stay(
                 cancelling = True
                 continue
             pressed = pressed or INTERRUPT
-        if pressed is None and (again := _next_try(context, run_id, is_quiet=is_quiet)):
+        if pressed is None and (again := _next_attempt(context, run_id, is_quiet=is_quiet)):
             run_id, offset = again, 0
             continue
-        lens.close()
+        output.close()
         if pressed is None:
             return 0
-        context.note("", _goes_on(view))
+        context.note("", _continues(view))
         return STILL_LIVE if pressed == SUSPEND else INTERRUPTED
 
 
-def _next_try(context: Context, run_id: str, *, is_quiet: bool) -> str | None:
+def _next_attempt(context: Context, run_id: str, *, is_quiet: bool) -> str | None:
     """Return the retry of a run that has ended, and say so; None if there is none."""
     task_id, number = task_of(run_id)
     view = context.engine.summaries([task_id])[0]
@@ -170,18 +170,18 @@ def _next_try(context: Context, run_id: str, *, is_quiet: bool) -> str | None:
     return f"{task_id}.{number + 1}"
 
 
-def _goes_on(view: View) -> str:
+def _continues(view: View) -> str:
     return f"{view.id} continues in the background: errands logs -f {view.id}, errands cancel {view.id}"
 
 
-def _ended(context: Context, task_id: str, *, is_told: bool, person: bool) -> int:
+def _ended(context: Context, task_id: str, *, is_reported: bool, person: bool) -> int:
     view = context.engine.get(task_id)
     context.mark_shown(view)
     if view.state == "proposed":
-        from errands.frontends.cli.approval.proposals import tell
+        from errands.frontends.cli.approval.proposals import print_proposal
 
         # What was approved has changed before the task could start.
-        tell(context, view)
-    elif is_told and (person or view.state != "completed"):
+        print_proposal(context, view)
+    elif is_reported and (person or view.state != "completed"):
         context.note(ending_line(view, context.error_look, at=now()))
     return exit_code(view)

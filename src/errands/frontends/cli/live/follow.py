@@ -63,17 +63,17 @@ def wait_for(
     timeout: float | None = None,
     glance: Callable[[list[View]], None] | None = None,
     every: float = 0.5,
-    tell: Callable[[str], None] | None = None,
+    notify: Callable[[str], None] | None = None,
 ) -> list[View]:
     """Wait until all tasks have ended or the timeout; `glance` sees them every now and then.
 
     A task that waits for approval counts as ended. An agent that waits for approval continues afterwards, so
-    it is waited for, and `tell` gets the command to answer with, once for each question.
+    it is waited for, and `notify` gets the command to answer with, once for each question.
     """
     gc.enable()  # a wait may be long
     engine = context.engine
     deadline = None if timeout is None else time.monotonic() + timeout
-    told: set[int] = set()
+    reported: set[int] = set()
     watch: Watch | None = None
     try:
         while True:
@@ -82,13 +82,13 @@ def wait_for(
             if glance is not None:
                 glance(engine.summaries(task_ids))
                 left = min(every, left)
-            held = {view.id for view in engine.list(Query(states=("proposed",)))}
-            waited = [each for each in task_ids if each not in held]
+            proposed = {view.id for view in engine.list(Query(states=("proposed",)))}
+            waited = [each for each in task_ids if each not in proposed]
             views = engine.summaries(waited)
             for each in _awaited(engine, views):
-                if each.question is not None and each.question.id not in told:
-                    told.add(each.question.id)
-                    (tell or context.note)(how_to_answer([each.id]))
+                if each.question is not None and each.question.id not in reported:
+                    reported.add(each.question.id)
+                    (notify or context.note)(how_to_answer([each.id]))
             if any(view.agent is not None and view.is_live for view in views):
                 # An agent that needs approval has not ended, so look at it after every change.
                 watch = watch or Watch(context, waited)
@@ -126,7 +126,7 @@ def wait_for_run(context: Context, view: View) -> RunView:
 
 
 def follow(
-    context: Context, run_id: str, lens: OutputFilter, *, offset: int = 0, presses: KeyPresses | None = None
+    context: Context, run_id: str, output: OutputFilter, *, offset: int = 0, presses: KeyPresses | None = None
 ) -> int:
     """Show a run's output as it comes, until its end or a key; return the offset after it."""
     task_id, number = task_of(run_id)
@@ -138,13 +138,13 @@ def follow(
             view = context.engine.view(task_id)
             latest = view.latest
             is_live = latest.number == number and view.is_live and view.state != "proposed"
-            went_on = show_from(context, run_id, lens, offset)
-            if went_on > offset:
-                pause, offset = SOONEST, went_on
+            shown_to = show_from(context, run_id, output, offset)
+            if shown_to > offset:
+                pause, offset = SOONEST, shown_to
             else:
                 pause = min(pause * 1.5, LATEST)
                 if pause == LATEST:
-                    lens.pause()
+                    output.pause()
             if not is_live or (presses is not None and presses.is_waiting()):
                 return offset
             watch.news(LOOK if latest.state == "pending" else pause, presses)
@@ -152,7 +152,7 @@ def follow(
         watch.close()
 
 
-def show_from(context: Context, run_id: str, lens: OutputFilter, offset: int) -> int:
+def show_from(context: Context, run_id: str, output: OutputFilter, offset: int) -> int:
     """Show a run's output so far from an offset; return the offset after it.
 
     Output printed meanwhile is left out: a task that prints fast would never let this end.
@@ -161,10 +161,10 @@ def show_from(context: Context, run_id: str, lens: OutputFilter, offset: int) ->
     while offset < end:
         piece = context.engine.output(run_id, offset=offset, limit=CHUNK)
         if piece.missing:
-            lens.gap(piece.missing)
+            output.gap(piece.missing)
         if piece.next_offset <= offset:
             break
-        lens.show(piece.content)
+        output.show(piece.content)
         offset = piece.next_offset
     return offset
 

@@ -1,6 +1,6 @@
-"""The verbs, by name: which module holds each, and how help groups them.
+"""The verbs by name: the module of each, and the groups in the help.
 
-A module is imported when one of its verbs is called, so that each command pays for itself alone.
+A module is only imported when one of its verbs is called, which keeps every command fast.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 HIDDEN = ("complete", "client")
 
-# Modules that hold more than the one verb they are named after.
+# Verbs that are not in a module of their own name.
 MODULES = {
     "propose": "run",
     "restart": "run",
@@ -67,7 +67,7 @@ MODULES = {
     "complete": "completion",
 }
 
-# What people type who come from elsewhere.
+# What people type who know other tools.
 MEANT = {
     "ps": "ls",
     "status": "ls",
@@ -99,7 +99,7 @@ FAMILIES = {
 
 
 def load(name: str) -> Verb:
-    """Import the module of a verb and give its table."""
+    """Import the module of a verb; return the verb."""
     module = MODULES.get(name, name.partition(" ")[0])
     table = __import__(f"{__name__}.{module}", fromlist=["VERBS"]).VERBS
     verb: Verb = next(verb for verb in table if verb.name == name)
@@ -107,7 +107,7 @@ def load(name: str) -> Verb:
 
 
 def find(words: list[str]) -> tuple[str, list[str]]:
-    """Split the name of a verb off a command line; a family without a member is given as it is."""
+    """Split the name of a verb off a command line; a family may come without a member."""
     name = words[0]
     if name in FAMILIES:
         both = f"{name} {words[1]}" if len(words) > 1 else name
@@ -116,7 +116,7 @@ def find(words: list[str]) -> tuple[str, list[str]]:
         if len(words) > 1 and not words[1].startswith("-"):
             members = [member.partition(" ")[2] for member in FAMILIES[name]]
             raise Usage(
-                f"there is no {both!r}{did_you_mean(words[1], members)}; there is: {', '.join(members)}"
+                f"there is no {both!r}{did_you_mean(words[1], members)}; choose one of: {', '.join(members)}"
             )
         return name, words[1:]
     if name in NAMES:

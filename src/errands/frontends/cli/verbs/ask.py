@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from errands.model.view import View
 
 FROZEN = (
-    "what a task was launched with holds for its whole conversation; leave it out, or begin another task on "
+    "the options of a task hold for its whole conversation; leave it out, or start another task on "
     "a copy of the conversation: errands ask --fork ID"
 )
 WAIT = Option(flags=("-w", "--wait"), help="wait for the answer and print it")
@@ -66,7 +66,7 @@ def _prompt(text: str) -> str:
     except UnicodeDecodeError:
         raise Usage("the prompt on standard input is not text in UTF-8") from None
     if not read.strip():
-        raise Usage("there is no prompt on standard input; write it there, or in the place of -")
+        raise Usage("there is no prompt on standard input; write it there, or instead of -")
     return read
 
 
@@ -109,7 +109,7 @@ PROMPT = Operand(
     metavar="PROMPT", help="what the agent should do or answer, or - to read it from standard input"
 )
 
-# What a task is launched with; it holds for all its runs.
+# The options of a task; they hold for all its runs.
 LAUNCH = (*options_of("agent"), PREVIEW)
 
 VERBS = (
@@ -136,7 +136,7 @@ VERBS = (
         operands=(PROMPT,),
         examples=(
             ("errands ask 'run `make test` and tell me what fails'", ""),
-            ("errands ask --every 30m 'run `make test` and tell me what is new'", "again and again"),
+            ("errands ask --every 30m 'run `make test` and tell me what is new'", "every half hour"),
             ("errands ask --on github:owner/repository 'look at what is new there'", "on an event"),
             ("errands ask --wait -q 'what does this project do?'", "print the answer"),
             ("git diff | errands ask -", "the prompt comes from standard input"),

@@ -7,7 +7,7 @@ from errands.frontends.cli.display.format import local
 from errands.frontends.cli.parser import JSON, Operand, Option, Verb, whole_from_one
 from errands.model.approval import call_of
 from errands.model.text.sanitise import line
-from errands.model.view import approval_json
+from errands.model.view import approval_json, plain_value
 from errands.text import Cell, Column, facts, table
 
 TYPE_CHECKING = False
@@ -29,7 +29,7 @@ COLUMNS = (
     Column(title="THEN"),
     Column(title="COMMAND", flex=1, least=12),
 )
-STANDING = (
+ALWAYS_COLUMNS = (
     Column(title="NAME"),
     Column(title="SINCE"),
     Column(title="BY"),
@@ -42,7 +42,7 @@ COLOURS: dict[str, Colour] = {"waiting": "magenta", "granted": "green", "refused
 def audit(context: Context, arguments: Arguments) -> int:
     engine = context.engine
     if arguments.always:
-        return _standing(context, as_objects=arguments.json)
+        return _list_always(context, as_objects=arguments.json)
     usual = USUAL if arguments.id is None else None
     found = engine.audit(arguments.id, limit=arguments.number or usual)
     if arguments.json:
@@ -69,7 +69,7 @@ def audit(context: Context, arguments: Arguments) -> int:
     return 0
 
 
-def _standing(context: Context, *, as_objects: bool) -> int:
+def _list_always(context: Context, *, as_objects: bool) -> int:
     """List what was approved with --always."""
     found = context.engine.standing_approvals()
     if as_objects:
@@ -80,7 +80,7 @@ def _standing(context: Context, *, as_objects: bool) -> int:
                     "command": each.command,
                     "cwd": each.cwd,
                     "by": each.by,
-                    "at": each.at.isoformat().replace("+00:00", "Z"),
+                    "at": plain_value(each.at),
                 }
             )
     elif not found:
@@ -96,7 +96,7 @@ def _standing(context: Context, *, as_objects: bool) -> int:
             )
             for each in found
         ]
-        context.say(*table(STANDING, rows, context.look))
+        context.say(*table(ALWAYS_COLUMNS, rows, context.look))
         context.say(context.look.paint("withdraw one: errands reject --always NAME", "dim"))
     return 0
 

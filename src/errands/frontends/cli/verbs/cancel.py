@@ -23,7 +23,7 @@ def cancel(context: Context, arguments: Arguments) -> int:
         # In a batch, only live tasks are cancelled.
         ids = [each for each in ids if before[each]] or ids
     views = context.engine.cancel(ids)
-    return _told(context, arguments, views, before)
+    return _report(context, arguments, views, before)
 
 
 def stop(context: Context, arguments: Arguments) -> int:
@@ -34,16 +34,16 @@ def stop(context: Context, arguments: Arguments) -> int:
         for view in views:
             if view.standing is not None:  # it outlives this run
                 wait_for_run(context, view)
-        lasting = [view.id for view in views if view.standing is not None]
-        views = [context.engine.get(view.id) if view.id in lasting else view for view in views]
-    return _told(context, arguments, views, before)
+        recurring = [view.id for view in views if view.standing is not None]
+        views = [context.engine.get(view.id) if view.id in recurring else view for view in views]
+    return _report(context, arguments, views, before)
 
 
-def _told(context: Context, arguments: Arguments, views: Sequence[View], before: dict[str, bool]) -> int:
+def _report(context: Context, arguments: Arguments, views: Sequence[View], before: dict[str, bool]) -> int:
     """Wait until no process of the tasks is left, unless --no-wait is given, and print how they ended."""
-    if any(_is_going(view) for view in views) and not arguments.no_wait:
+    if any(_is_ending(view) for view in views) and not arguments.no_wait:
         # An agent that is being ended needs no approval any more.
-        views = wait_for(context, [view.id for view in views], tell=lambda _: None)
+        views = wait_for(context, [view.id for view in views], notify=lambda _: None)
     code = 0
     for view in views:
         if arguments.json:
@@ -59,7 +59,7 @@ def _told(context: Context, arguments: Arguments, views: Sequence[View], before:
     return code
 
 
-def _is_going(view: View) -> bool:
+def _is_ending(view: View) -> bool:
     """Return whether a task is about to end; a recurring task that was only stopped is not."""
     return view.is_live and (view.standing is None or view.state == "cancelled")
 

@@ -1,7 +1,7 @@
-"""client: what the programs start that `errands install` was told about. People never type it.
+"""client: what the clients that `errands install` sets up start. People never type it.
 
-Claude Code has one session for each of its processes, and tells its hooks which. OpenCode has many on one
-line; its plugin says which of them calls. Both are told of an end by a process that waits beside them.
+Claude Code has one session per process, and passes its id to hooks. OpenCode has many sessions on one
+connection; its plugin says which one calls. Both learn of results from a process that waits beside them.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from errands.frontends.cli.context import Context
     from errands.frontends.cli.parser import Arguments
 
-ARGUMENT = "_session"  # by which the plugin of OpenCode names its session; it sets it in errands.js
-BLOCKING = 2  # the exit code by which a hook of Claude Code has its words read by the model
-# `claude -p` answers once and is gone: nothing can wake it.
+ARGUMENT = "_session"  # the argument by which OpenCode's plugin, errands.js, names its session
+BLOCKING = 2  # with this exit code, Claude Code passes a hook's output to the model
+# `claude -p` answers once and exits, so it cannot be woken.
 ONE_SHOT = "sdk-cli"
 
 
@@ -35,11 +35,11 @@ def client(context: Context, arguments: Arguments) -> int:
             return _remind_claude(context)
         case "opencode", "news", str(session), None:
             return _tell_opencode(context, session)
-    raise Usage("this is for the programs that `errands install` sets up; see errands install --help")
+    raise Usage("this is for clients that `errands install` has set up; see errands install --help")
 
 
 def _served(name: str, environ: Mapping[str, str]) -> dict[str, str]:
-    """Say to the server whose tasks it serves, and whether its client is woken."""
+    """Return the server's environment: whose tasks it serves, and whether its client can be woken."""
     if name == "opencode":
         more = {"ERRANDS_SESSION": name, "ERRANDS_WAKE": "session", "ERRANDS_SESSION_ARGUMENT": ARGUMENT}
         return {**environ, **more}
@@ -59,7 +59,7 @@ def _claude(session: str) -> str:
 
 
 def _wake_claude(context: Context) -> int:
-    """Wait beside Claude Code until there is news for its session, and wake it with them."""
+    """Wait until there are notices for the session of Claude Code, and wake it with them."""
     from errands.engine.notices.notice_waiter import attend, turn
 
     sessions = _claude_sessions(context)
@@ -74,26 +74,26 @@ def _wake_claude(context: Context) -> int:
 
 
 def _remind_claude(context: Context) -> int:
-    """Tell what has ended since with the next prompt: what is printed here becomes part of it."""
+    """Add notices to the next prompt: the output of this hook becomes part of it."""
     for owner in _claude_sessions(context):
         _delivered(context, owner, _printed)
     return 0
 
 
 def _delivered(context: Context, owner: str, write: Callable[[str], None]) -> bool:
-    """Hand over all that there is, in as many messages as it takes; tell whether there was anything."""
+    """Deliver all notices, in as many messages as it takes; return whether there were any."""
     from errands.engine.notices.agent_report import MOST, deliver
 
-    count = told = deliver(context.engine, owner, reader="claude", write=write)
+    count = first = deliver(context.engine, owner, reader="claude", write=write)
     while count == MOST:
         count = deliver(context.engine, owner, reader="claude", write=write)
-    return told > 0
+    return first > 0
 
 
 def _claude_sessions(context: Context) -> list[str]:
-    """Name whose tasks may have news: the session of a hook, and that of the tasks it has just heard of.
+    """Return the sessions that may have notices: the hook's own, and those of tasks it has just seen.
 
-    The server keeps the session that it was started in, and Claude Code may begin another one meanwhile.
+    The server keeps the session it was started in, while Claude Code may begin another one.
     """
     import json
     import re
@@ -101,18 +101,18 @@ def _claude_sessions(context: Context) -> list[str]:
     from errands.ports.store import Query
 
     try:
-        told = json.load(sys.stdin)
-        session = str(told["session_id"])
+        event = json.load(sys.stdin)
+        session = str(event["session_id"])
     except (ValueError, TypeError, KeyError):
         return []
-    words = set(re.findall(r"[a-z0-9][a-z0-9-]*-[a-z0-9]{6}", json.dumps(told.get("tool_response", ""))))
+    words = set(re.findall(r"[a-z0-9][a-z0-9-]*-[a-z0-9]{6}", json.dumps(event.get("tool_response", ""))))
     tasks = context.engine.list(Query(ids=tuple(words)[:100])) if words else []
     served = [view.owner for view in tasks if view.owner.startswith(_claude(""))]
     return list(dict.fromkeys([*served, _claude(session)]))
 
 
 def _is_wanted(context: Context) -> Callable[[], bool]:
-    """Tell, whenever asked, whether the program is still there; between it and us may be a shell."""
+    """Return a function that checks whether the client still runs; a shell may be between it and us."""
     parent, program = os.getppid(), context.environ.get("CLAUDE_PID", "")
 
     def lives() -> bool:
@@ -133,7 +133,7 @@ def _printed(text: str) -> None:
 
 
 def _tell_opencode(context: Context, session: str) -> int:
-    """Print the next news of a session, and count them as told when a line comes back."""
+    """Print the next notices of a session, and mark them as delivered when a line comes back."""
     from errands.engine.notices.agent_report import MOST, message, news
     from errands.engine.notices.notice_waiter import attend, turn
 
@@ -153,12 +153,12 @@ def _tell_opencode(context: Context, session: str) -> int:
 VERBS = (
     Verb(
         name="client",
-        summary="what the programs start that errands install has set up",
+        summary="serve a client that errands install has set up",
         run=client,
-        options=(Option(flags=("--dialect",), metavar="NAME", help="the words of the tools"),),
+        options=(Option(flags=("--dialect",), metavar="NAME", help="the tools to offer"),),
         operands=(
-            Operand(metavar="CLIENT", help="the program", choices=("claude", "opencode")),
-            Operand(metavar="DEED", help="what it wants", choices=("mcp", "wake", "remind", "news")),
+            Operand(metavar="CLIENT", help="the client", choices=("claude", "opencode")),
+            Operand(metavar="DEED", help="what it needs", choices=("mcp", "wake", "remind", "news")),
             Operand(metavar="SESSION", help="its session", optional=True),
         ),
         hidden=True,

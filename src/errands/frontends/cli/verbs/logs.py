@@ -27,21 +27,21 @@ def logs(context: Context, arguments: Arguments) -> int:
         raise NotFound(f"{view.id} has not run yet: {_unrun(view)}  (errands show {view.id})")
     if arguments.json:
         return _as_json(context, view, run, arguments)
-    lens = Bare() if arguments.raw else OutputFilter(context, view)
+    output = Bare() if arguments.raw else OutputFilter(context, view)
     try:
         offset = arguments.offset or 0
         if arguments.tail is not None:
             piece = context.engine.tail(run.id, arguments.tail)
-            lens.show(piece.content)
+            output.show(piece.content)
             offset = piece.next_offset
         if run.state == "pending":
             context.note(f"{view.id} has not started: {waits_for(view, at=now())}")
         if arguments.follow:
-            follow(context, run.id, lens, offset=offset)
+            follow(context, run.id, output, offset=offset)
         elif arguments.tail is None:
-            show_from(context, run.id, lens, offset)
+            show_from(context, run.id, output, offset)
     finally:
-        lens.close()
+        output.close()
     if not arguments.offset:
         _note_silence(context, _run(context, context.engine.get(view.id), arguments.id))
     context.engine.mark_retrieved(context.engine.get(view.id))

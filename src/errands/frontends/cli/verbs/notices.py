@@ -12,6 +12,7 @@ from errands.model.errors import NotFound
 from errands.model.run import task_of
 from errands.model.text.duration import spoken
 from errands.model.text.sanitise import line
+from errands.model.view import plain_value
 from errands.text import Cell, Column, plural, state_cell, table
 
 TYPE_CHECKING = False
@@ -54,8 +55,8 @@ def notices(context: Context, arguments: Arguments) -> int:
             tries = plural(notice.attempts, "attempt")
             where = f"{notice.id} to {line(str(notice.address))}"
             context.say(f"    {where}: {notice.state} after {tries}: {line(reasons[notice.id])}")
-    told = {task_of(notice.run_id)[0] for notice in found}
-    waiting = [view.id for view in answerable(engine) if view.id in told] if found else []
+    tasks = {task_of(notice.run_id)[0] for notice in found}
+    waiting = [view.id for view in answerable(engine) if view.id in tasks] if found else []
     if waiting:
         context.say(context.look.paint(how_to_answer(waiting), "magenta"))
     if not found:
@@ -88,7 +89,7 @@ def _reasons(found: list[Notice]) -> dict[int, str]:
 def _retry(context: Context, arguments: Arguments) -> int:
     """Queue given-up notices again, and send those that wait for their next attempt now."""
     if arguments.action != "retry" or bool(arguments.ids) == arguments.all:
-        raise Usage("which notices? Give errands notices retry ID..., or errands notices retry --all")
+        raise Usage("name the notices: errands notices retry ID..., or errands notices retry --all")
     inbox = context.engine.notices
     waiting = [notice for notice in inbox.undelivered() if notice.state == "waiting"]
     known = [*inbox.undelivered(given_up=True), *waiting]
@@ -130,7 +131,7 @@ def _plain(notice: Notice) -> dict[str, Any]:
         "event": notice.event,
         "channel": notice.address.channel,
         "target": notice.address.target,
-        "created_at": notice.created_at.isoformat().replace("+00:00", "Z"),
+        "created_at": plain_value(notice.created_at),
         "state": notice.state,
         "attempts": notice.attempts,
         "error": notice.error,
@@ -148,16 +149,16 @@ def _body(notice: Notice) -> Any:
 
 
 def _row(context: Context, cover: TextMask, notice: Notice) -> tuple[str | Cell, ...]:
-    body, told = _body(notice), ago(notice.created_at, at=now())
+    body, when = _body(notice), ago(notice.created_at, at=now())
     if not isinstance(body, dict) or "task" not in body:
-        return Cell(text=notice.run_id, colour="bold"), line(notice.event), "", told, line(str(body))
+        return Cell(text=notice.run_id, colour="bold"), line(notice.event), "", when, line(str(body))
     length = body.get("elapsed")
     more = body.get("summary") or body.get("error") or body.get("description") or ""
     return (
         Cell(text=str(body["task"]), colour="bold"),
         state_cell(str(body.get("state", notice.event)), context.look),
         "" if length is None else f"in {spoken(timedelta(seconds=length))}",
-        told,
+        when,
         line(cover.text(str(body["task"]), str(more))),
     )
 

@@ -39,7 +39,7 @@ def fire(context: Context, arguments: Arguments) -> int:
     view = context.engine.schedules.fire(arguments.id)
     if view.standing is None:
         return reply(context, arguments, view)
-    code = _stayed(context, view, is_shown=not arguments.json) if arguments.wait else 0
+    code = _follow_run(context, view, is_shown=not arguments.json) if arguments.wait else 0
     if arguments.json:
         context.print_view(context.engine.get(view.id))
     elif arguments.quiet and not arguments.wait:
@@ -49,22 +49,22 @@ def fire(context: Context, arguments: Arguments) -> int:
     return code
 
 
-def _stayed(context: Context, view: View, *, is_shown: bool) -> int:
+def _follow_run(context: Context, view: View, *, is_shown: bool) -> int:
     """Show the output of a recurring task's run until it ends; return its exit code."""
     from errands.frontends.cli.live.follow import follow, wait_for_run
     from errands.frontends.cli.live.output_filter import OutputFilter
     from errands.model.view import run_exit_code
 
     if is_shown:
-        lens = OutputFilter(context, view)
+        output = OutputFilter(context, view)
         try:
-            follow(context, view.latest.id, lens)
+            follow(context, view.latest.id, output)
         finally:
-            lens.close()
+            output.close()
     return run_exit_code(wait_for_run(context, view))
 
 
-STANDING = Operand(metavar="ID", help="the tasks", repeat=True, completes="standing")
+TASKS = Operand(metavar="ID", help="the tasks", repeat=True, completes="standing")
 
 VERBS = (
     Verb(
@@ -73,7 +73,7 @@ VERBS = (
         run=pause,
         details="The current run continues; one that has not started is cancelled. Undo: errands unpause.",
         options=(JSON,),
-        operands=(STANDING,),
+        operands=(TASKS,),
     ),
     Verb(
         name="unpause",
@@ -81,7 +81,7 @@ VERBS = (
         run=unpause,
         starts=True,
         options=(JSON,),
-        operands=(STANDING,),
+        operands=(TASKS,),
     ),
     Verb(
         name="fire",

@@ -39,9 +39,9 @@ def propose(context: Context, arguments: Arguments) -> int:
     elif view.state != "proposed":
         context.say(f"{view.id} already exists, {view.state}  (errands show {view.id})")
     else:
-        from errands.frontends.cli.approval.proposals import tell
+        from errands.frontends.cli.approval.proposals import print_proposal
 
-        tell(context, view)
+        print_proposal(context, view)
     return 0
 
 
@@ -59,7 +59,7 @@ VERBS = (
         run=run,
         starts=True,
         usage=("run [options] 'SHELL LINE'", "run [options] -- COMMAND WORD..."),
-        details="A single word is read by a shell; several words are run as they are. The task gets your "
+        details="A single word is run by a shell; several words are run without one. The task gets your "
         "environment and directory. A command that is not harmless needs approval: typing it at a terminal "
         "counts as approval, except for what cannot be undone; without a terminal the task waits as a "
         "proposal and the exit code is 4, unless --yes is given. With --wait, Ctrl-Z leaves the task in the "
@@ -68,8 +68,8 @@ VERBS = (
         operands=(COMMAND,),
         examples=(
             ("errands run 'make test 2>&1 | tail'", "a shell line"),
-            ("errands run --name nightly -- pytest -x tests", "a command with options of its own"),
-            ("errands run --wait --timeout 10m 'make'", "wait for it, but not for ever"),
+            ("errands run --name nightly -- pytest -x tests", "a command with its own options"),
+            ("errands run --wait --timeout 10m 'make'", "wait for it, for ten minutes at most"),
             ("errands run --after build-4k2 ./deploy", "when another task has completed"),
             ("errands run --cron '30 9 * * 1-5' --tz Europe/Vienna ./report", "every working day"),
             ("errands run --on 'file:src/**/*.py' -- pytest -x", "whenever a file changes"),

@@ -8,6 +8,7 @@ from errands.frontends.cli.parser import JSON, Operand, Verb
 from errands.model.errors import BadValue
 from errands.model.states import LIVE
 from errands.model.text.sanitise import line
+from errands.model.view import plain_value
 from errands.text import Cell, Column, plural, rule, state_cell, table
 
 TYPE_CHECKING = False
@@ -50,7 +51,7 @@ def _all(context: Context, arguments: Arguments) -> int:
                     "state": view.state,
                     "forked_from": each.forked_from,
                     "resume_count": resumed,
-                    "created_at": each.created_at.isoformat().replace("+00:00", "Z"),
+                    "created_at": plain_value(each.created_at),
                     "gone": each.gone_at is not None,
                 }
             )

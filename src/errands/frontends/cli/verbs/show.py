@@ -92,7 +92,7 @@ def _answerable(
 
 
 def _facts(context: Context, view: View, at: datetime) -> Iterator[tuple[str, str]]:
-    from errands.frontends.cli.approval.proposals import walls
+    from errands.frontends.cli.approval.proposals import sandbox_text
 
     run, details = view.latest, view.details or {}
     if view.description not in (view.command, view.name):
@@ -106,10 +106,10 @@ def _facts(context: Context, view: View, at: datetime) -> Iterator[tuple[str, st
     yield "finally", _hook_lines(details.get("finally", ()))
     yield "directory", line(view.cwd)
     if details.get("sandbox"):
-        yield "sandbox", line(walls(details["sandbox"]))
+        yield "sandbox", line(sandbox_text(details["sandbox"]))
     added = masked_variables(details["env"]) if details.get("env") else {}
     yield "environment", "\n".join(f"{line(name)}={line(value)}" for name, value in added.items())
-    yield from _standing(view, at)
+    yield from _recurring_facts(view, at)
     yield "created", f"{local(view.created_at)} ({ago(view.created_at, at=at)}) by {line(view.created_by)}"
     if view.approved_at is not None:
         yield "approved", f"{local(view.approved_at)} by {line(view.approved_by or '')} ({line(view.door)})"
@@ -147,7 +147,7 @@ def _facts(context: Context, view: View, at: datetime) -> Iterator[tuple[str, st
     yield "files", "\n".join(line(name) for name in details.get("files", ()))
 
 
-def _standing(view: View, at: datetime) -> Iterator[tuple[str, str]]:
+def _recurring_facts(view: View, at: datetime) -> Iterator[tuple[str, str]]:
     standing = view.standing
     if standing is None:
         return

@@ -8,6 +8,7 @@ from errands.frontends.cli.display.format import now
 from errands.frontends.cli.parser import JSON, Operand, Option, Usage, Verb
 from errands.model.text.duration import spoken
 from errands.model.text.sanitise import line
+from errands.model.view import plain_value
 from errands.text import clip, pad, width
 
 TYPE_CHECKING = False
@@ -48,8 +49,8 @@ def _plain(span: Span) -> dict[str, Any]:
         "span_id": span.place.span_id,
         "parent_id": span.parent_id,
         "name": span.name,
-        "started_at": span.started_at.isoformat().replace("+00:00", "Z"),
-        "ended_at": None if span.ended_at is None else span.ended_at.isoformat().replace("+00:00", "Z"),
+        "started_at": plain_value(span.started_at),
+        "ended_at": plain_value(span.ended_at),
         "attributes": dict(span.attributes),
         "links": [{"trace_id": each.trace_id, "span_id": each.span_id} for each in span.links],
         "error": span.error,

@@ -31,7 +31,7 @@ def wait(context: Context, arguments: Arguments) -> int:
         if live_line is None:
             views = wait_for(context, ids, timeout=timeout)
         else:
-            views = wait_for(context, ids, timeout=timeout, glance=live_line.draw, tell=live_line.tell)
+            views = wait_for(context, ids, timeout=timeout, glance=live_line.draw, notify=live_line.note)
     except KeyboardInterrupt:
         if live_line is not None:
             live_line.clear()
@@ -49,9 +49,9 @@ def report(context: Context, views: list[View], *, as_objects: bool, quiet: bool
         if as_objects:
             _print_json(context, view)
         elif view.state == "proposed" and not quiet:
-            from errands.frontends.cli.approval.proposals import tell
+            from errands.frontends.cli.approval.proposals import print_proposal
 
-            tell(context, view)
+            print_proposal(context, view)
         elif not quiet:
             context.say(ending_line(view, context.look, at=now()))
             if view.is_live:
@@ -108,7 +108,7 @@ class LiveLine:
         sys.stderr.write(f"\r\x1b[K{line}")
         sys.stderr.flush()
 
-    def tell(self, text: str) -> None:
+    def note(self, text: str) -> None:
         """Print a text that stays, above the line."""
         self.clear()
         self._context.note(text)
