@@ -115,7 +115,7 @@ def test_what_the_launch_has_decided_is_refused_beside_a_resume(
 ) -> None:
     for words in (("ask", "--resume", "talk"), ("resume", "talk")):
         refused = person.types(*words, flag, value, "go on", code=2).err
-        assert f"does not take {flag}: what a task was launched with holds" in refused
+        assert f"does not take {flag}: the options of a task hold" in refused
 
 
 @pytest.mark.trap(58)

@@ -179,7 +179,7 @@ def test_doctor_says_of_each_agent_whether_it_can_start(newcomer: Person) -> Non
     assert f"cannot start: {gone}: nothing is listening there; start it with `op" in told["away"]["text"]
     assert f"cannot start: m at {gone}/v1: nothing is listening there" in told["model"]["text"]
     assert f"antropic:x of Ollama at {gone}/ollama: nothing is listening there" in told["typo"]["text"]
-    assert "the MCP server 'issues' is not there: no-such-server: there is no" in told["served"]["text"]
+    assert "the MCP server 'issues' is not there: no-such-server: program not found" in told["served"]["text"]
     assert "NO_SUCH_KEY, which is not set" in told["keyless"]["text"]
     assert "no-such-program: program not found" in told["nobody"]["text"]
     assert "it has no command" in told["acp"]["text"]
