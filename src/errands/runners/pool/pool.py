@@ -120,9 +120,8 @@ class ShimPool:
             shim.is_cancelled = True
             shim.channel.send({"op": "cancel", "run": run_id, "grace": grace})
         elif delayed := self._delayed.pop(run_id, None):
-            launch, timer = delayed
-            timer.cancel()
-            self._end(run_id, launch.attempt, Ending(stop="cancel"))
+            delayed[1].cancel()
+            self._end(run_id, delayed[0].attempt, Ending(stop="cancel"))
         elif queued := self._queued.pop(run_id, None):
             self._end(run_id, queued.attempt, Ending(stop="cancel"))
         elif adopted := self._adopted.get(run_id):
