@@ -109,7 +109,7 @@ def test_links_work(place: Path) -> None:
         assert not anchor or anchor in anchors(target), link
 
 
-@pytest.mark.parametrize("name", ["ARCHITECTURE.md", "docs/design.md", "README.md"])
+@pytest.mark.parametrize("name", ["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/design.md", "README.md"])
 def test_the_files_named_in_a_document_exist(name: str) -> None:
     made = {"errands.toml", "config.toml"}  # written by users
     roots = (ROOT, ROOT / "docs", ROOT / "src" / "errands")
