@@ -299,3 +299,9 @@ async def test_a_task_that_kills_its_parent_harms_no_other_task(stage: Stage) ->
     assert rude.lost == "its supervisor (shim) was killed"
     assert (await stage.ended(other)).code == 4
     assert (await stage.run("exit 5")).code == 5
+
+
+async def test_a_timeout_of_a_month_does_no_harm(stage: Stage) -> None:
+    ending = await stage.run("sleep 0.1; exit 3", timeout=30 * 86_400.0)
+
+    assert ending.code == 3

@@ -132,10 +132,11 @@ class ToolContext:
         if is_notified and view.is_live:
             await self.engine.expect(run)
         view = await self._end_of(view, milliseconds / 1000)
-        if is_notified and (view.is_live or view.latest.id != run):
-            await self.engine.give_up_waiting(run)
+        is_later_run = view.standing is not None and view.latest.id != run
+        if is_notified and (view.is_live or is_later_run):
+            await self.engine.give_up_waiting(view.latest.id if view.standing is None else run)
         elif is_notified:
-            await self.engine.acknowledge(run, reader=self.caller.door)
+            await self.engine.acknowledge(view.latest.id, reader=self.caller.door)  # it may be a retry
         return view
 
     async def _end_of(self, view: View, seconds: float) -> View:

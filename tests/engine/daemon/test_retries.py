@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
+from errands.dialects.native import Native
 from errands.engine.daemon.outcome import Effects, OutcomeWriter
 from errands.engine.engine import Engine
 from errands.model.errors import BadValue
 from errands.model.options.draft import Draft
 from errands.model.rollup import rollup
+from errands.ports.dialect import Caller
 from errands.ports.home import Home
 from errands.ports.store import Query
 from errands.testing.clock import START
@@ -272,3 +274,16 @@ def test_a_daemon_that_dies_between_an_ending_and_its_retry_loses_neither(
     assert lines(tmp_path / "runs") == ["run"] * 2
     eventually(lambda: client.store.undelivered() == [])
     assert [each.event for each in client.take_notices("user", reader="test")] == ["completed"]
+
+
+@pytest.mark.spec("S7")
+async def test_a_caller_that_waited_for_a_retried_task_is_not_notified_again(
+    quick: TestEngine, tmp_path: Path
+) -> None:
+    dialect = Native()
+    caller = Caller(session="chat-1", cwd=str(tmp_path), door="test", client="test")
+    line = FLAKY.format(file=tmp_path / "runs", good=2)
+    await dialect.call(quick, caller, "run", {"command": line, "retries": 2, "wait": 20_000})
+
+    assert lines(tmp_path / "runs") == ["run"] * 2
+    assert quick.engine.notices.unread("chat-1") == []

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from errands.engine.engine import Engine
-from errands.model.errors import Cycle, NotFound
+from errands.model.errors import BadValue, Cycle, NotFound
 from errands.model.options.draft import Draft
 from errands.ports.store import Query
 from errands.testing.engines import TestEngine
@@ -166,3 +167,13 @@ async def test_a_dependency_named_twice_counts_once(engine: TestEngine) -> None:
     await engine.send(first.id, b"\n")
 
     assert (await engine.wait(task.id)).state == "completed"
+
+
+@pytest.mark.spec("L14")
+def test_a_draft_that_would_wait_for_a_recurring_task_leaves_nothing_behind(client: Engine) -> None:
+    recurring = client.submit(Draft(command="true", every=timedelta(hours=1)))
+
+    [answer] = client.submit_each([Draft(command="echo hi", after=(recurring.id,))])
+
+    assert isinstance(answer, BadValue)
+    assert [view.id for view in client.list(Query())] == [recurring.id]

@@ -5,12 +5,18 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from errands.config import Config
+from errands.engine.approval.ruling import Judge
+from errands.judge.evidence.evidence import changes, refreshed
 from errands.judge.evidence.local_workspace import LocalWorkspace
 from errands.judge.evidence.repositories import Repositories
 from errands.judge.workspace import FoundProgram
+from errands.model.approval import read_evidence
+from errands.model.options.draft import Draft
 
 pytestmark = [pytest.mark.spec("A2", "A3")]
 
@@ -373,3 +379,17 @@ def test_the_settings_of_a_repository_are_found_from_below_and_from_a_worktree(t
     assert f"{main}/.git/config" in below & beside
     assert f"{main}/deep/.git" in below
     assert {f"{other}/.git", f"{main}/.git/worktrees/other/config.worktree"} <= beside
+
+
+def test_a_change_between_two_drafts_of_a_call_is_seen_before_the_start(repository: Repository) -> None:
+    judge = Judge(Config())
+    seen: dict[Any, Any] = {}
+    draft = Draft(command="git status", cwd=str(repository.path))
+    assert judge.rule(draft, seen).judgement.verdict == "auto"
+    repository.git("config", "core.fsmonitor", str(repository.evil))
+
+    late = judge.rule(draft, seen)
+
+    assert late.evidence is not None
+    evidence = read_evidence(late.evidence)
+    assert changes(evidence, refreshed(evidence, str(repository.path))) != []

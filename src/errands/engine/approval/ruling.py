@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from errands.engine.daemon.sandbox import bubblewrap
-from errands.judge.evidence.evidence import DEFAULT_PATH, fingerprint, inner_print
+from errands.judge.evidence.evidence import DEFAULT_PATH
 from errands.judge.evidence.local_workspace import TEMPORARY, LocalWorkspace
 from errands.judge.judge import judge
 from errands.judge.rules import read_rules
@@ -153,10 +153,10 @@ class Judge:
         if not names and not programs and not links:
             return None
         return Evidence(
-            files={name: fingerprint(name) for name in dict.fromkeys(names)},
+            files={name: witness.here.fingerprint(name) for name in dict.fromkeys(names)},
             programs=programs,
             links=links,
-            indexes={name: inner_print(name) for name in indexes},
+            indexes={name: witness.here.index_print(name) for name in indexes},
             path=path if programs else "",
         )
 
@@ -181,21 +181,21 @@ class Judge:
 
 
 class _Witness:
-    """Workspace (`errands.judge.workspace`) that remember what they were asked."""
+    """A workspace that remembers what it was asked."""
 
     def __init__(self, here: LocalWorkspace, other: _Witness | None = None) -> None:
-        self._here = here
+        self.here = here
         self.cwd, self.project, self.home, self.shell = here.cwd, here.project, here.home, here.shell
         self.programs: dict[str, None] = {} if other is None else other.programs
         self.links: dict[str, str] = {} if other is None else other.links
         self.repositories: list[Repositories] = [] if other is None else other.repositories
 
     def at(self, directory: str) -> _Witness:
-        return _Witness(self._here.at(directory), self)
+        return _Witness(self.here.at(directory), self)
 
     def real(self, path: str) -> str:
         written = os.path.join(self.cwd, path)
-        found = self._here.real(path)
+        found = self.here.real(path)
         # Paths below /proc and /dev mean something else for every process.
         if not written.startswith(("/proc/", "/dev/")) and (
             found != written or written not in (self.cwd, self.project)
@@ -205,11 +205,11 @@ class _Witness:
 
     def program(self, name: str) -> FoundProgram:
         self.programs[name] = None
-        return self._here.program(name)
+        return self.here.program(name)
 
     def git_dangers(self, directory: str) -> tuple[str, ...]:
-        self.repositories.append(self._here.repositories(directory))
-        return self._here.git_dangers(directory)
+        self.repositories.append(self.here.repositories(directory))
+        return self.here.git_dangers(directory)
 
 
 def denied(judgement: Judgement) -> Denied:

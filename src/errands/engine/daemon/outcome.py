@@ -97,7 +97,10 @@ class OutcomeWriter:
             after_scheduled_run(store, task, run, outcome, now=now)
             effects.needs_look = True
         if cursor is None and outcome.retry_in is not None:
-            store.add_run(task.id, cause="retry", now=now, not_before=now + outcome.retry_in)
+            again = store.add_run(task.id, cause="retry", now=now, not_before=now + outcome.retry_in)
+            if self._is_awaited(task, run, exchange):  # the caller waits for the last run
+                text = task.action.text if isinstance(task.action, Prompt) else task.action.line
+                store.set_awaited(again.id, text)
             effects.changed.append(task.id)
             effects.needs_look = True
         elif anyone_waits:
@@ -120,13 +123,16 @@ class OutcomeWriter:
     ) -> None:
         answer = None if exchange is None else exchange.answer
         # A caller that blocks until the answer is there has a moment to confirm that it arrived.
-        may_be_awaited = exchange is not None or task.parent is not None
         enqueue(
             self._store, task, run.id, outcome.run_state, state=outcome.run_state, error=outcome.error,
             exit_code=ending.code, signal=ending.signal, summary=summary, elapsed=ending.elapsed,
             more={} if answer is None else {"answer": _shortened(task.id, answer)},
-            now=now, not_before=now + AWAITED if may_be_awaited and self._store.is_awaited(run.id) else None,
+            now=now, not_before=now + AWAITED if self._is_awaited(task, run, exchange) else None,
         )  # fmt: skip
+
+    def _is_awaited(self, task: Task, run: Run, exchange: Exchange | None) -> bool:
+        """Return whether a caller blocks until this run ends: only for agents and for tasks of a session."""
+        return (exchange is not None or task.parent is not None) and self._store.is_awaited(run.id)
 
     def _close_exchange(
         self, task: Task, run: Run, outcome: Outcome, exchange: Exchange, effects: Effects, now: datetime

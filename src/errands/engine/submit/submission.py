@@ -334,7 +334,10 @@ class Submitter:
         # An empty string, such as an unset variable of a script, is a prefix of every id.
         if not is_id(task_id):
             raise unknown_task(task_id)
-        return self._store.resolve(task_id)
+        found = self._store.resolve(task_id)
+        if recurring(self._store.task(found).trigger) is not None:
+            raise BadValue(f"task {found} is a recurring task, so nothing can wait for its end")
+        return found
 
     def _check_lane(self, lane: str) -> None:
         lanes = self._config.lanes

@@ -9,7 +9,7 @@ import os
 import pwd
 import stat
 
-from errands.judge.evidence.evidence import DEFAULT_PATH, search_path
+from errands.judge.evidence.evidence import DEFAULT_PATH, fingerprint, inner_print, search_path
 from errands.judge.evidence.repositories import Repositories, upwards
 from errands.judge.workspace import FoundProgram, is_within
 
@@ -54,6 +54,8 @@ class LocalWorkspace:
         self._programs: dict[tuple[str, str], FoundProgram] = {}
         self._repositories: dict[str, Repositories] = {}
         self._real: dict[str, str] = {}
+        self._prints: dict[str, str] = {}
+        self._index_prints: dict[str, str] = {}
 
     def at(self, directory: str) -> LocalWorkspace:
         there = object.__new__(LocalWorkspace)
@@ -76,6 +78,18 @@ class LocalWorkspace:
         if known is None:
             known = self._programs[name, self.cwd] = self._find(name)
         return known
+
+    def fingerprint(self, file: str) -> str:
+        """Return the content of a file as first seen: a change since must not pass for what was judged."""
+        if file not in self._prints:
+            self._prints[file] = fingerprint(file)
+        return self._prints[file]
+
+    def index_print(self, index: str) -> str:
+        """Return the repositories inside of another as first seen, likewise."""
+        if index not in self._index_prints:
+            self._index_prints[index] = inner_print(index)
+        return self._index_prints[index]
 
     def git_dangers(self, directory: str) -> tuple[str, ...]:
         return tuple(self.repositories(directory).dangers)

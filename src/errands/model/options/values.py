@@ -12,6 +12,8 @@ from errands.model.limits import BUDGETS, UNLIMITED
 from errands.model.notices.notice import parse_address
 from errands.model.text.duration import exact, parse_duration, parse_size
 
+_DIGITS = 18  # of a whole number: what SQLite and the shim can hold
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -107,14 +109,17 @@ def _count(option: TaskOption, value: Any) -> int:
     if isinstance(value, str):
         number = _unlimited(option, value)
         if number is None:
-            digits = value.strip().removeprefix("-").removeprefix("+")
-            if not digits.isdecimal() or not digits.isascii() or len(digits) > 18:
-                raise _ValueRefused(f"must be a whole number (got {value!r})")
-            number = _typed_limit(option, int(value))
+            text = value.strip()
+            digits = text[1:] if text[:1] in ("+", "-") else text
+            if not digits.isdecimal() or not digits.isascii() or len(digits) > _DIGITS:
+                raise _ValueRefused(f"must be a whole number of at most {_DIGITS} digits (got {value!r})")
+            number = _typed_limit(option, int(text))
     elif isinstance(value, int) and not isinstance(value, bool):
         number = value
     else:
         raise _ValueRefused(f"must be a whole number (got {value!r})")
+    if abs(number) >= 10**_DIGITS:
+        raise _ValueRefused(f"must be a whole number of at most {_DIGITS} digits (got {number})")
     return _bounded(option, number, str)
 
 

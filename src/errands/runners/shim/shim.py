@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from errands.runners.shim.run import FileActions
     from errands.runners.system.system import System
 
+_LONGEST_WAIT = 86_400.0  # seconds
 ALL_SIGNALS = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
 
 
@@ -70,7 +71,9 @@ class Shim:
 
     def turn(self, timeout: float | None) -> None:
         """Wait for events, at most `timeout` seconds, and handle them."""
-        for file, event in self.poll.poll(None if timeout is None else max(0, int(timeout * 1000) + 1)):
+        # poll() takes at most 24 days; a caller that wants more looks again.
+        wait = None if timeout is None else max(0, int(min(timeout, _LONGEST_WAIT) * 1000) + 1)
+        for file, event in self.poll.poll(wait):
             if file == self._wake:
                 self._on_signals()
             elif file == self._channel:
