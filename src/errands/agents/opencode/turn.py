@@ -183,7 +183,7 @@ class Turn:
             trouble = f"there was no sign of life for {self._patience:g} s"
         if trouble:
             await self._server.abort(self._session)
-            raise AgentUnavailable(f"the model does not answer: {trouble}", partial=self._partial)
+            raise AgentUnavailable(f"the model gave no answer: {trouble}", partial=self._partial)
 
     def _error(self, error: Mapping[str, Any]) -> Exception:
         name = str(error.get("name"))
