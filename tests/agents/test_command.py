@@ -146,7 +146,7 @@ async def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
     agent = Command({"command": "no-such-program"})
     session = await agent.open(context)
 
-    with pytest.raises(AgentUnavailable, match="no-such-program cannot be started: no such"):
+    with pytest.raises(AgentUnavailable, match="no-such-program cannot be started: program not found"):
         await agent.prompt(session, "hello", context)
 
 

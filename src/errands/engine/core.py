@@ -152,7 +152,7 @@ class EngineCore:
 
     def with_live_facts(self, view: View) -> View:
         """Add what only the directory of a running run shows, and the open question about a proposed task."""
-        if view.latest.cause == "retry" and view.is_live and view.standing is None:
+        if view.latest.cause == "retry" and view.latest.state in ("pending", "running"):
             from errands.engine.daemon.outcome import retry_view
 
             view = evolve(view, retry=retry_view(self.store, view))

@@ -97,7 +97,7 @@ class RecurringView:
 
 @record
 class RetryView:
-    """Which retry of a one-shot task its live run is; `at` is when it may start, None once it may."""
+    """Which retry of a task its live run is; `at` is when it may start, None once it may."""
 
     number: int
     of: int

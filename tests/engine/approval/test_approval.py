@@ -303,11 +303,11 @@ async def test_dependents_of_a_proposal_follow_its_approval_or_rejection(
 
     assert (await engine.wait(later.id)).state == "completed"
     skipped = await engine.wait(never.id)
-    assert (skipped.state, skipped.latest.error) == ("skipped", f"it waited for {bad.id}, which is rejected")
+    assert (skipped.state, skipped.latest.error) == ("skipped", f"it waited for {bad.id} (rejected)")
     assert asking.get(held.id).state == "skipped"
     assert [each.state for each in asking.approvals(held.id)] == ["void"]
     late = asking.submit(Draft(command=("true",), after=(bad.id,)))
-    assert (late.state, late.latest.error) == ("skipped", f"it waits for {bad.id}, which is rejected")
+    assert (late.state, late.latest.error) == ("skipped", f"it waits for {bad.id} (rejected)")
 
 
 @pytest.mark.spec("A10", "A11")

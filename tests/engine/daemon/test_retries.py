@@ -287,3 +287,14 @@ async def test_a_caller_that_waited_for_a_retried_task_is_not_notified_again(
 
     assert lines(tmp_path / "runs") == ["run"] * 2
     assert quick.engine.notices.unread("chat-1") == []
+
+
+async def test_a_recurring_task_says_when_its_failed_run_is_tried_again(patient: TestEngine) -> None:
+    task = await patient.submit("false", every=timedelta(hours=1))
+    await patient.fire(task.id)
+
+    retry = await until(lambda: patient.engine.get(task.id).retry)
+
+    assert retry is not None
+    assert (retry.number, retry.of) == (2, 2)
+    assert retry.at is not None

@@ -48,7 +48,7 @@ async def test_a_task_is_skipped_with_the_reason_when_a_dependency_fails(
     skipped = await engine.wait(last.id)
 
     assert (skipped.state, skipped.task_state, skipped.latest.failure) == ("skipped", "failed", "dependency")
-    assert skipped.latest.error == f"it waited for {bad.id}, which is failed"
+    assert skipped.latest.error == f"it waited for {bad.id} (failed)"
     assert not (tmp_path / "started").exists()
 
 
@@ -98,7 +98,7 @@ async def test_a_failed_dependency_skips_a_new_task_at_once(engine: TestEngine) 
     first = await engine.finished("false")
     task = await engine.submit("true", after=[first.id])
 
-    assert (task.state, task.latest.error) == ("skipped", f"it waits for {first.id}, which is failed")
+    assert (task.state, task.latest.error) == ("skipped", f"it waits for {first.id} (failed)")
 
 
 @pytest.mark.spec("L14")

@@ -16,6 +16,7 @@ from errands.model.notices.notice import should_notify
 from errands.model.record import evolve
 from errands.model.rollup import rollup
 from errands.model.run import task_of
+from errands.model.schedule.cursor import SCHEDULED_RETRIES
 from errands.model.trigger import recurring
 from errands.model.view import RetryView
 from errands.text import shortened
@@ -233,7 +234,7 @@ def release_dependents(store: Store, task_id: str, state: str, effects: Effects,
             effects.released += [task_of(run_id)[0] for run_id in waiting]
             continue
         for run_id in waiting:
-            why = f"it waited for {each}, which is {how}"
+            why = f"it waited for {each} ({how})"
             if store.skip_pending(run_id, reason="dependency", error=why, now=now):
                 _notify_unstarted(store, run_id, now=now)
                 queue.append((task_of(run_id)[0], "skipped"))
@@ -260,8 +261,8 @@ def retries_so_far(store: Store, task_id: str, most: int) -> int:
 
 
 def retry_view(store: Store, view: View) -> RetryView:
-    """Return which try the live run of a one-shot task is."""
-    retries = store.task(view.id).limits.retries
+    """Return which try the live run of a task is."""
+    retries = store.task(view.id).limits.retries if view.standing is None else SCHEDULED_RETRIES
     number = 1 + retries_so_far(store, view.id, retries)
     return RetryView(number=number, of=1 + retries, at=store.not_before(view.latest.id))
 

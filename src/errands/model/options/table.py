@@ -144,7 +144,7 @@ OPTIONS = (
     _option("grace", "duration", "--grace",
             "how long a run may take to end after SIGTERM; 0 kills it at once", least=timedelta(),
             setting="runs.grace"),
-    _option("retries", "count", "--retries", "run it again up to N times if it fails", least=0, most=1000,
+    _option("retries", "count", "--retries", "run it again up to N times if it fails, after a minute, then two, four ...", least=0, most=1000,
             default="0",
             excludes=_RECURRING, tool="how many times to run it again if it fails; default 0"),
     _option("memory", "size", "--memory", "stop a run that uses more memory; none: no limit", least=0,

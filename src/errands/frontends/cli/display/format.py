@@ -94,7 +94,8 @@ def repetition(view: View, *, at: datetime) -> str:
     if standing.signal_at is not None:
         words.append(f"event {ago(standing.signal_at, at=at)}")
     if view.is_live:
-        words.append("running now" if run.state == "running" else f"run {run.number} is waiting")
+        waiting = f"run {run.number} is waiting" if view.retry is None else waits_for(view, at=at)
+        words.append("running now" if run.state == "running" else waiting)
     elif run.number and run.completed_at is not None:
         words.append(
             f"last {' '.join(filter(None, [run.state, result(run)]))} {ago(run.completed_at, at=at)}"
