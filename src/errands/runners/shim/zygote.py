@@ -20,6 +20,7 @@ if __name__ == "__main__":
         sys.modules[_name] = type(sys)(_name)
         sys.modules[_name].__path__ = [_path]
 
+from errands.runners.output.capped_log import Log
 from errands.runners.shim.shim import Shim
 from errands.runners.shim.sweep import sweep
 from errands.runners.shim.wire import FORK, Frames, frame
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from errands.runners.system.system import System
 
 MOST_FILES = 1 << 20
-_PREWARM_RUNS = 10  # the interpreter specialises code that ran eight times
+_PREWARM_RUNS = 20  # the interpreter specialises code that ran eight times; beyond 20 nothing more is saved
 
 
 class Zygote:
@@ -173,6 +174,9 @@ def _prewarm(system: System, directory: str, *, boot: str) -> None:
         shim.take_turn()
         shim.take_turn()
         ours.recv(65536)
+        log = Log(f"{directory}.{time}", header=b"", cap=8192)
+        log.write(b"a line\n", lines=1)
+        log.finish()
     shim.close()
     ours.close()
     for time in range(_PREWARM_RUNS):
