@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 TAG = "errands.run"  # metadata of a prompt: the run that sent it
 SETTLE = 15.0  # seconds until an accepted prompt begins; a server that just started needs some
 CONNECTING = 2.0  # seconds for the stream of events to begin
-QUIET = 0.4  # seconds before a session that has begun counts as idle
+QUIET = 1.0  # seconds before a session that has begun counts as idle; a busy server needs more than 0.4
 HOLLOW = 5  # empty answers in a row after which the model counts as broken
 
 Message = Mapping[str, Any]
