@@ -15,7 +15,6 @@ from tests.chaos.plan import Fault, Plan
 from tests.chaos.processes import wait_until
 from tests.chaos.subject import READY_WITHIN, Subject
 
-POINT_WITHIN = 1.0  # seconds in which an armed point must be reached, or the daemon is killed anyway
 LEAVING_WITHIN = 10.0
 
 
@@ -55,7 +54,7 @@ class Lives:
         """Wait for a daemon that was armed for this fault to reach its point."""
         if self._armed is not None and self._armed[1] == index:
             pid = self._armed[0]
-            wait_until(lambda: self._subject.is_over(pid), within=POINT_WITHIN)
+            wait_until(lambda: self._subject.is_over(pid), within=self._plan.faults[index].within)
             self.note_end()
 
     def note_end(self) -> None:

@@ -37,15 +37,17 @@ class Act:
 class Fault:
     """Something the nemesis does, at a time counted from the beginning of the round.
 
-    `point` and `nth` name where a daemon or client kills itself; `span` is how long the fault lasts; `pick`
-    chooses among several victims; `after` names a deed that must have started before; `then` is the kind of
-    the next daemon: `armed` with points and clock, `plain` as users start it, `embedded` in a program.
+    `point` and `nth` name where a daemon or client kills itself; a daemon that does not get there `within` so
+    many seconds is killed anyway; `span` is how long the fault lasts; `pick` chooses among several victims;
+    `after` names a deed that must have started before; `then` is the kind of the next daemon: `armed` with
+    points and clock, `plain` as users start it, `embedded` in a program.
     """
 
     at: float
     kind: str
     point: str = ""
     nth: int = 1
+    within: float = 1.0
     span: float = 0.0
     pick: int = 0
     then: str = "armed"

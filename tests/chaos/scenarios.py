@@ -10,6 +10,7 @@ from tests.chaos.plan import Act, Fault, Plan
 from tests.chaos.workload import FOREVER
 
 SETTLED_WITHIN = 10.0
+POINT_WITHIN = 30.0  # every point of a scenario is reached, however busy the machine is
 
 
 def ends() -> Plan:
@@ -22,19 +23,19 @@ def ends() -> Plan:
 def ends_in_a_crash() -> Plan:
     """The daemon dies after it has recorded an end and before anyone was notified."""
     deeds = [_deed(n, "sleep:0.3", f"exit:{n}") for n in range(4)]
-    return _plan(deeds, faults=[Fault(at=0.1, kind="daemon", point="P10 recorded, not notified")])
+    return _plan(deeds, faults=[_death_at("P10 recorded, not notified")])
 
 
 def ends_half_recorded() -> Plan:
     """The daemon dies between the two steps of recording an end."""
     deeds = [_deed(n, "sleep:0.3", f"exit:{n}") for n in range(4)]
-    return _plan(deeds, faults=[Fault(at=0.1, kind="daemon", point="P10 ended, not announced")])
+    return _plan(deeds, faults=[_death_at("P10 ended, not announced")])
 
 
 def ends_unrecorded() -> Plan:
     """The daemon dies after it has received an end and before recording it."""
     deeds = [_deed(n, "lines:5", "sleep:0.3", f"exit:{n}") for n in range(4)]
-    return _plan(deeds, faults=[Fault(at=0.1, kind="daemon", point="P9 ended, not recorded")])
+    return _plan(deeds, faults=[_death_at("P9 ended, not recorded")])
 
 
 def killed_while_running() -> Plan:
@@ -126,7 +127,7 @@ def clock_set_back() -> Plan:
     deeds = [_deed(n, "sleep:0.3", f"exit:{n}") for n in range(3)]
     faults = [
         Fault(at=0.0, kind="clock", span=1200.0),
-        Fault(at=0.1, kind="daemon", point="P10 recorded, not notified"),
+        _death_at("P10 recorded, not notified"),
         Fault(at=0.2, kind="clock", span=0.0),
     ]
     return _plan(deeds, faults=faults)
@@ -136,6 +137,10 @@ def disk_full() -> Plan:
     """The disk is full for a while; tasks are running, queued and launched."""
     deeds = [_deed(n, "lines:200", "sleep:0.4", "lines:200", f"exit:{n}") for n in range(20)]
     return _plan(deeds, faults=[Fault(at=0.5, kind="disk full", span=1.0)])
+
+
+def _death_at(point: str) -> Fault:
+    return Fault(at=0.1, kind="daemon", point=point, within=POINT_WITHIN)
 
 
 def _deed(number: int, *steps: str, **more: Any) -> Deed:
