@@ -17,7 +17,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 LONGEST_HEAD = 1 << 20
 LONGEST_EVENT = 64 << 20
-# A time-out is an OSError; a malformed response is a ValueError.
+# A time-out is an OSError; a malformed response, or a path that is not ASCII, is a ValueError.
 _BROKEN = (OSError, EOFError, ValueError, asyncio.LimitOverrunError, http.client.HTTPException)
 
 
@@ -55,21 +55,29 @@ def request(
     longest: int = 1 << 20,
 ) -> Response:
     """Send one request and return at most `longest` bytes of the response; each step may take `timeout`."""
-    parts = urlsplit(url)
-    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = kind(parts.hostname or "", parts.port, timeout=timeout)
+    connection = _connection(url, timeout)
     was_sent = False
     try:
+        parts = urlsplit(url)
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         connection.request(method, target, body=body, headers=dict(headers))
         was_sent = True
         answer = connection.getresponse()
         names = {name.lower(): value for name, value in answer.getheaders()}
         return Response(answer.status, names, answer.read(longest))
-    except (OSError, http.client.HTTPException) as error:
+    except _BROKEN as error:
         raise HttpError(str(error) or type(error).__name__, was_sent=was_sent) from error
     finally:
         connection.close()
+
+
+def _connection(url: str, timeout: float) -> http.client.HTTPConnection:
+    try:
+        parts = urlsplit(url)
+        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        return kind(parts.hostname or "", parts.port, timeout=timeout)
+    except (ValueError, http.client.HTTPException) as error:
+        raise HttpError(f"not an address: {url}: {error}", was_sent=False) from error
 
 
 def basic_auth(username: str, password: str) -> dict[str, str]:

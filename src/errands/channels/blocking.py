@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
@@ -18,7 +19,7 @@ _LATER = (429, 503)
 LONGEST_PAUSE = 900.0
 
 
-class BlockingChannel:
+class BlockingChannel(ABC):
     """A channel whose `_deliver` blocks; each has its own threads, so one that hangs delays no other."""
 
     def __init__(self) -> None:
@@ -27,8 +28,8 @@ class BlockingChannel:
     async def deliver(self, delivery: Delivery) -> None:
         await asyncio.get_running_loop().run_in_executor(self._threads, self._deliver, delivery)
 
-    def _deliver(self, delivery: Delivery) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _deliver(self, delivery: Delivery) -> None: ...
 
     async def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)

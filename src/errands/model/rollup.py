@@ -182,9 +182,11 @@ def _excess(limits: Limits, limit: Limit, ending: Ending) -> str:
 
 
 def _in_step(task: Task, ending: Ending, what: str) -> str:
-    """Name the step of a sequence that failed."""
-    count = len(task.action.commands) if isinstance(task.action, Shell) else 1
-    return what if count == 1 else f"{what} in step {ending.step + 1} of {count}"
+    """Name the command of a sequence that failed; the runner counts the hooks before it as steps too."""
+    action = task.action
+    if not isinstance(action, Shell) or len(action.commands) == 1:
+        return what
+    return f"{what} in step {ending.step + 1 - len(action.before)} of {len(action.commands)}"
 
 
 def _with_survivors(why: str, ending: Ending) -> str:

@@ -192,6 +192,13 @@ async def test_a_final_hook_runs_after_a_cancel_too(engine: TestEngine) -> None:
     assert "finally cancelled\n" in await engine.text(task.id)
 
 
+@pytest.mark.spec("L19", "L16")
+async def test_the_failed_step_of_a_sequence_is_counted_without_its_hooks(engine: TestEngine) -> None:
+    task = await engine.finished("true", then=["exit 5"], before=["true", "true"])
+
+    assert task.latest.error == "exit code 5 in step 2 of 2"
+
+
 @pytest.mark.spec("L19")
 async def test_a_sequence_is_one_task_that_stops_at_its_first_failure(engine: TestEngine) -> None:
     task = await engine.finished("echo one", then=["echo two; exit 5", "echo three"])
