@@ -36,8 +36,8 @@ _LOG_LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 def run_sender() -> int:
     """Deliver notices."""
     from errands.channels import make
-    from errands.engine.notices.chat_notices import mask_of
     from errands.engine.notices.notifier import Notifier
+    from errands.engine.notices.run_result import mask_of, output_of
 
     home = open_home()
     _be_the_only_one(home.sender)
@@ -47,12 +47,6 @@ def run_sender() -> int:
         logging.getLogger("errands.notifier").error("nothing is sent: %s", error)
         return 1
 
-    def output(run_id: str) -> str:
-        try:
-            return engine.tail(run_id).content.decode("utf-8", "replace")
-        except (ErrandsError, OSError):  # it has none, or it is gone already
-            return ""
-
     return _work(
         Notifier(
             engine.store,
@@ -60,7 +54,7 @@ def run_sender() -> int:
             SystemClock(),
             edition=_edition,
             mask=lambda task_id: mask_of(engine, task_id),
-            output=output,
+            output=lambda run_id: output_of(engine, run_id),
         )
     )
 

@@ -103,16 +103,19 @@ async def test_fifty_endings_are_one_bounded_message_with_none_missing(engine: T
     assert len(text.encode()) <= agent_report.ROOM
 
 
-@pytest.mark.spec("N6", "N9")
-@pytest.mark.parametrize("printing", ["seq 1 100000", "yes 日本 | head -n 5000; seq 99999 100000"])
-async def test_a_long_output_is_reported_as_its_end_and_where_to_read_the_rest(
+@pytest.mark.spec("N6", "N9", "N10")
+@pytest.mark.parametrize(
+    "printing", ["echo first; seq 1 100000", "echo first; yes 日本 | head -n 5000; seq 99999 100000"]
+)
+async def test_a_long_output_is_reported_by_its_ends_and_where_to_read_the_rest(
     engine: TestEngine, printing: str
 ) -> None:
     text = await report_on(engine, printing)
 
     (task,) = await engine.list()
+    assert "]\nfirst\n" in text
     assert "\n100000\n" in text
-    assert f"more with: errands logs {task.id}" in text
+    assert f"the whole output: errands logs {task.id}" in text
     assert len(text.encode()) <= agent_report.ROOM
 
 

@@ -11,13 +11,13 @@ from errands.model.notices.delivery import (
     FEW,
     AnswerToken,
     delivery_of,
-    quoted,
     read_answer_token,
     share,
     text,
     title,
 )
 from errands.model.notices.notice import Address, parse_address
+from errands.model.notices.result import quoted, quoted_result, result
 from tests.channels.deliveries import delivery, digest, notice, question
 
 words = st.text(max_size=3000)
@@ -50,6 +50,7 @@ def test_a_question_says_how_to_answer_it() -> None:
     assert asked.question == ("deploy-222222", 1)
     assert title(asked) == "Proposed task: deploy-222222"
     assert "errands approve deploy-222222 or errands reject deploy-222222" in text(asked, 4000)
+    assert "\nreason: writes to production\n" in text(asked, 4000)
 
 
 def test_a_body_that_is_not_an_object_is_reported_as_it_is() -> None:
@@ -74,6 +75,37 @@ def test_a_letter_keeps_its_budget(error: str, summary: str, answer: str, budget
 def test_nothing_leaves_its_margin(said: str) -> None:
     assert all(line.startswith("> ") for line in quoted(said, 10_000).split("\n"))
     assert all(line.startswith("> ") for line in quoted(said, 200).split("\n"))
+
+
+@pytest.mark.spec("N6", "N10")
+@given(words, words, st.integers(200, 3000))
+def test_a_result_keeps_its_room(first: str, last: str, room: int) -> None:
+    for facts in ({"answer": first}, {"result": first}, {"result": first, "result_end": last}):
+        told = {"task": "pytest-222222", **facts}
+        assert len(result(told, room).encode()) <= room
+        assert len(quoted_result(told, room).encode()) <= room
+
+
+@pytest.mark.spec("N6", "N10")
+def test_a_long_answer_is_told_by_its_beginning_and_where_to_read_the_rest() -> None:
+    told = delivery(answer="First of all: it works.\n" + "and so on\n" * 2000 + "the last words")
+
+    said = text(told, 2000)
+
+    assert "> First of all: it works.\n> and so on\n" in said
+    assert "the last words" not in said
+    assert "\n> [... the rest: errands show pytest-222222]\n" in said
+
+
+@pytest.mark.spec("N10")
+def test_a_long_output_is_told_by_its_beginning_its_end_and_where_to_read_the_rest() -> None:
+    told = delivery(result="the first line\n" + "a\n" * 2000, result_end="b\n" * 2000 + "the last line\n")
+
+    said = text(told, 2000)
+
+    assert "> the first line\n" in said
+    assert "\n> [... the whole output: errands logs pytest-222222 ...]\n" in said
+    assert "\n> the last line\n" in said
 
 
 @given(st.integers(1, 300), st.integers(500, 8000))

@@ -13,13 +13,13 @@ from errands.model.action import Prompt
 from errands.model.agent.session import Exchange, session_name
 from errands.model.errors import StoreUnreadable
 from errands.model.notices.notice import should_notify
+from errands.model.notices.result import STORED, cut
 from errands.model.record import evolve
 from errands.model.rollup import rollup
 from errands.model.run import task_of
 from errands.model.schedule.cursor import SCHEDULED_RETRIES
 from errands.model.trigger import recurring
 from errands.model.view import RetryView
-from errands.text import shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from errands.ports.output import OutputPort
     from errands.ports.store import Store
 
-LONGEST_ANSWER = 16_000  # characters of an agent's answer in a notice
 SUMMARY_LINES = 60
 WHOLE = 1 << 20  # bytes of output that are compared as they are; of more, the beginning and the end
 AWAITED = timedelta(seconds=2)  # how long a notice waits for a blocked caller to confirm the answer
@@ -127,7 +126,7 @@ class OutcomeWriter:
         enqueue(
             self._store, task, run.id, outcome.run_state, state=outcome.run_state, error=outcome.error,
             exit_code=ending.code, signal=ending.signal, summary=summary, elapsed=ending.elapsed,
-            more={} if answer is None else {"answer": _shortened(task.id, answer)},
+            more={} if answer is None else {"answer": cut(answer, STORED)},
             now=now, not_before=now + AWAITED if self._is_awaited(task, run, exchange) else None,
         )  # fmt: skip
 
@@ -288,10 +287,6 @@ def _whole(run: Run, ending: Ending, now: datetime) -> Ending:
     took = (ending.ended_at or now) - run.started_at
     elapsed = max(took.total_seconds(), ending.elapsed or 0.0)
     return evolve(ending, started_at=run.started_at, elapsed=elapsed)
-
-
-def _shortened(task_id: str, answer: str) -> str:
-    return shortened(answer, LONGEST_ANSWER, rest=f"all of it: errands show {task_id}")
 
 
 def _first_line(answer: str | None) -> str | None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from errands.engine.notices.chat_notices import mask_of
+from errands.engine.notices.run_result import mask_of, output_of, with_result
 from errands.model.errors import NotFound, StoreError
 from errands.model.notices.delivery import NO_CONSENT, facts_of, headline, masked_body
+from errands.model.notices.result import result
 from errands.model.record import evolve
 from errands.model.text.sanitise import line, visible
 from errands.model.text.summary import counts_only
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 ROOM = 16_000  # bytes of one message
 MOST = 50  # notices in one message; the next one has the rest
 _LEAST = 200  # bytes of a result that are worth the fence around them
-_LINES = 400  # at the end of an output
 _PHRASE = 100  # bytes of an error or a description: the lines of all notices have room
+_OUTSIDE = ("complaint", "answer", "result", "result_end")  # facts in the words of a task
 _TAG = re.compile(r"<(?=[/!?a-zA-Z])")
 
 
@@ -58,25 +59,26 @@ def message(engine: Engine, notices: Sequence[Notice]) -> str:
     known = [_facts(engine, each) for each in notices]
     head = f"[Errands: news of {plural(len(known), 'background task')}. {NO_CONSENT}]"
     headlines = [_headline(facts) for facts in known]
-    results = [_result(engine, facts) for facts in known]
-    count = sum(1 for each in results if each)
+    count = sum(1 for facts in known if _result(facts, ROOM))
     left = ROOM - sum(len(each.encode()) + 1 for each in (head, *headlines))
     share = left // count - _LEAST if count else 0
     lines = [head]
-    for text, result, facts in zip(headlines, results, known, strict=True):
+    for text, facts in zip(headlines, known, strict=True):
         lines.append(text)
-        if result and share >= _LEAST:
-            lines.append(_shown(str(facts["task"]), result, share))
+        if share >= _LEAST and (said := _result(facts, share)):
+            lines.append(fenced(said, f"output of {facts['task']}").rstrip())
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _facts(engine: Engine, notice: Notice) -> dict[str, Any]:
     """Read a notice with its secrets masked; an error in a model's words becomes its `complaint`."""
-    body = masked_body(facts_of(notice), mask_of(engine, notice.task_id))
+    facts = with_result(facts_of(notice), lambda run_id: output_of(engine, run_id))
+    body = masked_body(facts, mask_of(engine, notice.task_id))
     facts = facts_of(evolve(notice, body=body))
     if facts.get("error") and _is_agent(engine, str(facts["task"])):
         facts["complaint"] = facts.pop("error")
-    return facts
+    # Before it is cut, because this makes it longer.
+    return facts | {key: _plain(visible(str(facts[key]))) for key in _OUTSIDE if facts.get(key)}
 
 
 def _is_agent(engine: Engine, task: str) -> bool:
@@ -95,36 +97,16 @@ def _headline(facts: dict[str, Any]) -> str:
     return f"- {_plain(headline(facts))}" + (f": {said}" if said else "")
 
 
-def _result(engine: Engine, facts: dict[str, Any]) -> str:
-    """Return a task's answer, or the end of its output, with secrets masked."""
-    if facts["state"] in ("proposed", "rejected", "skipped"):
-        return ""
-    task = str(facts["task"])
-    try:
-        mask = engine.mask(task)
-        answer = facts.get("answer")
-        tail = engine.tail(task, _LINES)
-    except (NotFound, StoreError, OSError):
-        return ""  # it was cleared meanwhile
-    text = visible(str(answer) if answer else tail.content)
-    is_all = answer or tail.next_offset <= len(tail.content)
-    said = [str(facts.get("complaint") or ""), "" if is_all else _more(task).strip(), text.strip()]
-    return _plain(mask.text("\n".join(filter(None, said))))
-
-
-def _shown(task: str, result: str, room: int) -> str:
-    end = result.encode()[-room:].decode("utf-8", "ignore")
-    text = result if end == result else _more(task) + end
-    return fenced(text, f"output of {task}").rstrip()
+def _result(facts: dict[str, Any], room: int) -> str:
+    """Return what an agent complained of, and its answer or a task's output."""
+    complaint = str(facts.get("complaint") or "")
+    said = result(facts, room - len(complaint.encode()))
+    return "\n".join(filter(None, (complaint, said)))
 
 
 def _beginning(text: str) -> str:
     encoded = text.encode()
     return text if len(encoded) <= _PHRASE else encoded[: _PHRASE - 3].decode("utf-8", "ignore") + "…"
-
-
-def _more(task: str) -> str:
-    return f"[... more with: errands logs {task} ...]\n"
 
 
 def _plain(text: str) -> str:

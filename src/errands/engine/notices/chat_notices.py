@@ -7,19 +7,10 @@ notice stays in the inbox until it is posted, and a posted one is recognised by 
 from __future__ import annotations
 
 from errands.engine.notices.inbox import is_answered, is_own
+from errands.engine.notices.run_result import shown
 from errands.model.agent.session import is_conversation
-from errands.model.errors import ErrandsError
-from errands.model.notices.delivery import (
-    delivery_of,
-    facts_of,
-    masked_body,
-    message,
-    sealed,
-    share,
-)
-from errands.model.record import evolve
+from errands.model.notices.delivery import delivery_of, message, sealed, share
 from errands.model.run import task_of
-from errands.model.text.mask import Mask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +39,7 @@ async def announce(engine: Engine, agent: Agent, session: str, context: RunConte
             # Notices that arrive after a crash get a mark of their own; under this one they would be skipped.
             store.assign_delivery([each.id for each in delivery.notices])
         if not any(mark in each for each in context.messages(session) or ()):
-            await agent.post(session, message(masked(engine, delivery), mark, BUDGET), context)
+            await agent.post(session, message(shown(engine, delivery), mark, BUDGET), context)
         with store:
             store.mark_delivered([each.id for each in delivery.notices], now=engine.clock.now())
 
@@ -72,22 +63,3 @@ def news(store: Store, task: Task, *, now: datetime) -> list[Delivery]:
         deliveries.append(delivery_of(taken))
         waiting = [each for each in waiting if each not in taken]
     return deliveries
-
-
-def masked(engine: Engine, delivery: Delivery) -> Delivery:
-    """Return a delivery without the secrets of its tasks."""
-    return evolve(
-        delivery,
-        notices=tuple(
-            evolve(each, body=masked_body(facts_of(each), mask_of(engine, each.task_id)))
-            for each in delivery.notices
-        ),
-    )
-
-
-def mask_of(engine: Engine, task_id: str) -> Mask:
-    """Return the mask of a task's secrets; for a cleared task it hides well-known tokens only."""
-    try:
-        return engine.mask(task_id)
-    except ErrandsError:
-        return Mask({})

@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 
 from errands.engine.notices.inbox import is_answered
+from errands.engine.notices.run_result import with_result
 from errands.model.errors import NotNow, Refused, Unacknowledged
 from errands.model.notices.delivery import delivery_of, facts_of, masked_body, sealed, share
 from errands.model.notices.notice import LONGEST_BACKOFF, due_in
@@ -46,7 +47,7 @@ class Notifier:
         clock: Clock,
         *,
         mask: Callable[[str], Mask],
-        output: Callable[[str], str] = lambda run_id: "",
+        output: Callable[[str], Mapping[str, str]] = lambda run_id: {},
         edition: Callable[[], object] = lambda: None,
         backoff: timedelta = FIRST_BACKOFF,
         longest: timedelta = LONGEST_BACKOFF,
@@ -185,9 +186,8 @@ class Notifier:
 
     def _body(self, notice: Notice, *, is_alone: bool) -> str:
         facts = facts_of(notice)
-        if is_alone and facts["state"] in ("completed", "failed") and not facts.get("answer"):
-            # Read the end of the output here, where it delays no caller.
-            facts["result"] = self._output(notice.run_id)
+        if is_alone:  # read here, where it delays no caller
+            facts = with_result(facts, self._output)
         return masked_body(facts, self._mask(notice.task_id))
 
     def _not_now(self, notices: list[Notice], error: NotNow) -> bool:

@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from errands.engine.bell_line import BellLine
 from errands.engine.engine import Engine
-from errands.engine.notices.chat_notices import masked
+from errands.engine.notices.run_result import shown
 from errands.frontends.chat.output import Output
 from errands.model.notices.delivery import Delivery, delivery_of, question_of, share, text, title
 from errands.model.notices.notice import Notice
@@ -70,7 +70,7 @@ class Messages:
     def _show(self, notices: Sequence[Notice]) -> None:
         while notices:
             count = share(notices, MAX_MESSAGE)
-            delivery = masked(self._engine, delivery_of(notices[:count]))
+            delivery = shown(self._engine, delivery_of(notices[:count]))
             self._output.lines(*frame(delivery.name, [title(delivery), *_body(delivery)], self._output.look))
             self._markers.set(self._name, notices[count - 1].id)
             notices = notices[count:]
@@ -111,4 +111,9 @@ def frame(name: str, lines: Sequence[str], look: Look) -> list[str]:
 
 
 def _body(delivery: Delivery) -> list[str]:
-    return text(delivery, MAX_MESSAGE).replace("errands show ", "/status ").split("\n")
+    return (
+        text(delivery, MAX_MESSAGE)
+        .replace("errands show ", "/status ")
+        .replace("errands logs ", "/logs ")
+        .split("\n")
+    )

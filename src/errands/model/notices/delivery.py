@@ -10,12 +10,13 @@ import hashlib
 import json
 from datetime import timedelta
 
+from errands.model.notices.result import cut, quoted_result
 from errands.model.record import record
 from errands.model.states import SIGNS
 from errands.model.text.duration import spoken
 from errands.model.text.json_text import plain_text
 from errands.model.text.naming import is_task_id
-from errands.model.text.sanitise import fence, line, visible
+from errands.model.text.sanitise import fence, line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -161,17 +162,16 @@ def text(delivery: Delivery, budget: int) -> str:
     """Return a delivery without its title, in at most that many bytes."""
     if delivery.is_digest:
         room = max(SHORTEST, (budget - HEAD) // len(delivery.notices)) - 1
-        lines = [clipped(_digest_line(each), room) for each in delivery.notices]
+        lines = [cut(_digest_line(each), room, mark="…") for each in delivery.notices]
         return "\n".join([*lines, "More: errands show ID"])
     facts = facts_of(delivery.notices[0])
-    said = [f"{name}{line(str(facts[key]))}" for name, key in _FACTS if _is_worth(facts, key)]
+    said = [f"{_label(facts, key)}{line(str(facts[key]))}" for key in _FACTS if _is_worth(facts, key)]
     ending = _where(facts)
     budget -= len(ending.encode()) + 1
-    result = facts.get("answer") or facts.get("result")
-    if result:
-        room = budget - sum(len(each.encode()) + 1 for each in said)
-        said.append(quoted(str(result), max(SHORTEST, room)))
-    return "\n".join([clipped("\n".join(said), budget), ending] if said else [ending])
+    room = budget - sum(len(each.encode()) + 1 for each in said)
+    if result := quoted_result(facts, max(SHORTEST, room)):
+        said.append(result)
+    return "\n".join([cut("\n".join(said), budget, mark="…"), ending] if said else [ending])
 
 
 def message(delivery: Delivery, mark: str, budget: int) -> str:
@@ -180,8 +180,14 @@ def message(delivery: Delivery, mark: str, budget: int) -> str:
     return f"{mark} {title(delivery)}\n{said}\n{NO_CONSENT}"
 
 
-# What a delivery says about a task besides its state, each with a label.
-_FACTS = (("", "description"), ("$ ", "command"), ("error: ", "error"), ("", "summary"))
+# What a delivery says about a task besides its state and its result.
+_FACTS = ("description", "command", "error", "summary")
+
+
+def _label(facts: dict[str, Any], key: str) -> str:
+    if key == "error":  # a proposal has not failed: this is why it asks
+        return "reason: " if facts["state"] == "proposed" else "error: "
+    return "$ " if key == "command" else ""
 
 
 def _is_worth(facts: dict[str, Any], key: str) -> bool:
@@ -211,23 +217,3 @@ def _digest_line(notice: Notice) -> str:
     more = facts.get("summary") or facts.get("error") or ""
     words = f"{SIGNS.get(str(facts['state']), '·')} {headline(facts)}"
     return f"{words}: {line(str(more))}" if more else words
-
-
-def quoted(words: str, budget: int) -> str:
-    """Put outside text behind a margin that it cannot leave; the middle of a long text is dropped."""
-    lines = [f"> {each}" for each in visible(words).strip("\n").split("\n")]
-    whole = "\n".join(lines)
-    if len(whole.encode()) <= budget:
-        return whole
-    half = max(1, (budget - 24) // 2)
-    head = clipped(whole, half, mark="")
-    tail = whole.encode()[-half:].decode("utf-8", "ignore")
-    return f"{head}\n> [...]\n> {tail.removeprefix('> ')}"
-
-
-def clipped(words: str, size: int, *, mark: str = "…") -> str:
-    """Cut text to that many bytes, never inside a character."""
-    content = words.encode()
-    if len(content) <= size:
-        return words
-    return content[: max(0, size - len(mark.encode()))].decode("utf-8", "ignore") + mark

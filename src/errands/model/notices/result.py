@@ -1,0 +1,69 @@
+"""The result in a notice: an agent's answer, or what a command printed, cut to the room that a message has.
+
+A long answer is shown by its beginning, because an agent says the most important thing first; a long output
+by its first lines and more of its last ones, because a command says at its end how it went. Wherever
+something is left out, it says where to read it.
+"""
+
+from __future__ import annotations
+
+from errands.model.text.sanitise import line, visible
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+LONGEST = 16_000  # bytes of a result in one message
+STORED = LONGEST + 100  # bytes of an answer in a notice: enough to see that there is more
+FIRST = LONGEST // 4  # bytes of them for the beginning of an output
+
+
+def result(facts: Mapping[str, Any], room: int) -> str:
+    """Return the result in a notice's facts in at most that many bytes, or an empty text."""
+    room, task = min(room, LONGEST), line(str(facts.get("task", "")))
+    if answer := facts.get("answer"):
+        return _beginning(_clean(answer), room, f"[... the rest: errands show {task}]")
+    first, last = _clean(facts.get("result")), _clean(facts.get("result_end"))
+    gap = f"[... the whole output: errands logs {task} ...]"
+    if not last and len(first.encode()) <= room:
+        return first
+    space = room - len(gap.encode()) - 2
+    if space < 2:
+        return cut(gap, room)
+    head = cut(first, space // 4)
+    tail = (last or first).encode()[-(space - len(head.encode())) :].decode("utf-8", "ignore")
+    return "\n".join(filter(None, (head.rstrip("\n"), gap, tail.lstrip("\n"))))
+
+
+def quoted(words: str, budget: int) -> str:
+    """Put outside text behind a margin that it cannot leave, in at most that many bytes."""
+    whole = "\n".join(f"> {each}" for each in visible(words).strip("\n").split("\n"))
+    return cut(whole, budget).removesuffix("\n>").removesuffix("\n")
+
+
+def quoted_result(facts: Mapping[str, Any], budget: int) -> str:
+    """Return the result in a notice behind a margin, in at most that many bytes."""
+    room, said = budget, result(facts, budget)
+    while room and (size := len(said.encode()) + 2 * (said.count("\n") + 1)) > budget:
+        room = min(room - 1, room * budget // size)
+        said = result(facts, room)
+    return quoted(said, budget) if said else ""
+
+
+def cut(words: str, size: int, *, mark: str = "") -> str:
+    """Cut text to that many bytes, never inside a character."""
+    content = words.encode()
+    if len(content) <= size:
+        return words
+    return content[: max(0, size - len(mark.encode()))].decode("utf-8", "ignore") + mark
+
+
+def _clean(words: object) -> str:
+    return visible(str(words)).strip("\n") if words else ""
+
+
+def _beginning(words: str, room: int, rest: str) -> str:
+    if len(words.encode()) <= room:
+        return words
+    return cut(f"{cut(words, max(0, room - len(rest.encode()) - 1))}\n{rest}", room)
